@@ -129,7 +129,7 @@ const KEYS: [string, string][] = [
   ["[ ]", "previous, next phase"],
   ["P", "pin the selected track"],
   ["H", "hide the selected track"],
-  ["1 to 6", "the tabs below"],
+  ["1 to 8", "the tabs below"],
   ["B", "in a comparison: the other side, at the same place of the same phase"],
   ["Backspace", "back"],
   ["0", "the whole recording"],

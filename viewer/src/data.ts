@@ -16,6 +16,56 @@ export interface Phase {
   explains: string;
   account: AccountEntry[];
   usage: Usage;
+  /** The longest steps of its path, and its flame graphs of samples and of waits; empty where a server has them. */
+  steps: Steps;
+  flames: Flame[];
+}
+
+/** A step of the critical path as a sentence. */
+export interface Step {
+  start_ns: number;
+  end_ns: number;
+  kind: string;
+  sentence: string;
+  certainty: Certainty;
+  more: string[];
+}
+
+export interface Steps {
+  steps: Step[];
+  left_out: number;
+}
+
+export interface FlameNode {
+  name: string;
+  depth: number;
+  start_ns: number;
+  ns: number;
+}
+
+export interface Flame {
+  total_ns: number;
+  nodes: FlameNode[];
+  left_out: number;
+  nothing: string;
+}
+
+/** A list of one of the program's verbs, for a range. */
+export interface RangeTable {
+  columns: { name: string; title: string; number: boolean }[];
+  rows: string[][];
+  numbers: (number | null)[][];
+  spans: [number, number][];
+  of: number;
+  nothing: string;
+}
+
+/** One thread made another one ready: from track to track. */
+export interface Arrow {
+  time_ns: number;
+  from: number;
+  to: number;
+  count: number;
 }
 
 /** Who held a phase, and how long. The entries of a phase sum to its length. */
@@ -36,7 +86,7 @@ export interface UsageRow {
   bytes: number;
 }
 
-/** Who used the processors and disks in a range. */
+/** Who used the processors and disks in a phase. */
 export interface Usage {
   processors: UsageRow[];
   disks: UsageRow[];
@@ -107,7 +157,7 @@ export interface Recording {
   losses: Loss[];
   missing: { what: string; record: string }[];
   /** Lanes drawn beforehand, by resolution; empty where a server draws them. */
-  drawn: { pixels: number; lanes: DrawnLane[] }[];
+  drawn: { pixels: number; lanes: DrawnLane[]; arrows: Arrow[] }[];
 }
 
 export interface Side {

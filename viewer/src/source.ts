@@ -1,8 +1,8 @@
 /** Where drawn lanes come from: the server that serves the page, or the page itself. Either has counted the pixels. */
 
 import { signal } from "@preact/signals";
-import type { DrawnLane, Usage } from "./data";
-import { page, recording, recordingIndex, type Range } from "./state";
+import type { Arrow, DrawnLane, Flame, RangeTable, Steps } from "./data";
+import { page, phaseAt, recording, recordingIndex, transition, type Range } from "./state";
 
 /** Grows whenever lanes arrived: what draws them looks at it. */
 export const arrivals = signal(0);
@@ -65,18 +65,62 @@ export async function want(tracks: number[], range: Range, pixels: number): Prom
 /** Why the page cannot go on, when the server is gone. */
 export const lost = signal("");
 
-const usages = new Map<string, Usage>();
+const answers = new Map<string, unknown>();
 
-/** Who used processors and disks in a range: asked of the server; without one only phases are known. */
-export async function usageOf(range: Range): Promise<Usage | null> {
-  if (!page.value.served) return null;
-  const request = `usage?recording=${recordingIndex.value}&from=${Math.round(range.start)}&to=${Math.round(range.end)}`;
-  const known = usages.get(request);
-  if (known) return known;
+/** What the server says, which stays the same: asked once. */
+async function ask<T>(path: string): Promise<T> {
+  const request = path.replace("?", `?recording=${recordingIndex.value}&`);
+  const known = answers.get(request);
+  if (known) return known as T;
   const answer = await fetch(request, { credentials: "same-origin" });
-  if (!answer.ok) return null;
-  const usage = (await answer.json()) as Usage;
-  if (usages.size > 64) usages.clear();
-  usages.set(request, usage);
-  return usage;
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  const content = (await answer.json()) as T;
+  if (answers.size > 64) answers.clear();
+  answers.set(request, content);
+  return content;
+}
+
+const between = (range: Range) => `from=${Math.floor(range.start)}&to=${Math.max(Math.ceil(range.end), Math.floor(range.start) + 1)}`;
+
+/** A table of a range; only a server makes it. */
+export function tableOf(range: Range, about: string, by: string[]): Promise<RangeTable> {
+  return ask(`table?about=${encodeURIComponent(about)}&by=${by.map(encodeURIComponent).join(",")}&${between(range)}`);
+}
+
+/** The steps of the critical path in a range; without a server the longest of each phase. */
+export async function stepsOf(range: Range): Promise<Steps> {
+  if (page.value.served) return ask(`steps?${between(range)}`);
+  const all = (transition.value?.phases ?? []).filter((phase) => phase.start_ns < range.end && phase.end_ns > range.start);
+  const steps = all.flatMap((phase) => phase.steps.steps).filter((step) => step.start_ns < range.end && step.end_ns > range.start);
+  return { steps, left_out: all.reduce((sum, phase) => sum + phase.steps.left_out, 0) };
+}
+
+/** The flame graph of a range; without a server that of the phase it lies in. */
+export async function flameOf(range: Range, of: "samples" | "waits"): Promise<Flame> {
+  if (page.value.served) return ask(`flame?of=${of}&${between(range)}`);
+  return phaseAt(range)?.flames[of === "samples" ? 0 : 1] ?? { total_ns: 0, nodes: [], left_out: 0, nothing: "This file has flame graphs of phases; select one." };
+}
+
+let heldArrows: { key: string; arrows: Arrow[] } = { key: "", arrows: [] };
+
+/** Who made whom ready, as far as it is at hand for a range. */
+export function arrowsAtHand(range: Range, pixels: number): Arrow[] {
+  const it = recording.value;
+  if (!it) return [];
+  if (!page.value.served) {
+    const level = it.drawn.find((each) => each.pixels >= pixelsOfWhole(range, pixels)) ?? it.drawn[it.drawn.length - 1];
+    return level?.arrows ?? [];
+  }
+  return heldArrows.key.startsWith(`${recordingIndex.value}/`) ? heldArrows.arrows : [];
+}
+
+/** Asks the server for the arrows of a range. */
+export async function wantArrows(range: Range, pixels: number): Promise<void> {
+  if (!page.value.served) return;
+  const key = `${recordingIndex.value}/${between(range)}/${pixels}`;
+  if (heldArrows.key === key) return;
+  const arrows = await ask<Arrow[]>(`arrows?${between(range)}&pixels=${pixels}`).catch(() => null);
+  if (!arrows) return;
+  heldArrows = { key, arrows };
+  arrivals.value += 1;
 }

@@ -15,12 +15,14 @@ export type Selection =
   | { of: "phase"; name: string }
   | { of: "finding"; index: number };
 
-export type Tab = "what" | "account" | "findings" | "use" | "trust" | "compare";
+export type Tab = "what" | "why" | "account" | "use" | "flame" | "findings" | "trust" | "compare";
 const EVERY_TAB: [Tab, string][] = [
   ["what", "What"],
+  ["why", "Why"],
   ["account", "Account"],
+  ["use", "Range"],
+  ["flame", "Flame"],
   ["findings", "Findings"],
-  ["use", "Processor and disk"],
   ["trust", "Trust"],
   ["compare", "Compare"],
 ];
@@ -42,6 +44,13 @@ export const pinned = signal<ReadonlySet<number>>(new Set());
 export const hidden = signal<ReadonlySet<number>>(new Set());
 export const collapsed = signal<ReadonlySet<string>>(new Set());
 export const theme = signal<"" | "light" | "dark">("");
+/** The table of a range: what it is about, what its rows tell apart, which values are left out, drawn, sorted by. */
+export const about = signal("processor");
+export const grouped = signal<string[]>([]);
+export const leftOut = signal<ReadonlySet<string>>(new Set());
+export const drawn = signal("");
+export const sorted = signal("");
+export const flameOfWaits = signal(false);
 export const sheet = signal<"" | "keys" | "palette">("");
 
 export const recording = computed<Recording | undefined>(() => page.value.recordings[recordingIndex.value]);
@@ -188,6 +197,12 @@ export function address(): string {
   if (pinned.value.size) parts.set("pin", [...pinned.value].join("~"));
   if (hidden.value.size) parts.set("hide", [...hidden.value].join("~"));
   if (collapsed.value.size) parts.set("fold", [...collapsed.value].join("~"));
+  if (about.value !== "processor") parts.set("about", about.value);
+  if (grouped.value.length) parts.set("by", grouped.value.join("~"));
+  if (leftOut.value.size) parts.set("without", [...leftOut.value].join("~"));
+  if (drawn.value) parts.set("draw", drawn.value);
+  if (sorted.value) parts.set("sort", sorted.value);
+  if (flameOfWaits.value) parts.set("flame", "waits");
   if (theme.value) parts.set("theme", theme.value);
   return parts.toString();
 }
@@ -224,6 +239,13 @@ export function follow(fragment: string): void {
   pinned.value = numbers("pin");
   hidden.value = numbers("hide");
   collapsed.value = new Set((parts.get("fold") ?? "").split("~").filter(Boolean));
+  const names = (name: string) => (parts.get(name) ?? "").split("~").filter((each) => /^[a-z_0-9]+$/.test(each));
+  about.value = names("about")[0] ?? "processor";
+  grouped.value = names("by");
+  leftOut.value = new Set(names("without"));
+  drawn.value = names("draw")[0] ?? "";
+  sorted.value = names("sort")[0] ?? "";
+  flameOfWaits.value = parts.get("flame") === "waits";
   const wanted = parts.get("theme");
   theme.value = wanted === "light" || wanted === "dark" ? wanted : "";
 }

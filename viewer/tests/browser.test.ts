@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fiveAndFive } from "./recordings";
+import { fiveAndFive, played, replaced } from "./recordings";
 import { browsers, click, open, press, repository, served, settled, singleFile, text, visit } from "./pages";
 
 const sample = (name: string) => join(repository, "samples", name);
@@ -36,7 +36,7 @@ describe.each(browsers)("in %s", (name) => {
   it("tells which driver held PreSMSS", async () => {
     const { page, faults } = await visit(browser, address);
     await click(page, ".phase", "PreSMSS");
-    await press(page, "2");
+    await press(page, "3");
     expect(await text(page, ".pane figcaption")).toContain("PreSMSS");
     expect(await text(page, ".pane tbody tr:first-child")).toContain("LegacyScan");
     await press(page, "1");
@@ -55,11 +55,56 @@ describe.each(browsers)("in %s", (name) => {
     await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 4 });
     await page.mouse.up();
     await press(page, "4");
-    await page.waitForFunction(() => document.querySelectorAll(".columns table").length === 3);
+    await page.select(".zones select", "disk");
+    await page.waitForSelector(".grid tbody tr");
     await settled(page);
-    const files = await page.$$eval(".columns figure", (figures) => (figures[2] as HTMLElement).innerText);
-    expect(files).toMatch(/\\|:|not known/);
-    expect(files).toMatch(/(ms|s)\b/);
+    // By path, what the disk worked on longest first; then by process too, whose reads they were.
+    const first = () => text(page, ".grid tbody tr:first-child");
+    expect(await first()).toMatch(/AgGlFaultHistory\.db/);
+    await click(page, ".zones button", "process");
+    await page.waitForFunction(() => document.querySelector(".grid thead")?.textContent?.includes("process"));
+    expect(await first()).toMatch(/svchost\.exe[\s\S]*AgGlFaultHistory\.db/);
+    expect(page.url()).toBeTruthy();
+    await new Promise((done) => setTimeout(done, 300));
+    expect(page.url()).toMatch(/about=disk.*by=path/);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it("tells what the phase waited for, as a chain of sentences with evidence, as arrows and as a flame graph", async () => {
+    const { page, faults } = await visit(browser, `${address}#fold=processors~disks`);
+    await click(page, ".phase", "WinLogonInit");
+    await press(page, "f", "2");
+    await page.waitForSelector(".chain li");
+    // The scenario's slow service waits in its own initialisation for six seconds.
+    const longest = await page.$$eval(".chain li", (all) => all.map((each) => (each as HTMLElement).innerText).find((line) => /5\.88\s*s/.test(line)));
+    expect(longest).toMatch(/shapersvc\.exe \(\d+\) waited for a timer/);
+    await click(page, ".chain li", "shapersvc.exe");
+    await page.evaluate(() => (document.querySelector(".chain li .evidence") as HTMLElement).click());
+    await settled(page);
+    expect(await text(page, ".chain .raw")).toMatch(/onoff events slow-boot\.etl --range \d+ns \d+ns/);
+    await press(page, "5");
+    await click(page, ".choices button", "Waits");
+    await page.waitForSelector(".flame button");
+    const frames = await page.$$eval(".flame button", (all) => all.map((each) => each.getAttribute("aria-label") ?? ""));
+    expect(frames[0]).toMatch(/^winlogon\.exe \(\d+\), 9\.17 s, 100\.0 %, level 1$/);
+    expect(frames.find((each) => each.startsWith("shapersvc.exe"))).toMatch(/ level 3$/);
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  it("draws lanes and arrows from the server without a hand on mouse or keys", async () => {
+    const { page, faults } = await visit(browser, `${address}#fold=processors~disks&range=14~20`);
+    const colours = () => page.$eval("canvas", (canvas) => {
+      const image = (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
+      return new Set(new Uint32Array(image?.data.buffer ?? new ArrayBuffer(0))).size;
+    });
+    let seen = 0;
+    for (let tries = 0; tries < 20 && seen < 5; tries += 1) {
+      await new Promise((done) => setTimeout(done, 200));
+      seen = await colours();
+    }
+    expect(seen).toBeGreaterThan(4);
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -151,7 +196,7 @@ describe.each(browsers)("in %s", (name) => {
   it("has no fault that axe finds, light and dark", async () => {
     const { page } = await visit(browser, address);
     for (const theme of ["light", "dark"]) {
-      for (const tab of ["1", "2", "3", "4", "5"]) {
+      for (const tab of ["1", "2", "3", "4", "5", "6", "7"]) {
         await page.evaluate((theme) => (document.documentElement.dataset["theme"] = theme), theme);
         await press(page, tab);
         await page.evaluate(axe);
@@ -163,6 +208,34 @@ describe.each(browsers)("in %s", (name) => {
       }
     }
     await page.close();
+  }, 60_000);
+
+  it("keeps names with markup and scripts as text, served and from a file", async () => {
+    const markup = "<img src=x onerror=window.hacked=1><script>window.hacked=2</script></script><!--";
+    const recording = played("slow-boot", "hostile", (text) => {
+      let it = text.replaceAll('"SoundShaper"', `"${markup}"`);
+      it = replaced(it, '"Sound Shaper Licensing"', `"${markup}"`);
+      it = replaced(it, '"Legacy document scanner port"', `"${markup}"`);
+      return it.replaceAll("profiles.db", "'onclick=alert(1)&amp;.db");
+    });
+    const hostile = await served(recording);
+    try {
+      for (const where of [hostile.url, pathToFileURL(singleFile(recording)).href]) {
+        const { page, faults } = await visit(browser, where);
+        await click(page, ".phase", "WinLogonInit");
+        for (const tab of ["1", "2", "3", "4", "5", "6", "7"]) await press(page, tab);
+        await press(page, "6");
+        expect(await text(page, ".pane")).toContain("<img src=x onerror=window.hacked=1>");
+        await page.type('input[type="search"]', "onerror");
+        await settled(page);
+        expect(await text(page, ".names")).toContain("<script>");
+        expect(await page.evaluate(() => [(window as unknown as { hacked?: number }).hacked ?? 0, document.images.length, document.scripts.length])).toEqual([0, 0, 2]);
+        expect(faults).toEqual([]);
+        await page.close();
+      }
+    } finally {
+      hostile.stop();
+    }
   }, 60_000);
 
   it("answers nobody without the token, and no other name or origin", async () => {

@@ -3,7 +3,7 @@ import type { Page, Phase, Track } from "../src/data";
 import * as state from "../src/state";
 
 const phase = (name: string, start_ns: number, end_ns: number): Phase => ({
-  name, start_ns, end_ns, idle_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], usage: { processors: [], disks: [], files: [] },
+  name, start_ns, end_ns, idle_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], steps: { steps: [], left_out: 0 }, flames: [], usage: { processors: [], disks: [], files: [] },
 });
 const track = (id: number, group: string, name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0, mark: null });
 

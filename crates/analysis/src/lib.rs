@@ -24,6 +24,7 @@ pub mod devices;
 pub mod disk;
 pub mod evidence;
 pub mod firmware;
+pub mod flame;
 #[cfg(test)]
 mod hand_made;
 pub mod idle;

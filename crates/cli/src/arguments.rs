@@ -5,6 +5,7 @@ pub mod compare;
 pub mod cpu;
 pub mod devices;
 pub mod diagnose;
+pub mod export;
 pub mod firmware;
 pub mod gate;
 pub mod image;
@@ -38,6 +39,7 @@ use compare::CompareArguments;
 use cpu::CpuArguments;
 use devices::DevicesArguments;
 use diagnose::DiagnoseArguments;
+use export::ExportArguments;
 use firmware::FirmwareArguments;
 use gate::GateArguments;
 use image::ImageArguments;
@@ -106,6 +108,7 @@ pub enum Command {
     Summary(SummaryArguments),
     Firmware(FirmwareArguments),
     Suspend(SuspendArguments),
+    Export(ExportArguments),
     View(ViewArguments),
     Shutdown(ShutdownArguments),
     Info(InfoArguments),

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod diagnose;
+pub mod export;
 pub mod firmware;
 pub mod gate;
 pub mod image;
@@ -84,6 +85,8 @@ pub enum Task {
     ListBoots(PlainFormat),
     /// Show where the time of sleeping and waking went.
     Suspend(SuspendOptions, SuspendFormat),
+    /// A file for another viewer.
+    Export(crate::arguments::export::ExportFormat),
     /// A page.
     View(Box<ViewQuestion>),
     /// Show where the time of a shutdown went.
@@ -199,6 +202,7 @@ impl Invocation {
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
             Command::Summary(arguments) => Ok(summary::resolve(arguments)),
             Command::Suspend(arguments) => suspend::resolve(arguments),
+            Command::Export(arguments) => Ok(export::resolve(arguments)),
             Command::View(arguments) => view::resolve(arguments),
             Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),
             Command::Why(arguments) => why::resolve(arguments),

@@ -30,6 +30,21 @@ pub struct Destination {
 }
 
 impl Destination {
+    /// Opens the file of the answer, has `write` write bytes to it that are no text, and makes sure that all of them arrived.
+    pub fn write_bytes(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+        let Some(path) = &self.path else {
+            return Err(Failure::WrongUsage("this answer is no text: name a file with --output".to_owned()));
+        };
+        let failed =
+            |error: io::Error| Failure::Unreadable(format!("{}: cannot write the answer: {error}", path.display()));
+        let file = OutputFile::create(path).map_err(failed)?;
+        let mut out = BufWriter::with_capacity(1 << 16, file.writer().map_err(failed)?);
+        write(&mut out)?;
+        out.flush().map_err(failed)?;
+        drop(out);
+        file.commit().map_err(failed)
+    }
+
     /// Opens the destination, has `write` write to it, and makes sure that all of it arrived.
     ///
     /// A file takes its place when all of the answer is in it: a command that fails leaves an existing one as it was.

@@ -44,6 +44,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         }
         Task::Prefetch(question) => paths.extend_from_slice(&question.paths),
         Task::Gate(question) => of_runs(&question.runs, &mut paths),
+        Task::View(question) => question.runs.iter().for_each(|runs| of_runs(runs, &mut paths)),
         Task::Xperf(CommandLine::Process(line)) => paths.extend_from_slice(&line.inputs),
         Task::ListBoots(_)
         | Task::Suspend(..)
@@ -56,7 +57,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::Netboot(..)
         | Task::Record(_)
         | Task::Collect(_)
-        | Task::View(_)
+        | Task::Export(_)
         | Task::Why(_)
         | Task::Xperf(CommandLine::Help(_)) => {}
     }

@@ -7,6 +7,7 @@ mod compare_netboot;
 mod conduct;
 mod diagnose;
 mod expected;
+mod export;
 mod firmware;
 mod formats;
 mod gate;

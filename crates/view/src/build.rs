@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use onoff_analysis::Interval;
 use onoff_analysis::account::{self, Accountant, PhaseAccount};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::overview::overview;
 use onoff_analysis::transition::{Phase, TransitionKind};
-use onoff_analysis::waits::{TransitionPhase, Waits, phases};
+use onoff_analysis::waits::{CriticalPath, PathOptions, TransitionPhase, Waits, phases};
 use onoff_analysis::{Certainty, cpu, disk};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
@@ -23,10 +22,17 @@ use crate::page::{
     PageAccountEntry, PageBand, PageFinding, PageMissing, PagePhase, PageRecording, PageSlice, PageTransition,
     PageUsage, PageUsageRow, loss_list, track_list,
 };
+use crate::path::{self, Arrow};
+use crate::ranges;
 
 /// The tables that a page needs.
-pub const TABLES: Tables = tracks::TABLES.union(onoff_findings::TABLES);
+pub const TABLES: Tables = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
 
+/// Steps of a path that are kept: short ones too, for between them lies who made whom ready.
+const STEPS: PathOptions = PathOptions { shortest_ns: 0, most_steps: 20_000 };
+/// Steps and nodes of a flame graph of each phase in a page without a server.
+const STEPS_OF_PHASE: usize = 60;
+const NODES_OF_PHASE: usize = 300;
 /// Rows of a table of the page.
 const ROWS: usize = 60;
 
@@ -37,6 +43,10 @@ pub struct Shown {
     pub trace: Arc<Trace>,
     /// Its lanes.
     pub tracks: Vec<Track>,
+    /// The critical paths of its phases.
+    pub paths: Vec<CriticalPath>,
+    /// Who made whom ready on them.
+    pub arrows: Vec<Arrow>,
     /// What the page says of it.
     pub recording: PageRecording,
 }
@@ -50,10 +60,14 @@ impl Shown {
         let all = phases(&trace, None);
         // A phase that ends when the computer is idle has no path: nobody at its end was waited for.
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
-        let ranges: Vec<(String, Interval)> = with_path.map(|phase| (phase.name.clone(), phase.range)).collect();
-        let mut tracks = tracks(&trace, &ranges);
-        let reported = Reported::of(&trace);
         let waits = Waits::of(&trace);
+        let mut paths: Vec<CriticalPath> = match trace.context_switches.is_empty() {
+            true => Vec::new(),
+            false => with_path.map(|phase| waits.phase(phase.range, STEPS)).collect(),
+        };
+        waits.add_stacks(paths.iter_mut().collect());
+        let mut tracks = tracks(&trace, &paths);
+        let reported = Reported::of(&trace);
         let mut accountant = Accountant::of(&waits);
         let mut transitions: Vec<PageTransition> = Vec::new();
         let mut held: Vec<Slice> = Vec::new();
@@ -102,6 +116,7 @@ impl Shown {
             };
             tracks.insert(at, track);
         }
+        let arrows = path::arrows(&paths, &tracks);
         let recording = PageRecording {
             name,
             machine: onoff_report::text::machine::machine(&summary, None),
@@ -113,13 +128,21 @@ impl Shown {
             missing: missing(&diagnosis),
             drawn: Vec::new(),
         };
-        Self { trace, tracks, recording }
+        drop(accountant);
+        drop(waits);
+        Self { trace, tracks, paths, arrows, recording }
     }
 
-    /// Who used processors and disks in a range.
-    #[must_use]
-    pub fn usage(&self, start_ns: i64, end_ns: i64) -> PageUsage {
-        usage(&self.trace, start_ns, end_ns)
+    /// What a page without a server has besides: of each phase the longest steps of the path, and its flame graphs.
+    pub fn complete(&mut self) {
+        for phase in self.recording.transitions.iter_mut().flat_map(|transition| &mut transition.phases) {
+            let range = (phase.start_ns, phase.end_ns);
+            phase.steps = path::steps(&self.paths, range.0, range.1, STEPS_OF_PHASE);
+            phase.flames = ["samples", "waits"]
+                .into_iter()
+                .filter_map(|of| ranges::flame_graph(&self.trace, &self.paths, of, range, NODES_OF_PHASE))
+                .collect();
+        }
     }
 }
 

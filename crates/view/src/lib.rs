@@ -11,7 +11,10 @@
 
 pub mod build;
 pub mod compare;
+pub mod export;
 pub mod file;
 pub mod lanes;
 pub mod page;
+pub mod path;
+pub mod ranges;
 pub mod server;

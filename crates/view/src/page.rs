@@ -7,6 +7,8 @@ use onoff_trace::Losses;
 
 use crate::compare::PageComparison;
 use crate::lanes::{DrawnLane, Lane, Track, TrackGroup};
+use crate::path::{self, Arrow, DrawnArrow, PageSteps};
+use crate::ranges::PageFlame;
 
 /// Everything the page shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -90,6 +92,10 @@ pub struct PagePhase {
     pub account: Vec<PageAccountEntry>,
     /// Who used processors and disks in it.
     pub usage: PageUsage,
+    /// The longest steps of its critical path; empty where a server has them.
+    pub steps: PageSteps,
+    /// Its flame graphs, of samples and of waits; empty where a server has them.
+    pub flames: Vec<PageFlame>,
 }
 
 /// Who held a part of a phase.
@@ -250,6 +256,8 @@ pub struct PageDrawn {
     pub pixels: u32,
     /// Lanes, in the order of the tracks.
     pub lanes: Vec<DrawnLane>,
+    /// Who made whom ready.
+    pub arrows: Vec<DrawnArrow>,
 }
 
 /// The tracks as the page lists them.
@@ -292,7 +300,12 @@ pub fn loss_list(losses: &Losses) -> Vec<PageLoss> {
 /// The resolutions at which a page without a server has its lanes: a screen, and two that are finer, as far as `budget_bytes`
 /// of text allow.
 #[must_use]
-pub fn drawn_beforehand(tracks: &[Track], start_ns: i64, end_ns: i64, budget_bytes: usize) -> Vec<PageDrawn> {
+pub fn drawn_beforehand(
+    (tracks, arrows): (&[Track], &[Arrow]),
+    start_ns: i64,
+    end_ns: i64,
+    budget_bytes: usize,
+) -> Vec<PageDrawn> {
     let mut drawn = Vec::new();
     let mut left = budget_bytes;
     for pixels in [1_600, 12_800, 102_400] {
@@ -302,7 +315,7 @@ pub fn drawn_beforehand(tracks: &[Track], start_ns: i64, end_ns: i64, budget_byt
             break;
         }
         left = left.saturating_sub(size);
-        drawn.push(PageDrawn { pixels, lanes });
+        drawn.push(PageDrawn { pixels, lanes, arrows: path::draw(arrows, start_ns, end_ns, pixels) });
     }
     drawn
 }

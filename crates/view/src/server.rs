@@ -14,8 +14,10 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use serde::Serialize;
 
 use crate::build::Shown;
+use crate::{path, ranges};
 
 /// Tracks of one request, and pixels of one lane: more is no screen.
 const MOST_TRACKS: usize = 512;
@@ -110,7 +112,10 @@ impl Site {
         match page {
             "" => Ok(("text/html; charset=utf-8", self.html.clone())),
             "lanes" => Ok(("application/json", self.lanes(&query)?)),
-            "usage" => Ok(("application/json", self.usage(&query)?)),
+            "arrows" => Ok(("application/json", self.arrows(&query)?)),
+            "steps" => Ok(("application/json", self.steps(&query)?)),
+            "table" => Ok(("application/json", self.table(&query)?)),
+            "flame" => Ok(("application/json", self.flame(&query)?)),
             _ => Err(StatusCode::NOT_FOUND),
         }
     }
@@ -137,11 +142,37 @@ impl Site {
         serde_json::to_string(&lanes).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    fn usage(&self, query: &Query<'_>) -> Result<String, StatusCode> {
+    fn arrows(&self, query: &Query<'_>) -> Result<String, StatusCode> {
         let (from_ns, to_ns) = query.range()?;
-        let usage = self.recording(query)?.usage(from_ns, to_ns);
-        serde_json::to_string(&usage).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
+        let pixels: u32 =
+            query.number("pixels").filter(|&pixels| pixels <= MOST_PIXELS).ok_or(StatusCode::BAD_REQUEST)?;
+        text(&path::draw(&self.recording(query)?.arrows, from_ns, to_ns, pixels))
     }
+
+    fn steps(&self, query: &Query<'_>) -> Result<String, StatusCode> {
+        let (from_ns, to_ns) = query.range()?;
+        text(&path::steps(&self.recording(query)?.paths, from_ns, to_ns, path::MOST_STEPS))
+    }
+
+    fn table(&self, query: &Query<'_>) -> Result<String, StatusCode> {
+        let shown = self.recording(query)?;
+        let about = query.value("about").ok_or(StatusCode::BAD_REQUEST)?;
+        let by: Vec<&str> =
+            query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
+        let table = ranges::table(&shown.trace, &shown.paths, about, &by, query.range()?);
+        text(&table.ok_or(StatusCode::BAD_REQUEST)?)
+    }
+
+    fn flame(&self, query: &Query<'_>) -> Result<String, StatusCode> {
+        let shown = self.recording(query)?;
+        let of = query.value("of").ok_or(StatusCode::BAD_REQUEST)?;
+        let graph = ranges::flame_graph(&shown.trace, &shown.paths, of, query.range()?, ranges::MOST_NODES);
+        text(&graph.ok_or(StatusCode::BAD_REQUEST)?)
+    }
+}
+
+fn text(answer: &impl Serialize) -> Result<String, StatusCode> {
+    serde_json::to_string(answer).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// Whether both are the same, in a time that says nothing of where they differ.
@@ -228,8 +259,15 @@ mod tests {
             ("lanes?from=10&to=0&pixels=10&tracks=0", StatusCode::BAD_REQUEST),
             ("lanes?from=0&to=10&pixels=10&tracks=../../etc", StatusCode::BAD_REQUEST),
             ("lanes?from=0&to=10&pixels=10&tracks=0", StatusCode::NOT_FOUND),
-            ("usage?recording=7&from=0&to=1", StatusCode::NOT_FOUND),
-            ("usage?from=-9223372036854775808&to=9223372036854775807", StatusCode::OK),
+            ("table?recording=7&from=0&to=1&about=disk", StatusCode::NOT_FOUND),
+            ("table?from=0&to=1&about=passwords", StatusCode::BAD_REQUEST),
+            ("table?from=0&to=1&about=disk&by=path,thread", StatusCode::BAD_REQUEST),
+            ("table?from=-9223372036854775808&to=9223372036854775807&about=disk&by=path,process", StatusCode::OK),
+            ("flame?from=-9223372036854775808&to=9223372036854775807&of=samples", StatusCode::OK),
+            ("flame?from=0&to=1&of=", StatusCode::BAD_REQUEST),
+            ("steps?from=-9223372036854775808&to=9223372036854775807", StatusCode::OK),
+            ("arrows?from=-9223372036854775808&to=9223372036854775807&pixels=16384", StatusCode::OK),
+            ("arrows?from=0&to=1&pixels=99999", StatusCode::BAD_REQUEST),
         ] {
             assert_eq!(ask(&format!("/{TOKEN}/{question}"), &[own]), status, "{question}");
         }

@@ -1,13 +1,13 @@
 /** The lanes: labels beside one canvas, of which only what can be seen is drawn, however many tracks there are. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { GROUPS, type Track } from "../data";
-import { arrivals, laneAtHand, pixelsOfWhole, want } from "../source";
+import { GROUPS, type Arrow, type Track } from "../data";
+import { arrivals, arrowsAtHand, laneAtHand, pixelsOfWhole, want, wantArrows } from "../source";
 import {
   collapsed, goTo, hidden, marked, moveTo, pan, pinned, recording, selection, shownTracks, tab, theme, toggled, transition, view, zoom,
 } from "../state";
 import { axisLabel, axisStep, duration } from "../time";
-import { drawLane, hitLane, laneHeight, type Hit, type Inks } from "./draw";
+import { drawLane, hitLane, laneHeight, ROW, type Hit, type Inks } from "./draw";
 import { toneMeans } from "./palette";
 
 const HEAD = 22;
@@ -49,6 +49,35 @@ function inksOf(element: Element): Inks {
   return { dark: value("--dark") === "1", text: value("--text"), strip: value("--strip"), low: value("--strip-low"), line: value("--line") };
 }
 
+/** An arrow from who made a thread ready to who was made ready, between their tracks, wherever these are on the page. */
+function drawArrows(context: CanvasRenderingContext2D, arrows: Arrow[], items: Item[], position: (time: number) => number, scroll: number, size: { width: number; height: number }, inks: Inks): void {
+  if (arrows.length === 0) return;
+  const middle = new Map<number, number>();
+  for (const item of items) if (item.track) middle.set(item.track.id, item.top - scroll + Math.min(item.height, ROW + 6) / 2);
+  context.strokeStyle = context.fillStyle = inks.text;
+  context.lineWidth = 1;
+  for (const arrow of arrows) {
+    const from = middle.get(arrow.from);
+    const to = middle.get(arrow.to);
+    const at = Math.round(position(arrow.time_ns)) + 0.5;
+    if (from === undefined || to === undefined || at < 0 || at > size.width) continue;
+    if (Math.max(from, to) < 0 || Math.min(from, to) > size.height) continue;
+    const down = to > from ? 1 : -1;
+    const tip = to - down * (ROW / 2 - 2);
+    context.globalAlpha = arrow.count > 1 ? 0.9 : 0.6;
+    context.beginPath();
+    context.moveTo(at, from);
+    context.lineTo(at, tip);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(at, tip + down * 2);
+    context.lineTo(at - 3, tip - down * 4);
+    context.lineTo(at + 3, tip - down * 4);
+    context.fill();
+  }
+  context.globalAlpha = 1;
+}
+
 export function Lanes() {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -60,6 +89,8 @@ export function Lanes() {
   const { items, height } = layout(tracks);
   const visible = items.filter((item) => item.top < scroll + size.height && item.top + item.height > scroll);
   const range = view.value;
+  // What arrived since is drawn: an effect does not notice by itself.
+  void arrivals.value;
   const pixels = Math.max(64, Math.round(size.width));
 
   useLayoutEffect(() => {
@@ -78,7 +109,10 @@ export function Lanes() {
   }, []);
 
   useEffect(() => {
-    const timer = setTimeout(() => void want(visible.flatMap((item) => (item.track ? [item.track.id] : [])), range, pixels), 15);
+    const timer = setTimeout(() => void want(visible.flatMap((item) => (item.track ? [item.track.id] : [])), range, pixels).then(() => {
+      if (visible.some((item) => item.track?.group === "critical_path")) return wantArrows(range, pixels);
+      return undefined;
+    }), 15);
     return () => clearTimeout(timer);
   });
 
@@ -86,7 +120,6 @@ export function Lanes() {
     const element = canvas.current;
     const context = element?.getContext("2d");
     if (!element || !context) return;
-    void arrivals.value;
     void theme.value;
     const ratio = window.devicePixelRatio || 1;
     const [width, tall] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
@@ -108,6 +141,7 @@ export function Lanes() {
       context.fillStyle = fill;
       context.fillRect(position(from), 0, Math.max(1, position(to) - position(from)), size.height);
     };
+    drawArrows(context, arrowsAtHand(range, pixels), items, (time) => position(time), scroll, size, inks);
     if (marked.value) band(marked.value.start, marked.value.end, inks.dark ? "#ffffff1c" : "#1f5fb41c");
     const chosen = selection.value;
     if (chosen?.of === "slice") {
@@ -177,7 +211,8 @@ export function Lanes() {
     marked.value = null;
     if (track && hit) {
       selection.value = { of: "slice", track: track.id, ...hit };
-      if (tab.value !== "what" && tab.value !== "use") tab.value = "what";
+      if (track.group === "critical_path") tab.value = "why";
+      else if (tab.value !== "what" && tab.value !== "use" && tab.value !== "why" && tab.value !== "flame") tab.value = "what";
     } else selection.value = null;
   };
   const doubled = (event: MouseEvent) => {

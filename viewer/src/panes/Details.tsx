@@ -1,17 +1,19 @@
 /** What is known of the selection, who held a phase, what to change, who used processors and disks, and what to trust. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import type { AccountEntry, Phase, Usage, UsageRow } from "../data";
+import type { AccountEntry, Phase, UsageRow } from "../data";
 import { toneMeans } from "../lanes/palette";
-import { usageOf } from "../source";
-import { goTo, marked, phaseAt, recording, selectedRange, selection, tab, tabs, transition, view } from "../state";
+import { goTo, marked, page, phaseAt, recording, selectedRange, selection, tab, tabs, transition, view } from "../state";
 import { took } from "../Ribbon";
 import { Compare } from "./Compare";
+import { Flame } from "./Flame";
+import { Ranges } from "./Ranges";
+import { Table } from "./Table";
+import { Why } from "./Why";
 import { bytes, duration } from "../time";
 
 export function Details() {
-  const body = { what: <What />, account: <Account />, findings: <Findings />, use: <Use />, trust: <Trust />, compare: <Compare /> }[tab.value];
+  const body = { what: <What />, account: <Account />, findings: <Findings />, use: page.value.served ? <Ranges /> : <Use />, trust: <Trust />, compare: <Compare />, why: <Why />, flame: <Flame /> }[tab.value];
   const step = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
@@ -94,7 +96,7 @@ function What() {
       />
     );
   }
-  if (marked.value) return <Facts title="Marked range" rows={[["Time", span(marked.value.start, marked.value.end)], ["", "“Processor and disk” shows who used them in it. F zooms to it, Esc drops it."]]} />;
+  if (marked.value) return <Facts title="Marked range" rows={[["Time", span(marked.value.start, marked.value.end)], ["", "“Range” shows who used processors and disks in it, “Why” who was waited for. F zooms to it, Esc drops it."]]} />;
   return (
     <div>
       <h2>{it?.title}</h2>
@@ -128,52 +130,6 @@ function Facts({ title, rows }: { title: string; rows: [string, string][] }) {
         ))}
       </dl>
     </div>
-  );
-}
-
-const copied = (rows: string[][], markdown: boolean) => {
-  const clean = (text: string) => text.replace(/[\t\n\r]+/g, " ");
-  if (!markdown) return rows.map((row) => row.map(clean).join("\t")).join("\n");
-  const escaped = rows.map((row) => `| ${row.map((cell) => clean(cell).replace(/[\\|`*_<>]/g, "\\$&")).join(" | ")} |`);
-  const [head, ...body] = escaped;
-  return [head, `|${" --- |".repeat(rows[0]?.length ?? 0)}`, ...body].join("\n");
-};
-
-/** A table with its copies for a spreadsheet and for a pull request. */
-function Table({ title, head, rows, act }: { title: string; head: string[]; rows: string[][]; act?: (index: number) => void }) {
-  const [said, say] = useState("");
-  const copy = (markdown: boolean) => {
-    void navigator.clipboard
-      .writeText(copied([head, ...rows], markdown))
-      .then(() => say("Copied."), () => say("The browser does not allow copying from this page."));
-  };
-  return (
-    <figure class="table">
-      <figcaption>
-        {title}
-        <button type="button" onClick={() => copy(false)}>Copy TSV</button>
-        <button type="button" onClick={() => copy(true)}>Copy Markdown</button>
-        <span role="status">{said}</span>
-      </figcaption>
-      <table>
-        <thead>
-          <tr>{head.map((cell) => <th scope="col">{cell}</th>)}</tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr>
-              {row.map((cell, at) =>
-                at === 0 && act ? (
-                  <td><button type="button" class="link" onClick={() => act(index)}>{cell}</button></td>
-                ) : (
-                  <td>{cell}</td>
-                ),
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </figure>
   );
 }
 
@@ -237,36 +193,20 @@ export function showFinding(index: number): void {
   }
 }
 
+/** What a page without a server says of a range: the sums of the phase it lies in. */
 function Use() {
   const range = selectedRange() ?? view.value;
-  const [usage, setUsage] = useState<Usage | null>(null);
-  const [said, say] = useState("");
   const phase = phaseAt(range);
-  useEffect(() => {
-    let current = true;
-    const timer = setTimeout(() => {
-      usageOf(range).then(
-        (answer) => current && (setUsage(answer), say("")),
-        () => current && say("onoff does not answer."),
-      );
-    }, 80);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-  }, [range.start, range.end]);
-  const shown = usage ?? phase?.usage;
-  if (!shown) return <p>{said || "Nothing recorded here."}</p>;
-  const where = usage ? span(range.start, range.end) : `${phase?.name ?? ""} (this file has sums of whole phases; onoff view FILE sums any range)`;
+  if (!phase) return <p>Nothing recorded here.</p>;
   const rows = (list: UsageRow[]) => list.map((row) => [row.name, row.detail, duration(row.ns), row.count ? String(row.count) : "", row.bytes ? bytes(row.bytes) : ""]);
   const head = ["Name", "Detail", "Time", "Requests", "Bytes"];
   return (
     <div>
-      <p class="hint">{where}</p>
+      <p class="hint">{phase.name} (this file has sums of whole phases; onoff view FILE sums any range, grouped as you like)</p>
       <div class="columns">
-        <Table title="Processors, by process" head={head.slice(0, 3)} rows={rows(shown.processors).map((row) => row.slice(0, 3))} />
-        <Table title="Disks, by process" head={head} rows={rows(shown.disks)} />
-        <Table title="Disks, by file" head={head} rows={rows(shown.files)} />
+        <Table title="Processors, by process" head={head.slice(0, 3)} rows={rows(phase.usage.processors).map((row) => row.slice(0, 3))} />
+        <Table title="Disks, by process" head={head} rows={rows(phase.usage.disks)} />
+        <Table title="Disks, by file" head={head} rows={rows(phase.usage.files)} />
       </div>
     </div>
   );

@@ -19,7 +19,7 @@ use crate::evidence::{Certainty, touched_by};
 use crate::interval::Interval;
 use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
 
-pub(crate) use charge::{Stretch, charge, charge_samples_of};
+pub(crate) use charge::{Stretch, charge, charge_samples_of, sampling_period};
 pub(crate) use ready::{ReadyWait, ready_waits};
 pub(crate) use totals::Capacity;
 pub use totals::CpuTotals;

@@ -17,6 +17,7 @@ pub const GROUPS: &[Group] = &[
             ("firmware", "before the operating system, from the firmware's tables"),
             ("summary", "many recordings at once, a row each"),
             ("view", "see it: a page in the browser, or one file to mail"),
+            ("export", "a file for Perfetto or the Firefox Profiler"),
         ],
     ),
     (

@@ -6,6 +6,7 @@ mod collect;
 mod compare;
 mod diagnose;
 mod events;
+mod export;
 mod firmware;
 mod functions;
 mod gate;
@@ -62,6 +63,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Prefetch(question) => prefetch::run(recording, &question, &destination),
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
+        Task::Export(format) => export::run(&recording, format, &destination),
         Task::View(question) => view::run(&recording, &question, &destination),
         Task::Compare(question) => compare::run(*question, &destination),
         Task::Gate(question) => gate::run(&question, &destination),

@@ -51,6 +51,7 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
         | Task::Diagnose(..)
         | Task::Info(_)
         | Task::List(..)
+        | Task::Export(_)
         | Task::Why(_) => true,
         Task::View(_)
         | Task::Events(_)

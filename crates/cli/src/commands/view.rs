@@ -19,26 +19,31 @@ use crate::output::Destination;
 /// What the lanes of a single file may take beyond a screen's width, bytes of text before the page is packed.
 const DRAWN_BYTES: usize = 1 << 20;
 
+const NOTHING: &str = "nothing to show: no boot, shutdown or sleep, and no events of processes, services or devices; 'onoff info' says what there is";
+
 /// Random bytes of the token, 128 bits: nobody guesses it.
 const TOKEN_BYTES: usize = 16;
 
 pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destination) -> Result<(), Failure> {
-    let (shown, comparison) = match &question.runs {
+    let (mut shown, comparison) = match &question.runs {
         Some(runs) => compared(runs)?,
         None => (recordings(recording)?, None),
     };
     if comparison.is_none() && shown.iter().all(|each| each.tracks.is_empty()) {
-        let message = "nothing to show: no boot, shutdown or sleep, and no events of processes, services or devices; 'onoff info' says what there is";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::NothingToAnswer(NOTHING.to_owned()));
     }
     let to_file = destination.path.is_some();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let mut page = Page { version, served: !to_file, recordings: Vec::new(), comparison };
-    for each in &shown {
+    let budget_bytes = DRAWN_BYTES / shown.len().max(1);
+    for each in &mut shown {
+        if to_file {
+            each.complete();
+        }
         let mut content = each.recording.clone();
         if to_file {
             let end_ns = content.start_ns.saturating_add(content.duration_ns);
-            content.drawn = drawn_beforehand(&each.tracks, content.start_ns, end_ns, DRAWN_BYTES / shown.len().max(1));
+            content.drawn = drawn_beforehand((&each.tracks, &each.arrows), content.start_ns, end_ns, budget_bytes);
         }
         page.recordings.push(content);
     }
@@ -54,6 +59,18 @@ fn recordings(recording: &Recording) -> Result<Vec<Shown>, Failure> {
         Some(_) => Ok(vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)]),
         None => recording.files.iter().map(|path| shown(std::slice::from_ref(path), recording)).collect(),
     }
+}
+
+/// All files as one recording.
+pub fn one_recording(recording: &Recording) -> Result<Shown, Failure> {
+    let shown = match &recording.this_computer {
+        Some(_) => Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1),
+        None => shown(&recording.files, recording)?,
+    };
+    if shown.tracks.is_empty() {
+        return Err(Failure::NothingToAnswer(NOTHING.to_owned()));
+    }
+    Ok(shown)
 }
 
 /// One recording.

@@ -53,6 +53,15 @@ impl ShareLane {
         self.before_ns.last().copied().unwrap_or_default()
     }
 
+    /// The busy share of each bucket, with where it starts: ns and percent.
+    pub fn steps(&self) -> impl Iterator<Item = (i64, f64)> + '_ {
+        let buckets = self.before_ns.iter().zip(self.before_ns.iter().skip(1)).zip(0_i64..);
+        buckets.map(|((before, after), at)| {
+            let start_ns = self.start_ns.saturating_add(self.bucket_ns.saturating_mul(at));
+            (start_ns, (after.saturating_sub(*before) as f64 * 100.0 / self.bucket_ns as f64).clamp(0.0, 100.0))
+        })
+    }
+
     /// What a step cannot be shorter than without being the same as its neighbour, ns.
     #[must_use]
     pub fn bucket_ns(&self) -> i64 {

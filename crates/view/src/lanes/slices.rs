@@ -48,6 +48,33 @@ pub enum Tone {
     Failed,
 }
 
+impl Tone {
+    /// Every tone, by number.
+    const ALL: [Self; 16] = [
+        Self::Present,
+        Self::Container,
+        Self::Load,
+        Self::Initialise,
+        Self::Blocked,
+        Self::Pended,
+        Self::Ran,
+        Self::Ready,
+        Self::Disk,
+        Self::Timer,
+        Self::Interrupt,
+        Self::Service,
+        Self::Unknown,
+        Self::Notified,
+        Self::Work,
+        Self::Failed,
+    ];
+
+    /// The tone of a number; not known when there is none.
+    fn of(number: u8) -> Self {
+        Self::ALL.get(usize::from(number)).copied().unwrap_or(Self::Unknown)
+    }
+}
+
 /// An interval of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
@@ -228,6 +255,16 @@ impl SliceLane {
         }
         lane.rows.iter_mut().for_each(Row::index);
         lane
+    }
+
+    /// The intervals of each row, in order of time: start and end in ns, label, what it shows. Those of one row do not overlap.
+    pub fn rows_of_slices(&self) -> impl Iterator<Item = impl Iterator<Item = (i64, i64, &str, Tone)>> {
+        self.rows.iter().map(|row| {
+            (0..row.starts.len()).map(|at| {
+                let label = self.labels.get(row.labels[at] as usize).map_or("", String::as_str);
+                (row.starts[at], row.ends[at], label, Tone::of(row.tones[at]))
+            })
+        })
     }
 
     /// Intervals.

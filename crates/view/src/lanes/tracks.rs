@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use onoff_analysis::Interval;
 use onoff_analysis::cpu::{self, CpuSource, grid};
 use onoff_analysis::storage::utilisation::utilisation;
-use onoff_analysis::waits::{PathOptions, StepKind, Waits};
+use onoff_analysis::waits::{CriticalPath, PathStep, StepKind};
 use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace};
 
 use super::shares::ShareLane;
@@ -33,12 +33,13 @@ pub const TABLES: Tables = Tables::of(&[
 /// Buckets of a strip: a screen of 1,600 pixels can show an eighth of the recording before it shows a bucket twice.
 const BUCKETS: i64 = 12_800;
 
-/// Every track of `trace`, by group; the critical path is that of each of `phases`.
+/// Every track of `trace`, by group, with the critical `paths` of its phases.
 #[must_use]
-pub fn tracks(trace: &Trace, phases: &[(String, Interval)]) -> Vec<Track> {
+pub fn tracks(trace: &Trace, paths: &[CriticalPath]) -> Vec<Track> {
     let mut tracks = processors(trace);
     tracks.extend(disks(trace));
-    tracks.extend(critical_path(trace, phases));
+    tracks.extend(critical_path(paths));
+    tracks.extend(crate::path::tracks(paths));
     for lanes in [devices(trace), services(trace), session(trace), notifications(trace), power(trace), processes(trace)]
     {
         tracks.extend(lanes);
@@ -130,39 +131,38 @@ impl Gathered {
     }
 }
 
-fn critical_path(trace: &Trace, phases: &[(String, Interval)]) -> Vec<Track> {
-    if trace.context_switches.is_empty() {
-        return Vec::new();
-    }
-    let waits = Waits::of(trace);
+fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
     let mut gathered = Gathered::default();
-    for (_, range) in phases {
-        let path = waits.phase(*range, PathOptions::default());
-        let slices = path.steps.into_iter().map(|step| {
-            let who = if step.thread.process.is_empty() {
-                format!("thread {}", step.thread.tid)
-            } else {
-                step.thread.process
-            };
-            let what = match step.kind {
-                StepKind::Cpu => "ran",
-                StepKind::Ready => "was ready",
-                StepKind::Disk => "waited for a disk",
-                StepKind::Timer => "waited for a timer",
-                StepKind::Device => "waited for a device",
-                StepKind::ServiceDependency => "waited for a service",
-                StepKind::Other => "not known",
-            };
-            let label =
-                if step.detail.is_empty() { format!("{who} {what}") } else { format!("{who} {what}: {}", step.detail) };
-            Slice { start_ns: step.start_ns, end_ns: step.end_ns, label, tone: tone_of(step.kind) }
+    for path in paths {
+        let slices = path.steps.iter().map(|step| Slice {
+            start_ns: step.start_ns,
+            end_ns: step.end_ns,
+            label: path_label(step),
+            tone: tone_of(step.kind),
         });
         gathered.add("", "Critical path", "who ran or was waited for, up to the end of each phase", slices);
     }
     gathered.into_tracks(TrackGroup::CriticalPath)
 }
 
-fn tone_of(kind: StepKind) -> Tone {
+/// What an interval of the path says: who, and what it did.
+pub(crate) fn path_label(step: &PathStep) -> String {
+    let thread = &step.thread;
+    let who = if thread.process.is_empty() { format!("thread {}", thread.tid) } else { thread.process.clone() };
+    let what = match step.kind {
+        StepKind::Cpu => "ran",
+        StepKind::Ready => "was ready",
+        StepKind::Disk => "waited for a disk",
+        StepKind::Timer => "waited for a timer",
+        StepKind::Device => "waited for a device",
+        StepKind::ServiceDependency => "waited for a service",
+        StepKind::Other => "not known",
+    };
+    if step.detail.is_empty() { format!("{who} {what}") } else { format!("{who} {what}: {}", step.detail) }
+}
+
+/// The tone of a step.
+pub(crate) fn tone_of(kind: StepKind) -> Tone {
     match kind {
         StepKind::Cpu => Tone::Ran,
         StepKind::Ready => Tone::Ready,

@@ -18,6 +18,12 @@ use sentence::{chain, done, thread};
 /// PDB files that are not there and are named.
 const SHOWN_FILES: usize = 6;
 
+/// A step of a chain as a sentence.
+#[must_use]
+pub fn step(step: &PathStep) -> String {
+    done(step)
+}
+
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WhyTextOptions {

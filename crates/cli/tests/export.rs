@@ -1,0 +1,184 @@
+//! `onoff export`: what other viewers read of it. Perfetto's file is decoded here by the rules of protocol buffers and by the
+//! field numbers that Perfetto publishes, not by the code that wrote it.
+
+use std::collections::BTreeMap;
+
+use crate::running::Folder;
+use serde_json::Value;
+
+/// A field of a message: its number and what it holds.
+#[derive(Debug, Clone)]
+enum Field<'b> {
+    Number(u64),
+    Bytes(&'b [u8]),
+}
+
+fn varint(bytes: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first().unwrap();
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return value;
+        }
+    }
+    panic!("a varint of more than 10 bytes")
+}
+
+/// The fields of a message, as the wire format has them.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
+    let mut fields = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        let field = match key & 7 {
+            0 => Field::Number(varint(&mut bytes)),
+            1 => {
+                let (value, rest) = bytes.split_at(8);
+                bytes = rest;
+                Field::Number(u64::from_le_bytes(value.try_into().unwrap()))
+            }
+            2 => {
+                let length = usize::try_from(varint(&mut bytes)).unwrap();
+                let (value, rest) = bytes.split_at(length);
+                bytes = rest;
+                Field::Bytes(value)
+            }
+            kind => panic!("wire type {kind}"),
+        };
+        fields.push((key >> 3, field));
+    }
+    fields
+}
+
+fn number(message: &[(u64, Field<'_>)], wanted: u64) -> Option<u64> {
+    message.iter().find_map(|(number, field)| match field {
+        Field::Number(value) if *number == wanted => Some(*value),
+        _ => None,
+    })
+}
+
+fn bytes<'b>(message: &[(u64, Field<'b>)], wanted: u64) -> Option<&'b [u8]> {
+    message.iter().find_map(|(number, field)| match field {
+        Field::Bytes(value) if *number == wanted => Some(*value),
+        _ => None,
+    })
+}
+
+fn text(message: &[(u64, Field<'_>)], wanted: u64) -> String {
+    String::from_utf8(bytes(message, wanted).unwrap_or_default().to_vec()).unwrap()
+}
+
+fn exported(format: &str) -> Vec<u8> {
+    let folder = Folder::boot("slow-boot.toml");
+    folder.answer(&format!("export boot.etl --format {format} -o out"));
+    std::fs::read(folder.path("out")).unwrap()
+}
+
+#[test]
+fn perfetto_has_tracks_intervals_counters_and_flows_by_its_published_field_numbers() {
+    let file = exported("perfetto");
+    let mut tracks: BTreeMap<u64, (String, Option<u64>)> = BTreeMap::new();
+    let mut open: BTreeMap<u64, Vec<(String, u64)>> = BTreeMap::new();
+    let mut slices: Vec<(String, String, u64, u64)> = Vec::new();
+    let mut counters = 0;
+    // By id of a flow: times at which it leaves, and at which it arrives.
+    let mut flows: BTreeMap<u64, (Vec<u64>, Vec<u64>)> = BTreeMap::new();
+    for (tag, packet) in fields(&file) {
+        let Field::Bytes(packet) = packet else { panic!("a packet is a message") };
+        assert_eq!(tag, 1, "Trace.packet");
+        let packet = fields(packet);
+        assert_eq!(number(&packet, 10), Some(1), "trusted_packet_sequence_id");
+        if let Some(track) = bytes(&packet, 60) {
+            let track = fields(track);
+            let parent = number(&track, 5);
+            assert!(parent.is_none_or(|parent| tracks.contains_key(&parent)), "a parent comes first");
+            tracks.insert(number(&track, 1).unwrap(), (text(&track, 2), parent));
+        }
+        let Some(event) = bytes(&packet, 11) else { continue };
+        let event = fields(event);
+        let (time_ns, track) = (number(&packet, 8).unwrap(), number(&event, 11).unwrap());
+        let name = &tracks[&track].0;
+        match number(&event, 9).unwrap() {
+            1 => {
+                open.entry(track).or_default().push((text(&event, 23), time_ns));
+                for (field, value) in &event {
+                    let Field::Number(id) = value else { continue };
+                    match field {
+                        47 => flows.entry(*id).or_default().0.push(time_ns),
+                        48 => flows.entry(*id).or_default().1.push(time_ns),
+                        _ => {}
+                    }
+                }
+            }
+            2 => {
+                let (label, start_ns) = open.get_mut(&track).and_then(Vec::pop).expect("an end has a begin");
+                assert!(time_ns > start_ns, "{name}: {label}");
+                slices.push((name.clone(), label, start_ns, time_ns));
+            }
+            3 => {}
+            4 => counters += 1,
+            kind => panic!("an event of type {kind}"),
+        }
+    }
+    assert!(open.values().all(Vec::is_empty), "every interval ends");
+    assert!(counters > 100, "{counters} values of counters");
+    for group in ["Boot", "Processors", "Disks", "Critical path", "Devices and drivers", "Services", "Processes"] {
+        assert!(tracks.values().any(|(name, parent)| name == group && parent.is_none()), "{group}");
+    }
+    // The scenario's service takes 6.02 s to start, its driver 3.18 s: the intervals say so.
+    let longest = |track: &str| {
+        let its = slices.iter().filter(|(name, ..)| name == track);
+        its.map(|(_, _, start_ns, end_ns)| end_ns - start_ns).max().unwrap_or_default()
+    };
+    assert_eq!(longest("SoundShaper") / 10_000_000, 602);
+    assert_eq!(longest("LegacyScan") / 10_000_000, 318);
+    assert!(!flows.is_empty());
+    for (id, (leaves, arrives)) in &flows {
+        assert_eq!((leaves.len(), arrives.len()), (1, 1), "flow {id}");
+        assert!(leaves[0] <= arrives[0], "flow {id} goes back in time");
+    }
+}
+
+#[test]
+fn the_firefox_profile_keeps_the_rules_of_its_format() {
+    let profile: Value = serde_json::from_slice(&exported("firefox")).unwrap();
+    assert_eq!(profile["meta"]["product"], "onoff");
+    assert!(profile["meta"]["preprocessedProfileVersion"].as_u64() > Some(40));
+    let threads = profile["threads"].as_array().unwrap();
+    let length = |table: &Value| table["length"].as_u64().unwrap();
+    let mut samples = 0;
+    for thread in threads {
+        // Every column of a table is as long as the table, and every stack lies below one that comes before it.
+        for (table, column) in
+            [("samples", "stack"), ("markers", "name"), ("stackTable", "frame"), ("frameTable", "func")]
+        {
+            assert_eq!(
+                thread[table][column].as_array().unwrap().len() as u64,
+                length(&thread[table]),
+                "{table}.{column}"
+            );
+        }
+        for (at, prefix) in thread["stackTable"]["prefix"].as_array().unwrap().iter().enumerate() {
+            assert!(prefix.is_null() || prefix.as_u64() < Some(at as u64));
+        }
+        for stack in thread["samples"]["stack"].as_array().unwrap() {
+            assert!(stack.is_null() || stack.as_u64() < Some(length(&thread["stackTable"])));
+        }
+        samples += length(&thread["samples"]);
+    }
+    assert!(samples > 500, "{samples} samples");
+    let of = |name: &str| threads.iter().find(|thread| thread["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!(length(&of("Phases")["markers"]), 5);
+    assert!(length(&of("Services")["markers"]) > 10);
+}
+
+#[test]
+fn bytes_go_to_a_file_only_and_an_empty_recording_makes_none() {
+    let folder = Folder::boot("healthy-boot.toml");
+    let refused = folder.run("export boot.etl --format perfetto");
+    assert_eq!(refused.status.code(), Some(64));
+    let nothing = folder.file("no.etl", b"not a recording").run("export no.etl --format perfetto -o out");
+    assert!(!nothing.status.success());
+    assert!(!folder.path("out").exists());
+}

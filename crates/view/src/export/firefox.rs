@@ -1,0 +1,180 @@
+//! The processed profile format of the Firefox Profiler (<https://profiler.firefox.com>): samples with their stacks by process
+//! and thread; phases, services, devices and the critical path as markers.
+
+use std::io::{self, Write};
+
+use fxprof_processed_profile::{
+    CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags, MarkerFieldFormat,
+    MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, StaticSchemaMarker, StaticSchemaMarkerField,
+    StringHandle, ThreadHandle, Timestamp,
+};
+use hashbrown::HashMap;
+use onoff_analysis::{Interval, flame};
+
+use super::perfetto::{group_name, tone_name};
+use crate::build::Shown;
+use crate::lanes::{Lane, TrackGroup};
+
+/// Writes all that is known of a recording.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
+    let profile = profile(shown);
+    serde_json::to_writer(out, &profile).map_err(io::Error::other)
+}
+
+fn profile(shown: &Shown) -> Profile {
+    let trace = &shown.trace;
+    let since_epoch_ms = trace.clock.start_unix_ns.map_or(0.0, |ns| ns as f64 / 1e6);
+    let reference = ReferenceTimestamp::from_millis_since_unix_epoch(since_epoch_ms);
+    let period_ns = u64::try_from(flame::sampling_period_ns(trace)).unwrap_or(1_000_000).max(1);
+    let mut profile = Profile::new(&shown.recording.name, reference, SamplingInterval::from_nanos(period_ns));
+    profile.set_product("onoff");
+    profile.set_os_name(&shown.recording.machine);
+    profile.set_symbolicated(true);
+    let zero = Timestamp::from_nanos_since_reference(0);
+    let transitions = profile.add_process(&shown.recording.name, 0, zero);
+    let times = Times { origin_ns: shown.recording.start_ns.min(0) };
+
+    let phases = profile.add_thread(transitions, 1, zero, false);
+    profile.set_thread_name(phases, "Phases");
+    let category = profile.add_category("Phase", CategoryColor::Blue);
+    for transition in &shown.recording.transitions {
+        for phase in &transition.phases {
+            let detail = format!("{} ({})", phase.rule, phase.certainty.as_str());
+            let marker = Shows { name: phase.name.clone(), label: transition.title.clone(), detail, category };
+            times.mark(&mut profile, phases, (phase.start_ns, phase.end_ns), marker);
+        }
+    }
+    for (group, tid, color) in [
+        (TrackGroup::CriticalPath, 2, CategoryColor::Red),
+        (TrackGroup::Services, 3, CategoryColor::Green),
+        (TrackGroup::Devices, 4, CategoryColor::Orange),
+        (TrackGroup::Session, 5, CategoryColor::Purple),
+        (TrackGroup::Notifications, 6, CategoryColor::Yellow),
+        (TrackGroup::Power, 7, CategoryColor::Brown),
+        (TrackGroup::Log, 8, CategoryColor::Gray),
+    ] {
+        let its = || shown.tracks.iter().filter(move |track| track.group == group);
+        if its().next().is_none() {
+            continue;
+        }
+        let thread = profile.add_thread(transitions, tid, zero, false);
+        profile.set_thread_name(thread, group_name(group));
+        profile.set_thread_show_markers_in_timeline(thread, true);
+        let category = profile.add_category(group_name(group), color);
+        for track in its() {
+            let Lane::Slices(lane) = &track.lane else { continue };
+            for (start_ns, end_ns, label, tone) in lane.rows_of_slices().flatten() {
+                let detail = tone_name(tone).to_owned();
+                let marker = Shows { name: track.name.clone(), label: label.to_owned(), detail, category };
+                times.mark(&mut profile, thread, (start_ns, end_ns), marker);
+            }
+        }
+    }
+    samples(shown, &mut profile, &times);
+    profile
+}
+
+/// The samples of every thread, with their stacks.
+fn samples(shown: &Shown, profile: &mut Profile, times: &Times) {
+    let whole = Interval::new(0, shown.trace.duration_ns);
+    let mut processes = HashMap::new();
+    let mut threads: HashMap<(Option<u32>, String, u32), ThreadHandle> = HashMap::new();
+    flame::each_sample(&shown.trace, whole, |sample| {
+        let at = times.at(sample.time_ns);
+        let process = *processes
+            .entry((sample.pid, sample.process.clone()))
+            .or_insert_with(|| profile.add_process(&sample.process, sample.pid.unwrap_or(0), at));
+        let key = (sample.pid, sample.process.clone(), sample.tid);
+        let thread = *threads.entry(key).or_insert_with(|| profile.add_thread(process, sample.tid, at, false));
+        let names: Vec<StringHandle> = sample.frames.iter().map(|name| profile.intern_string(name)).collect();
+        let frames = names.into_iter().map(|name| FrameInfo {
+            frame: Frame::Label(name),
+            category_pair: CategoryHandle::OTHER.into(),
+            flags: FrameFlags::empty(),
+        });
+        let stack = profile.intern_stack_frames(thread, frames);
+        let ns = u64::try_from(sample.ns).unwrap_or(0);
+        profile.add_sample(thread, at, stack, CpuDelta::from_nanos(ns), 1);
+    });
+}
+
+/// Times of the recording as times of the profile, which has none before zero.
+struct Times {
+    origin_ns: i64,
+}
+
+impl Times {
+    fn at(&self, time_ns: i64) -> Timestamp {
+        let ns = u64::try_from(time_ns.saturating_sub(self.origin_ns)).unwrap_or(0);
+        Timestamp::from_nanos_since_reference(ns)
+    }
+
+    fn mark(&self, profile: &mut Profile, thread: ThreadHandle, (start_ns, end_ns): (i64, i64), marker: Shows) {
+        let timing = if end_ns > start_ns {
+            MarkerTiming::Interval(self.at(start_ns), self.at(end_ns))
+        } else {
+            MarkerTiming::Instant(self.at(start_ns))
+        };
+        let marker = Marked {
+            name: profile.intern_string(&marker.name),
+            fields: [profile.intern_string(&marker.label), profile.intern_string(&marker.detail)],
+            category: marker.category,
+        };
+        profile.add_marker(thread, timing, marker);
+    }
+}
+
+/// What a marker shows.
+struct Shows {
+    name: String,
+    label: String,
+    detail: String,
+    category: CategoryHandle,
+}
+
+/// The same, its texts known to the profile.
+struct Marked {
+    name: StringHandle,
+    fields: [StringHandle; 2],
+    category: CategoryHandle,
+}
+
+impl StaticSchemaMarker for Marked {
+    const UNIQUE_MARKER_TYPE_NAME: &'static str = "onoff";
+    const CHART_LABEL: Option<&'static str> = Some("{marker.data.what}");
+    const TABLE_LABEL: Option<&'static str> = Some("{marker.name}: {marker.data.what} ({marker.data.detail})");
+    const TOOLTIP_LABEL: Option<&'static str> = Some("{marker.name}");
+    const FIELDS: &'static [StaticSchemaMarkerField] = &[
+        StaticSchemaMarkerField {
+            key: "what",
+            label: "What",
+            format: MarkerFieldFormat::String,
+            flags: MarkerFieldFlags::SEARCHABLE,
+        },
+        StaticSchemaMarkerField {
+            key: "detail",
+            label: "Detail",
+            format: MarkerFieldFormat::String,
+            flags: MarkerFieldFlags::SEARCHABLE,
+        },
+    ];
+
+    fn name(&self, _: &mut Profile) -> StringHandle {
+        self.name
+    }
+
+    fn category(&self, _: &mut Profile) -> CategoryHandle {
+        self.category
+    }
+
+    fn string_field_value(&self, field_index: u32) -> StringHandle {
+        self.fields[usize::from(field_index != 0)]
+    }
+
+    fn number_field_value(&self, _: u32) -> f64 {
+        0.0
+    }
+}

@@ -1,0 +1,306 @@
+//! The critical path on the page: a track for each process that it goes through, arrows for who made whom ready, and its steps
+//! as sentences.
+
+use hashbrown::HashMap;
+
+use onoff_analysis::Certainty;
+use onoff_analysis::waits::{CriticalPath, PathStep};
+use onoff_report::text::why;
+use serde::Serialize;
+
+use crate::lanes::slices::{Slice, SliceLane};
+use crate::lanes::tracks::{path_label, tone_of};
+use crate::lanes::{Lane, Track, TrackGroup};
+
+/// Processes on the path with a track of their own, those with most of its time.
+const MOST_TRACKS: usize = 12;
+/// Pixels within which the arrows between the same two tracks are one.
+const ARROW_PIXELS: i128 = 5;
+/// Steps as sentences that a page gets at once, the longest.
+pub const MOST_STEPS: usize = 200;
+/// The section of the tracks.
+const SECTION: &str = "on it";
+
+/// One thread made another one ready, on tracks of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrow {
+    /// When, ns.
+    pub time_ns: i64,
+    /// The track of who made the other ready.
+    pub from: u32,
+    /// The track of who was made ready.
+    pub to: u32,
+}
+
+/// Arrows that a screen shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DrawnArrow {
+    /// When, ns.
+    pub time_ns: i64,
+    /// From which track.
+    pub from: u32,
+    /// To which.
+    pub to: u32,
+    /// How many there are at these pixels.
+    pub count: u32,
+}
+
+/// A step as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PageStep {
+    /// Start, ns.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// What it was, e.g. `disk`.
+    pub kind: &'static str,
+    /// What happened.
+    pub sentence: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// Why the system says that the thread waited, and the call stack where one was recorded, innermost first.
+    pub more: Vec<String>,
+}
+
+/// The steps of a range.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PageSteps {
+    /// In order of time.
+    pub steps: Vec<PageStep>,
+    /// Steps that are not listed, those that the path itself leaves out because they are short among them.
+    pub left_out: u64,
+}
+
+/// The process of a step: what its track is called.
+fn process(step: &PathStep) -> String {
+    match (step.thread.process.as_str(), step.thread.pid) {
+        ("", None) => format!("thread {}", step.thread.tid),
+        ("", Some(pid)) => format!("process {pid}"),
+        (process, Some(pid)) => format!("{process} ({pid})"),
+        (process, None) => process.to_owned(),
+    }
+}
+
+/// A track for each process on the paths, what took most of the time first; the rest share the last one.
+#[must_use]
+pub fn tracks(paths: &[CriticalPath]) -> Vec<Track> {
+    let (names, places) = order(paths);
+    let mut slices: Vec<Vec<Slice>> = names.iter().map(|_| Vec::new()).collect();
+    for step in paths.iter().flat_map(|path| &path.steps) {
+        if let Some(track) = places.get(&process(step)).and_then(|&place| slices.get_mut(place)) {
+            track.push(Slice {
+                start_ns: step.start_ns,
+                end_ns: step.end_ns,
+                label: path_label(step),
+                tone: tone_of(step.kind),
+            });
+        }
+    }
+    names
+        .into_iter()
+        .zip(slices)
+        .map(|(name, slices)| Track {
+            group: TrackGroup::CriticalPath,
+            section: SECTION.to_owned(),
+            name,
+            note: "what it did while the end of the phase waited for it; arrows: who made whom ready".to_owned(),
+            lane: Lane::Slices(SliceLane::new(slices)),
+        })
+        .collect()
+}
+
+/// The names of the tracks in their order, and by process which of them it is.
+fn order(paths: &[CriticalPath]) -> (Vec<String>, HashMap<String, usize>) {
+    let mut times: HashMap<String, i64> = HashMap::new();
+    for step in paths.iter().flat_map(|path| &path.steps) {
+        let time = times.entry(process(step)).or_default();
+        *time = time.saturating_add(step.duration_ns);
+    }
+    let mut names: Vec<(String, i64)> = times.into_iter().collect();
+    names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let others = names.len() > MOST_TRACKS + 1;
+    let places =
+        names.iter().enumerate().map(|(at, (name, _))| (name.clone(), if others { at.min(MOST_TRACKS) } else { at }));
+    let places: HashMap<String, usize> = places.collect();
+    let count = names.len();
+    let mut names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+    if others {
+        names.truncate(MOST_TRACKS);
+        names.push(format!("{} others", count - MOST_TRACKS));
+    }
+    (names, places)
+}
+
+/// Who made whom ready, from track to track of `tracks`, in order of time.
+#[must_use]
+pub fn arrows(paths: &[CriticalPath], tracks: &[Track]) -> Vec<Arrow> {
+    let (names, places) = order(paths);
+    let is_of_path = |track: &Track| track.group == TrackGroup::CriticalPath && track.section == SECTION;
+    let ids: Vec<Option<u32>> = names
+        .iter()
+        .map(|name| {
+            let at = tracks.iter().position(|track| is_of_path(track) && track.name == *name)?;
+            u32::try_from(at).ok()
+        })
+        .collect();
+    let id = |step: &PathStep| places.get(&process(step)).and_then(|&place| ids.get(place).copied().flatten());
+    let mut arrows: Vec<Arrow> = Vec::new();
+    for path in paths {
+        for (step, next) in path.steps.iter().zip(path.steps.iter().skip(1)) {
+            // Where short steps are left out between the two, nobody made the other one ready.
+            if step.readies_tid != Some(next.thread.tid) || step.end_ns != next.start_ns {
+                continue;
+            }
+            if let (Some(from), Some(to)) = (id(step), id(next))
+                && from != to
+            {
+                arrows.push(Arrow { time_ns: step.end_ns, from, to });
+            }
+        }
+    }
+    arrows.sort_by_key(|arrow| arrow.time_ns);
+    arrows
+}
+
+/// What `pixels` pixels show of the arrows of `from_ns..to_ns`.
+#[must_use]
+pub fn draw(arrows: &[Arrow], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<DrawnArrow> {
+    let width_ns = (i128::from(to_ns) - i128::from(from_ns)).max(1);
+    let bucket = |time_ns: i64| {
+        (i128::from(time_ns) - i128::from(from_ns)) * i128::from(pixels.max(1)) / width_ns / ARROW_PIXELS
+    };
+    let first = arrows.partition_point(|arrow| arrow.time_ns < from_ns);
+    let mut drawn: Vec<DrawnArrow> = Vec::new();
+    let mut places: HashMap<(u32, u32), (i128, usize)> = HashMap::new();
+    for arrow in arrows.iter().skip(first).take_while(|arrow| arrow.time_ns <= to_ns) {
+        let its = bucket(arrow.time_ns);
+        match places.get(&(arrow.from, arrow.to)) {
+            Some(&(known, at)) if known == its => drawn[at].count = drawn[at].count.saturating_add(1),
+            _ => {
+                places.insert((arrow.from, arrow.to), (its, drawn.len()));
+                drawn.push(DrawnArrow { time_ns: arrow.time_ns, from: arrow.from, to: arrow.to, count: 1 });
+            }
+        }
+    }
+    drawn
+}
+
+/// The steps of the paths that touch `from_ns..to_ns` and take a thousandth of it or more, the longest `most` of them, in order of
+/// time.
+#[must_use]
+pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, most: usize) -> PageSteps {
+    let touched = |path: &&CriticalPath| path.start_ns < to_ns && path.end_ns > from_ns;
+    let mut found: Vec<&PathStep> = paths
+        .iter()
+        .filter(touched)
+        .flat_map(|path| &path.steps)
+        .filter(|step| step.start_ns < to_ns && step.end_ns > from_ns)
+        .collect();
+    let all = found.len();
+    found.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
+    // Below a thousandth of the range a step explains nothing of it; who zooms in sees it.
+    let least_ns = to_ns.saturating_sub(from_ns) / 1_000;
+    let long = found.partition_point(|step| step.duration_ns >= least_ns);
+    found.truncate(most.min(long));
+    found.sort_by_key(|step| step.start_ns);
+    let short: u64 = paths
+        .iter()
+        .filter(|path| path.start_ns >= from_ns && path.end_ns <= to_ns)
+        .fold(0_u64, |sum, path| sum.saturating_add(path.steps_left_out));
+    PageSteps {
+        left_out: short.saturating_add((all - found.len()) as u64),
+        steps: found
+            .into_iter()
+            .map(|step| PageStep {
+                start_ns: step.start_ns,
+                end_ns: step.end_ns,
+                kind: step.kind.as_str(),
+                sentence: why::step(step),
+                certainty: step.certainty,
+                more: more(step),
+            })
+            .collect(),
+    }
+}
+
+fn more(step: &PathStep) -> Vec<String> {
+    let mut more = Vec::new();
+    if !step.wait_reason.is_empty() {
+        more.push(format!("Wait reason: {}", step.wait_reason));
+    }
+    more.extend(step.stack.iter().map(onoff_analysis::waits::StackFrame::label));
+    more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_analysis::waits::{PathThread, StepKind};
+
+    fn step(start_ns: i64, end_ns: i64, tid: u32, process: &str, readies_tid: Option<u32>) -> PathStep {
+        PathStep {
+            start_ns,
+            end_ns,
+            duration_ns: end_ns - start_ns,
+            thread: PathThread { tid, process: process.to_owned(), pid: Some(tid * 10), ..PathThread::default() },
+            kind: StepKind::Cpu,
+            detail: String::new(),
+            service: None,
+            certainty: Certainty::Measured,
+            wait_reason: String::new(),
+            readies_tid,
+            waiters: Vec::new(),
+            device: String::new(),
+            stack: Vec::new(),
+            stack_ns: None,
+        }
+    }
+
+    fn paths() -> Vec<CriticalPath> {
+        let steps = vec![
+            step(0, 40, 1, "a.exe", Some(2)),
+            step(40, 50, 2, "b.exe", Some(1)),
+            step(50, 60, 1, "a.exe", Some(2)),
+            // A short step is left out here.
+            step(61, 100, 2, "b.exe", None),
+        ];
+        vec![CriticalPath {
+            start_ns: 0,
+            end_ns: 100,
+            duration_ns: 100,
+            steps,
+            steps_left_out: 1,
+            ..CriticalPath::default()
+        }]
+    }
+
+    #[test]
+    fn an_arrow_goes_from_who_woke_to_who_was_woken_and_none_is_guessed() {
+        let paths = paths();
+        let tracks = tracks(&paths);
+        assert_eq!(tracks.iter().map(|track| track.name.as_str()).collect::<Vec<_>>(), ["a.exe (10)", "b.exe (20)"]);
+        let found = arrows(&paths, &tracks);
+        let expected = [Arrow { time_ns: 40, from: 0, to: 1 }, Arrow { time_ns: 50, from: 1, to: 0 }];
+        assert_eq!(found, expected, "at 60 a step is left out: who woke whom there is not known");
+        assert_eq!(draw(&found, 0, 100, 1000).len(), 2);
+        assert_eq!(draw(&found, 45, 100, 1000).len(), 1);
+        assert!(draw(&found, i64::MIN, i64::MAX, u32::MAX).len() <= 2);
+    }
+
+    #[test]
+    fn arrows_between_the_same_tracks_at_the_same_pixels_are_counted() {
+        let many: Vec<Arrow> = (0..10_000).map(|at| Arrow { time_ns: at, from: 0, to: 1 }).collect();
+        let drawn = draw(&many, 0, 10_000, 100);
+        assert_eq!(drawn.len(), 20);
+        assert_eq!(drawn.iter().map(|arrow| arrow.count).sum::<u32>(), 10_000);
+    }
+
+    #[test]
+    fn the_longest_steps_are_listed_in_order_of_time_and_the_others_counted() {
+        let found = steps(&paths(), 0, 100, 2);
+        assert_eq!(found.steps.iter().map(|step| step.start_ns).collect::<Vec<_>>(), [0, 61]);
+        assert_eq!(found.left_out, 3, "two that are shorter, and one that the path left out");
+        assert!(found.steps[0].sentence.contains("a.exe"), "{}", found.steps[0].sentence);
+        assert!(steps(&paths(), 200, 300, 9).steps.is_empty());
+    }
+}

@@ -1,0 +1,82 @@
+/** Flame graphs of the range: where processors were, and what the critical path waited for. A table says the same. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Flame as Graph, FlameNode } from "../data";
+import { flameOf } from "../source";
+import { flameOfWaits, page, phaseAt, recording, selectedRange, view } from "../state";
+import { duration } from "../time";
+
+const ROW = 18;
+
+export function Flame() {
+  const range = selectedRange() ?? view.value;
+  const of = flameOfWaits.value ? "waits" : "samples";
+  const [graph, setGraph] = useState<Graph | null>(null);
+  const [focus, setFocus] = useState<FlameNode | null>(null);
+  useEffect(() => {
+    let current = true;
+    setFocus(null);
+    const timer = setTimeout(() => {
+      flameOf(range, of).then((answer) => current && setGraph(answer), () => current && setGraph(null));
+    }, 60);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [range.start, range.end, of, recording.value]);
+  const phase = phaseAt(range);
+  return (
+    <div>
+      <p class="choices" role="group" aria-label="What the graph shows">
+        <button type="button" aria-pressed={of === "samples"} onClick={() => (flameOfWaits.value = false)}>Samples</button>
+        <button type="button" aria-pressed={of === "waits"} onClick={() => (flameOfWaits.value = true)}>Waits</button>
+        <span class="hint">
+          {of === "samples" ? "Where the processors were, by process and module." : "What the critical path was, by who waited for whom."}{" "}
+          {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `All of ${phase?.name ?? "the phase"}; onoff view FILE draws any range`}
+        </span>
+      </p>
+      {!graph ? <p class="hint">Summing…</p> : graph.nothing ? <p>{graph.nothing}</p> : <Drawing graph={graph} focus={focus} setFocus={setFocus} />}
+    </div>
+  );
+}
+
+function Drawing({ graph, focus, setFocus }: { graph: Graph; focus: FlameNode | null; setFocus: (node: FlameNode | null) => void }) {
+  const from = focus?.start_ns ?? 0;
+  const whole = focus?.ns ?? graph.total_ns;
+  const depth = Math.max(...graph.nodes.map((node) => node.depth)) + 1;
+  const shown = graph.nodes.filter((node) => node.start_ns < from + whole && node.start_ns + node.ns > from && (node.ns / whole) * 1_000 >= 1);
+  return (
+    <div>
+      <p class="hint">
+        {duration(graph.total_ns)} in all{graph.left_out ? `; ${graph.left_out} parts too thin to draw` : ""}.
+        {focus && <> Showing {focus.name}, {duration(focus.ns)}. <button type="button" onClick={() => setFocus(null)}>Show all</button></>}
+      </p>
+      <div class="flame" style={{ height: `${depth * (ROW + 1)}px` }}>
+        {shown.map((node) => {
+          const left = Math.max(0, (node.start_ns - from) / whole);
+          const right = Math.min(1, (node.start_ns + node.ns - from) / whole);
+          const share = ((node.ns / graph.total_ns) * 100).toFixed(1);
+          return (
+            <button
+              type="button"
+              class={`shade${hue(node.name)}`}
+              style={{ left: `${left * 100}%`, width: `${(right - left) * 100}%`, top: `${node.depth * (ROW + 1)}px` }}
+              title={`${node.name}\n${duration(node.ns)}, ${share} %`}
+              aria-label={`${node.name}, ${duration(node.ns)}, ${share} %, level ${node.depth + 1}`}
+              onClick={() => setFocus(node)}
+            >
+              {right - left > 0.02 ? node.name : ""}
+            </button>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** One shade for one name, wherever it stands. */
+function hue(name: string): number {
+  let sum = 0;
+  for (let at = 0; at < name.length; at += 1) sum = (sum * 31 + name.charCodeAt(at)) >>> 0;
+  return sum % 5;
+}

@@ -1,0 +1,145 @@
+/** Any range as a table: what it is about, what its rows tell apart, which values stand in it, and which one is drawn. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { RangeTable } from "../data";
+import { tableOf } from "../source";
+import { about, drawn, goTo, grouped, leftOut, marked, recording, selectedRange, sorted, toggled, view } from "../state";
+import { duration } from "../time";
+import { Copies } from "./Table";
+
+/** What tables there are, and what each can be grouped by; `onoff-view` has the same list. */
+export const SUBJECTS: Record<string, { title: string; groups: string[] }> = {
+  processor: { title: "Processors", groups: ["process", "thread", "module", "priority", "processor"] },
+  disk: { title: "Disks", groups: ["path", "process", "file", "extension", "disk", "priority", "operation"] },
+  files: { title: "File operations", groups: ["path", "process", "file", "extension", "operation"] },
+  hard_faults: { title: "Hard faults", groups: ["path", "process", "file", "extension"] },
+  interrupts: { title: "Interrupts", groups: ["module", "routine", "processor"] },
+  waits: { title: "Waits on the critical path", groups: ["kind", "name"] },
+  services: { title: "Services", groups: [] },
+  devices: { title: "Devices", groups: [] },
+};
+
+export function Ranges() {
+  const range = selectedRange() ?? view.value;
+  const subject = SUBJECTS[about.value] ?? { title: about.value, groups: [] };
+  const by = grouped.value.filter((group) => subject.groups.includes(group));
+  const key = by.join(",");
+  const [table, setTable] = useState<RangeTable | null>(null);
+  const [fault, setFault] = useState("");
+  useEffect(() => {
+    let current = true;
+    const timer = setTimeout(() => {
+      tableOf(range, about.value, by).then(
+        (answer) => current && (setTable(answer), setFault("")),
+        () => current && setFault("onoff does not answer."),
+      );
+    }, 80);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [range.start, range.end, about.value, key, recording.value]);
+  return (
+    <div>
+      <div class="zones">
+        <label>About{" "}
+          <select value={about.value} onChange={(event) => ((about.value = event.currentTarget.value), (sorted.value = ""), (drawn.value = ""))}>
+            {Object.entries(SUBJECTS).map(([name, each]) => <option value={name}>{each.title}</option>)}
+          </select>
+        </label>
+        {subject.groups.length > 0 && (
+          <fieldset>
+            <legend>Group by</legend>
+            {subject.groups.map((group, index) => (
+              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (grouped.value = regrouped(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
+            ))}
+          </fieldset>
+        )}
+        {table && (
+          <fieldset>
+            <legend>Values</legend>
+            {table.columns.filter((column) => column.number).map((column) => (
+              <button type="button" aria-pressed={!leftOut.value.has(column.name)} onClick={() => (leftOut.value = toggled(leftOut.value, column.name))}>{column.title}</button>
+            ))}
+          </fieldset>
+        )}
+        {table && (
+          <label>Draw{" "}
+            <select value={drawnColumn(table)} onChange={(event) => (drawn.value = event.currentTarget.value)}>
+              {table.columns.filter((column) => column.number).map((column) => <option value={column.name}>{column.title}</option>)}
+            </select>
+          </label>
+        )}
+      </div>
+      {fault && <p>{fault}</p>}
+      {table?.nothing ? <p>{table.nothing}</p> : table ? <Grid table={table} range={range} title={subject.title} /> : <p class="hint">Summing…</p>}
+    </div>
+  );
+}
+
+/** A group joins those that are chosen, or leaves them; the last one stays. */
+function regrouped(group: string, by: string[]): string[] {
+  if (!by.includes(group)) return [...by, group];
+  const rest = by.filter((each) => each !== group);
+  return rest.length ? rest : by;
+}
+
+/** The value that is drawn: the chosen one, else the first that is no identity. */
+function drawnColumn(table: RangeTable): string {
+  const numbers = table.columns.filter((column) => column.number);
+  return (numbers.find((column) => column.name === drawn.value) ?? numbers.find((column) => /_ns$|^ns$|bytes/.test(column.name)) ?? numbers[0])?.name ?? "";
+}
+
+function Grid({ table, range, title }: { table: RangeTable; range: { start: number; end: number }; title: string }) {
+  const shown = table.columns.map((column, index) => ({ ...column, index })).filter((column) => !column.number || !leftOut.value.has(column.name));
+  const order = table.rows.map((_, index) => index);
+  const by = table.columns.findIndex((column) => column.name === sorted.value);
+  if (by >= 0) {
+    const number = table.columns[by]?.number;
+    order.sort((a, b) => (number ? (table.numbers[b]?.[by] ?? -Infinity) - (table.numbers[a]?.[by] ?? -Infinity) : (table.rows[a]?.[by] ?? "").localeCompare(table.rows[b]?.[by] ?? "")));
+  }
+  const draws = table.columns.findIndex((column) => column.name === drawnColumn(table));
+  const most = Math.max(...table.numbers.map((row) => Math.abs(row[draws] ?? 0)), 1e-9);
+  const text = () => [shown.map((column) => column.title), ...order.map((row) => shown.map((column) => table.rows[row]?.[column.index] ?? ""))];
+  const show = (row: number) => {
+    const span = table.spans[row];
+    if (!span) return;
+    marked.value = { start: span[0], end: span[1] };
+    goTo({ start: span[0] - (span[1] - span[0]) * 0.3, end: span[1] + (span[1] - span[0]) * 0.3 });
+  };
+  return (
+    <figure class="table">
+      <figcaption>
+        {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: the first ${table.rows.length} of ${table.of}` : ""}
+        <Copies rows={text} />
+      </figcaption>
+      <table class="grid">
+        <thead>
+          <tr>
+            {shown.map((column) => (
+              <th scope="col" class={column.number ? "number" : ""} aria-sort={sorted.value === column.name ? (column.number ? "descending" : "ascending") : "none"}>
+                <button type="button" class="link" onClick={() => (sorted.value = sorted.value === column.name ? "" : column.name)}>{column.title}</button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {order.map((row) => (
+            <tr>
+              {shown.map((column, at) => {
+                const cell = table.rows[row]?.[column.index] ?? "";
+                const share = column.index === draws ? Math.abs(table.numbers[row]?.[column.index] ?? 0) / most : 0;
+                return (
+                  <td class={column.number ? "number" : ""}>
+                    {share > 0 && <i class="amount" style={{ width: `${share * 100}%` }} />}
+                    {at === 0 && table.spans[row] ? <button type="button" class="link" onClick={() => show(row)}>{cell}</button> : <span>{cell}</span>}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}

@@ -1,0 +1,86 @@
+/** The chain of who waited for whom, as sentences: of the selected step, interval, phase or range. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Step, Steps } from "../data";
+import { stepsOf } from "../source";
+import { goTo, marked, phaseAt, page, recording, selectedRange, selection, view, type Range } from "../state";
+import { duration } from "../time";
+import { toneMeans } from "../lanes/palette";
+
+const TONES: Record<string, number> = { cpu: 6, ready: 7, disk: 8, timer: 9, device: 10, service_dependency: 11, other: 12 };
+
+/** Where the chain is asked for: around a selected step all of its phase is shown, and the step is marked. */
+function rangeOfChain(): Range {
+  const chosen = selection.value;
+  const track = chosen?.of === "slice" ? recording.value?.tracks.find((each) => each.id === chosen.track) : undefined;
+  const range = selectedRange() ?? view.value;
+  if (chosen?.of === "phase") return range;
+  if (track?.group !== "critical_path") return range;
+  const around = Math.max((range.end - range.start) * 4, 20e6);
+  return { start: range.start - around, end: range.end + around };
+}
+
+export function Why() {
+  const range = rangeOfChain();
+  const [steps, setSteps] = useState<Steps | null>(null);
+  const [open, setOpen] = useState<Step | null>(null);
+  useEffect(() => {
+    let current = true;
+    const timer = setTimeout(() => {
+      stepsOf(range).then((answer) => current && setSteps(answer), () => current && setSteps(null));
+    }, 60);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [range.start, range.end, recording.value]);
+  const chosen = selection.value;
+  const isChosen = (step: Step) => chosen?.of === "slice" && chosen.start < step.end_ns && chosen.end > step.start_ns && Math.min(chosen.end, step.end_ns) - Math.max(chosen.start, step.start_ns) > 0;
+  useEffect(() => {
+    document.querySelector(".chain [aria-current='true']")?.scrollIntoView({ block: "nearest" });
+  }, [steps, chosen]);
+  if (!steps) return <p class="hint">Reading the chain…</p>;
+  if (steps.steps.length === 0) {
+    return <p>No chain of waits is known here: the range lies in no phase whose end somebody was waited for, or context switches and ready-thread events were not recorded.</p>;
+  }
+  const phase = phaseAt(range);
+  return (
+    <div>
+      <p class="hint">
+        Who was waited for{phase ? ` up to the end of ${phase.name}` : ""}, {duration(range.start)} to {duration(range.end)}
+        {steps.left_out ? `; ${steps.left_out} shorter steps are not listed` : ""}.{page.value.served ? "" : " This file holds the longest steps of each phase."}
+      </p>
+      <ol class="chain">
+        {steps.steps.map((step) => (
+          <li aria-current={isChosen(step)}>
+            <span class="when">{duration(step.start_ns)}</span>
+            <b>{duration(step.end_ns - step.start_ns)}</b>
+            <span class={`kind tone${TONES[step.kind] ?? 12}`} title={toneMeans(TONES[step.kind] ?? 12)}>{step.kind.replace("_", " ")}</span>
+            <button type="button" class="link" onClick={() => show(step)}>{step.sentence}</button>
+            <span class="hint">{step.certainty === "missing" ? " not known" : step.certainty === "inferred" ? " inferred" : ""}</span>
+            <button type="button" class="evidence" aria-expanded={open === step} onClick={() => setOpen(open === step ? null : step)}>evidence</button>
+            {open === step && (
+              <div class="raw">
+                {step.more.map((line) => <code>{line}</code>)}
+                <span>The events themselves: <code>{`onoff events ${quoted(recording.value?.name ?? "FILE")} --range ${Math.floor(step.start_ns)}ns ${Math.ceil(step.end_ns) + 1}ns`}</code></span>
+              </div>
+            )}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** A name as one word of a command line. */
+function quoted(name: string): string {
+  const file = name.replace(/^(baseline|candidate): /, "");
+  return /^[\w.+-]+$/.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
+}
+
+function show(step: Step): void {
+  const length = Math.max(step.end_ns - step.start_ns, 1_000);
+  marked.value = { start: step.start_ns, end: step.end_ns };
+  selection.value = null;
+  goTo({ start: step.start_ns - length * 0.6, end: step.end_ns + length * 0.6 });
+}
