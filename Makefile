@@ -38,9 +38,13 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup mdbook
+	@tools/setup deny
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	python3 tools/check_rooms.py
+	python3 tools/check_circles.py
+	cargo deny --locked check bans licenses sources
+	@tools/check-advisories
 	python3 tools/json_reference.py --check
 	python3 tools/check_rules_page.py
 	python3 tools/check_named_tests.py
