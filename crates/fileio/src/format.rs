@@ -1,8 +1,4 @@
-//! Which format a recording is in, by its content.
-
-use crate::comma_separated::{self, Records};
-use crate::number::{lines, unsigned};
-use crate::{blkparse, strace};
+//! The formats that are read.
 
 /// A format that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,69 +35,5 @@ impl Format {
             Self::DarshanTrace => "Darshan trace",
             Self::OperationsCsv => "CSV of file operations",
         }
-    }
-}
-
-/// Bytes at the start of a recording that say what it is.
-pub const SNIFFED: usize = 64 * 1024;
-
-/// Lines of text that are looked at.
-const LINES: usize = 200;
-
-/// The format of a recording that starts with `bytes`; `None` when it is none of them.
-#[must_use]
-pub fn recognise(bytes: &[u8]) -> Option<Format> {
-    let bytes = bytes.get(..SNIFFED).unwrap_or(bytes);
-    if bytes.starts_with(b"PML_") {
-        return Some(Format::ProcessMonitorLog);
-    }
-    if bytes.starts_with(b"fio version ") {
-        return Some(Format::FioIolog);
-    }
-    if bytes.iter().take(4096).any(|&byte| byte == 0) {
-        return None;
-    }
-    let mut header = Vec::new();
-    Records::new(bytes).read(&mut header);
-    let has = |name: &str| header.iter().any(|field| comma_separated::text(field).trim() == name);
-    if has("Operation") && (has("Detail") || has("Path")) {
-        return Some(Format::ProcessMonitorCsv);
-    }
-    if has("operation") && has("offset") && has("length") {
-        return Some(Format::OperationsCsv);
-    }
-    let is_darshan = |line: &[u8]| line.starts_with(b"# darshan") || line.starts_with(b"# DXT");
-    if bytes.starts_with(b"#") && lines(bytes).take(LINES).any(|(_, line)| is_darshan(line)) {
-        return Some(Format::DarshanTrace);
-    }
-    let mut texts = lines(bytes).map(|(_, line)| line).filter(|line| !line.trim_ascii().is_empty()).peekable();
-    if texts.peek().is_some_and(|line| is_fio_log_line(line)) {
-        return Some(Format::FioLog);
-    }
-    texts.take(LINES).find_map(|line| {
-        if blkparse::is_event(line) {
-            Some(Format::Blkparse)
-        } else if strace::is_call(line) {
-            Some(Format::Strace)
-        } else {
-            None
-        }
-    })
-}
-
-/// `time, value, direction, block size[, offset[, priority]]`, all numbers.
-fn is_fio_log_line(line: &[u8]) -> bool {
-    let fields: Vec<Option<u64>> = line.split(|&byte| byte == b',').map(number_or_hexadecimal).collect();
-    (4..=7).contains(&fields.len())
-        && fields.iter().all(Option::is_some)
-        && fields.get(2).copied().flatten().is_some_and(|direction| direction <= 2)
-}
-
-/// A number, or one in hexadecimal notation, as the priority of newer logs is.
-fn number_or_hexadecimal(field: &[u8]) -> Option<u64> {
-    let field = field.trim_ascii();
-    match field.strip_prefix(b"0x") {
-        Some(digits) => u64::from_str_radix(str::from_utf8(digits).ok()?, 16).ok(),
-        None => unsigned(field),
     }
 }

@@ -40,12 +40,14 @@ mod operation;
 pub mod operations_csv;
 mod process_monitor_csv;
 mod process_monitor_log;
+mod recognition;
 mod strace;
 
 pub use error::Error;
-pub use format::{Format, SNIFFED, recognise};
+pub use format::Format;
 pub use losses::{Loss, LossKind, Losses};
 pub use operation::{Level, Operation, OperationKind, Outcome, Summary};
+pub use recognition::{SNIFFED, recognise};
 
 /// Reads a recording and hands each operation to `sink`, in the recording's order.
 ///

@@ -13,7 +13,7 @@ use onoff_analysis::transition::PhaseName;
 
 use crate::cost::{Cost, Stretch};
 use crate::finding::{CostBasis, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
-use crate::words::time;
+use crate::quantities::time;
 
 /// The code of the rule for whoever no other rule names.
 pub(crate) const GENERAL: &str = "account/time-on-path";

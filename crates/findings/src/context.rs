@@ -13,9 +13,9 @@ use onoff_trace::{TableName, Trace};
 
 use crate::cost::{Cost, Stretch};
 use crate::path::{MainPath, Step};
+use crate::quantities::time;
 use crate::rule::NotChecked;
 use crate::thresholds;
-use crate::words::time;
 use onoff_analysis::interval::covered_ns;
 
 /// A boot, as rules see it.

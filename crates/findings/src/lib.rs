@@ -22,11 +22,11 @@ pub mod finding;
 pub mod image;
 pub mod path;
 pub mod protected;
+mod quantities;
 pub mod registry;
 pub mod rule;
 mod rules;
 pub mod thresholds;
-mod words;
 
 pub use diagnosis::{Diagnosis, TABLES, diagnose};
 pub use finding::RuleFinding;

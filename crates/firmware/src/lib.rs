@@ -33,10 +33,12 @@
 mod field;
 mod issue;
 mod record;
+mod signature;
 mod table;
 
 pub use issue::{Issue, IssueKind};
 pub use record::{BasicBoot, Content, Event, EventForm, Record, S3Resume, S3Suspend};
-pub use table::{AcpiHeader, Contents, MAX_RECORDS, Signature, Table, read};
+pub use signature::Signature;
+pub use table::{AcpiHeader, Contents, MAX_RECORDS, Table, read};
 
 pub use uuid::Uuid;

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::field::{guid_at, text_at, u16_at, u32_at, u64_at};
-use crate::table::Signature;
+use crate::signature::Signature;
 
 /// A record of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

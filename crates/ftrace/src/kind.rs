@@ -3,7 +3,7 @@
 //! Field names and orders: the `TRACE_EVENT` definitions of Linux 4.15 to 6.x; the `format` files say the same.
 
 mod fields;
-mod words;
+mod text_fields;
 
 use crate::event::{Body, Event};
 
@@ -230,7 +230,7 @@ impl<'a> Kind<'a> {
     #[must_use]
     pub fn of(event: &Event<'a>) -> Option<Self> {
         match event.body {
-            Body::Text(text) => words::read(event.name, text),
+            Body::Text(text) => text_fields::read(event.name, text),
             Body::Record(body) => fields::read(event.name, body),
         }
     }

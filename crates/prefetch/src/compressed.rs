@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use onoff_xca::CompressionFormat;
 
+use crate::error::Error;
 use crate::field::{size_at, u32_at};
-use crate::plan::Error;
 
 /// Bytes that one byte of XPRESS Huffman can become: a chunk of 64 KiB needs more than its table of 256 bytes.
 const MOST_EXPANSION: usize = 256;

@@ -21,13 +21,15 @@
 #![forbid(unsafe_code)]
 
 mod compressed;
+mod error;
 mod field;
 mod layout;
 mod plan;
 mod ready_boot;
 mod superfetch;
 
+pub use error::Error;
 pub use layout::{Layout, read_layout};
-pub use plan::{Error, PAGE_BYTES, Plan, PlannedFile, Volume, read_plan};
+pub use plan::{PAGE_BYTES, Plan, PlannedFile, Volume, read_plan};
 pub use ready_boot::{ReadyBoot, ReadyBootRead, is_ready_boot, read_ready_boot};
 pub use superfetch::{SuperfetchHeader, SuperfetchPacking, read_superfetch};

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use onoff_xca::CompressionFormat;
 
+use crate::error::Error;
 use crate::field::{size_at, text_at, u16_at, u32_at, u64_at};
-use crate::plan::Error;
 
 /// `PfB` and a byte.
 const MAGIC: &[u8] = b"PfB\xe3";

@@ -2,8 +2,8 @@
 
 use onoff_xca::CompressionFormat;
 
+use crate::error::Error;
 use crate::field::u32_at;
-use crate::plan::Error;
 
 /// What is undone of the compression: the header lies at the start.
 const LOOKED_AT: usize = 65_536;

@@ -1,8 +1,8 @@
 //! What is there to record with and what is lacking, in words.
 
+use crate::capabilities::{Loader, Offer};
 use crate::error::Error;
 use crate::job::{Job, LoaderChoice, SleepBy, Transition};
-use crate::offer::{Loader, Offer};
 use crate::tracing;
 
 /// One thing that recording needs or can use.

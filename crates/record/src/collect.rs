@@ -134,7 +134,7 @@ pub fn user_space(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &m
 
 /// What the firmware and the boot loader left.
 pub fn firmware(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
-    let variables = machine.at(crate::offer::VARIABLES);
+    let variables = machine.at(crate::capabilities::VARIABLES);
     let into = format!("{folder}/efivars");
     machine.make_private_folders(&into)?;
     for entry in fs::read_dir(variables).into_iter().flatten().flatten() {
@@ -142,7 +142,7 @@ pub fn firmware(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut
             continue;
         };
         if ["Loader", "Stub", "Boot"].iter().any(|start| name.starts_with(start)) {
-            let from = format!("{}/{name}", crate::offer::VARIABLES);
+            let from = format!("{}/{name}", crate::capabilities::VARIABLES);
             copy(machine, &from, &format!("{into}/{name}"), lacking)?;
         }
     }

@@ -1,7 +1,7 @@
 //! What the kernel is told on its command line, so that it traces from its first moment.
 
+use crate::capabilities::{Loader, Offer};
 use crate::job::Job;
-use crate::offer::{Loader, Offer};
 use crate::tracing;
 
 /// The option that marks a boot as ours. Neither the kernel nor systemd knows it: both let it pass.

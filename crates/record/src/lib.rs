@@ -16,6 +16,7 @@
 //! [`windows`] writes the same job for Windows: command lines and a recorder profile. It changes nothing.
 
 mod alarm;
+pub mod capabilities;
 pub mod check;
 pub mod collect;
 pub mod collection;
@@ -28,7 +29,6 @@ pub mod kernel_options;
 pub mod live;
 pub mod loader;
 pub mod machine;
-pub mod offer;
 pub mod pack;
 pub mod plan;
 pub mod private;

@@ -1,9 +1,9 @@
 //! How the boot loader is told to start the kernel with more options.
 
+use crate::capabilities::{Loader, Offer, variable_path};
 use crate::error::Error;
 use crate::job::{Job, LoaderChoice};
 use crate::kernel_options;
-use crate::offer::{Loader, Offer, variable_path};
 use crate::step::Step;
 
 /// The boot loader entry of a recorded boot. Where no default is set, systemd-boot takes the entry that sorts highest: this

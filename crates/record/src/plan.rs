@@ -1,10 +1,10 @@
 //! The steps of a job, from what is wanted and what is offered.
 
+use crate::capabilities::Offer;
 use crate::check;
 use crate::error::Error;
 use crate::job::{Job, Transition};
 use crate::loader;
-use crate::offer::Offer;
 use crate::step::Step;
 use crate::tracing;
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 pub use onoff_journal::JournalFile;
 
+use crate::capabilities::VARIABLES;
 use crate::machine::Files;
-use crate::offer::VARIABLES;
 
 /// Folders of the journal: what is kept across restarts, and what is not (`Storage=` in journald.conf(5)).
 const JOURNALS: [&str; 2] = ["/var/log/journal", "/run/log/journal"];

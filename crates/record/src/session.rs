@@ -1,12 +1,12 @@
 //! Does a job: begins it, goes on after each restart, ends it, and puts everything back.
 
+use crate::capabilities::Offer;
 use crate::check;
 use crate::collect::{self, About, PreviousEnd};
 use crate::error::Error;
 use crate::job::Job;
 use crate::kernel_options;
 use crate::machine::Files;
-use crate::offer::Offer;
 use crate::pack::{self, pack};
 use crate::plan::{Plan, SERVICE, plan};
 use crate::private;

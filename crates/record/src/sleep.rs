@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::alarm;
+use crate::capabilities::Offer;
 use crate::collect::{self, About};
 use crate::error::Error;
 use crate::job::{Job, SleepBy, Transition};
 use crate::machine::Files;
-use crate::offer::Offer;
 use crate::pack::pack;
 use crate::settle::settle;
 use crate::tracing;

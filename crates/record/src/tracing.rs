@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::capabilities::Offer;
 use crate::job::Job;
 use crate::machine::Files;
-use crate::offer::Offer;
 use crate::step::{Step, Value};
 
 /// Where the kernel's trace is found, best place first.

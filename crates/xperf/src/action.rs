@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader, Tables, Trace};
 
-use super::words::{Range, Words};
+use super::command_words::{Range, Words};
 use crate::failure::Failure;
 
 /// An action: what `-a` names.

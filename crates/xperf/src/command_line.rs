@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::action::{Action, Question};
 use super::actions;
-use super::words::{Words, usage};
+use super::command_words::{Words, usage};
 use crate::failure::Failure;
 
 /// What the line asks for.

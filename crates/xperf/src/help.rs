@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::action::Action;
 use super::actions;
-use super::words::usage;
+use super::command_words::usage;
 use crate::failure::Failure;
 
 const OVERVIEW: &str = "\

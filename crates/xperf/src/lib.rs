@@ -22,7 +22,7 @@
 //!
 //! 1. Write what it prints in [`layouts`], over tables, results or described events.
 //! 2. Write `actions/<action>.rs`: a constant `ACTION` with name, summary, help and a `parse` function, which takes the
-//!    action's own options from [`Words`](words::Words) until `option()` gives `None`, and returns a
+//!    action's own options from [`Words`](command_words::Words) until `option()` gives `None`, and returns a
 //!    [`Question`](action::Question): the tables it wants and a closure that answers from them, or a filter and a
 //!    listener that is told the events one by one. `actions::services` is a short example of the first,
 //!    `actions::dumper` of the second.
@@ -37,6 +37,7 @@ mod actions;
 pub mod boot_prefetch;
 pub mod collected;
 pub mod command_line;
+pub mod command_words;
 pub mod cpu_disk;
 mod failure;
 pub mod help;
@@ -45,7 +46,6 @@ mod listen;
 pub mod output;
 mod quality;
 pub mod run;
-pub mod words;
 
 pub use command_line::{CommandLine, parse};
 pub use failure::Failure;

@@ -14,10 +14,10 @@ use onoff_trace::{Clock, Tables, Trace};
 
 use super::action::{Answer, Listener, Question};
 use super::command_line::{Call, Processing};
+use super::command_words::{Range, usage};
 use super::listen::listen;
 use super::output::Outputs;
 use super::quality::Facts;
-use super::words::{Range, usage};
 use crate::failure::Failure;
 
 /// Shows how far one reading of the recording has come, until it is dropped.

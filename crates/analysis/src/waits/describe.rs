@@ -6,7 +6,6 @@ use hashbrown::HashMap;
 use onoff_trace::{StringId, Trace};
 
 use super::cause::Unknown;
-use super::holds::Holds;
 use super::identities::Identities;
 use super::path::{
     CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind, SubjectKind,
@@ -14,6 +13,7 @@ use super::path::{
 };
 use super::reason;
 use super::requests::{Overlap, Request, Requests};
+use super::service_waits::Holds;
 use super::walk::{NO_REASON, NO_STACK, NOT_HELD, ROOT, RawStep, Walked, Work};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;

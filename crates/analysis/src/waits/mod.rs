@@ -31,12 +31,12 @@
 mod cause;
 mod describe;
 mod end;
-mod holds;
 mod identities;
 mod path;
 mod phases;
 mod reason;
 mod requests;
+mod service_waits;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -68,9 +68,9 @@ use crate::modules::Modules;
 use crate::transition::TransitionKind;
 use cause::Causes;
 use describe::Describer;
-use holds::{Holds, Segment};
 use identities::Identities;
 use requests::Requests;
+use service_waits::{Holds, Segment};
 use timelines::Timelines;
 pub(crate) use walk::{RawStep, Walked, Work};
 use walk::{Waiter, Walk};

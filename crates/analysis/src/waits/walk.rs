@@ -14,9 +14,9 @@
 use onoff_trace::{ReadyThread, StringId};
 
 use super::cause::{Cause, Causes, Unknown};
-use super::holds::{Hold, Holds};
 use super::identities::Identities;
 use super::reason::{self, Off};
+use super::service_waits::{Hold, Holds};
 use super::timelines::{ThreadSwitch, Timelines, Turn};
 use crate::evidence::Certainty;
 

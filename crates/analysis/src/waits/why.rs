@@ -4,10 +4,10 @@ use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::holds::{self, Holds, Segment, Starts};
 use super::path::{CriticalPath, PathThread};
 use super::phases::{TransitionPhase, phases};
 use super::reason;
+use super::service_waits::{self, Holds, Segment, Starts};
 use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
 use crate::account::{Accountant, PhaseAccount};
@@ -433,7 +433,7 @@ impl Waits<'_> {
         let service = services.get(at)?;
         let (holds, segments, certainty) = Holds::before(self.trace, services, starts, at);
         let range = Interval::new(segments.last()?.start_ns, segments.first()?.end_ns);
-        let manager = holds::manager(self.trace, &self.identities, range.end_ns)
+        let manager = service_waits::manager(self.trace, &self.identities, range.end_ns)
             .map(|pid| self.end_of_service(Some(pid), &service.name, range.end_ns));
         Some(Stretch {
             kind: StretchKind::Service,

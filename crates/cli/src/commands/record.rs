@@ -61,11 +61,11 @@ impl From<Error> for Failure {
 mod linux {
     use std::path::{Path, PathBuf};
 
+    use onoff_record::capabilities::Offer;
     use onoff_record::check::{Item, Standing, check};
     use onoff_record::job::Job;
     use onoff_record::live::LiveMachine;
     use onoff_record::machine::Machine;
-    use onoff_record::offer::Offer;
     use onoff_record::plan::plan;
     use onoff_record::session::{self, Progress};
     use onoff_record::shutdown_hook;

@@ -18,8 +18,8 @@ mod prelude {
     };
     pub(crate) use crate::cost::{Cost, Stretch};
     pub(crate) use crate::finding::{FindingSubject, FindingSubjectKind, RuleFinding};
+    pub(crate) use crate::quantities::{counted, file_name, folder, listed, time};
     pub(crate) use crate::rule::{Outcome, rule};
     pub(crate) use crate::thresholds;
-    pub(crate) use crate::words::{counted, file_name, folder, listed, time};
     pub(crate) use onoff_analysis::interval::covered_ns;
 }

@@ -6,10 +6,9 @@ use etherparse::{
     LaxIpv4Slice, LaxIpv6Slice, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpSlice, UdpSlice, ip_number,
 };
 use onoff_netboot::frame::{Datagram, FragmentKey, Frame, Packet, Segment, Undelivered, UndeliveredReason};
-use onoff_netboot::losses;
-use onoff_trace::losses::Counter;
 
 use super::container::RawFrame;
+use super::fault::Fault;
 use super::{ipv6, link};
 
 const UDP_HEADER: u32 = 8;
@@ -26,27 +25,6 @@ const VXLAN: u16 = 4789;
 const IP_IN_IP: u8 = 4;
 const IPV6_IN_IP: u8 = 41;
 const GRE: u8 = 47;
-
-/// Why a frame is left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// Its headers contradict themselves.
-    Malformed,
-    /// Its link type is not read.
-    UnknownLink,
-    /// It carries packets inside an encapsulation that is not read.
-    Encapsulated,
-}
-
-impl Fault {
-    pub(super) fn counter(self) -> &'static Counter {
-        match self {
-            Self::Malformed => &losses::FRAMES_MALFORMED,
-            Self::UnknownLink => &losses::LINK_UNKNOWN,
-            Self::Encapsulated => &losses::ENCAPSULATION_UNREAD,
-        }
-    }
-}
 
 pub(super) fn decode<'a>(time_ns: i64, raw: &RawFrame<'a>) -> Result<Frame<'a>, Fault> {
     let opened = link::open(raw.link, raw.bytes)?;

@@ -3,7 +3,7 @@
 use etherparse::EtherType;
 use onoff_netboot::MacAddress;
 
-use super::decode::Fault;
+use super::fault::Fault;
 
 // Numbers of the registry of link types.
 const NULL: i32 = 0;

@@ -2,6 +2,7 @@
 
 mod container;
 mod decode;
+mod fault;
 mod ipv6;
 mod link;
 mod packet_events;

@@ -12,7 +12,6 @@ use onoff_trace::{
 };
 
 use super::compact_switches::CompactSwitchTracker;
-use super::copies::Copies;
 use super::counters;
 use super::disk::DiskTracker;
 use super::file_names::FileNames;
@@ -24,12 +23,13 @@ use super::kernel_events::{Subject, class_hook};
 use super::kernel_power::KernelPowerTracker;
 use super::milestones::MilestoneTracker;
 use super::phases::Phases;
-use super::piece::{Piece, Running};
 use super::processes::ProcessTracker;
+use super::set_aside::SetAside;
 use super::stacks::StackTracker;
 use super::system::SystemTracker;
 use super::texts::Texts;
 use super::threads::ThreadTracker;
+use super::window_rows::{Running, WindowRows};
 
 /// Everything known so far of a recording that is being read.
 pub(super) struct Assembly<'r> {
@@ -55,8 +55,8 @@ pub(super) struct Assembly<'r> {
     system: SystemTracker,
     generic: GenericEventTables,
     milestones: MilestoneTracker,
-    at_end: Copies,
-    explanations: Copies,
+    at_end: SetAside,
+    explanations: SetAside,
 }
 
 impl<'r> Assembly<'r> {
@@ -84,13 +84,13 @@ impl<'r> Assembly<'r> {
             system,
             generic: GenericEventTables::default(),
             milestones: MilestoneTracker::default(),
-            at_end: Copies::default(),
-            explanations: Copies::default(),
+            at_end: SetAside::default(),
+            explanations: SetAside::default(),
         }
     }
 
     /// Takes the next piece; pieces must come in the order of their windows.
-    pub(super) fn absorb(&mut self, mut piece: Piece) {
+    pub(super) fn absorb(&mut self, mut piece: WindowRows) {
         for &(row, cpu) in &piece.unattributed {
             piece.ready_threads.readying_tid.set(row, self.running.get(cpu));
         }
@@ -109,7 +109,7 @@ impl<'r> Assembly<'r> {
     }
 
     /// Takes records set aside, in order.
-    pub(super) fn replay(&mut self, records: &Copies) {
+    pub(super) fn replay(&mut self, records: &SetAside) {
         for record in records.iter() {
             if self.on_record(&record).is_none() {
                 self.losses.add_at(&counters::SHORT_PAYLOAD, || describe(&record));

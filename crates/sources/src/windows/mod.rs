@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `kernel_events`, `phase_events` | which events are there, of which table, and what are they called? |
 //! | [`selection`] | what is done with a record? |
-//! | [`piece`] | what does one window of time hold? |
+//! | [`window_rows`] | what does one window of time hold? |
 //! | [`assembly`] | what do the windows hold together? |
 //! | `processes`, `threads`, `images`, `stacks`, `disk`, `file_names`, `file_operations`, `hard_faults`, `system` | trackers of kernel events, fed as windows come |
 //! | `phases`: `milestones`, `services`, `devices`, `activities` | trackers of the transition's own events, fed when all is known |
@@ -21,7 +21,6 @@ mod activities;
 mod activity_rules;
 mod assembly;
 mod compact_switches;
-mod copies;
 mod counters;
 mod devices;
 mod disk;
@@ -34,6 +33,7 @@ mod images;
 mod kernel_events;
 mod kernel_power;
 mod losses;
+mod set_aside;
 pub(crate) use losses::count as count_losses;
 mod milestone_rules;
 mod milestones;
@@ -41,7 +41,6 @@ mod names;
 mod notifications;
 mod phase_events;
 mod phases;
-mod piece;
 mod power_requests;
 mod processes;
 mod schemas;
@@ -52,6 +51,7 @@ mod survey;
 mod system;
 mod texts;
 mod threads;
+mod window_rows;
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -65,10 +65,10 @@ use crate::error::Error;
 use crate::opened::Files;
 use crate::{Options, Progress};
 use assembly::Assembly;
-use piece::Piece;
 use selection::Selection;
 use survey::Survey;
 use system::SystemTracker;
+use window_rows::WindowRows;
 
 /// Reads an Event Trace Log, of one or several files, into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
@@ -181,7 +181,7 @@ fn read_in_order(
     let windows = windows(recording);
     let total_bytes: u64 = windows.iter().map(|window| window.size() as u64).sum();
     let mut done_bytes = 0;
-    let mut before: Vec<Piece> = Vec::new();
+    let mut before: Vec<WindowRows> = Vec::new();
     // While the windows of one wave are decoded, the pieces of the wave before are put together.
     let wave = (rayon::current_num_threads() * 2).max(1);
     for windows in windows.chunks(wave) {
@@ -216,7 +216,7 @@ fn read_observed(
     let mut done_bytes = 0;
     for window in windows {
         if selection.in_order {
-            assembly.absorb(Piece::decode(&window, selection, schemas, recording.clock(), &mut *observer));
+            assembly.absorb(WindowRows::decode(&window, selection, schemas, recording.clock(), &mut *observer));
         } else {
             // What is lost here the survey has counted.
             let _ = window.for_each(|record| {
@@ -232,11 +232,16 @@ fn read_observed(
     }
 }
 
-fn decode(windows: &[Window<'_>], selection: &Selection, schemas: &Schemas, clock: &onoff_etl::Clock) -> Vec<Piece> {
-    windows.par_iter().map(|window| Piece::decode(window, selection, schemas, clock, |_| {})).collect()
+fn decode(
+    windows: &[Window<'_>],
+    selection: &Selection,
+    schemas: &Schemas,
+    clock: &onoff_etl::Clock,
+) -> Vec<WindowRows> {
+    windows.par_iter().map(|window| WindowRows::decode(window, selection, schemas, clock, |_| {})).collect()
 }
 
-fn absorb(assembly: &mut Assembly<'_>, pieces: Vec<Piece>) {
+fn absorb(assembly: &mut Assembly<'_>, pieces: Vec<WindowRows>) {
     for piece in pieces {
         assembly.absorb(piece);
     }

@@ -5,10 +5,9 @@
 
 use onoff_etl::{Guid, Record};
 use onoff_etw::Fields;
-use onoff_trace::{StringId, TableName, Tables};
+use onoff_trace::StringId;
 
 use super::texts::Texts;
-use super::{activities, devices, milestones, notifications, phases, power_requests, services};
 
 /// A provider of such events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,31 +46,6 @@ providers! {
     WINSRV = 0x9d55b53d_449b_4824_a637_24f9d69aa02f, "Microsoft-Windows-Winsrv";
     GROUP_POLICY = 0xaea1b4fa_97d1_45f2_a64c_4d69fffd92c9, "Microsoft-Windows-GroupPolicy";
     USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
-}
-
-/// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads are
-/// what declares an event: there is no second list to forget it in.
-fn declared() -> [(TableName, Vec<Event>); 9] {
-    [
-        (TableName::Milestones, milestones::events().collect()),
-        (TableName::DeviceOperations, devices::events().collect()),
-        (TableName::ServiceTransitions, services::events().collect()),
-        (TableName::Activities, activities::events().collect()),
-        (TableName::Notifications, notifications::events().collect()),
-        (TableName::PowerRequests, power_requests::events().collect()),
-        (TableName::Processes, phases::events(phases::PROCESS).collect()),
-        (TableName::Threads, phases::events(phases::THREAD).collect()),
-        (TableName::Images, phases::events(phases::IMAGE).collect()),
-    ]
-}
-
-/// The events that the wanted tables are made of.
-pub(super) fn wanted(wanted: Tables) -> impl Iterator<Item = (Guid, u16)> {
-    declared()
-        .into_iter()
-        .filter(move |&(table, _)| wanted.contains(table))
-        .flat_map(|(_, events)| events)
-        .map(|(provider, id)| (provider.guid, id))
 }
 
 /// One such event, its fields by name.

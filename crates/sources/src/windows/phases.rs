@@ -1,10 +1,10 @@
 //! The events about the transition, in time order, once everything that explains them is known.
 
+use onoff_etl::Guid;
 use onoff_etw::{Fields, Schemas};
-use onoff_trace::{Image, Losses, Process, StringId, Thread};
+use onoff_trace::{Image, Losses, Process, StringId, TableName, Tables, Thread};
 
 use super::activities::ActivityTracker;
-use super::copies::Copies;
 use super::counters;
 use super::devices::DeviceTracker;
 use super::images::ImageTracker;
@@ -14,8 +14,10 @@ use super::phase_events::{Event, KERNEL_PROCESS, PhaseEvent};
 use super::power_requests::PowerRequestTracker;
 use super::processes::ProcessTracker;
 use super::services::ServiceTracker;
+use super::set_aside::SetAside;
 use super::texts::Texts;
 use super::threads::ThreadTracker;
+use super::{activities, devices, milestones, notifications, power_requests, services};
 
 /// The trackers that follow such events.
 #[derive(Debug, Default)]
@@ -40,7 +42,7 @@ pub(super) struct Phases {
 
 /// What an event of Kernel-Process says.
 #[derive(Clone, Copy)]
-pub(super) enum Edge {
+enum Edge {
     Begins,
     Ends,
     /// It was there when the recording began.
@@ -48,13 +50,38 @@ pub(super) enum Edge {
 }
 
 /// Kernel-Process's events about processes, threads and modules, by id.
-pub(super) const PROCESS: &[(u16, Edge)] = &[(1, Edge::Begins), (2, Edge::Ends), (15, Edge::Was)];
-pub(super) const THREAD: &[(u16, Edge)] = &[(3, Edge::Begins), (4, Edge::Ends)];
-pub(super) const IMAGE: &[(u16, Edge)] = &[(5, Edge::Begins), (6, Edge::Ends)];
+const PROCESS: &[(u16, Edge)] = &[(1, Edge::Begins), (2, Edge::Ends), (15, Edge::Was)];
+const THREAD: &[(u16, Edge)] = &[(3, Edge::Begins), (4, Edge::Ends)];
+const IMAGE: &[(u16, Edge)] = &[(5, Edge::Begins), (6, Edge::Ends)];
 
 /// The events themselves.
-pub(super) fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
+fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
     of.iter().map(|&(id, _)| (KERNEL_PROCESS, id))
+}
+
+/// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads are
+/// what declares an event: there is no second list to forget it in.
+fn declared() -> [(TableName, Vec<Event>); 9] {
+    [
+        (TableName::Milestones, milestones::events().collect()),
+        (TableName::DeviceOperations, devices::events().collect()),
+        (TableName::ServiceTransitions, services::events().collect()),
+        (TableName::Activities, activities::events().collect()),
+        (TableName::Notifications, notifications::events().collect()),
+        (TableName::PowerRequests, power_requests::events().collect()),
+        (TableName::Processes, events(PROCESS).collect()),
+        (TableName::Threads, events(THREAD).collect()),
+        (TableName::Images, events(IMAGE).collect()),
+    ]
+}
+
+/// The events that the wanted tables are made of.
+pub(super) fn wanted(wanted: Tables) -> impl Iterator<Item = (Guid, u16)> {
+    declared()
+        .into_iter()
+        .filter(move |&(table, _)| wanted.contains(table))
+        .flat_map(|(_, events)| events)
+        .map(|(provider, id)| (provider.guid, id))
 }
 
 fn edge(of: &[(u16, Edge)], event: &PhaseEvent<'_>) -> Option<Edge> {
@@ -62,7 +89,7 @@ fn edge(of: &[(u16, Edge)], event: &PhaseEvent<'_>) -> Option<Edge> {
 }
 
 impl Phases {
-    pub(super) fn replay(&mut self, records: &Copies, schemas: &Schemas, texts: &mut Texts, losses: &mut Losses) {
+    pub(super) fn replay(&mut self, records: &SetAside, schemas: &Schemas, texts: &mut Texts, losses: &mut Losses) {
         let mut spare: Fields<'static> = Fields::new();
         for record in records.iter() {
             let mut fields = spare.reuse();

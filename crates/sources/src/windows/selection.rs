@@ -6,7 +6,7 @@ use onoff_etw::kernel::{IMAGE_ID_CLASS, SYSTEM_CONFIG_EX_CLASS};
 use onoff_trace::{TableName, Tables};
 
 use super::kernel_events::{self, Subject, class_hook};
-use super::phase_events;
+use super::phases;
 use super::schemas::{EVENT_METADATA_CLASS, explains};
 
 /// What is to be done with a record.
@@ -84,7 +84,7 @@ impl Selection {
         let image_ids = if wants(&[T::Images]) { Interest::Ordered } else { Interest::Skip };
         classes.insert(IMAGE_ID_CLASS, image_ids);
         classes.insert(EVENT_METADATA_CLASS, Interest::Skip);
-        let at_end = phase_events::wanted(wanted).collect();
+        let at_end = phases::wanted(wanted).collect();
         Selection {
             hooks: hooks.into_boxed_slice(),
             classes,

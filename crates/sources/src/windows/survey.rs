@@ -12,10 +12,10 @@ use onoff_etw::{Description, Fields, SchemaSource, Schemas};
 use onoff_trace::{Inventory, KindCount, KindDetail, ProviderCount};
 use rayon::prelude::*;
 
-use super::copies::Copies;
 use super::names;
 use super::schemas::explains;
 use super::selection::{Interest, Selection};
+use super::set_aside::SetAside;
 use crate::opened::Files;
 use crate::{Options, Progress};
 
@@ -24,9 +24,9 @@ use crate::{Options, Progress};
 pub(super) struct Survey {
     kinds: HashMap<Kind, Count>,
     /// Records that explain others, in file order.
-    pub(super) explanations: Copies,
+    pub(super) explanations: SetAside,
     /// Records about the machine, in file order.
-    pub(super) machine: Copies,
+    pub(super) machine: SetAside,
     pub(super) losses: onoff_etl::Losses,
 }
 

@@ -7,8 +7,8 @@ use onoff_analysis::transition::boot::{self, BootOptions};
 use onoff_report::text;
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "boot",

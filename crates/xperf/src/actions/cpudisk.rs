@@ -9,8 +9,8 @@ use onoff_sources::Pattern;
 use onoff_trace::{TableName, Trace, milestone};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "cpudisk",

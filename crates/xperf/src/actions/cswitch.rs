@@ -7,9 +7,9 @@ use onoff_analysis::cpu::grid::{INTERVALS, grid, steps};
 use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 use crate::run::scope_of;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "cswitch",

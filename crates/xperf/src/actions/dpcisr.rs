@@ -6,9 +6,9 @@ use onoff_analysis::lists::interrupts::TABLES;
 
 use super::cswitch::{SECOND_NS, cuts, interval};
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 use crate::run::scope_of;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "dpcisr",

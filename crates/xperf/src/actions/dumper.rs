@@ -7,8 +7,8 @@ use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader};
 
 use crate::action::{Action, Listener, Question};
+use crate::command_words::Words;
 use crate::failure::Failure;
-use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "dumper",

@@ -4,8 +4,8 @@ use crate::layouts::trace_stats;
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
+use crate::command_words::Words;
 use crate::failure::Failure;
-use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "eventmetadata",

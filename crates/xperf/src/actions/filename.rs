@@ -7,8 +7,8 @@ use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::{DescribedEvent, StreamHeader};
 
 use crate::action::{Action, Listener, Question};
+use crate::command_words::{Range, Words, usage};
 use crate::failure::Failure;
-use crate::words::{Range, Words, usage};
 
 pub const ACTION: Action = Action {
     name: "filename",

@@ -1,11 +1,11 @@
 //! `-a focuschange`: which process had the keyboard's focus.
 
 use crate::collected::focus::{EVENTS, FocusListener};
-use crate::layouts::told;
+use crate::layouts::provider_reports;
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "focuschange",
@@ -31,6 +31,6 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 "no change of the focus; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)",
             ));
         }
-        Ok(told::write_focus(&rows, out)?)
+        Ok(provider_reports::write_focus(&rows, out)?)
     }))
 }

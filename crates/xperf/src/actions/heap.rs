@@ -4,8 +4,8 @@ use crate::collected::heap::{EVENTS, HeapListener};
 use crate::layouts::memory;
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "heap",

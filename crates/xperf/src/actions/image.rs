@@ -4,9 +4,9 @@ use crate::layouts::image;
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
+use crate::command_words::Words;
 use crate::failure::Failure;
 use crate::run::range_of;
-use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "image",

@@ -4,9 +4,9 @@ use crate::layouts::marks;
 use onoff_trace::{Milestone, TableName, Tables, milestone};
 
 use crate::action::{Action, Question};
+use crate::command_words::Words;
 use crate::failure::Failure;
 use crate::run::range_of;
-use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "marks",

@@ -7,8 +7,8 @@ use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::DescribedEvent;
 
 use crate::action::{Action, Listener, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "pagefault",

@@ -1,11 +1,11 @@
 //! `-a perfctrs`: what processes had used of memory and handles.
 
 use crate::collected::process_counters::{EVENTS, ProcessCounterListener};
-use crate::layouts::told;
+use crate::layouts::provider_reports;
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "perfctrs",
@@ -32,6 +32,6 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 "no counters of a process; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
             ));
         }
-        Ok(told::write_counters(&rows, out)?)
+        Ok(provider_reports::write_counters(&rows, out)?)
     }))
 }

@@ -1,11 +1,11 @@
 //! `-a prefetch`: what was read ahead for programs.
 
 use crate::collected::prefetch::{EVENTS, PrefetchListener};
-use crate::layouts::told::{self, TimeUnit};
+use crate::layouts::provider_reports::{self, TimeUnit};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "prefetch",
@@ -42,6 +42,6 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 "nothing was read ahead for a program; this needs Microsoft-Windows-Kernel-Prefetch (keyword 0x20)",
             ));
         }
-        Ok(told::write_prefetch(&rows, unit, out)?)
+        Ok(provider_reports::write_prefetch(&rows, unit, out)?)
     }))
 }

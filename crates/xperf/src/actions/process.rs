@@ -4,9 +4,9 @@ use crate::layouts::process::{self, ProcessOptions};
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 use crate::run::scope_of;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "process",

@@ -5,9 +5,9 @@ use onoff_analysis::{auto_start, units};
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 use crate::run::range_of;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "services",

@@ -5,8 +5,8 @@ use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_report::text;
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "shutdown",

@@ -4,8 +4,8 @@ use crate::collected::spin_locks::{EVENTS, SpinLockListener};
 use crate::layouts::spin_locks;
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "spinlock",

@@ -6,9 +6,9 @@ use onoff_report::json::escape::write_indented;
 use regex_lite::{Regex, RegexBuilder};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
 use crate::run::scope_of;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "stack",

@@ -4,8 +4,8 @@ use crate::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions, TimeUn
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "suspend",

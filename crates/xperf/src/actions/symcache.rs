@@ -4,8 +4,8 @@ use crate::layouts::image::{self, SymbolColumns};
 
 use super::image::{NO_IMAGES, TABLES};
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "symcache",

@@ -4,8 +4,8 @@ use crate::layouts::trace_stats::{self, TraceStatsOptions};
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "tracestats",

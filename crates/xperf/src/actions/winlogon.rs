@@ -1,11 +1,11 @@
 //! `-a winlogon`: what the logon process did.
 
 use crate::collected::work::WorkListener;
-use crate::layouts::told;
+use crate::layouts::provider_reports;
 
 use crate::action::{Action, Question};
+use crate::command_words::{Words, usage};
 use crate::failure::Failure;
-use crate::words::{Words, usage};
 
 pub const ACTION: Action = Action {
     name: "winlogon",
@@ -47,6 +47,6 @@ pub(super) fn work_of(
         if rows.is_empty() {
             return Err(usage(nothing));
         }
-        Ok(told::write_work(&rows, out)?)
+        Ok(provider_reports::write_work(&rows, out)?)
     }))
 }

@@ -2,8 +2,8 @@
 
 use super::winlogon::work_of;
 use crate::action::{Action, Question};
+use crate::command_words::Words;
 use crate::failure::Failure;
-use crate::words::Words;
 
 pub const ACTION: Action = Action {
     name: "winsat",

@@ -23,6 +23,7 @@ pub mod pnp_csv;
 pub mod process;
 pub mod process_name;
 pub mod profile;
+pub mod provider_reports;
 pub mod registry;
 pub mod services_csv;
 pub mod shutdown_xml;
@@ -30,7 +31,6 @@ pub mod spin_locks;
 pub mod stack;
 pub mod suspend_xml;
 pub mod sysconfig;
-pub mod told;
 pub mod trace_stats;
 pub mod utilization;
 

@@ -2,7 +2,7 @@
 //!
 //! [`analyse`] turns a [`Trace`] into a [`ShutdownReport`], or says that the recording holds no shutdown.
 
-mod course;
+mod boundaries;
 mod exits;
 mod longest;
 pub mod report;
@@ -27,7 +27,7 @@ use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::lacking;
 use crate::transition::usage;
 use crate::transition::{TransitionKind, contents};
-use course::{Course, Facts};
+use boundaries::{Course, Facts};
 use services::Windows;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.

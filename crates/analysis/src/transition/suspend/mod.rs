@@ -3,21 +3,21 @@
 //! [`analyse`] turns a [`Trace`] into a [`SuspendReport`] with every power transition of the recording: sleep,
 //! hibernation, hybrid sleep, modern standby, and both halves of a fast startup.
 
-mod children;
 mod cycles;
-mod figures;
-mod halves;
+mod down_and_up;
 #[cfg(test)]
 mod hostile;
+mod kernel_account;
 mod kind;
 pub mod names;
+mod notified;
+mod phase_parts;
 mod phases;
 pub mod report;
 mod requests;
 mod session;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use crate::transition::Phase;
 use crate::transition::usage;
@@ -26,8 +26,8 @@ use crate::transition::{TransitionKind, Variant, total_of_halves};
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use kind::state_name;
+pub use notified::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 pub use report::*;
-pub use told::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
@@ -167,13 +167,13 @@ impl<'a> Source<'a> {
             phases.push(session::ending(&begin, &phases, cycle.first_ns));
         }
         let window = (from_ns, cycle.until_ns);
-        let mut notifications = told::between(trace, &self.notifications, &self.images, window, is_fast);
+        let mut notifications = notified::between(trace, &self.notifications, &self.images, window, is_fast);
         phases::infer_from_told(&mut phases, &notifications);
         // In modern standby devices sleep and wake all the time, of themselves.
         if cycle.standby.is_none() {
             requests::infer_phases(&mut phases, &self.requests, window);
         }
-        let halves = halves::of(trace, cycle, &phases);
+        let halves = down_and_up::of(trace, cycle, &phases);
         let asleep = &halves.asleep.measured;
         if asleep.duration_ns.is_some() {
             let name = match kinship.variant {
@@ -210,7 +210,7 @@ impl<'a> Source<'a> {
         if cycle.standby.is_some() {
             notifications.clear();
         }
-        children::sum_up(&mut phases, &notifications, &mut devices, cycle.until_ns);
+        phase_parts::sum_up(&mut phases, &notifications, &mut devices, cycle.until_ns);
         phases::sort(&mut phases);
 
         let start_ns = halves.suspend.measured.start_ns.unwrap_or(from_ns).min(from_ns);
@@ -255,10 +255,10 @@ impl<'a> Source<'a> {
                 notifications,
                 devices,
                 drivers,
-                resume_parts: figures::resume_parts(trace, cycle),
-                standby: figures::standby(trace, cycle),
-                firmware: figures::firmware(trace, cycle),
-                kernel_account: figures::account(trace, cycle),
+                resume_parts: kernel_account::resume_parts(trace, cycle),
+                standby: kernel_account::standby(trace, cycle),
+                firmware: kernel_account::firmware(trace, cycle),
+                kernel_account: kernel_account::account(trace, cycle),
                 hibernate_file_bytes: value(onoff_trace::milestone::HIBERNATE_FILE_SIZE),
                 hibernate_pages: value(onoff_trace::milestone::POWER_HIBERNATE_PAGES),
                 missing: Vec::new(),

@@ -46,9 +46,9 @@ mod prelude {
     pub(crate) use crate::finding::{FindingSeverity, FindingSubject, FindingSubjectKind, RuleFinding};
     pub(crate) use crate::image::ImageFacts;
     pub(crate) use crate::protected::{guard, with_guard};
+    pub(crate) use crate::quantities::{counted, listed, time};
     pub(crate) use crate::rule::{Outcome, rule};
     pub(crate) use crate::thresholds;
-    pub(crate) use crate::words::{counted, listed, time};
 
     /// Where the settings of the read-ahead are.
     pub(crate) const PREFETCH: &str = r"CS\Control\Session Manager\Memory Management\PrefetchParameters";

@@ -2,7 +2,7 @@
 //!
 //! [`analyse`] turns a [`Trace`] of Linux into a [`LinuxShutdownReport`], or says that the recording holds no shutdown.
 
-mod course;
+mod boundaries;
 mod processes;
 pub mod report;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use crate::transition::shutdown::NotAShutdown;
 use crate::transition::usage;
 use crate::transition::{TransitionKind, contents};
 use crate::units::{Unit, UnitProcess};
-use course::Course;
+use boundaries::Course;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
 pub const TABLES: Tables = Tables::of(&[
@@ -47,7 +47,7 @@ const BOUNDARY_TABLES: [TableName; 4] =
 /// # Errors
 /// The recording holds no shutdown; the error says what it holds instead.
 pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> {
-    let Some(course) = course::find(trace) else {
+    let Some(course) = boundaries::find(trace) else {
         return Err(Box::new(not_a_shutdown(trace)));
     };
     let from = course.starts.time_ns.unwrap_or(0);
@@ -127,7 +127,7 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
 
 /// The units that the end of stopping waited for, latest first, each with begin, end and the process that stops it.
 pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
-    let Some(course) = course::find(trace) else {
+    let Some(course) = boundaries::find(trace) else {
         return Vec::new();
     };
     let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));
@@ -144,7 +144,7 @@ pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
 /// The process that stops each unit, or that the unit's stop waits for: of several, the one that lived longest in it. By
 /// the unit and when it was asked to stop.
 pub(crate) fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
-    let Some(course) = course::find(trace) else {
+    let Some(course) = boundaries::find(trace) else {
         return HashMap::new();
     };
     let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));

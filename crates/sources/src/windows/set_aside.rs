@@ -2,12 +2,12 @@
 
 use onoff_etl::Record;
 
-/// Copies of records, in the order in which they were set aside.
+/// SetAside of records, in the order in which they were set aside.
 ///
 /// A record borrows its buffer, which is gone (decompressed) or given back to the system (mapped) by the time it is
 /// looked at again, so its bytes are copied; one allocation serves many.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
+pub(super) struct SetAside {
     bytes: Vec<u8>,
     places: Vec<Place>,
 }
@@ -20,7 +20,7 @@ struct Place {
     file: u16,
 }
 
-impl Copies {
+impl SetAside {
     pub(super) fn push(&mut self, record: &Record<'_>) {
         self.bytes.extend_from_slice(record.bytes());
         self.places.push(Place {
@@ -32,7 +32,7 @@ impl Copies {
         });
     }
 
-    pub(super) fn append(&mut self, other: &Copies) {
+    pub(super) fn append(&mut self, other: &SetAside) {
         let before = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
         self.places.extend(other.places.iter().map(|place| Place { end: before + place.end, ..*place }));

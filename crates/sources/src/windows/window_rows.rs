@@ -14,15 +14,15 @@ use onoff_trace::{
     Samples, StackId, StackPool, Stacks, StringId,
 };
 
-use super::copies::Copies;
 use super::counters;
 use super::generic_events::GenericEvents;
 use super::selection::{Interest, Selection};
+use super::set_aside::SetAside;
 
 /// What one window holds. Windows are decoded side by side; what one cannot know of those before it is settled
 /// when the pieces are put together in order.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct WindowRows {
     pub(super) context_switches: ContextSwitches,
     pub(super) ready_threads: ReadyThreads,
     /// Rows of `ready_threads` that came before the first switch of their processor in this window.
@@ -37,11 +37,11 @@ pub(super) struct Piece {
     /// Rows of `stacks` that are known by key: row, key.
     pub(super) stack_references: Vec<(usize, u64)>,
     /// Records to be seen in order.
-    pub(super) ordered: Copies,
+    pub(super) ordered: SetAside,
     /// Records to be seen at the end.
-    pub(super) at_end: Copies,
+    pub(super) at_end: SetAside,
     /// Records that explain others.
-    pub(super) explanations: Copies,
+    pub(super) explanations: SetAside,
     pub(super) generic: GenericEvents,
     pub(super) losses: Losses,
     pub(super) walk_losses: onoff_etl::Losses,
@@ -79,7 +79,7 @@ impl Running {
     }
 }
 
-impl Piece {
+impl WindowRows {
     /// Decodes what `selection` asks for of `window`; `observe` sees every record.
     pub(super) fn decode(
         window: &Window<'_>,
@@ -87,8 +87,8 @@ impl Piece {
         schemas: &Schemas,
         clock: &Clock,
         mut observe: impl FnMut(&Record<'_>),
-    ) -> Piece {
-        let mut piece = Piece::default();
+    ) -> WindowRows {
+        let mut piece = WindowRows::default();
         let walk = window.for_each(|record| {
             observe(record);
             piece.take(record, selection, schemas, clock);
