@@ -6,21 +6,18 @@
 //! Names for people come from the manifest's string table where an element has a `message`, else from its
 //! `name`. Names a manifest uses without declaring them (`win:Start`) are those every manifest may use.
 
+mod document;
 mod names;
-
 mod template;
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use onoff_etl::Guid;
-use roxmltree::{Document, Node, ParsingOptions, TextPos};
 
 use crate::schema::{EventSchema, Layout, ProviderSchema, ValueMap};
+use document::{Document, Node};
 use names::Names;
-
-/// Elements and attributes that one manifest may have; the largest of Windows has some 60,000.
-const MOST_NODES: u32 = 2_000_000;
 
 /// Why a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,12 +32,14 @@ pub struct ManifestError {
 }
 
 impl ManifestError {
-    fn at(position: TextPos, what: impl Into<String>) -> Self {
-        Self { line: position.row, column: position.col, what: what.into() }
-    }
-
-    fn of(node: Node<'_, '_>, what: impl Into<String>) -> Self {
-        Self::at(node.document().text_pos_at(node.range().start), what)
+    /// At a byte of the text.
+    fn at(xml: &str, offset: usize, what: impl Into<String>) -> Self {
+        let bytes = xml.as_bytes().get(..offset).unwrap_or(xml.as_bytes());
+        let number = |count: usize| u32::try_from(count.saturating_add(1)).unwrap_or(u32::MAX);
+        let before = String::from_utf8_lossy(bytes);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let column = before.get(line_start..).map_or(0, |line| line.chars().count());
+        Self { line: number(before.matches('\n').count()), column: number(column), what: what.into() }
     }
 }
 
@@ -50,54 +49,34 @@ impl ManifestError {
 /// Text that is no XML, a provider without GUID, an event without number, a template or type that is not
 /// declared: with line and column. Unknown tasks, opcodes, levels and keywords only cost their names.
 pub(crate) fn parse(xml: &str) -> Result<Vec<ProviderSchema>, ManifestError> {
-    let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     // Neither a byte order mark nor the NUL some event sources end with is part of the document.
     let xml = xml.trim_start_matches('\u{feff}').trim_end_matches('\0');
-    let document = Document::parse_with_options(xml, options)
-        .map_err(|error| ManifestError::at(error.pos(), error.to_string()))?;
+    let document = Document::parse(xml)?;
     let strings = string_table(&document);
     let mut providers = Vec::new();
-    for node in document.descendants().filter(|node| node.has_tag_name_of("provider")) {
+    for node in document.all().filter(|node| node.is("provider")) {
         // An import or a reference to a provider elsewhere declares nothing.
         if node.attribute("guid").is_some() || node.child("events").is_some() {
             providers.push(provider(node, &strings)?);
         }
     }
     if providers.is_empty() {
-        return Err(ManifestError::of(document.root_element(), "no provider element with a guid"));
+        let root = document.all().next();
+        let what = "no provider element with a guid";
+        return Err(root.map_or_else(|| ManifestError::at(xml, 0, what), |root| root.fault(what)));
     }
     Ok(providers)
-}
-
-/// Look-ups by local name: manifests are written with and without the namespace.
-trait Local<'a, 'input> {
-    fn has_tag_name_of(&self, name: &str) -> bool;
-    fn child(&self, name: &str) -> Option<Node<'a, 'input>>;
-    fn required(&self, name: &str) -> Result<&'a str, ManifestError>;
-}
-
-impl<'a, 'input> Local<'a, 'input> for Node<'a, 'input> {
-    fn has_tag_name_of(&self, name: &str) -> bool {
-        self.is_element() && self.tag_name().name() == name
-    }
-    fn child(&self, name: &str) -> Option<Node<'a, 'input>> {
-        self.children().find(|child| child.has_tag_name_of(name))
-    }
-    fn required(&self, name: &str) -> Result<&'a str, ManifestError> {
-        self.attribute(name)
-            .ok_or_else(|| ManifestError::of(*self, format!("{} has no attribute {name}", self.tag_name().name())))
-    }
 }
 
 /// The texts of `$(string.ID)`: American English where there are several languages, else the first.
 type Strings<'a> = HashMap<&'a str, &'a str>;
 
-fn string_table<'a>(document: &'a Document<'_>) -> Strings<'a> {
-    let mut resources: Vec<_> = document.descendants().filter(|node| node.has_tag_name_of("resources")).collect();
+fn string_table<'a>(document: &'a Document<'a>) -> Strings<'a> {
+    let mut resources: Vec<_> = document.all().filter(|node| node.is("resources")).collect();
     resources
         .sort_by_key(|node| !node.attribute("culture").is_some_and(|culture| culture.eq_ignore_ascii_case("en-us")));
     let mut strings = Strings::new();
-    for node in resources.iter().flat_map(Node::descendants).filter(|n| n.has_tag_name_of("string")) {
+    for node in resources.into_iter().flat_map(Node::descendants).filter(|n| n.is("string")) {
         if let (Some(id), Some(value)) = (node.attribute("id"), node.attribute("value")) {
             strings.entry(id).or_insert(value);
         }
@@ -106,7 +85,7 @@ fn string_table<'a>(document: &'a Document<'_>) -> Strings<'a> {
 }
 
 /// The text a `message` attribute refers to, or is.
-fn message<'a>(node: Node<'a, '_>, strings: &Strings<'a>) -> Option<&'a str> {
+fn message<'a>(node: Node<'a>, strings: &Strings<'a>) -> Option<&'a str> {
     let message = node.attribute("message")?;
     match message.strip_prefix("$(string.").and_then(|rest| rest.strip_suffix(')')) {
         Some(id) => strings.get(id).copied(),
@@ -116,10 +95,9 @@ fn message<'a>(node: Node<'a, '_>, strings: &Strings<'a>) -> Option<&'a str> {
     }
 }
 
-fn provider(node: Node<'_, '_>, strings: &Strings<'_>) -> Result<ProviderSchema, ManifestError> {
+fn provider(node: Node<'_>, strings: &Strings<'_>) -> Result<ProviderSchema, ManifestError> {
     let guid = node.required("guid")?;
-    let guid =
-        Guid::parse_str(guid.trim()).map_err(|_| ManifestError::of(node, format!("guid {guid:?} is no GUID")))?;
+    let guid = Guid::parse_str(guid.trim()).map_err(|_| node.fault(format!("guid {guid:?} is no GUID")))?;
     let names = Names::read(node, strings)?;
     let maps = maps(node, strings)?;
     let mut layouts: HashMap<&str, Arc<Layout>> = HashMap::new();
@@ -132,9 +110,7 @@ fn provider(node: Node<'_, '_>, strings: &Strings<'_>) -> Result<ProviderSchema,
     for event in in_list(node, "events", "event") {
         let layout = match event.attribute("template") {
             None | Some("") => &empty,
-            Some(tid) => {
-                layouts.get(tid).ok_or_else(|| ManifestError::of(event, format!("template {tid:?} is not declared")))?
-            }
+            Some(tid) => layouts.get(tid).ok_or_else(|| event.fault(format!("template {tid:?} is not declared")))?,
         };
         events.push(event_schema(event, strings, &names, Arc::clone(layout))?);
     }
@@ -145,30 +121,25 @@ fn provider(node: Node<'_, '_>, strings: &Strings<'_>) -> Result<ProviderSchema,
 }
 
 /// The `item` elements below the `list` elements of a provider.
-fn in_list<'a, 'input>(
-    provider: Node<'a, 'input>,
-    list: &'static str,
-    item: &'static str,
-) -> impl Iterator<Item = Node<'a, 'input>> {
+fn in_list<'a>(provider: Node<'a>, list: &'static str, item: &'static str) -> impl Iterator<Item = Node<'a>> {
     provider
         .children()
-        .filter(move |node| node.has_tag_name_of(list))
+        .filter(move |node| node.is(list))
         .flat_map(|node| node.children())
-        .filter(move |node| node.has_tag_name_of(item))
+        .filter(move |node| node.is(item))
 }
 
 fn event_schema(
-    event: Node<'_, '_>,
+    event: Node<'_>,
     strings: &Strings<'_>,
     names: &Names,
     layout: Arc<Layout>,
 ) -> Result<EventSchema, ManifestError> {
-    let id = number(event, "value")?.ok_or_else(|| ManifestError::of(event, "event has no attribute value"))?;
+    let id = number(event, "value")?.ok_or_else(|| event.fault("event has no attribute value"))?;
     let version = number(event, "version")?.unwrap_or(0);
     // Legacy event-log identifiers carry a qualifier above the 16 bits that events carry.
     let id = u16::try_from(id & 0xFFFF).unwrap_or_default();
-    let version =
-        u8::try_from(version).map_err(|_| ManifestError::of(event, format!("version {version} is above 255")))?;
+    let version = u8::try_from(version).map_err(|_| event.fault(format!("version {version} is above 255")))?;
     let task = event.attribute("task").and_then(|name| names.task(name));
     let opcode =
         event.attribute("opcode").and_then(|name| names.opcode(event.attribute("task").unwrap_or_default(), name));
@@ -178,8 +149,8 @@ fn event_schema(
         version,
         level: event.attribute("level").and_then(|name| names.level(name)).unwrap_or(0),
         // Without an attribute the manifest compiler writes zero.
-        opcode: if event.has_attribute("opcode") { opcode.as_ref().map(|named| named.value) } else { Some(0) },
-        task: if event.has_attribute("task") { task.map(|named| named.value) } else { Some(0) },
+        opcode: if event.attribute("opcode").is_some() { opcode.as_ref().map(|named| named.value) } else { Some(0) },
+        task: if event.attribute("task").is_some() { task.map(|named| named.value) } else { Some(0) },
         keyword: event.attribute("keywords").map_or(0, |list| names.keywords(list)),
         name: symbol.into(),
         task_name: task.map_or_else(Arc::default, |named| Arc::clone(&named.text)),
@@ -191,14 +162,13 @@ fn event_schema(
 
 type Maps<'a> = HashMap<&'a str, Arc<ValueMap>>;
 
-fn maps<'a>(provider: Node<'a, '_>, strings: &Strings<'a>) -> Result<Maps<'a>, ManifestError> {
+fn maps<'a>(provider: Node<'a>, strings: &Strings<'a>) -> Result<Maps<'a>, ManifestError> {
     let mut maps = Maps::new();
     for (kind, bits) in [("valueMap", false), ("bitMap", true)] {
         for node in in_list(provider, "maps", kind) {
             let mut map = ValueMap { bits, entries: Vec::new() };
-            for entry in node.children().filter(|child| child.has_tag_name_of("map")) {
-                let value =
-                    number(entry, "value")?.ok_or_else(|| ManifestError::of(entry, "map has no attribute value"))?;
+            for entry in node.children().filter(|child| child.is("map")) {
+                let value = number(entry, "value")?.ok_or_else(|| entry.fault("map has no attribute value"))?;
                 let text = message(entry, strings).or_else(|| entry.attribute("symbol"));
                 if let Some(text) = text {
                     map.entries.push((value, text.trim_end().into()));
@@ -211,11 +181,11 @@ fn maps<'a>(provider: Node<'a, '_>, strings: &Strings<'a>) -> Result<Maps<'a>, M
 }
 
 /// A numeric attribute, decimal or `0x…`.
-fn number(node: Node<'_, '_>, name: &str) -> Result<Option<u64>, ManifestError> {
+fn number(node: Node<'_>, name: &str) -> Result<Option<u64>, ManifestError> {
     let Some(text) = node.attribute(name) else {
         return Ok(None);
     };
-    parse_number(text).map(Some).ok_or_else(|| ManifestError::of(node, format!("{name} {text:?} is no number")))
+    parse_number(text).map(Some).ok_or_else(|| node.fault(format!("{name} {text:?} is no number")))
 }
 
 fn parse_number(text: &str) -> Option<u64> {

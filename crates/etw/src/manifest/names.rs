@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use roxmltree::Node;
 
-use super::{Local, ManifestError, Strings, in_list, message, number};
+use super::document::Node;
+use super::{ManifestError, Strings, in_list, message, number};
 use crate::standard;
 
 /// A number and its name for people.
@@ -38,7 +38,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn read(provider: Node<'_, '_>, strings: &Strings<'_>) -> Result<Self, ManifestError> {
+    pub(super) fn read(provider: Node<'_>, strings: &Strings<'_>) -> Result<Self, ManifestError> {
         let mut names = Self::default();
         for node in in_list(provider, "opcodes", "opcode") {
             names.add_opcode("", node, strings)?;
@@ -62,7 +62,7 @@ impl Names {
         Ok(names)
     }
 
-    fn add_opcode(&mut self, task: &str, node: Node<'_, '_>, strings: &Strings<'_>) -> Result<(), ManifestError> {
+    fn add_opcode(&mut self, task: &str, node: Node<'_>, strings: &Strings<'_>) -> Result<(), ManifestError> {
         let name = node.required("name")?;
         let opcode = named(node, "value", name, strings)?;
         self.opcodes.insert((task.to_owned(), name.to_owned()), opcode);
@@ -109,14 +109,13 @@ impl Names {
 }
 
 fn named<T: TryFrom<u64>>(
-    node: Node<'_, '_>,
+    node: Node<'_>,
     attribute: &str,
     name: &str,
     strings: &Strings<'_>,
 ) -> Result<Named<T>, ManifestError> {
     let value = number(node, attribute)?.unwrap_or(0);
-    let value =
-        T::try_from(value).map_err(|_| ManifestError::of(node, format!("{attribute} {value} is out of range")))?;
+    let value = T::try_from(value).map_err(|_| node.fault(format!("{attribute} {value} is out of range")))?;
     // Some manifests put a whole sentence where a name belongs; a name is short.
     let text = message(node, strings)
         .map(str::trim)

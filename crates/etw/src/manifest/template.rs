@@ -2,31 +2,30 @@
 
 use std::sync::Arc;
 
-use roxmltree::Node;
-
-use super::{Local, ManifestError, Maps, parse_number};
+use super::document::Node;
+use super::{ManifestError, Maps, parse_number};
 use crate::schema::{Count, InType, Layout, Length, OutType, Property};
 
 /// Properties one template may have; finding what a length refers to looks at those before it.
 const MOST_PROPERTIES: usize = 4096;
 
 /// The layout a template declares. Members of structs follow the top-level properties.
-pub(super) fn layout(template: Node<'_, '_>, maps: &Maps<'_>) -> Result<Layout, ManifestError> {
+pub(super) fn layout(template: Node<'_>, maps: &Maps<'_>) -> Result<Layout, ManifestError> {
     let top: Vec<_> = items(template).collect();
     let nested = top.iter().flat_map(|&item| items(item)).count();
     if top.len() + nested > MOST_PROPERTIES {
         let what = format!("more than {MOST_PROPERTIES} properties");
-        return Err(ManifestError::of(template, what));
+        return Err(template.fault(what));
     }
     let mut properties = Vec::with_capacity(top.len());
     let mut members = Vec::new();
     for &item in &top {
-        if item.has_tag_name_of("struct") {
+        if item.is("struct") {
             let first = top.len() + members.len();
             let mut own: Vec<Property> = Vec::new();
             for member in items(item) {
-                if member.has_tag_name_of("struct") {
-                    return Err(ManifestError::of(member, "a struct in a struct"));
+                if member.is("struct") {
+                    return Err(member.fault("a struct in a struct"));
                 }
                 let property = data(member, maps, |name| {
                     position(&own, name).map(|at| first + at).or_else(|| position(&properties, name))
@@ -47,9 +46,9 @@ pub(super) fn layout(template: Node<'_, '_>, maps: &Maps<'_>) -> Result<Layout, 
     Ok(Layout { top_level: top.len(), properties })
 }
 
-fn items<'a, 'input>(parent: Node<'a, 'input>) -> impl Iterator<Item = Node<'a, 'input>> {
+fn items<'a>(parent: Node<'a>) -> impl Iterator<Item = Node<'a>> {
     // `UserData` says how to present the payload and is no part of it.
-    parent.children().filter(|node| node.has_tag_name_of("data") || node.has_tag_name_of("struct"))
+    parent.children().filter(|node| node.is("data") || node.is("struct"))
 }
 
 /// Which earlier property has this name: the last one, as in a payload read front to back.
@@ -57,15 +56,15 @@ fn position(properties: &[Property], name: &str) -> Option<usize> {
     properties.iter().rposition(|property| &*property.name == name)
 }
 
-fn index(node: Node<'_, '_>, value: usize) -> Result<u16, ManifestError> {
-    u16::try_from(value).map_err(|_| ManifestError::of(node, "more than 65,535 properties"))
+fn index(node: Node<'_>, value: usize) -> Result<u16, ManifestError> {
+    u16::try_from(value).map_err(|_| node.fault("more than 65,535 properties"))
 }
 
-fn data(node: Node<'_, '_>, maps: &Maps<'_>, find: impl Fn(&str) -> Option<usize>) -> Result<Property, ManifestError> {
+fn data(node: Node<'_>, maps: &Maps<'_>, find: impl Fn(&str) -> Option<usize>) -> Result<Property, ManifestError> {
     let name = node.required("name")?;
     let in_type = node.required("inType")?;
     let in_type = InType::from_manifest_name(in_type.strip_prefix("win:").unwrap_or(in_type))
-        .ok_or_else(|| ManifestError::of(node, format!("inType {in_type:?} is not known")))?;
+        .ok_or_else(|| node.fault(format!("inType {in_type:?} is not known")))?;
     let mut property = Property::new(name, in_type);
     property.out_type = node.attribute("outType").map_or(OutType::Default, OutType::from_manifest_name);
     property.length = match extent(node, "length", &find)? {
@@ -81,7 +80,7 @@ fn data(node: Node<'_, '_>, maps: &Maps<'_>, find: impl Fn(&str) -> Option<usize
     Ok(property)
 }
 
-fn count(node: Node<'_, '_>, find: impl Fn(&str) -> Option<usize>) -> Result<Count, ManifestError> {
+fn count(node: Node<'_>, find: impl Fn(&str) -> Option<usize>) -> Result<Count, ManifestError> {
     Ok(match extent(node, "count", &find)? {
         None => Count::One,
         Some(Extent::Number(count)) => Count::Fixed(count),
@@ -96,7 +95,7 @@ enum Extent {
 
 /// A `length` or `count`: a number, or the name of an earlier property.
 fn extent(
-    node: Node<'_, '_>,
+    node: Node<'_>,
     attribute: &str,
     find: &impl Fn(&str) -> Option<usize>,
 ) -> Result<Option<Extent>, ManifestError> {
@@ -104,12 +103,10 @@ fn extent(
         return Ok(None);
     };
     if let Some(number) = parse_number(text) {
-        let number = u16::try_from(number)
-            .map_err(|_| ManifestError::of(node, format!("{attribute} {number} is above 65,535")))?;
+        let number = u16::try_from(number).map_err(|_| node.fault(format!("{attribute} {number} is above 65,535")))?;
         return Ok(Some(Extent::Number(number)));
     }
-    let at = find(text).ok_or_else(|| {
-        ManifestError::of(node, format!("{attribute} names {text:?}, which no property before it has"))
-    })?;
+    let at =
+        find(text).ok_or_else(|| node.fault(format!("{attribute} names {text:?}, which no property before it has")))?;
     Ok(Some(Extent::Property(index(node, at)?)))
 }

@@ -1,0 +1,180 @@
+//! The elements of a manifest's text: names, attributes and places. Texts between elements say nothing in a manifest.
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::ManifestError;
+
+/// Elements and attributes that one manifest may have; the largest of Windows has some 60,000.
+const MOST_NODES: usize = 2_000_000;
+
+/// The elements, in the order of their beginnings.
+pub(super) struct Document<'x> {
+    xml: &'x str,
+    elements: Vec<Element>,
+}
+
+struct Element {
+    /// Without a prefix: manifests are written with and without the namespace.
+    name: String,
+    attributes: Vec<(String, String)>,
+    /// Where it begins, bytes.
+    offset: usize,
+    /// One more than the place of the last element inside it.
+    end: usize,
+}
+
+/// An element of a document.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    document: &'a Document<'a>,
+    at: usize,
+}
+
+impl<'x> Document<'x> {
+    pub(super) fn parse(xml: &'x str) -> Result<Self, ManifestError> {
+        let mut document = Self { xml, elements: Vec::new() };
+        let mut reader = Reader::from_str(xml);
+        // Places of the elements that are open.
+        let mut open: Vec<usize> = Vec::new();
+        let mut nodes = 0_usize;
+        loop {
+            let offset = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+            let fault = |what: String| ManifestError::at(xml, offset, what);
+            match reader.read_event().map_err(|error| fault(error.to_string()))? {
+                Event::Start(element) => {
+                    open.push(document.elements.len());
+                    nodes = nodes.saturating_add(document.add(&element, offset)?);
+                }
+                Event::Empty(element) => nodes = nodes.saturating_add(document.add(&element, offset)?),
+                // That it closes what is open is checked by the reader.
+                Event::End(_) => {
+                    let end = document.elements.len();
+                    if let Some(element) = open.pop().and_then(|at| document.elements.get_mut(at)) {
+                        element.end = end;
+                    }
+                }
+                Event::DocType(_) => return Err(fault("a document type, which no manifest has".to_owned())),
+                Event::Eof => break,
+                _ => {}
+            }
+            if nodes > MOST_NODES {
+                return Err(fault(format!("more than {MOST_NODES} elements and attributes")));
+            }
+        }
+        if let Some(unclosed) = open.pop().and_then(|at| document.elements.get(at)) {
+            let what = format!("{} is not closed", unclosed.name);
+            return Err(ManifestError::at(xml, unclosed.offset, what));
+        }
+        if document.elements.is_empty() {
+            return Err(ManifestError::at(xml, 0, "no element"));
+        }
+        Ok(document)
+    }
+
+    /// Adds an element; gives how many nodes it is, attributes counted.
+    fn add(&mut self, element: &BytesStart<'_>, offset: usize) -> Result<usize, ManifestError> {
+        let mut attributes: Vec<(String, String)> = Vec::new();
+        for attribute in element.attributes() {
+            let attribute = attribute.map_err(|error| ManifestError::at(self.xml, offset, error.to_string()))?;
+            let key: &str = attribute.key.as_ref();
+            // A line's end inside a value is a blank, as any XML reader has it.
+            let raw = attribute.value.replace("\r\n", " ").replace(['\r', '\n', '\t'], " ");
+            let value = quick_xml::escape::unescape(&raw)
+                .map_err(|error| ManifestError::at(self.xml, offset, format!("{key}: {error}")))?;
+            attributes.push((key.to_owned(), value.into_owned()));
+        }
+        let nodes = attributes.len().saturating_add(1);
+        let end = self.elements.len().saturating_add(1);
+        let name: String = element.local_name().as_ref().to_owned();
+        self.elements.push(Element { name, attributes, offset, end });
+        Ok(nodes)
+    }
+
+    /// Every element, in the order of their beginnings.
+    pub(super) fn all(&self) -> impl Iterator<Item = Node<'_>> {
+        (0..self.elements.len()).map(|at| Node { document: self, at })
+    }
+}
+
+impl<'a> Node<'a> {
+    fn element(self) -> Option<&'a Element> {
+        self.document.elements.get(self.at)
+    }
+
+    /// Its name without a prefix.
+    pub(super) fn name(self) -> &'a str {
+        self.element().map_or("", |element| &element.name)
+    }
+
+    /// Whether it has this name, whatever its prefix.
+    pub(super) fn is(self, name: &str) -> bool {
+        self.name() == name
+    }
+
+    pub(super) fn attribute(self, name: &str) -> Option<&'a str> {
+        let (_, value) = self.element()?.attributes.iter().find(|(key, _)| key == name)?;
+        Some(value)
+    }
+
+    /// An attribute that must be there.
+    pub(super) fn required(self, name: &str) -> Result<&'a str, ManifestError> {
+        self.attribute(name).ok_or_else(|| self.fault(format!("{} has no attribute {name}", self.name())))
+    }
+
+    /// The elements directly inside.
+    pub(super) fn children(self) -> impl Iterator<Item = Node<'a>> {
+        let document = self.document;
+        let end = self.element().map_or(0, |element| element.end);
+        let mut next = self.at.saturating_add(1);
+        std::iter::from_fn(move || {
+            let at = Some(next).filter(|&at| at < end)?;
+            next = document.elements.get(at)?.end;
+            Some(Node { document, at })
+        })
+    }
+
+    /// The first element of this name directly inside.
+    pub(super) fn child(self, name: &str) -> Option<Node<'a>> {
+        self.children().find(|child| child.is(name))
+    }
+
+    /// Every element inside, however deep.
+    pub(super) fn descendants(self) -> impl Iterator<Item = Node<'a>> {
+        let document = self.document;
+        let end = self.element().map_or(0, |element| element.end);
+        (self.at.saturating_add(1)..end).map(move |at| Node { document, at })
+    }
+
+    /// What is wrong with it.
+    pub(super) fn fault(self, what: impl Into<String>) -> ManifestError {
+        ManifestError::at(self.document.xml, self.element().map_or(0, |element| element.offset), what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_those_directly_inside() {
+        let document = Document::parse("<a><b x='1&lt;2\n3'><c/></b><p:d/></a>").unwrap();
+        let root = document.all().next().unwrap();
+        let names = |nodes: Vec<Node<'_>>| nodes.into_iter().map(|node| node.name().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(root.children().collect()), ["b", "d"]);
+        assert_eq!(names(root.descendants().collect()), ["b", "c", "d"]);
+        assert_eq!(root.child("b").and_then(|b| b.attribute("x")), Some("1<2 3"));
+        assert_eq!(document.all().count(), 4);
+    }
+
+    #[test]
+    fn what_is_no_document_is_refused_where_it_is() {
+        for (xml, line, column) in
+            [("", 1, 1), ("text", 1, 1), ("<a>\n <b>", 2, 2), ("<a>\n</b>", 2, 1), ("<a x='&no;'/>", 1, 1)]
+        {
+            let error = Document::parse(xml).err().unwrap();
+            assert_eq!((error.line, error.column), (line, column), "{xml:?}: {error}");
+        }
+        assert!(Document::parse("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>").is_err());
+    }
+}
