@@ -328,9 +328,14 @@ fn a_service_waits_for_another_process_that_sleeps() {
 fn a_reading_service_waits_for_its_file_and_a_starved_program_for_a_processor() {
     let (folder, truth) = Folder::boot_and_truth("why-chains.toml");
     let report = answer(&folder, "--service Reader");
-    let read = share(first(&report), "disk", r"\Windows\System32\large.db");
-    // 200 requests of 64 KiB: 7 ms each, and 16 ms for each MiB.
-    assert_eq!(number(&read["ns"]) / MS, 200 * 8);
+    // 200 requests of 64 KiB: 7 ms each, and 16 ms for each MiB; of the process, and of them all to one file.
+    let shares = first(&report)["path"]["shares"].as_array().unwrap().iter();
+    let disk: Vec<&Value> = shares.filter(|share| share["kind"] == "disk").collect();
+    assert_eq!((disk.len(), number(&disk[0]["ns"]) / MS), (1, 200 * 8));
+    assert!(disk[0]["pid"].is_number(), "{}", disk[0]);
+    let groups = first(&report)["path"]["groups"].as_array().unwrap();
+    let file = groups.iter().find(|group| group["detail"] == r"\Windows\System32\large.db").unwrap();
+    assert_eq!((number(&file["ns"]) / MS, number(&file["count"])), (200 * 8, 200));
 
     let report = answer(&folder, "--process victim.exe");
     let stretch = first(&report);
@@ -372,4 +377,84 @@ fn shares_sum_to_the_phase_in_boots_shutdowns_and_sleeps() {
         assert!(!report["stretches"].as_array().unwrap().is_empty(), "{scenario}");
         first(&report);
     }
+}
+
+/// The first line about a phase of a scenario.
+fn first_line(scenario: &str, phase: &str) -> String {
+    let text = Folder::boot(scenario).answer(&format!("why boot.etl --phase {phase}"));
+    text.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn the_first_line_names_the_papers_driver_with_its_requests_and_the_papers_service() {
+    // Tables 6 and A-1: Ramdisk's load, start and enumeration, 9.2 s + 3 s + 3 s, until it pends the last two.
+    let none = first_line("table-6-no-pended-requests.toml", "PreSMSS");
+    assert!(
+        none.starts_with("Ramdisk blocked PreSMSS (boot) for 15.2 s of 26.6 s, in 3 requests that were not pended"),
+        "{none}"
+    );
+    let both = first_line("table-6-pended-start-and-enumeration.toml", "PreSMSS");
+    assert!(!both.contains("Ramdisk"), "{both}");
+    // Tables 7 and A-2: a service in a group that later groups wait for, and the same in none.
+    let held = first_line("table-7-slow-service-in-group.toml", "WinLogonInit");
+    assert!(held.starts_with("Slowsvc held up WinLogonInit (boot) for"), "{held}");
+    let off = first_line("table-7-slow-service-in-no-group.toml", "WinLogonInit");
+    assert!(!off.contains("Slowsvc"), "{off}");
+}
+
+#[test]
+fn steps_of_one_kind_to_one_thing_are_one_line_and_hosts_name_their_services() {
+    let folder = Folder::boot("slow-boot.toml");
+    let text = folder.answer("why boot.etl --phase WinLogonInit");
+    let reads = text.lines().find(|line| line.contains("profiles.db")).unwrap();
+    assert!(reads.contains("×12 thread"), "{reads}");
+    // Its times are those of the requests: each step is longer than a hundredth of them.
+    let report = answer(&folder, "--phase WinLogonInit");
+    let groups = report["stretches"][0]["path"]["groups"].as_array().unwrap();
+    let group = groups.iter().find(|group| group["detail"].as_str().unwrap().ends_with("profiles.db")).unwrap();
+    assert_eq!(group["count"], 12);
+    let steps = report["stretches"][0]["path"]["steps"].as_array().unwrap().iter();
+    let its = steps.filter(|step| step["kind"] == "disk" && step["detail"] == group["detail"]);
+    let (count, ns) = its.fold((0, 0), |sum, step| (sum.0 + 1, sum.1 + number(&step["duration_ns"])));
+    assert_eq!((count, ns), (12, number(&group["ns"])));
+    // A host of several services says which, one of none does not.
+    assert!(text.contains("of svchost.exe (436: ProfSvc, Schedule, gpsvc)") || text.contains(": ProfSvc"), "{text}");
+    assert!(text.contains("of winlogon.exe (276)"), "{text}");
+    // Nobody waited for a processor for a few hundred nanoseconds, and such steps are no lines.
+    assert!(!text.contains("no processor was free"), "{text}");
+    let lines = text.lines().skip_while(|line| !line.contains("From the end back"));
+    assert!(!lines.take_while(|line| !line.is_empty()).any(|line| line.contains(" ns  ")), "{text}");
+}
+
+#[test]
+fn disk_waits_of_a_phase_are_a_processs_first() {
+    let report = answer(&Folder::boot("slow-boot.toml"), "");
+    let shares = report["stretches"].as_array().unwrap().iter().flat_map(|it| it["path"]["shares"].as_array().unwrap());
+    let disk: Vec<&Value> = shares.filter(|share| share["kind"] == "disk").collect();
+    assert!(disk.len() >= 4, "{}", disk.len());
+    for share in disk {
+        assert!(share["pid"].is_number() && !share["name"].as_str().unwrap().contains('\\'), "{share}");
+    }
+}
+
+#[test]
+fn a_phase_without_a_name_is_the_longest_and_a_sleep_is_none() {
+    for (scenario, phase) in [("slow-boot.toml", "WinLogonInit"), ("table-6-no-pended-requests.toml", "PreSMSS")] {
+        let folder = Folder::boot(scenario);
+        let longest = answer(&folder, "--phase");
+        let names: Vec<&str> =
+            longest["stretches"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+        assert_eq!(names, [phase], "{scenario}");
+    }
+    let folder = Folder::boot("slow-sleep.toml");
+    let text = folder.answer("why boot.etl --phase");
+    assert!(!text.contains("Asleep (suspend)"), "{text}");
+}
+
+#[test]
+fn after_the_desktop_who_kept_it_busy_is_all_that_is_said() {
+    let folder = Folder::boot("startup-applications.toml");
+    let text = folder.answer("why boot.etl --phase PostBoot");
+    assert!(text.lines().next().unwrap().contains("kept the computer busy in PostBoot"), "{text}");
+    assert!(!text.contains("From the end back") && !text.contains("ends with"), "{text}");
 }

@@ -568,6 +568,7 @@ mod tests {
             ns: (to - from) * MS,
             percent: 0.0,
             certainty: Certainty::Measured,
+            requests: None,
             did: vec![DidShare { did: Did::WaitedForTimer, ns: (to - from) * MS }],
             stretches: vec![AccountStretch { start_ns: from * MS, end_ns: to * MS }],
             stretch_count: 1,

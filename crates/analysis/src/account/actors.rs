@@ -13,6 +13,7 @@ use crate::owners::file_name;
 use crate::processes::Images;
 use crate::transition::linux;
 use crate::units::declared_order::first;
+use crate::units::hosted;
 use crate::waits::driver_name;
 
 /// The process of the kernel of Windows, whose threads work for drivers.
@@ -118,7 +119,7 @@ impl<'t> Actors<'t> {
             lives.sort_unstable();
         }
         let mut changes: HashMap<usize, Vec<Change>> = HashMap::new();
-        let mut hosted: HashMap<usize, BTreeSet<String>> = HashMap::new();
+        let mut hosted = hosted(trace, &images);
         let mut mains: HashMap<u32, Vec<(i64, StringId)>> = HashMap::new();
         for row in trace.service_transitions.iter() {
             let end_ns = row.end_ns.unwrap_or(i64::MAX);
@@ -126,7 +127,6 @@ impl<'t> Actors<'t> {
             let host = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, seen_ns));
             if let Some(host) = host {
                 changes.entry(host).or_default().push(Change { start_ns: row.start_ns, end_ns, service: row.service });
-                hosted.entry(host).or_default().insert(trace.text(row.service).to_owned());
             }
             if let (Some(tid), Some(load_ns)) = (row.main_tid, row.load_ns) {
                 mains.entry(tid).or_default().push((load_ns, row.service));
@@ -149,14 +149,6 @@ impl<'t> Actors<'t> {
         for service in &trace.system.services {
             if service.tag != 0 {
                 tags.insert(service.tag, service.name.clone());
-            }
-            if service.pid != 0
-                && let Some(host) = images.row_at(service.pid, trace.duration_ns)
-            {
-                let services = hosted.entry(host).or_default();
-                if !services.iter().any(|name| name.eq_ignore_ascii_case(&service.name)) {
-                    services.insert(service.name.clone());
-                }
             }
         }
         Self {
@@ -294,6 +286,9 @@ impl<'t> Actors<'t> {
             }
             TaskOf::Activity { kind: AccountSubjectKind::Script, name } => {
                 Subject::new(AccountSubjectKind::Script, format!("{} script", self.trace.text(name)))
+            }
+            TaskOf::Activity { kind: AccountSubjectKind::Process, name } => {
+                Subject::new(AccountSubjectKind::Process, file_name(self.trace.text(name)))
             }
             TaskOf::Activity { kind, name } => Subject::new(kind, self.trace.text(name)),
             TaskOf::Service { name } => {

@@ -166,6 +166,7 @@ impl Ledger {
                     ns: sum.ns,
                     percent: percent_of(sum.ns, duration_ns),
                     certainty: sum.certainty,
+                    requests: None,
                     did: sum.did.into_iter().map(|(did, ns)| DidShare { did, ns }).collect(),
                     stretches: sum.stretches,
                     stretch_count: sum.count,

@@ -35,7 +35,8 @@ use serde::Serialize;
 
 pub use culprits::{Culprit, LEAST_CULPRIT_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, culprits, is_of_every_transition};
 pub use model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, NotKnown, PhaseAccount,
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, DriverRequests, NotKnown,
+    PhaseAccount,
 };
 
 use crate::cpu;
@@ -103,7 +104,7 @@ impl<'w, 't> Accountant<'w, 't> {
         }
         self.recorded_work((start_ns, from), &mut ledger);
         let measure = if from < to { AccountMeasure::CriticalPath } else { AccountMeasure::RecordedWork };
-        ledger.finish(&self.actors.subjects, (start_ns, end_ns), measure)
+        self.with_requests(ledger.finish(&self.actors.subjects, (start_ns, end_ns), measure))
     }
 
     /// The account of a walk that was made before; `held` says which service a step waited for.
@@ -115,7 +116,26 @@ impl<'w, 't> Accountant<'w, 't> {
     ) -> PhaseAccount {
         let mut ledger = Ledger::default();
         self.divider.divide(self.waits, &mut self.actors, walked, held, &mut ledger);
-        ledger.finish(&self.actors.subjects, ends, AccountMeasure::CriticalPath)
+        self.with_requests(ledger.finish(&self.actors.subjects, ends, AccountMeasure::CriticalPath))
+    }
+
+    /// The account with the requests of its drivers.
+    fn with_requests(&self, mut account: PhaseAccount) -> PhaseAccount {
+        for entry in account.entries.iter_mut().filter(|entry| entry.kind == AccountSubjectKind::Driver) {
+            let mut requests = DriverRequests::default();
+            for row in self.trace.device_operations.iter() {
+                // Until it is pended a request keeps others waiting.
+                let end_ns = row.pend_ns.or(row.end_ns).unwrap_or(i64::MAX);
+                let is_under_way = entry.stretches.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
+                let is_its = || waits::driver_name(self.trace.text(row.driver)).eq_ignore_ascii_case(&entry.name);
+                if is_under_way && is_its() {
+                    requests.count += 1;
+                    requests.not_pended += u64::from(row.pend_ns.is_none());
+                }
+            }
+            entry.requests = (requests.count > 0).then_some(requests);
+        }
+        account
     }
 
     /// The account of the time in which a computer settles, up to `end_ns`: who kept it from being idle.

@@ -129,7 +129,7 @@ impl Did {
             Self::HeldDisk => "had the disk",
             Self::Interrupted => "interrupted the others",
             Self::HeldRequest => "worked on a request",
-            Self::Waited => "waited, for what was not recorded",
+            Self::Waited => "waited for something unrecorded",
             Self::KeptBusy => "kept it busy",
             Self::Nothing => "",
         }
@@ -230,6 +230,15 @@ pub struct DidShare {
     pub ns: i64,
 }
 
+/// Requests to a driver's devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DriverRequests {
+    /// How many.
+    pub count: u64,
+    /// How many of them the driver never pended: nobody else could go on until they were done.
+    pub not_pended: u64,
+}
+
 /// One subject's part of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccountEntry {
@@ -252,6 +261,8 @@ pub struct AccountEntry {
     pub certainty: Certainty,
     /// What it did, what took longest first. Sums to `ns`.
     pub did: Vec<DidShare>,
+    /// Requests of a driver that were under way in its stretches; `None` for everybody else.
+    pub requests: Option<DriverRequests>,
     /// Its longest stretches, in order of time; see `stretch_count`.
     pub stretches: Vec<AccountStretch>,
     /// How many stretches it has in all.

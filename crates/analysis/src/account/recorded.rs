@@ -11,6 +11,7 @@ use super::actors::Actors;
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
 use super::model::{AccountSubjectKind, Did, NotKnown};
 use crate::evidence::Certainty;
+use crate::owners::file_name;
 use crate::transition::linux;
 use crate::waits::driver_name;
 
@@ -87,7 +88,11 @@ impl RecordedWork {
                 ActivityKind::CredentialRequest => (AccountSubjectKind::Person, PERSON),
                 _ => continue,
             };
-            let name = if kind == AccountSubjectKind::Person { "credentials" } else { trace.text(row.name) };
+            let name = match kind {
+                AccountSubjectKind::Person => "credentials",
+                AccountSubjectKind::Process => file_name(trace.text(row.name)),
+                _ => trace.text(row.name),
+            };
             if !name.is_empty() {
                 let id = actors.subjects.id(Subject::new(kind, name));
                 add(row.start_ns, open(row.end_ns), rank, id);

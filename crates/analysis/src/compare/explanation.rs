@@ -76,7 +76,7 @@ struct Context<'a> {
 impl Context<'_> {
     fn of_phase(&self, phase: &str, difference_ns: i64, configuration: &str) -> Explanation {
         let mut parts: Vec<ExplainedPart> = Vec::new();
-        let mut against_ns = 0_i64;
+        let mut against: Vec<ExplainedPart> = Vec::new();
         let least = difference_ns.unsigned_abs() / LEAST_PART;
         let mut is_accounted = false;
         for measure in self.measures {
@@ -88,17 +88,17 @@ impl Context<'_> {
             if !subject.kind.is_somebody() || part_ns.unsigned_abs() < least.max(1) {
                 continue;
             }
-            if part_ns.signum() == difference_ns.signum() {
-                parts.push(self.part(measure, subject, part_ns));
-            } else {
-                against_ns = against_ns.saturating_add(part_ns);
-            }
+            let side = if part_ns.signum() == difference_ns.signum() { &mut parts } else { &mut against };
+            side.push(self.part(measure, subject, part_ns));
         }
-        parts.sort_by(|a, b| {
-            let key = |part: &ExplainedPart| (std::cmp::Reverse(part.difference_ns.unsigned_abs()), part.kind);
-            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
-        });
-        parts.truncate(MOST_PARTS);
+        let against_ns = against.iter().fold(0_i64, |sum, part| sum.saturating_add(part.difference_ns));
+        for side in [&mut parts, &mut against] {
+            side.sort_by(|a, b| {
+                let key = |part: &ExplainedPart| (std::cmp::Reverse(part.difference_ns.unsigned_abs()), part.kind);
+                key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+            });
+            side.truncate(MOST_PARTS);
+        }
         let explained = parts.iter().fold(against_ns, |sum, part| sum.saturating_add(part.difference_ns));
         Explanation {
             configuration: configuration.to_owned(),
@@ -106,6 +106,7 @@ impl Context<'_> {
             difference_ns,
             is_accounted,
             parts,
+            against,
             against_ns,
             not_explained_ns: difference_ns.saturating_sub(explained),
         }

@@ -185,7 +185,9 @@ pub struct Explanation {
     pub is_accounted: bool,
     /// Whose time differs the same way, the largest first.
     pub parts: Vec<ExplainedPart>,
-    /// Time of those that differ the other way, ns: with the opposite sign.
+    /// Whose time differs the other way, the largest first.
+    pub against: Vec<ExplainedPart>,
+    /// Time of all those that differ the other way, ns: with the opposite sign.
     pub against_ns: i64,
     /// What is left of the difference, ns.
     pub not_explained_ns: i64,

@@ -251,7 +251,9 @@ fn a_difference_is_explained_by_who_differs_the_same_way() {
     let [ramdisk] = one.parts.as_slice() else { panic!("{one:?}") };
     assert_eq!((ramdisk.name.as_str(), ramdisk.difference_ns), ("Ramdisk", -8_980 * MS));
     assert_eq!(ramdisk.change, PartChange::Gone);
-    // What is not known explains nothing.
+    // Where the rest went is said by name, and what is not known explains nothing.
+    let against: Vec<(&str, i64)> = one.against.iter().map(|it| (it.name.as_str(), it.difference_ns)).collect();
+    assert_eq!(against, [("clock", 240 * MS)]);
     assert_eq!((one.against_ns, one.not_explained_ns), (240 * MS, -600 * MS));
 }
 

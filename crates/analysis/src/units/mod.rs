@@ -5,11 +5,13 @@
 //! start after was done last (`declared_order`).
 
 pub(crate) mod declared_order;
+mod hosts;
 mod load_order;
 mod unit;
 
 use onoff_trace::{ServiceChange, ServiceTransition, SystemKind, Trace};
 
+pub(crate) use hosts::hosted;
 pub use load_order::{CONTAINER_GAP_NS, WAIT_GAP_NS, groups};
 pub use unit::{
     ServiceGroup, ServiceNotification, StillStarting, TimeOut, TimeOutKind, Unit, UnitProcess, UnitWait, WaitKind,

@@ -8,7 +8,7 @@ use onoff_trace::{StringId, Trace};
 use super::cause::Unknown;
 use super::identities::Identities;
 use super::path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind, SubjectKind,
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, SubjectKind,
     WaitedService, driver_name,
 };
 use super::reason;
@@ -19,6 +19,8 @@ use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 
+/// Groups of steps, at most: the longest.
+const MOST_GROUPS: usize = 64;
 /// Waiters listed with a step, at most.
 const LISTED_WAITERS: usize = 16;
 
@@ -65,6 +67,29 @@ enum Name {
     Kernel,
 }
 
+/// What makes steps alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct GroupKey {
+    kind: StepKind,
+    tid: u32,
+    /// Ids are used again.
+    pid: Option<u32>,
+    hold: u32,
+    what: Option<Name>,
+    device: StringId,
+}
+
+/// What steps that are alike come to.
+#[derive(Clone, Copy, Debug)]
+struct GroupSum {
+    count: u64,
+    ns: i64,
+    /// Length and place of the longest.
+    longest: (i64, usize),
+    start_ns: i64,
+    end_ns: i64,
+}
+
 /// What ran before any thread is known to have run.
 const KERNEL: &str = "the kernel, before its first recorded switch";
 
@@ -97,7 +122,59 @@ impl Describer<'_, '_> {
         path.on_path = self.on_path(walked, end_ns, duration_ns);
         path.services = self.services(walked, duration_ns);
         self.list(walked, &mut path);
+        path.groups = self.groups(walked);
         path
+    }
+
+    /// Steps that are alike, summed.
+    fn groups(&self, walked: &Walked) -> Vec<StepGroup> {
+        let mut sums: HashMap<GroupKey, GroupSum> = HashMap::new();
+        for (place, step) in walked.steps.iter().enumerate() {
+            let what = match step.work {
+                Work::Disk(row) => Some(Name::Text(self.file_of(row))),
+                Work::Timer(driver) | Work::Device(driver) => Some(Name::Text(driver)),
+                Work::Unknown(why) => Some(Name::Why(why)),
+                Work::Running | Work::Ready | Work::Kernel => None,
+            };
+            let ns = step.end_ns.saturating_sub(step.start_ns);
+            let pid = self.identities.pid_of(step.tid, step.end_ns);
+            // Waits at requests to two devices are two things; who ran does so at many.
+            let request = what.and_then(|_| self.request(walked, step));
+            let device = request.map_or(StringId::EMPTY, Request::subject);
+            let key = GroupKey { kind: kind_of(step), tid: step.tid, pid, hold: step.hold, what, device };
+            let sum = sums.entry(key).or_insert_with(|| GroupSum {
+                count: 0,
+                ns: 0,
+                longest: (0, place),
+                start_ns: step.start_ns,
+                end_ns: step.end_ns,
+            });
+            sum.count += 1;
+            sum.ns = sum.ns.saturating_add(ns);
+            sum.longest = sum.longest.max((ns, place));
+            sum.start_ns = sum.start_ns.min(step.start_ns);
+            sum.end_ns = sum.end_ns.max(step.end_ns);
+        }
+        let mut list: Vec<(GroupKey, GroupSum)> = sums.into_iter().filter(|(_, sum)| sum.count > 1).collect();
+        list.sort_by_key(|(_, sum)| (std::cmp::Reverse(sum.ns), sum.start_ns, sum.longest.1));
+        list.truncate(MOST_GROUPS);
+        list.into_iter()
+            .filter_map(|(key, sum)| {
+                let step = self.step(walked, walked.steps.get(sum.longest.1)?);
+                Some(StepGroup {
+                    kind: step.kind,
+                    thread: step.thread,
+                    detail: step.detail,
+                    service: step.service.map(|service| service.name).unwrap_or_default(),
+                    device: self.trace.text(key.device).to_owned(),
+                    count: sum.count,
+                    ns: sum.ns,
+                    longest_ns: sum.longest.0,
+                    start_ns: sum.start_ns,
+                    end_ns: sum.end_ns,
+                })
+            })
+            .collect()
     }
 
     pub(super) fn thread(&self, tid: u32, time_ns: i64) -> PathThread {
@@ -107,6 +184,7 @@ impl Describer<'_, '_> {
             name: self.identities.thread_name(tid, time_ns).to_owned(),
             pid,
             process: self.process(pid, time_ns),
+            services: pid.map_or_else(Vec::new, |pid| self.identities.services(pid, time_ns)),
         }
     }
 
@@ -116,13 +194,12 @@ impl Describer<'_, '_> {
 
     fn name_of(&self, step: &RawStep) -> Name {
         match step.work {
-            Work::Disk(row) => Name::Text(self.file_of(row)),
             Work::Device(driver) => Name::Text(driver),
             Work::Timer(driver) if driver != StringId::EMPTY => Name::Text(driver),
             Work::Unknown(_) if let Some(hold) = self.holds.get(step.hold) => Name::Text(hold.service),
             Work::Unknown(why) => Name::Why(why),
             Work::Kernel => Name::Kernel,
-            Work::Running | Work::Ready | Work::Timer(_) => {
+            Work::Running | Work::Ready | Work::Timer(_) | Work::Disk(_) => {
                 Name::Process(self.identities.pid_of(step.tid, step.end_ns))
             }
         }
@@ -139,9 +216,7 @@ impl Describer<'_, '_> {
         for ((kind, name), ns) in shares {
             let (name, pid) = match name {
                 Name::Process(pid) => (self.process(pid, end_ns), pid),
-                Name::Text(text) if matches!(kind, StepKind::Disk | StepKind::ServiceDependency) => {
-                    (self.trace.text(text).to_owned(), None)
-                }
+                Name::Text(text) if kind == StepKind::ServiceDependency => (self.trace.text(text).to_owned(), None),
                 Name::Kernel => (KERNEL.to_owned(), None),
                 Name::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
                 Name::Why(why) => (why.phrase().to_owned(), None),
@@ -248,10 +323,14 @@ impl Describer<'_, '_> {
         }
     }
 
-    fn step(&self, walked: &Walked, step: &RawStep) -> PathStep {
+    /// The request that the thread of a step, or one that waits for it, was carrying out.
+    fn request(&self, walked: &Walked, step: &RawStep) -> Option<&Request> {
         let middle = step.start_ns.midpoint(step.end_ns);
-        let request: Option<&Request> =
-            threads_of(walked, step).take(LISTED_WAITERS).find_map(|tid| self.requests.of_thread(tid, middle));
+        threads_of(walked, step).take(LISTED_WAITERS).find_map(|tid| self.requests.of_thread(tid, middle))
+    }
+
+    fn step(&self, walked: &Walked, step: &RawStep) -> PathStep {
+        let request = self.request(walked, step);
         PathStep {
             start_ns: step.start_ns,
             end_ns: step.end_ns,

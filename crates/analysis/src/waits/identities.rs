@@ -1,9 +1,15 @@
 //! Who a thread is at a time, asked in any order. Thread and process ids are reused.
 
+use std::collections::BTreeSet;
+
 use hashbrown::HashMap;
 use onoff_trace::{SystemKind, Trace, milestone};
 
 use crate::processes::Images;
+use crate::units::hosted;
+
+/// Services named of a process that hosts many.
+const NAMED_SERVICES: usize = 4;
 
 /// From thread ids and times to processes.
 #[derive(Debug)]
@@ -12,6 +18,8 @@ pub(super) struct Identities<'t> {
     images: Images<'t>,
     /// Lives of each thread id by start, with the row in the table of threads.
     threads: HashMap<u32, Vec<(Option<i64>, usize)>>,
+    /// The services of Windows that a process hosts, by its row.
+    hosted: HashMap<usize, BTreeSet<String>>,
 }
 
 impl<'t> Identities<'t> {
@@ -24,7 +32,12 @@ impl<'t> Identities<'t> {
         for lives in threads.values_mut() {
             lives.sort_unstable();
         }
-        Self { trace, images: Images::of(trace), threads }
+        let images = Images::of(trace);
+        let hosted = match trace.system.kind {
+            SystemKind::Linux => HashMap::new(),
+            _ => hosted(trace, &images),
+        };
+        Self { trace, images, threads, hosted }
     }
 
     /// Begin and row in the table of threads of the thread that had id `tid` at `time_ns`: the latest life that began by
@@ -56,6 +69,19 @@ impl<'t> Identities<'t> {
     /// Image file name of a process.
     pub(super) fn image(&self, pid: u32, time_ns: i64) -> Option<&'t str> {
         self.images.at(pid, time_ns)
+    }
+
+    /// The services of Windows that a process hosts: the first few by name, and how many more there are.
+    pub(super) fn services(&self, pid: u32, time_ns: i64) -> Vec<String> {
+        let services = self.images.row_at(pid, time_ns).and_then(|row| self.hosted.get(&row));
+        let Some(services) = services else {
+            return Vec::new();
+        };
+        let mut named: Vec<String> = services.iter().take(NAMED_SERVICES).cloned().collect();
+        if services.len() > NAMED_SERVICES {
+            named.push(format!("{} more", services.len() - NAMED_SERVICES));
+        }
+        named
     }
 
     /// The name given to a thread, else empty.

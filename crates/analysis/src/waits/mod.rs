@@ -51,8 +51,8 @@ use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace}
 pub use describe::PathOptions;
 pub use end::EndThread;
 pub use path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepKind, Subject, SubjectKind,
-    WaitedService,
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, Subject,
+    SubjectKind, WaitedService,
 };
 
 pub(crate) use cause::Unknown;

@@ -57,6 +57,8 @@ pub struct PathThread {
     pub pid: Option<u32>,
     /// Image file name of the process; empty when not known.
     pub process: String,
+    /// The services of Windows that the process hosts, where they were recorded: a few of many.
+    pub services: Vec<String>,
 }
 
 /// A service that was waited for.
@@ -120,6 +122,31 @@ pub struct PathStep {
     pub stack_ns: Option<i64>,
 }
 
+/// Steps of one thread that are alike: all that ran, or waited for one file, one timer, one driver or one service.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepGroup {
+    /// What the steps were.
+    pub kind: StepKind,
+    /// Whose they are.
+    pub thread: PathThread,
+    /// As a step's.
+    pub detail: String,
+    /// Name of the service that was waited for with them; empty for none.
+    pub service: String,
+    /// Device at whose requests a thread waited; empty when none was recorded, and for what ran.
+    pub device: String,
+    /// How many.
+    pub count: u64,
+    /// Their time, ns.
+    pub ns: i64,
+    /// The longest of them, ns.
+    pub longest_ns: i64,
+    /// Begin of the first, ns.
+    pub start_ns: i64,
+    /// End of the last, ns.
+    pub end_ns: i64,
+}
+
 /// Time of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct KindShare {
@@ -131,12 +158,12 @@ pub struct KindShare {
     pub percent: f64,
 }
 
-/// Time of one kind that one process, file, driver or reason accounts for.
+/// Time of one kind that one process, driver, service or reason accounts for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathShare {
     /// What the time was.
     pub kind: StepKind,
-    /// Process for `cpu` and `ready` and `timer`, file for `disk`, driver for `device`, service for
+    /// Process for `cpu`, `ready`, `timer` and `disk`, driver for `device`, service for
     /// `service_dependency`, reason for `other`; empty when it
     /// has no name.
     pub name: String,
@@ -225,6 +252,9 @@ pub struct CriticalPath {
     pub services: Vec<ServiceWait>,
     /// Steps in order of time; short ones may be left out.
     pub steps: Vec<PathStep>,
+    /// Steps that are alike, two or more of each, what took longest first: the longest such groups. Their steps may also be among
+    /// `steps`.
+    pub groups: Vec<StepGroup>,
     /// How many steps were left out.
     pub steps_left_out: u64,
     /// Their time, ns.

@@ -10,7 +10,7 @@ use super::reason;
 use super::service_waits::{self, Holds, Segment, Starts};
 use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
-use crate::account::{Accountant, PhaseAccount};
+use crate::account::{Accountant, PhaseAccount, has_no_path};
 use crate::interval::Interval;
 use crate::transition::TransitionKind;
 use crate::units::{Unit, units};
@@ -34,6 +34,8 @@ pub enum About {
     Device(Pattern),
     /// Phases of transitions: of this name, of this kind.
     Phase(Option<Pattern>, Option<TransitionKind>),
+    /// The longest phase of the transitions of this kind.
+    LongestPhase(Option<TransitionKind>),
 }
 
 /// A question.
@@ -160,9 +162,18 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
         About::Phase(pattern, kind) => {
             named(phase_stretches(trace, pattern.as_ref(), *kind, &waits), &no_such_phase(trace))?
         }
+        About::LongestPhase(kind) => {
+            let mut phases = phase_stretches(trace, None, *kind, &waits);
+            // Nobody made a sleep long, nor the idle time that ends a boot.
+            phases.retain(|stretch| !has_no_path(&stretch.name));
+            named(phases, &no_such_phase(trace))?
+        }
     };
-    if matches!(question.about, About::Phase(None, _) | About::Service(_)) {
+    if matches!(question.about, About::Phase(None, _) | About::LongestPhase(_) | About::Service(_)) {
         leave_out_unrecorded(trace, &waits, &mut found, &mut report);
+    }
+    if let About::LongestPhase(_) = question.about {
+        found = found.into_iter().max_by_key(|stretch| stretch.range.length_ns()).into_iter().collect();
     }
     found.retain(|stretch| {
         let at_that_time = question.at_ns.is_none_or(|at| stretch.range.contains(at) || stretch.range.end_ns == at);
@@ -172,7 +183,7 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
         return Err(NoWhy::NothingLong(nothing_long(question, &report)));
     }
     report.found = found.len() as u64;
-    let are_phases = matches!(question.about, About::Phase(..));
+    let are_phases = matches!(question.about, About::Phase(..) | About::LongestPhase(_));
     if !are_phases {
         found.sort_by_key(|stretch| std::cmp::Reverse(stretch.range.length_ns()));
     }

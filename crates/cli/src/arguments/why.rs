@@ -23,6 +23,7 @@ pub enum WhyFormat {
 Examples:
   onoff why boot.etl                             the critical path of each phase
   onoff why boot.etl --phase WinLogonInit
+  onoff why boot.etl --phase                     the longest phase
   onoff why boot.etl --service Spooler           what its start waited for
   onoff why sleep.etl --device 'ROOT\\MSPIWDDEV\\*'
   onoff why boot.etl --process winlogon.exe --min 500 --top 3
@@ -56,8 +57,8 @@ pub struct WhyArguments {
     #[arg(long, value_name = "NAME", group = "about")]
     pub device: Option<String>,
 
-    /// This phase of a transition [default: all phases]
-    #[arg(long, value_name = "NAME", group = "about")]
+    /// This phase of a transition; without NAME the longest [default: all phases]
+    #[arg(long, value_name = "NAME", group = "about", num_args = 0..=1, default_missing_value = "")]
     pub phase: Option<String>,
 
     /// Only phases of this kind of transition

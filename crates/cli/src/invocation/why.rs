@@ -56,6 +56,8 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         About::Service(service)
     } else if let Some(device) = pattern(arguments.device) {
         About::Device(device)
+    } else if arguments.phase.as_ref().is_some_and(String::is_empty) {
+        About::LongestPhase(arguments.transition)
     } else {
         About::Phase(pattern(arguments.phase), arguments.transition)
     };

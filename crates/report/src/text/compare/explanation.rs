@@ -6,12 +6,15 @@ use onoff_analysis::account::{AccountSubjectKind, has_no_path};
 use onoff_analysis::compare::{ExplainedPart, Explanation, MeasureUnit, PartChange};
 
 use super::signed;
+use crate::text::phases::shown;
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::{WORST, styled};
 
 /// Phases explained, at most: the largest.
 const SHOWN_PHASES: usize = 3;
+/// Subjects named whose time went the other way, at most.
+const SHOWN_AGAINST: usize = 2;
 /// Subjects named of one phase, at most.
 const SHOWN_PARTS: usize = 3;
 /// A phase is said when it differs by this part of the largest at least: 5 %.
@@ -30,7 +33,7 @@ pub(in crate::text) fn write(explanations: &[Explanation], configuration: &str, 
 /// How much a phase differs, whose time it is, and what is left.
 #[must_use]
 pub fn sentence(one: &Explanation) -> String {
-    let phase = printable(&one.phase);
+    let phase = shown(&one.phase);
     let whole = format!("{} in {phase}", signed(MeasureUnit::Ns, one.difference_ns));
     if !one.is_accounted {
         return format!("{whole}; whose time it was is not known.");
@@ -45,8 +48,13 @@ pub fn sentence(one: &Explanation) -> String {
     if parts.is_empty() {
         return format!("{whole}; no one subject explains it.");
     }
-    if one.against_ns != 0 {
-        parts.push(format!("others, {}", signed(MeasureUnit::Ns, one.against_ns)));
+    // What went the other way: else the parts would sum to more than the phase.
+    let against = one.against.iter().take(SHOWN_AGAINST);
+    parts.extend(against.clone().map(|it| format!("but {}", part(it, &one.phase))));
+    let named_ns = against.fold(0_i64, |sum, it| sum.saturating_add(it.difference_ns));
+    let rest_ns = one.against_ns.saturating_sub(named_ns);
+    if rest_ns != 0 {
+        parts.push(format!("others, {}", signed(MeasureUnit::Ns, rest_ns)));
     }
     // What is not worth a hundredth of the difference is rounding.
     let is_left = one.not_explained_ns.unsigned_abs().saturating_mul(100) >= one.difference_ns.unsigned_abs();

@@ -6,6 +6,7 @@ use anstyle::Style;
 use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 
 use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
+use crate::text::phases::shown;
 use crate::text::printable::printable;
 use crate::text::quantity::count;
 use crate::text::section::title;
@@ -175,11 +176,12 @@ fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
 pub fn label(measure: &ComparedMeasure) -> String {
     match &measure.subject {
         Some(subject) if !subject.kind.is_somebody() => {
-            format!("{} · {}", printable(&subject.phase), kind(subject.kind))
+            format!("{} · {}", shown(&subject.phase), kind(subject.kind))
         }
         Some(subject) => {
-            format!("{} · {} {}", printable(&subject.phase), kind(subject.kind), printable(&subject.name))
+            format!("{} · {} {}", shown(&subject.phase), kind(subject.kind), printable(&subject.name))
         }
+        None if measure.category == Category::Phase => shown(&measure.name),
         None => printable(&measure.name).into_owned(),
     }
 }

@@ -9,7 +9,7 @@ use onoff_analysis::waits::{StretchKind, WhyStretch};
 
 use crate::text::phases::shown;
 use crate::text::printable::printable;
-use crate::text::quantity::{count, duration, percent};
+use crate::text::quantity::{count, counted, duration, percent};
 use crate::text::style::{HEADLINE, QUIET, WORST};
 use crate::text::table::{Table, cell, styled_cell};
 
@@ -40,7 +40,8 @@ pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> 
     let name = subject(first);
     let verb = verb(account.measure, first.kind);
     let inferred = inferred(first);
-    Some((format!("{name} {verb} {what} for {cost} of {whole}"), format!(": {}{inferred}", actions(first))))
+    let asked = requests(first);
+    Some((format!("{name} {verb} {what} for {cost} of {whole}{asked}"), format!(": {}{inferred}", actions(first))))
 }
 
 /// Who made a transition slow, in a sentence: the same that [`sentence`] says of its phase.
@@ -61,7 +62,20 @@ fn culprit_held(culprit: &Culprit, what: &str) -> String {
         return format!("The processors held up {what} for {cost} of {whole}");
     }
     let verb = verb(culprit.measure, entry.kind);
-    format!("{} {verb} {what} for {} of {}", subject(entry), duration(entry.ns), duration(culprit.phase_ns))
+    let asked = requests(entry);
+    format!("{} {verb} {what} for {} of {}{asked}", subject(entry), duration(entry.ns), duration(culprit.phase_ns))
+}
+
+/// In how many requests a driver blocked, and that it pended none of them.
+fn requests(entry: &AccountEntry) -> String {
+    let Some(requests) = entry.requests else { return String::new() };
+    let all = counted(requests.count, "request");
+    match (requests.count, requests.not_pended) {
+        (_, 0) => format!(", in {all}"),
+        (1, _) => format!(", in {all} that was not pended"),
+        (count, none) if count == none => format!(", in {all} that were not pended"),
+        (_, none) => format!(", in {all}, {} of them not pended", count(none)),
+    }
 }
 
 fn culprit_did(culprit: &Culprit) -> String {
@@ -90,7 +104,8 @@ pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn W
     if account.entries.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new().right("time").right("share").left("kind", 12).left("who", 60).left("what it did", 70);
+    let mut table =
+        Table::new().right("time").right("share").left("kind", 12).left("who", 60).left("what it did", ACTIONS_WIDTH);
     for entry in account.entries.iter().take(most) {
         let style = if Some(entry) == account.first() { WORST } else { QUIET };
         let who =
@@ -100,7 +115,7 @@ pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn W
             cell(percent(entry.percent)),
             cell(kind(entry.kind)),
             who,
-            cell(actions(entry)),
+            cell(actions_within(entry, ACTIONS_WIDTH)),
         ]);
     }
     let rest: i64 = account.entries.iter().skip(most).map(|entry| entry.ns).sum();
@@ -140,6 +155,23 @@ pub const fn kind(kind: AccountSubjectKind) -> &'static str {
         AccountSubjectKind::Idle => "idle",
         AccountSubjectKind::NotKnown => "not known",
     }
+}
+
+/// Characters of a table's cell of actions.
+const ACTIONS_WIDTH: usize = 70;
+
+/// The same, as far as it goes in so many characters: phrases are whole.
+fn actions_within(entry: &AccountEntry, width: usize) -> String {
+    let mut text = String::new();
+    for part in actions(entry).split(", ") {
+        let joint = if text.is_empty() { "" } else { ", " };
+        if !text.is_empty() && text.chars().count() + joint.len() + part.chars().count() > width {
+            break;
+        }
+        text += joint;
+        text += part;
+    }
+    text
 }
 
 /// What an entry did, as phrases with their times, the longest first; those below a hundredth of it are left out.

@@ -5,7 +5,8 @@ mod sentence;
 
 use std::io::{self, Write};
 
-use onoff_analysis::waits::{PathShare, PathStep, StepKind, StretchKind, WhyReport, WhyStretch};
+use onoff_analysis::account::has_no_path;
+use onoff_analysis::waits::{PathShare, PathStep, StepGroup, StepKind, StretchKind, WhyReport, WhyStretch};
 
 use super::losses;
 use super::phases::shown;
@@ -94,6 +95,11 @@ fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn W
     }
     account::write_headline(stretch, &what, out)?;
     writeln!(out, "{took}")?;
+    if stretch.kind == StretchKind::Phase && has_no_path(&stretch.name) {
+        // Nobody is waited for there: who kept the computer busy is all there is to say.
+        account::write_entries(&stretch.account, options.shares, out)?;
+        return losses::write_touching(&path.touched_by, out);
+    }
     if let Some((share, step)) = worst(stretch) {
         let (ns, chain) = (duration(share.ns), chain(step));
         writeln!(out, "  {WORST}{ns}{WORST:#} of it: {chain}")?;
@@ -218,7 +224,6 @@ pub(crate) const fn was(kind: StepKind) -> &'static str {
 
 fn whose(share: &PathShare) -> String {
     match (share.kind, share.name.is_empty(), share.pid) {
-        (StepKind::Disk, true, _) => "a file without a name".to_owned(),
         (StepKind::Device, true, _) => "a driver that no module holds".to_owned(),
         (_, true, None) => "an unknown process".to_owned(),
         (_, true, Some(pid)) => format!("process {pid}"),
@@ -227,22 +232,92 @@ fn whose(share: &PathShare) -> String {
     }
 }
 
-/// The longest steps, from the end back.
+/// A group whose longest step is more than this part of it is no group: it is that step, and others that matter less. Half.
+const ONE_STEP: i64 = 2;
+/// Steps that ran or were ready are summed from so many on: fewer are the chain itself.
+const MANY_STEPS: u64 = 10;
+/// Lines shorter than this part of the whole are left to the sum: a ten-thousandth.
+const LEAST_OF_PATH: i64 = 10_000;
+/// Other steps that are alike are summed from so many on.
+const SEVERAL_STEPS: u64 = 3;
+
+/// A line of the chain: its end, its time, and either one step or several that are alike.
+enum Line<'a> {
+    One(&'a PathStep),
+    Many(&'a StepGroup),
+}
+
+impl Line<'_> {
+    const fn end_ns(&self) -> i64 {
+        match self {
+            Self::One(step) => step.end_ns,
+            Self::Many(group) => group.end_ns,
+        }
+    }
+
+    const fn ns(&self) -> i64 {
+        match self {
+            Self::One(step) => step.duration_ns,
+            Self::Many(group) => group.ns,
+        }
+    }
+
+    const fn steps(&self) -> u64 {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(group) => group.count,
+        }
+    }
+}
+
+/// Whether steps are told as one: they are many, and none of them is most of the time.
+fn is_told_as_one(group: &StepGroup) -> bool {
+    let least = match group.kind {
+        StepKind::Cpu | StepKind::Ready => MANY_STEPS,
+        _ => SEVERAL_STEPS,
+    };
+    group.count >= least && group.longest_ns.saturating_mul(ONE_STEP) <= group.ns
+}
+
+fn is_of(group: &StepGroup, step: &PathStep) -> bool {
+    let service = step.service.as_ref().map_or("", |service| service.name.as_str());
+    group.kind == step.kind
+        && group.thread.tid == step.thread.tid
+        && group.thread.pid == step.thread.pid
+        && group.detail == step.detail
+        && group.service == service
+        && (group.device == step.device || matches!(group.kind, StepKind::Cpu | StepKind::Ready))
+}
+
+/// The longest steps, from the end back; those of one kind to one thing are one line.
 fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
-    let mut lengths: Vec<i64> = path.steps.iter().map(|step| step.duration_ns).collect();
-    lengths.sort_unstable_by_key(|&ns| std::cmp::Reverse(ns));
-    let shortest = lengths.get(options.steps.saturating_sub(1)).copied().unwrap_or(0);
-    let shown: Vec<&PathStep> =
-        path.steps.iter().rev().filter(|step| step.duration_ns >= shortest).take(options.steps).collect();
+    let groups: Vec<&StepGroup> = path.groups.iter().filter(|group| is_told_as_one(group)).collect();
+    let alone = path.steps.iter().filter(|step| !groups.iter().any(|group| is_of(group, step)));
+    let mut lines: Vec<Line<'_>> = alone.map(Line::One).chain(groups.iter().map(|group| Line::Many(group))).collect();
+    let all = path.steps_left_out + path.steps.len() as u64;
+    lines.sort_by_key(|line| std::cmp::Reverse(line.ns()));
+    lines.truncate(options.steps);
+    // What no clock of a person shows is no part of an answer.
+    let least_ns = path.duration_ns / LEAST_OF_PATH;
+    lines.retain(|line| line.ns() >= least_ns);
+    lines.sort_by_key(|line| std::cmp::Reverse(line.end_ns()));
+    if lines.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "  {QUIET}From the end back:{QUIET:#}")?;
     let width = |text: &str| text.chars().count();
-    let rows: Vec<(String, String, &PathStep)> =
-        shown.iter().map(|step| (clock(step.end_ns), duration(step.duration_ns), *step)).collect();
+    let rows: Vec<(String, String, &Line<'_>)> =
+        lines.iter().map(|line| (clock(line.end_ns()), duration(line.ns()), line)).collect();
     let widest_time = rows.iter().map(|row| width(&row.0)).max().unwrap_or(0);
     let widest_length = rows.iter().map(|row| width(&row.1)).max().unwrap_or(0);
-    for (time, length, step) in &rows {
-        writeln!(out, "    {time:>widest_time$}  {length:>widest_length$}  {}", done(step))?;
+    for (time, length, line) in &rows {
+        let said = match line {
+            Line::One(step) => done(step),
+            Line::Many(group) => sentence::group(group),
+        };
+        writeln!(out, "    {time:>widest_time$}  {length:>widest_length$}  {said}")?;
+        let Line::One(step) = line else { continue };
         let indent = widest_time + widest_length + 10;
         for frame in step.stack.iter().take(options.frames) {
             writeln!(out, "{:indent$}{QUIET}{}{QUIET:#}", "", printable(&frame.label()))?;
@@ -252,8 +327,8 @@ fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wri
             writeln!(out, "{:indent$}{QUIET}… {more} more{QUIET:#}", "")?;
         }
     }
-    let shown_ns: i64 = rows.iter().map(|row| row.2.duration_ns).sum();
-    let others = path.steps_left_out + (path.steps.len() - rows.len()) as u64;
+    let shown_ns: i64 = lines.iter().map(Line::ns).sum();
+    let others = all.saturating_sub(lines.iter().map(Line::steps).sum());
     if others > 0 {
         writeln!(
             out,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use onoff_analysis::Certainty;
-use onoff_analysis::waits::{PathStep, PathThread, StepKind};
+use onoff_analysis::waits::{PathStep, PathThread, StepGroup, StepKind};
 
 use crate::text::printable::printable;
 
@@ -22,8 +22,41 @@ pub(super) fn thread(thread: &PathThread) -> String {
         (true, None) => Ok(()),
         (true, Some(pid)) => write!(text, " of process {pid}"),
         (false, None) => write!(text, " of {process}"),
-        (false, Some(pid)) => write!(text, " of {process} ({pid})"),
+        (false, Some(pid)) if thread.services.is_empty() => write!(text, " of {process} ({pid})"),
+        (false, Some(pid)) => write!(text, " of {process} ({pid}: {})", printable(&thread.services.join(", "))),
     };
+    text
+}
+
+/// A ready thread that got a processor sooner waited for nobody, ns: 50 µs. To switch takes a few of them.
+const SHORT_READY_NS: i64 = 50_000;
+
+/// What a ready thread waited for, by how long it did.
+const fn ready(ns: i64) -> &'static str {
+    if ns < SHORT_READY_NS { "was switched to" } else { "was ready, but no processor was free" }
+}
+
+/// Steps that are alike, as a sentence.
+pub(super) fn group(group: &StepGroup) -> String {
+    let who = thread(&group.thread);
+    let detail = printable(&group.detail);
+    let did = match (group.kind, detail.is_empty()) {
+        (StepKind::Cpu, true) => "ran".to_owned(),
+        (StepKind::Cpu, false) => return format!("×{} {detail}", group.count),
+        (StepKind::Ready, _) => ready(group.longest_ns).to_owned(),
+        (StepKind::Disk, true) => "waited for disk requests, file not known".to_owned(),
+        (StepKind::Disk, false) => format!("waited for disk requests to {detail}"),
+        (StepKind::Timer, true) => "waited for a timer".to_owned(),
+        (StepKind::Timer, false) => format!("waited for a timer of {detail}"),
+        (StepKind::Device, true) => "waited for a device, driver not known".to_owned(),
+        (StepKind::Device, false) => format!("waited for deferred procedure calls of {detail}"),
+        (StepKind::ServiceDependency, _) => format!("waited for the service {}", printable(&group.service)),
+        (StepKind::Other, _) => format!("waited: {detail}"),
+    };
+    let mut text = format!("×{} {who} {did}", group.count);
+    if !group.device.is_empty() {
+        let _ = write!(text, ", at requests to {}", printable(&group.device));
+    }
     text
 }
 
@@ -36,6 +69,7 @@ fn ended_by(step: &PathStep) -> String {
             Some(service) => format!("the {} of the service {}", service.change.as_str(), printable(&service.name)),
             None => detail.into_owned(),
         },
+        (StepKind::Ready, _) if step.duration_ns < SHORT_READY_NS => "switched to".to_owned(),
         (StepKind::Ready, _) => "no processor was free".to_owned(),
         (StepKind::Disk, true) => "a disk request, file not known".to_owned(),
         (StepKind::Disk, false) => format!("a disk request to {detail}"),
@@ -64,7 +98,7 @@ pub(super) fn done(step: &PathStep) -> String {
     let mut text = match step.kind {
         StepKind::Cpu if step.detail.is_empty() => format!("{who} ran"),
         StepKind::Cpu => printable(&step.detail).into_owned(),
-        StepKind::Ready => format!("{who} was ready, but no processor was free"),
+        StepKind::Ready => format!("{who} {}", ready(step.duration_ns)),
         StepKind::ServiceDependency => {
             format!("{who}: {}; {}", ended_by(step), printable(&step.detail))
         }

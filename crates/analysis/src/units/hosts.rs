@@ -1,0 +1,32 @@
+//! Which services each process of Windows hosts.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use onoff_trace::Trace;
+
+use crate::processes::Images;
+
+/// The services of each process, by its row in the table of processes: those that changed state in it, and those that the
+/// configuration says it had when the recording ended. Names are compared without case.
+pub(crate) fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<String>> {
+    let mut hosted: HashMap<usize, BTreeSet<String>> = HashMap::new();
+    let mut add = |row: usize, name: &str| {
+        let services = hosted.entry(row).or_default();
+        if !services.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            services.insert(name.to_owned());
+        }
+    };
+    for row in trace.service_transitions.iter() {
+        let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
+        if let Some(host) = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, seen_ns)) {
+            add(host, trace.text(row.service));
+        }
+    }
+    for service in trace.system.services.iter().filter(|service| service.pid != 0) {
+        if let Some(host) = images.row_at(service.pid, trace.duration_ns) {
+            add(host, &service.name);
+        }
+    }
+    hosted
+}
