@@ -107,6 +107,12 @@ fn the_chain_is_who_waits_for_whom_and_ends_with_what_was_put_in() {
                 .filter(|row| is_kind(row) && row["device"] == device.as_str())
                 .map(|row| row["duration_ns"].as_i64().unwrap())
                 .sum(),
+            // Waits for disks are their process's in the shares; what was waited for is on the path.
+            None if chain.ends == "disk" => rows("on_path")
+                .iter()
+                .filter(|row| row["kind"] == "file" && row["name"].as_str().unwrap().contains(&chain.of))
+                .map(|row| row["ns"].as_i64().unwrap())
+                .sum(),
             None => rows("shares")
                 .iter()
                 .filter(|row| is_kind(row) && row["name"].as_str().unwrap().contains(&chain.of))
