@@ -276,3 +276,41 @@ fn drivers_files_tell_how_they_are_signed() {
     assert!(!without.contains_key("boot/catalog-signed-boot-driver"));
     assert!(!without.contains_key("recording/test-signed-drivers"));
 }
+
+/// The commands of ours that advice prints, in quotes.
+fn commands(advice: &str) -> Vec<String> {
+    let parts = advice.split("'onoff ").skip(1);
+    parts.map(|part| part.split('\'').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_command_that_a_finding_prints_runs_as_it_is_printed() {
+    let mut faults = Vec::new();
+    let mut verbs: BTreeMap<String, u32> = BTreeMap::new();
+    for scenario in expected::all().into_keys() {
+        let folder = Folder::boot(&format!("{scenario}.toml"));
+        let diagnosis: Value = serde_json::from_str(&folder.answer("diagnose boot.etl --format json")).unwrap();
+        let text = folder.answer("diagnose boot.etl --top 100");
+        let findings = diagnosis["findings"].as_array().unwrap().iter();
+        for finding in findings.chain(diagnosis["caveats"].as_array().unwrap()) {
+            for command in commands(finding["advice"].as_str().unwrap()) {
+                *verbs.entry(command.split(' ').next().unwrap().to_owned()).or_default() += 1;
+                // As a person copies it: from the text, in one line, into a shell.
+                if finding["cost_ns"].is_number()
+                    && !text.lines().any(|line| line.contains(&format!("'onoff {command}'")))
+                {
+                    faults.push(format!("{scenario}: no line has 'onoff {command}'"));
+                }
+                let mut shell = std::process::Command::new("sh");
+                let line = format!("{} {command}", env!("CARGO_BIN_EXE_onoff"));
+                let output = shell.arg("-c").arg(&line).current_dir(folder.path(".")).output().unwrap();
+                if output.status.code() != Some(0) {
+                    let said = String::from_utf8_lossy(&output.stderr);
+                    faults.push(format!("{scenario}, {}: onoff {command}: {said}", finding["code"]));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(verbs.get("why").is_some_and(|&count| count >= 10), "{verbs:?}");
+}

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod by_account;
+pub mod command;
 pub mod context;
 pub mod cost;
 pub mod diagnosis;

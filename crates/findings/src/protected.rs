@@ -104,7 +104,8 @@ pub fn advice_for_service(service: &str) -> String {
     if is_protected(service) {
         format!(
             "{service} is part of Windows and others need it: leave it on; find what it waits for \
-             ('onoff why FILE --service {service}') and mend that"
+             ('onoff why FILE --service {}') and mend that",
+            crate::command::argument(service)
         )
     } else {
         format!(

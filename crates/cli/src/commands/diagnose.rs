@@ -40,8 +40,10 @@ pub fn run(
         }
         DiagnosisQuestion::Diagnose(options, image) => (options, image),
     };
+    let paths: Vec<String> = recording.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let (session, diagnosis) = super::ask(recording, |session| session.diagnose(options))?;
     let mut diagnosis = diagnosis?;
+    diagnosis.name_recording(paths.iter().map(String::as_str));
     if diagnosis.transitions.is_empty() {
         return Err(Failure::NothingToAnswer(
             "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds".to_owned(),

@@ -77,6 +77,27 @@ fn the_papers_arithmetic() {
 }
 
 #[test]
+fn a_shutdown_lasts_until_the_kernels_last_step() {
+    // A step within the orderly part ends nothing.
+    let report = analysed(&paper());
+    assert_eq!(report.details.ends.rule, "the end of the kernel's orderly shutdown");
+    // After the record that the orderly part is over, the page file is cleared for 3 s.
+    let mut trace = paper();
+    trace.duration_ns = 17 * S;
+    let kernel = ActivityKind::KernelShutdownStep;
+    activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, Some(16_067 * MS));
+    let report = analysed(&trace);
+    assert_eq!(report.total_ns, Some(16_067 * MS - 100 * US));
+    assert_eq!(report.details.ends.rule, "the end of the kernel's last step");
+    // A last step that does not end in the recording leaves the end open: at least so long, not 13 s.
+    let mut trace = paper();
+    trace.duration_ns = 17 * S;
+    activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, None);
+    let report = analysed(&trace);
+    assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
+}
+
+#[test]
 fn phases_and_what_lies_between_them_are_the_whole() {
     let report = analysed(&paper());
     let phases: Vec<(&str, Option<i64>, Option<i64>, Certainty)> = report

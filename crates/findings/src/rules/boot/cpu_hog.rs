@@ -1,6 +1,7 @@
 //! Processes that compute through a whole phase.
 
 use super::antivirus::is_antivirus;
+use crate::command::argument;
 use crate::rules::prelude::*;
 use onoff_analysis::transition::PhaseName;
 
@@ -72,9 +73,9 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     ),
                 )
                 .advise(format!(
-                    "see what {} computes ('onoff cpu FILE --by module'), and have it start later, do less or run at a lower \
-                     priority",
-                    row.image
+                    "see which of its threads computes ('onoff cpu FILE --process {} --by thread'), and have it start later, do less \
+                     or run at a lower priority",
+                    argument(&row.image)
                 )),
             );
         }

@@ -3,6 +3,7 @@
 use onoff_trace::DeviceOperationKind;
 
 use super::pending::by_driver;
+use crate::command::argument;
 use crate::rules::prelude::*;
 
 rule! {
@@ -53,10 +54,11 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                     time(work.longest_ns())
                 ),
             )
-            .advise(
-                "see what it does meanwhile ('onoff why FILE --device', stacks), look for a newer driver, and do work that can \
-                 wait after the device was started",
-            )
+            .advise(format!(
+                "see what it does meanwhile ('onoff why FILE --device {}', with stacks), look for a newer driver, and do work \
+                 that can wait after the device was started",
+                argument(&work.driver)
+            ))
         })
         .collect())
 }

@@ -42,8 +42,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .certain(firmware.certainty)
         .because(None, format!("{}: {}", firmware.rule, time(length)))
         .advise(
-            "turn on fast boot in the firmware's setup, turn off memory tests and devices that the boot does not need; 'onoff \
-             firmware' on the firmware's own tables shows where it goes",
+            "turn on fast boot in the firmware's setup, turn off memory tests and devices that the boot does not need; onoff \
+             firmware on the firmware's own tables shows where it goes",
         ),
     ])
 }

@@ -43,7 +43,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 .costs(facts.program_cost("winlogon.exe", (work.start_ns, end)))
                 .because(work.start_ns, format!("{}: {}", work.name, time(length)))
                 .advise(format!(
-                    "see what {} does meanwhile ('onoff why', stacks): profile size, network, servers",
+                    "see what {} does meanwhile ('onoff why FILE --process winlogon.exe' shows what the logon waited for): profile size, \
+                     network, servers",
                     work.name
                 ))
             })

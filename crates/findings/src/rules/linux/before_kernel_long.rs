@@ -29,7 +29,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         (
             PhaseName::Firmware,
             thresholds::FIRMWARE_NS,
-            "turn on fast boot in the firmware's setup and turn off what the boot does not need; 'onoff firmware' shows where it goes",
+            "turn on fast boot in the firmware's setup and turn off what the boot does not need; onoff firmware on the tables of /sys/firmware/acpi shows where it goes",
         ),
         (
             PhaseName::Loader,

@@ -3,6 +3,7 @@
 use onoff_analysis::transition::shutdown::ProgramKind;
 
 use super::applications::{about, applications, certainty};
+use crate::command::argument;
 use crate::context::waits_for_others;
 use crate::rules::prelude::*;
 
@@ -39,10 +40,11 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
         .map(|(_, one)| {
             about(facts, one, format!("{} does not answer that it has to end", one.image))
                 .certain(certainty(one))
-                .advise(
+                .advise(format!(
                     "have the thread with the window answer while work goes on elsewhere; see what it waits for with 'onoff why FILE \
-                     --process'",
-                )
+                     --process {}'",
+                    argument(&one.image)
+                ))
         })
         .collect())
 }

@@ -2,6 +2,7 @@
 
 use onoff_analysis::units::ServiceNotification;
 
+use crate::command::argument;
 use crate::rules::prelude::*;
 
 rule! {
@@ -52,10 +53,11 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 )
                 .costs(facts.cost((service.start_ns, end)))
                 .because(service.start_ns, when)
-                .advise(
-                    "see what it does meanwhile ('onoff why FILE --service'); have it do less at a stop, and ask for preshutdown \
+                .advise(format!(
+                    "see what it does meanwhile ('onoff why FILE --service {}'); have it do less at a stop, and ask for preshutdown \
                      notification only when it must",
-                ),
+                    argument(&service.name)
+                )),
             )
         })
         .collect())

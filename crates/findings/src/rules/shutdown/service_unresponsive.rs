@@ -1,5 +1,6 @@
 //! Services that do not stop in time.
 
+use crate::command::argument;
 use crate::protected::is_protected;
 use crate::rules::prelude::*;
 
@@ -57,7 +58,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             )
             .because(service.start_ns, "it is told to stop")
             .advise(if is_protected(&service.name) {
-                format!("{} belongs to Windows: find what it waits for ('onoff why FILE --service {})'", service.name, service.name)
+                format!("{} belongs to Windows: find what it waits for ('onoff why FILE --service {}')", service.name, argument(&service.name))
             } else {
                 "have it report STOP_PENDING at once and stop as soon as it can, or not ask to be told of shutdowns at all".to_owned()
             });

@@ -41,16 +41,32 @@ pub fn explain(rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// `text` in lines of at most `cells`, broken at blanks.
+/// `text` in lines of at most `cells`, broken at blanks. A command of ours in quotes is never broken: it can be copied.
 pub(super) fn wrapped(text: &str, cells: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+    let mut words: Vec<String> = Vec::new();
+    let mut is_command = false;
     for word in text.split_whitespace() {
+        match words.last_mut().filter(|_| is_command) {
+            Some(command) => {
+                command.push(' ');
+                command.push_str(word);
+            }
+            None => words.push(word.to_owned()),
+        }
+        let begins = word.find("'onoff").filter(|_| !is_command);
+        is_command = match begins {
+            Some(at) => !word.get(at + 1..).is_some_and(|rest| rest.contains('\'')),
+            None => is_command && !word.contains('\''),
+        };
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in &words {
         match lines.last_mut() {
             Some(line) if line.width() + 1 + word.width() <= cells => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word.clone()),
         }
     }
     lines
@@ -65,5 +81,9 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("", 7), Vec::<String>::new());
         assert_eq!(wrapped("incomprehensible", 4), ["incomprehensible"]);
+        let advice = "see it with 'onoff why a.etl --phase X', and then go on";
+        assert_eq!(wrapped(advice, 16), ["see it with", "'onoff why a.etl --phase X',", "and then go on"]);
+        // A quote that nobody closes keeps the rest together, and breaks nothing.
+        assert_eq!(wrapped("a 'onoff b c", 4), ["a", "'onoff b c"]);
     }
 }
