@@ -336,22 +336,20 @@ impl<'a> Facts<'a> {
         );
         let reached = starts.time_ns.unwrap_or(from);
         let whole = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
-        // The kernel does more after it says that the orderly part is over: all of that has ended, or the end is not known.
-        let later = || {
-            let over_ns = whole.and_then(|whole| whole.end_ns).unwrap_or(i64::MAX);
-            self.kernel_steps.iter().filter(move |row| row.end_ns.is_none_or(|end| end > over_ns))
-        };
+        // The kernel may do more after it says that the orderly part is over: until all of that has ended the end is not known.
+        let over_ns = whole.and_then(|whole| whole.end_ns).unwrap_or(i64::MAX);
+        let later = || self.kernel_steps.iter().filter(|row| row.start_ns >= over_ns);
         let all_ended = later().all(|row| row.end_ns.is_some());
+        let last = later().max_by_key(|row| row.end_ns).copied();
+        let rule = if last.is_some() {
+            "the end of the kernel's last step"
+        } else {
+            "the end of the kernel's orderly shutdown"
+        };
         let ends = first_of(
-            &[
-                Rule::measured("the end of the kernel's last step", |from| {
-                    let last = later().max_by_key(|row| row.end_ns).copied();
-                    self.end(last.filter(|_| all_ended)).filter(|found| found.0 >= from)
-                }),
-                Rule::measured("the end of the kernel's orderly shutdown", |from| {
-                    self.end(whole.filter(|_| all_ended)).filter(|found| found.0 >= from)
-                }),
-            ],
+            &[Rule::measured(rule, |from| {
+                self.end(last.or(whole).filter(|_| all_ended)).filter(|found| found.0 >= from)
+            })],
             reached,
         );
         (starts, ends)
