@@ -338,7 +338,8 @@ impl<'a> Facts<'a> {
         let whole = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
         // The kernel may do more after it says that the orderly part is over: until all of that has ended the end is not known.
         let over_ns = whole.and_then(|whole| whole.end_ns).unwrap_or(i64::MAX);
-        let later = || self.kernel_steps.iter().filter(|row| row.start_ns >= over_ns);
+        let is_later = |row: &&Activity| row.end_ns.map_or(row.start_ns >= over_ns, |end| end > over_ns);
+        let later = || self.kernel_steps.iter().filter(is_later);
         let all_ended = later().all(|row| row.end_ns.is_some());
         let last = later().max_by_key(|row| row.end_ns).copied();
         let rule = if last.is_some() {
