@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures `onoff netboot` beside `tshark` on the same captures, checks that both count the same packets, and prints Markdown.
+"""Measures `onoff netboot` beside `tshark` on the same captures, checks that both count the same packets, and prints Markdown; then
+beside `dpkt` on a million frames of other traffic with a boot in its midst.
 
     bench/captures.py [--runs 3]
 
@@ -8,6 +9,7 @@ The captures are made by the test kit and kept beside the build. tshark comes wi
 
 import argparse
 import collections
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -16,6 +18,17 @@ import sys
 from compare import KEPT, ROOT, TARGET, measured, say
 
 MEGABYTES = [15, 500]
+FLOODS = ["connections-https", "connections-ssh", "syns", "boots"]
+# Decodes the headers of every frame, as a reader of boots must.
+DPKT = """
+import sys, dpkt
+frames = 0
+with open(sys.argv[1], "rb") as file:
+    for _, frame in dpkt.pcapng.Reader(file):
+        dpkt.ethernet.Ethernet(frame)
+        frames += 1
+print(frames)
+"""
 
 
 def build():
@@ -50,14 +63,40 @@ def packets_of_onoff(onoff, path):
     return packets
 
 
+def floods(onoff, runs, peer):
+    folder = KEPT / "floods"
+    if not folder.exists():
+        folder.mkdir()
+        subprocess.run([TARGET / "release/examples/make_capture", "floods", folder], check=True)
+    print("\n| a million frames | | s | CPU s | peak MiB |\n| --- | --- | ---: | ---: | ---: |")
+    for name in FLOODS:
+        path = folder / f"{name}.pcapng"
+        programs = [("`onoff netboot`", [onoff, "netboot", path])]
+        if peer:
+            programs.append(("`dpkt`", [sys.executable, "-c", DPKT, path]))
+        for program, command in programs:
+            result = measured(command, runs)
+            if "error" in result:
+                say(f"{program}: {result['error']}")
+                return 1
+            print(f"| {name} | {program} | {result['wall']:.2f} | {result['cpu']:.2f} | {result['peak'] / 2**20:,.0f} |")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
-    runs = parser.parse_args().runs
+    parser.add_argument("--onoff", help="the program to measure, in place of a release build")
+    parser.add_argument("--floods", action="store_true", help="only the floods")
+    arguments = parser.parse_args()
+    runs = arguments.runs
     KEPT.mkdir(parents=True, exist_ok=True)
-    say("building")
-    build()
-    onoff = TARGET / "release/onoff"
+    if not arguments.onoff:
+        say("building")
+        build()
+    onoff = arguments.onoff or TARGET / "release/onoff"
+    if arguments.floods:
+        return floods(onoff, runs, importlib.util.find_spec("dpkt"))
     tshark = shutil.which("tshark")
     print("| capture | | s | CPU s | peak MiB |\n| --- | --- | ---: | ---: | ---: |")
     for megabytes in MEGABYTES:
@@ -77,7 +116,7 @@ def main():
             print(
                 f"| {megabytes} MB | {name} | {result['wall']:.2f} | {result['cpu']:.2f} | {result['peak'] / 2**20:,.0f} |"
             )
-    return 0
+    return floods(onoff, runs, importlib.util.find_spec("dpkt"))
 
 
 if __name__ == "__main__":

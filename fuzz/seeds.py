@@ -48,6 +48,13 @@ def firmware_forms():
     yield "".join(f"{number}\t{time}\t{at}\t{name}\n" for at, (number, time, name) in enumerate(stamps)).encode()
     table = struct.pack("<QHHI", 18886, 16, 1, len(stamps))
     yield table + b"".join(struct.pack("<Iq", number, time - 18886) for number, time, _ in stamps)
+    raw = "".join(f"{at:5}: {0:16X} {at * 1000000:16X} {(at + 1) * 1000000:16X}  {token:>31}  {'PcdPeim':>31}\r\n"
+                  for at, token in enumerate(["SEC", "PEIM", "DB:Start:", "BDS"]))
+    heading = "DP Build Version:       2.4\r\nSystem Performance Timer Frequency:      24,000 (KHz)\r\n"
+    yield (heading + "\r\n==[ RAW Trace ]========\r\n" + raw).encode()
+    yield ("==[ Major Phases ]========\n  SEC Phase Duration:   1127 (us)\n  PEI Phase Duration:   99 (ms)\n\n"
+           "==[ Drivers by Handle ]========\n   12:  [ 5C]   FAT File System   DB:Start:   1520\n"
+           "==[ PEIMs ]========\n    3:  9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50  PEIM  412\n").encode()
     rows = "".join(f" {number:04X} | {time:7} ms | {1:7} ms | Stage entry point\n" for number, time in [(0x1000, 2), (0x1010, 9), (0x2000, 84)])
     yield ("Loader Performance Info\n Id   | Time (ms)  | Delta (ms) | Description\n" + rows).encode()
 

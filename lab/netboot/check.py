@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records network boots (record.py) and checks what onoff says of them.
 
-lab/netboot/check.py ONOFF [OUT]
+lab/netboot/check.py ONOFF [OUT] [RUN ...]
 
 No time is asserted, but that the delay which is put in is found: order, presence, identities and bytes are.
 """
@@ -15,17 +15,26 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 # The DHCP server waits about 3 s for an answer from an address it is about to offer.
 ADDRESS_CHECK_NS = 2_500_000_000
-RUNS = {"windows": ["--server", "atftpd", "--check-address"], "lockstep": ["--server", "dnsmasq"]}
+RUNS = {
+    "windows": ["--server", "atftpd", "--check-address"],
+    "lockstep": ["--server", "dnsmasq"],
+    "twice": ["--server", "dnsmasq", "--everywhere"],
+    "lost-blocks": ["--server", "dnsmasq", "--drop", "2000"],
+    "missing-file": ["--server", "dnsmasq", "--fault", "missing-file"],
+    "dead-server": ["--server", "dnsmasq", "--fault", "dead-server"],
+}
+# The reason that each fault must be given.
+REASONS = {"missing-file": "file_refused", "dead-server": "server_not_on_link"}
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
+    if len(sys.argv) < 2 or any(name not in RUNS for name in sys.argv[3:]):
+        sys.exit(f"{__doc__}\nRuns: {', '.join(RUNS)}")
     onoff = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(sys.argv[2] if len(sys.argv) == 3 else folder)
-        for name, arguments in RUNS.items():
-            subprocess.run([sys.executable, HERE / "record.py", out / name, *arguments], check=True)
+        out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else folder)
+        for name in sys.argv[3:] or RUNS:
+            subprocess.run([sys.executable, HERE / "record.py", out / name, *RUNS[name]], check=True)
             check(name, onoff, out / name)
 
 
@@ -40,7 +49,7 @@ def check(name, onoff, folder):
         sys.exit(1)
     boot = answer["boots"][0]
     findings = ", ".join(finding["rule"] for finding in boot["findings"])
-    print(f"check: {name}: {boot['duration_ns'] / 1e9:.2f} s, {facts['file_bytes']} bytes; found {findings}")
+    print(f"check: {name}: {boot['outcome']['verdict']} in {boot['duration_ns'] / 1e9:.2f} s; found {findings}")
 
 
 def differences(facts, answer):
@@ -53,8 +62,17 @@ def differences(facts, answer):
     if len(answer["boots"]) != 1:
         return
     boot = answer["boots"][0]
+    if facts["fault"]:
+        yield from failed(facts, boot)
+        return
     yield from same("outcome", "loaded", boot["outcome"]["verdict"])
-    yield from same("losses", [], answer["losses"])
+    twice = ["frames_captured_twice"] if facts["everywhere"] else []
+    yield from same("losses", twice, [loss["counter"] for loss in answer["losses"]])
+    if facts["everywhere"]:
+        # The bridge's port and the bridge each show what comes from or goes to the guest.
+        frames, copies = answer["capture"]["frames"], answer["capture"]["duplicate_frames"]
+        if not 0.45 * frames < copies <= 0.5 * frames:
+            yield f"frames captured twice: {copies} copies among {frames} frames"
     expected = ["dhcp", "size_probe", "boot_program"]
     yield from same("order of the stages", expected, [stage["kind"] for stage in boot["stages"] if stage["kind"] in expected])
     # While the server looks whether the address is in use, the client may ask again.
@@ -69,14 +87,28 @@ def differences(facts, answer):
         yield from same("blocks", blocks, transfer["counts"]["blocks"])
         yield from same("window asked for", 4, transfer["asked"]["window"])
         yield from same("window granted", 4 if windows else None, transfer["granted"]["window"])
+        yield from same("blocks sent again", bool(facts["dropped_every"]), transfer["counts"]["repeated_data"] > 0)
     rules = [finding["rule"] for finding in boot["findings"]]
     yield from same("a finding on the offer's delay", facts["address_checked"], "offer_delay" in rules)
+    yield from same("a finding on lost blocks", bool(facts["dropped_every"]), "retransmissions" in rules)
     # With one window in the capture, a larger one is advised only where it helps by both ends of the model's range.
     yield from same("a finding on the window that was refused", not windows, "window_refused" in rules)
     if facts["address_checked"]:
         delay = boot["dhcp"][0]["offer_delay_ns"]
         if delay < ADDRESS_CHECK_NS:
             yield f"the offer's delay: {delay} ns are less than the server waits"
+
+
+def failed(facts, boot):
+    """What is said otherwise of a boot that failed than what was planted, and than what the firmware showed."""
+    outcome = boot["outcome"]
+    if (outcome["verdict"], outcome["reason"]) != ("failed", REASONS[facts["fault"]]):
+        yield f"outcome: {outcome['verdict']}, {outcome['reason']}: {outcome['what']}"
+    codes = [code["code"] for code in outcome["codes"]]
+    if not set(facts["screen"]) & set(codes):
+        yield f"codes: the screen shows {facts['screen']}, the answer says {codes}"
+    if "duplex" in json.dumps(boot["findings"]):
+        yield "a cable is suspected where nothing was sent again"
 
 
 if __name__ == "__main__":

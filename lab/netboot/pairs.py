@@ -25,6 +25,8 @@ WINDOWS = (1, 4, 8, 16, 32, 64)
 FILES = {"a.bin": 8_222_656, "b.bin": 3_000_001}
 BLOCKS = {"a.bin": 1468, "b.bin": 1024}
 DONE = "LAB done"
+# Frames longer than this hold a block.
+LONG = 400
 
 
 def main():
@@ -108,8 +110,8 @@ def record(arguments, out, work):
         sys.exit(f"pairs: the shell did not come to its end; see {serial}")
 
 
-def relay(delay_s):
-    """Frames between QEMU's datagrams and the bridge, each held back."""
+def relay(delay_s, drop_every=0):
+    """Frames between QEMU's datagrams and the bridge, each held back; of the long ones to the guest every so-many-th is dropped."""
     tap = os.open("/dev/net/tun", os.O_RDWR)
     fcntl.ioctl(tap, 0x400454CA, struct.pack("16sH", b"tap0", 0x1002))
     os.set_blocking(tap, False)
@@ -117,7 +119,7 @@ def relay(delay_s):
     guest.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     guest.bind(("127.0.0.1", 7711))
     guest.setblocking(False)
-    queue, number = [], 0
+    queue, number, long = [], 0, 0
     while True:
         wait = max(0.0, min(0.05, queue[0][0] - time.monotonic())) if queue else 0.05
         readable, _, _ = select.select([tap, guest], [], [], wait)
@@ -129,6 +131,9 @@ def relay(delay_s):
                 except BlockingIOError:
                     break
                 number += 1
+                long += source == tap and len(frame) > LONG
+                if drop_every and source == tap and len(frame) > LONG and long % drop_every == 0:
+                    continue
                 heapq.heappush(queue, (now + delay_s, number, source == tap, frame))
         while queue and queue[0][0] <= time.monotonic():
             _, _, to_guest, frame = heapq.heappop(queue)
@@ -143,6 +148,6 @@ def relay(delay_s):
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["relay"]:
-        relay(float(sys.argv[2]) / 1e3)
+        relay(float(sys.argv[2]) / 1e3, int(sys.argv[3]) if len(sys.argv) > 3 else 0)
     else:
         main()

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,10 @@ NAMESPACE = "onoff-lab"
 SERVER_ADDRESS = "192.168.77.1"
 CLIENT_MAC = "52:54:00:77:00:01"
 BOOT_PROGRAM = "boot.efi"
+DEAD_SERVER = "192.168.77.200"
+RELAY = pathlib.Path(__file__).resolve().parent / "pairs.py"
+# How long the recording goes on after firmware gave up: long enough that silence is told from a cut, s.
+AFTER_THE_END = 8
 UP = "onoff-lab: up"
 FIRMWARE = pathlib.Path("/usr/share/OVMF")
 STUB = pathlib.Path("/usr/lib/systemd/boot/efi/linuxx64.efi.stub")
@@ -55,6 +60,11 @@ def main():
                            help="who serves the files: atftpd grants windows, dnsmasq does not")
     arguments.add_argument("--check-address", action="store_true",
                            help="let the DHCP server look whether the address is in use before it offers it: costs about 3 s")
+    arguments.add_argument("--fault", choices=["missing-file", "dead-server"],
+                           help="let the boot fail: DHCP names a file that is not there, or a server that nobody is")
+    arguments.add_argument("--drop", type=int, default=0, metavar="N", help="drop every Nth block on the client's side of the capture")
+    arguments.add_argument("--everywhere", action="store_true",
+                           help="capture on every interface (tcpdump -i any): the bridge and its port show each frame twice")
     arguments.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "onoff-lab",
                            help="folder for what is downloaded and built once")
     arguments.add_argument("--limit", type=float, default=180, help="seconds after which a boot counts as failed")
@@ -73,7 +83,7 @@ def main():
     with tempfile.TemporaryDirectory() as work, network():
         facts = record(arguments, program, pathlib.Path(work))
     (arguments.out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
-    print(f"record: up {facts['up_after_s']:.1f} s after power-on; {facts['capture_bytes']} bytes captured")
+    print(f"record: {facts['end']} {facts['end_after_s']:.1f} s after power-on; {facts['capture_bytes']} bytes captured")
 
 
 def package(name, cache):
@@ -145,9 +155,11 @@ def record(arguments, program, work):
     serial = arguments.out / "serial.log"
     capture = arguments.out / "capture.pcap"
     serial.unlink(missing_ok=True)
+    named = "missing.efi" if arguments.fault == "missing-file" else BOOT_PROGRAM
+    server = DEAD_SERVER if arguments.fault == "dead-server" else SERVER_ADDRESS
     dhcp = ["dnsmasq", "-d", "--conf-file=/dev/null", "--no-hosts", "--no-resolv", "--port=0", "--interface=br0", "--bind-interfaces",
             "--log-dhcp", "--user=root", "--dhcp-range=192.168.77.50,192.168.77.99,255.255.255.0,1h",
-            f"--dhcp-boot={BOOT_PROGRAM},,{SERVER_ADDRESS}", f"--dhcp-leasefile={work}/leases", f"--pid-file={work}/pid"]
+            f"--dhcp-boot={named},,{server}", f"--dhcp-leasefile={work}/leases", f"--pid-file={work}/pid"]
     if not arguments.check_address:
         dhcp.append("--no-ping")
     servers = {"dnsmasq": dhcp}
@@ -157,12 +169,17 @@ def record(arguments, program, work):
         atftpd = package("atftpd", arguments.cache) / "usr/sbin/atftpd"
         servers["atftpd"] = [atftpd, "--daemon", "--no-fork", "--verbose=7", "--user", "root.root", "--logfile", "-",
                              "--bind-address", SERVER_ADDRESS, files]
-    servers["tcpdump"] = ["tcpdump", "-i", "tap0", "-s", "0", "-U", "-w", capture.resolve(), "--time-stamp-precision=nano"]
+    interface = "any" if arguments.everywhere else "tap0"
+    servers["tcpdump"] = ["tcpdump", "-i", interface, "-s", "0", "-U", "-w", capture.resolve(), "--time-stamp-precision=nano"]
+    network_device = ["-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no"]
+    if arguments.drop:
+        servers["relay"] = [sys.executable, RELAY, "relay", "0", str(arguments.drop)]
+        network_device = ["-netdev", "socket,id=n0,udp=127.0.0.1:7711,localaddr=127.0.0.1:7712"]
     guest = ["qemu-system-x86_64", "-machine", "q35", "-accel", "tcg", "-cpu", "max,-hypervisor", "-m", "512", "-display", "none",
              "-no-user-config", "-nodefaults", "-no-reboot",
              "-drive", f"if=pflash,format=raw,unit=0,readonly=on,file={FIRMWARE}/OVMF_CODE_4M.fd",
              "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd",
-             "-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no",
+             *network_device,
              "-device", f"virtio-net-pci,netdev=n0,mac={CLIENT_MAC},bootindex=0,romfile=", "-device", "virtio-rng-pci",
              "-serial", f"file:{serial.resolve()}"]
     inside = ["ip", "netns", "exec", NAMESPACE]
@@ -179,14 +196,18 @@ def record(arguments, program, work):
         begin = time.monotonic()
         machine = subprocess.Popen([*inside, *guest], stdin=subprocess.DEVNULL)
         running.callback(stop, machine)
-        while UP not in text(serial):
+        ended = re.compile(r"PXE-E\d\d" if arguments.fault else re.escape(UP))
+        while not ended.search(text(serial)):
             if machine.poll() is not None or time.monotonic() - begin > arguments.limit:
-                sys.exit(f"record: the guest did not come up within {arguments.limit:.0f} s; its last words:\n{text(serial)[-2000:]}")
+                sys.exit(f"record: no {ended.pattern} within {arguments.limit:.0f} s; the guest's last words:\n{text(serial)[-2000:]}")
             time.sleep(0.1)
-        up_after = time.monotonic() - begin
-        time.sleep(1)
+        end_after = time.monotonic() - begin
+        time.sleep(AFTER_THE_END if arguments.fault else 1)
+    screen = re.findall(r"PXE-E\d\d", text(serial))
     return {"server": arguments.server, "server_address": SERVER_ADDRESS, "client_mac": CLIENT_MAC, "file": BOOT_PROGRAM,
-            "file_bytes": program.stat().st_size, "address_checked": arguments.check_address, "up_after_s": round(up_after, 3),
+            "file_bytes": program.stat().st_size, "address_checked": arguments.check_address, "fault": arguments.fault,
+            "dropped_every": arguments.drop, "everywhere": arguments.everywhere, "screen": screen[:1],
+            "end": "gave up" if arguments.fault else "up", "end_after_s": round(end_after, 3),
             "capture_bytes": capture.stat().st_size}
 
 

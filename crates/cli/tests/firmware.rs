@@ -521,3 +521,93 @@ fn a_boot_with_its_firmware() {
     folder.file("S3PT.bin", b"S3PT\x08\0\0\0");
     assert_eq!(folder.refusal("boot boot.etl --firmware S3PT.bin").0, 2);
 }
+
+/// The raw trace of `dp -R` as EDK II prints it: index, handle, begin, end, token and module in columns.
+fn raw_trace(rows: &[(u64, u64, u64, &str, &str)]) -> String {
+    let mut text = "\r\nDP Build Version:       2.5\r\nSystem Performance Timer Frequency:      24,000 (KHz)\r\n\r\n\
+                    ==[ RAW Trace ]========\r\n\r\n\
+                    Index       Handle        Start Count       End Count                  Token                          Module\r\n"
+        .to_owned();
+    text += &format!("{}\r\n", "-".repeat(123));
+    for (index, (handle, start, end, token, module)) in rows.iter().enumerate() {
+        text += &format!("{:5}: {handle:16X} {start:16X} {end:16X}  {token:>31}  {module:>31}\r\n", index + 1);
+    }
+    text
+}
+
+#[test]
+fn the_raw_trace_of_the_shells_dp() {
+    const MS: u64 = 1_000_000;
+    let folder = Folder::new();
+    let text = raw_trace(&[
+        (0, 0, 20 * MS, "SEC", ""),
+        (0, 20 * MS, 320 * MS, "PEI", ""),
+        (0, 40 * MS, 240 * MS, "PEIM", "PcdPeim"),
+        (0, 320 * MS, 900 * MS, "DXE", ""),
+        (0x7E00_0018, 330 * MS, 335 * MS, "LoadImage:", "XhciDxe"),
+        (0x7E00_0018, 335 * MS, 350 * MS, "StartImage:", "XhciDxe"),
+        (0x7E00_0018, 400 * MS, 700 * MS, "DB:Start:", "Usb Xhci Driver"),
+        (0x7E00_0020, 450 * MS, 500 * MS, "DB:Start:", "Usb Mass Storage Driver"),
+        (0, 900 * MS, 1_400 * MS, "BDS", ""),
+        (0x7E00_0030, 1_390 * MS, 0, "StartImage:", "Shell"),
+    ]);
+    folder.file("dp.txt", text.as_bytes());
+    let report = report(&folder, "dp.txt");
+    assert_eq!(report["inputs"][0]["form"], "dp_command");
+    let phases: Vec<(&str, f64)> = report["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|phase| (phase["name"].as_str().unwrap(), ms(&phase["duration_ns"])))
+        .collect();
+    assert_eq!(phases, [("SEC", 20.0), ("PEI", 300.0), ("DXE", 580.0), ("BDS", 500.0)]);
+    // The controller's start holds the start of the disk behind it.
+    let driver = named(&report["drivers"], "Usb Xhci Driver");
+    assert_eq!((ms(&driver["driver_start_ns"]), ms(&driver["self_ns"])), (300.0, 250.0));
+    assert_eq!(driver["guid"], "");
+    assert_eq!(ms(&named(&report["drivers"], "PcdPeim")["entry_point_ns"]), 200.0);
+    let xhci = named(&report["drivers"], "XhciDxe");
+    assert_eq!((ms(&xhci["load_ns"]), ms(&xhci["entry_point_ns"])), (5.0, 15.0));
+    assert_eq!(report["unended"][0]["module"], "Shell");
+    assert_eq!(report["lengths"].as_array().unwrap().len(), 0);
+    // What grew is named, though names are all there is.
+    let slower = text.replace(
+        &format!("{:16X}  {:>31}  {:>31}", 700 * MS, "DB:Start:", "Usb Xhci Driver"),
+        &format!("{:16X}  {:>31}  {:>31}", 800 * MS, "DB:Start:", "Usb Xhci Driver"),
+    );
+    assert_ne!(slower, text);
+    folder.file("new.txt", slower.as_bytes());
+    let answer = folder.answer("firmware new.txt --compare dp.txt");
+    assert!(answer.contains("Usb Xhci Driver"), "{answer}");
+}
+
+#[test]
+fn the_lists_of_the_shells_dp_hold_lengths_without_moments() {
+    let folder = Folder::new();
+    let text = "DP Build Version:       2.5\n\n==[ Major Phases ]========\n  SEC Phase Duration:         1127 (us)\n  \
+                PEI Phase Duration:        99747 (ms)\n  DXE Phase Duration:          699 (ms)\n  BDS Phase Duration:         2299 (ms)\n\
+                Total       Duration:     102746 (ms)\n\n==[ Drivers by Handle ]========\n\
+                Index:  Handle                Driver Name               Description    Time(us)\n\
+                -------------------------------------------------------------------------------\n\
+                \x20  12:  [ 5C]                         FAT File System      DB:Start:        1520\n\
+                \n==[ PEIMs ]========\nIndex:                Instance GUID              Token    Time(us)\n\
+                \x20   3:    9B3ADA4F-AE56-4C24-8DEA-F03B7558AE50   PEIM      412000\n\
+                \n==[ Statistics ]========\nThere were 12 measurements taken, of which:\n";
+    folder.file("dp.txt", text.as_bytes());
+    let report = report(&folder, "dp.txt");
+    let starts: Vec<i64> =
+        report["phases"].as_array().unwrap().iter().map(|phase| phase["start_ns"].as_i64().unwrap() / 1_000).collect();
+    assert_eq!(starts, [0, 1_127, 99_748_127, 100_447_127]);
+    let lengths = report["lengths"].as_array().unwrap();
+    assert_eq!(lengths.len(), 2);
+    assert_eq!((lengths[0]["module"].as_str(), ms(&lengths[0]["duration_ns"])), (Some("PcdPeim"), 412.0));
+    assert_eq!(
+        (lengths[1]["module"].as_str(), lengths[1]["work"].as_str()),
+        (Some("FAT File System"), Some("driver_start"))
+    );
+    let text = folder.answer("firmware dp.txt");
+    assert!(text.contains("Longest phase: PEI, 99.7 s") && text.contains("'dp -R' prints the moments"), "{text}");
+    // A text with such a heading and nothing below it is none.
+    folder.file("none.txt", b"==[ Major Phases ]========\nnothing\n");
+    assert_eq!(folder.refusal("firmware none.txt").0, 1);
+}

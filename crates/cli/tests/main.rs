@@ -18,6 +18,7 @@ mod linux_boot;
 mod linux_off;
 mod lists;
 mod netboot;
+mod netboot_advice;
 mod netboot_outcomes;
 mod one_cause;
 mod papers;

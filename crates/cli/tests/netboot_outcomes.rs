@@ -50,6 +50,58 @@ fn every_outcome_is_said_first_with_its_reason_and_cure() {
     }
 }
 
+/// What OVMF showed on its serial line where each of these went wrong, recorded apart; of BIOS, the list of Intel's option ROMs.
+const CODES: [(&str, &str, &str); 12] = [
+    ("no_dhcp_answer", "PXE-E18", "PXE-E51"),
+    ("dhcp_refused", "PXE-E07", ""),
+    ("no_boot_file", "PXE-E16", "PXE-E53"),
+    ("boot_server_silent", "PXE-E16", "PXE-E55"),
+    ("server_not_on_link", "PXE-E18", "PXE-E11"),
+    ("server_unreachable", "PXE-E99", "PXE-E32"),
+    ("request_unanswered", "PXE-E18", "PXE-E32"),
+    ("options_ignored", "PXE-E99", ""),
+    ("server_silent", "PXE-E18", "PXE-E35"),
+    ("block_number_limit", "PXE-E18", "PXE-E35"),
+    ("file_refused", "PXE-E23", "PXE-E36"),
+    ("system_started", "", ""),
+];
+
+#[test]
+fn the_codes_are_those_that_the_screen_shows() {
+    let all = outcomes();
+    for (reason, uefi, _) in CODES {
+        let made = all.iter().find(|made| made.reason == reason).unwrap();
+        let codes = report(&made.bytes).0["boots"][0]["outcome"]["codes"].clone();
+        let shown: Vec<&str> = codes.as_array().unwrap().iter().map(|code| code["code"].as_str().unwrap()).collect();
+        assert_eq!(shown.join(" "), uefi, "{reason}");
+    }
+    // The same question by a BIOS.
+    let bios =
+        DhcpFields { architecture: 0, class: "PXEClient:Arch:00000:UNDI:002001".into(), ..DhcpFields::default() };
+    let again = |scene: Scene| scene.wait_ms(4_000).request_again("boot.0", &[]).wait_ms(30_000).someone_else();
+    for (scene, reason) in [
+        (again(again(Scene::default().lease(&bios).request("boot.0", &[]))), "request_unanswered"),
+        (
+            Scene::default()
+                .lease(&bios)
+                .request("boot.0", &[])
+                .error(false, 1, "not found")
+                .wait_ms(9_000)
+                .someone_else(),
+            "file_refused",
+        ),
+        (
+            Scene::default().lease(&bios).request("boot.0", &[]).unreachable(3).wait_ms(9_000).someone_else(),
+            "server_unreachable",
+        ),
+    ] {
+        let outcome = boot(scene)["outcome"].clone();
+        assert_eq!(outcome["reason"], reason);
+        let expected = CODES.iter().find(|(name, ..)| *name == reason).unwrap().2;
+        assert_eq!(outcome["codes"], serde_json::json!([{ "code": expected, "shown_by": "BIOS" }]), "{reason}");
+    }
+}
+
 /// Stages follow each other from the boot's begin to its end, and the parts of a transfer make up its duration.
 fn cover(name: &str, boot: &Value) {
     let ns = |value: &Value| value.as_i64().unwrap();

@@ -52,6 +52,17 @@ pub struct DhcpMessage {
     pub malformed: bool,
 }
 
+impl DhcpMessage {
+    /// Whether a network boot asks with it, or is answered: ordinary computers ask for addresses, too.
+    #[must_use]
+    pub fn asks_for_a_boot(&self) -> bool {
+        self.architecture.is_some()
+            || self.vendor_class.starts_with("PXEClient")
+            || self.vendor_class.starts_with("HTTPClient")
+            || matches!(self.kind, DhcpKind::SomeRequest | DhcpKind::BootRequest)
+    }
+}
+
 /// Kind of a DHCP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]

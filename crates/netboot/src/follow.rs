@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
+use hashbrown::{HashMap, HashSet};
 
 use crate::address::MacAddress;
 use crate::capture::{AddressAnswer, AddressProbe, Capture, Seen, UndeliveredPacket};
@@ -12,7 +12,7 @@ use crate::duplicates::Duplicates;
 use crate::frame::{Datagram, FragmentKey, Frame, Packet};
 use crate::losses;
 use crate::transfer::Transfers;
-use crate::{dhcp4, dhcp6, limits, lookup};
+use crate::{dhcp4, dhcp6, limits, lookup, tftp};
 
 const UDP_HEADER: u32 = 8;
 
@@ -25,6 +25,10 @@ pub struct Follower {
     last_ns: i64,
     fragmented: HashMap<FragmentKey, Fragmented>,
     left_out: u64,
+    /// Frames of other machines than are remembered.
+    others_left_out: u64,
+    /// Stations that asked for a network boot.
+    booting: HashSet<MacAddress>,
     duplicates: Duplicates,
 }
 
@@ -58,13 +62,13 @@ impl Follower {
         self.last_ns = frame.time_ns;
         capture.duration_ns = capture.duration_ns.max(frame.time_ns);
         if let Some(mac) = frame.source {
-            self.left_out += note(&mut capture.stations, mac, frame.time_ns, None);
+            self.others_left_out += note(&mut capture.stations, mac, frame.time_ns, None);
         }
         match frame.packet {
             Packet::Udp(datagram) => self.datagram(frame, &datagram),
             Packet::Tcp(segment) => {
                 self.note_address(segment.source.ip(), frame);
-                self.connections.see(frame, &segment);
+                self.connections.see(frame, &segment, &self.booting);
             }
             Packet::Other => {}
             Packet::LaterFragment { of, bytes, .. } => self.later_fragment(frame, of, bytes),
@@ -111,8 +115,9 @@ impl Follower {
         let mut capture = self.capture;
         capture.losses.add(&losses::FRAGMENTS_MISSING, incomplete as u64);
         capture.losses.add(&losses::LEFT_OUT, self.left_out);
+        capture.losses.add(&losses::OTHERS_LEFT_OUT, self.others_left_out);
         capture.losses.add(&losses::CAPTURED_TWICE, capture.duplicate_frames);
-        capture.connections = std::mem::take(&mut self.connections).finish(&mut capture.losses);
+        capture.connections = std::mem::take(&mut self.connections).finish(&self.booting, &mut capture.losses);
         capture.transfers = std::mem::take(&mut self.transfers).finish(&mut capture.losses);
         capture
     }
@@ -133,6 +138,9 @@ impl Follower {
         } else {
             let losses = &mut self.capture.losses;
             let client = self.transfers.see(frame, datagram, losses);
+            if client == Some(source) && destination.port() == tftp::PORT {
+                self.boots(frame.source);
+            }
             if let Some((key, bytes)) = datagram.fragment {
                 let whole = datagram.payload_bytes.saturating_add(UDP_HEADER);
                 self.first_fragment(frame.time_ns, key, (bytes, whole), client);
@@ -145,10 +153,21 @@ impl Follower {
         let losses = &mut self.capture.losses;
         losses.add(&losses::OPTIONS_CUT, u64::from(message.cut));
         losses.add(&losses::MESSAGES_MALFORMED, u64::from(message.malformed));
+        if message.asks_for_a_boot() {
+            self.boots(message.client_mac);
+        }
         if self.capture.dhcp.len() < limits::DHCP_MESSAGES {
             self.capture.dhcp.push(message);
         } else {
             self.left_out += 1;
+        }
+    }
+
+    fn boots(&mut self, station: Option<MacAddress>) {
+        if let Some(mac) = station
+            && self.booting.len() < limits::BOOTING
+        {
+            self.booting.insert(mac);
         }
     }
 
@@ -219,7 +238,7 @@ impl Follower {
     fn note_address(&mut self, address: IpAddr, frame: &Frame<'_>) {
         if !address.is_unspecified() {
             let seen = &mut self.capture.addresses;
-            self.left_out += note(seen, address, frame.time_ns, frame.source);
+            self.others_left_out += note(seen, address, frame.time_ns, frame.source);
         }
     }
 }

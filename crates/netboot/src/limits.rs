@@ -8,8 +8,12 @@ pub const TRANSFERS: usize = 1 << 15;
 pub const OPEN_TRANSFERS: usize = 1 << 10;
 /// TCP connections followed at the same time; the half that was silent longest ends for new ones.
 pub const OPEN_CONNECTIONS: usize = 1 << 12;
-/// TCP connections that may be part of a boot.
+/// TCP connections of machines that asked for a network boot.
 pub const CONNECTIONS: usize = 1 << 14;
+/// TCP connections of other machines that may be part of a boot whose start was not captured.
+pub const OTHER_CONNECTIONS: usize = 1 << 12;
+/// Machines that asked for a network boot.
+pub const BOOTING: usize = 1 << 16;
 /// HTTP requests of one connection.
 pub const REQUESTS: usize = 1 << 10;
 /// Names looked up.

@@ -130,6 +130,13 @@ pub const LEFT_OUT: Counter = Counter {
     help: "The capture holds more transfers, messages or stations than are kept; later ones were left out. Cut it, or filter it to one client.",
     touches: ALL,
 };
+/// Other machines than those that boot.
+pub const OTHERS_LEFT_OUT: Counter = Counter {
+    name: "others_left_out",
+    severity: Severity::Notice,
+    help: "Frames and connections of more other machines than are remembered. Machines that asked for a network boot in this capture are followed whatever the others do.",
+    touches: ALL,
+};
 /// Blocks and their acknowledgments of a transfer whose request was not captured.
 pub const TRANSFERS_WITHOUT_BEGIN: Counter = Counter {
     name: "transfers_without_begin",

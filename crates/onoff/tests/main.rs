@@ -1,6 +1,8 @@
 //! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
 #![allow(clippy::unwrap_used)]
 
+mod netboot_properties;
+
 use onoff::analysis::compare::RunSubject;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,21 +1,32 @@
-//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB; or, with `outcomes FOLDER`, one
-//! capture for each way a network boot comes out.
+//! Writes a capture of a network boot of a wanted size: `make_capture FILE SIZE`, with SIZE in MB; with `outcomes FOLDER`, one
+//! capture for each way a network boot comes out; with `floods FOLDER`, a million frames of each kind of other traffic.
 //!
 //! Whole frames, 1468-byte blocks in windows of 8: as many packets per byte as network boots have.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use onoff_testkit::capture::{Container, Link, TftpServer, TftpTransfer, outcomes};
+use onoff_testkit::capture::{Container, Flood, Link, TftpServer, TftpTransfer, outcomes};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [path, size] = arguments.as_slice() else {
-        println!("make_capture FILE MEGABYTES\nmake_capture outcomes FOLDER");
+        println!("make_capture FILE MEGABYTES\nmake_capture outcomes FOLDER\nmake_capture floods FOLDER");
         std::process::exit(2);
     };
     if path == "outcomes" {
         for made in outcomes() {
             let name = made.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
             std::fs::write(format!("{size}/{name}.pcapng"), &made.bytes).unwrap();
+        }
+        return;
+    }
+    if path == "floods" {
+        for (name, flood) in [
+            ("connections-https", Flood::Connections(443)),
+            ("connections-ssh", Flood::Connections(22)),
+            ("syns", Flood::Syns),
+            ("boots", Flood::Boots),
+        ] {
+            std::fs::write(format!("{size}/{name}.pcapng"), flood.capture(1_000_000)).unwrap();
         }
         return;
     }

@@ -21,6 +21,8 @@ pub struct FirmwareRecording {
     pub boot_from: String,
     /// The firmware's measurements of its modules, in the order in which it wrote them.
     pub events: Vec<FirmwareEvent>,
+    /// Lengths of work of which no input says when it ran, in the order of the input.
+    pub lengths: Vec<FirmwareLength>,
     /// Resumes from S3.
     pub resume: Option<FirmwareResume>,
     /// The last suspend to S3.
@@ -29,6 +31,19 @@ pub struct FirmwareRecording {
     pub boots: Vec<FirmwareLoggedBoot>,
     /// What is wrong with the inputs, and what was left out because of it.
     pub faults: Vec<FirmwareFault>,
+}
+
+/// How long a piece of work took, without when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FirmwareLength {
+    /// Kind of work.
+    pub work: FirmwareWork,
+    /// The module: its name, or its GUID where the input gives no name.
+    pub module: String,
+    /// Name of the work, as the input has it.
+    pub text: String,
+    /// Length, ns.
+    pub duration_ns: i64,
 }
 
 /// A boot in a serial log.
@@ -79,6 +94,8 @@ pub enum FirmwareForm {
     CbmemTable,
     /// The table that Slim Bootloader prints of its times.
     SlimBootloader,
+    /// What EDK II's shell command `dp` prints.
+    DpCommand,
 }
 
 impl FirmwareForm {
@@ -94,6 +111,7 @@ impl FirmwareForm {
             Self::Cbmem => "cbmem text",
             Self::CbmemTable => "cbmem timestamp table",
             Self::SlimBootloader => "Slim Bootloader performance table",
+            Self::DpCommand => "dp command text",
         }
     }
 }
@@ -325,6 +343,8 @@ pub struct FirmwareEvent {
     pub time_ns: i64,
     /// The module; of an image's load, the image (in the end).
     pub module: FirmwareGuid,
+    /// The module's name, where the input has that instead of a GUID; else empty.
+    pub module_name: String,
     /// The event or caller that the work belongs to.
     pub caller: Option<FirmwareGuid>,
     /// A handle: of the loaded image, or of the device that a driver is bound to.
@@ -396,6 +416,8 @@ pub enum FirmwareFaultKind {
     BeginWithoutEnd,
     /// An end without its begin.
     EndWithoutBegin,
+    /// Lengths without the moments at which they began.
+    LengthsOnly,
 }
 
 impl FirmwareFaultKind {
@@ -424,6 +446,7 @@ impl FirmwareFaultKind {
             Self::EventsNotMonotonic => "measurements out of order",
             Self::BeginWithoutEnd => "begin without end",
             Self::EndWithoutBegin => "end without begin",
+            Self::LengthsOnly => "lengths without moments",
         }
     }
 }

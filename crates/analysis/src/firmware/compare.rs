@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use onoff_trace::firmware::FirmwareGuid;
 use serde::Serialize;
 
-use super::report::FirmwareReport;
+use super::report::{FirmwareDriver, FirmwareReport};
 
 /// How the firmware's time changed from one boot to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -89,10 +90,11 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         phase_names.iter().map(|name| FirmwareChange::new(name, "", length(was, name), length(is, name))).collect();
     let has_parts = |name: &str| was.phases.iter().chain(&is.phases).any(|phase| phase.inside == name);
     let grown_phase = most_grown(phases.iter().filter(|phase| !has_parts(&phase.name)));
-    let drivers = changes(
-        was.drivers.iter().map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
-        is.drivers.iter().map(|driver| (driver.guid.as_str(), driver.name.as_str(), driver.self_ns)),
-    );
+    // Names are known for some inputs only, and are all that others have.
+    let mut drivers = changes(was.drivers.iter().map(driver), is.drivers.iter().map(driver));
+    for change in drivers.iter_mut().filter(|change| change.guid == change.name) {
+        change.guid = FirmwareGuid::parse(&change.guid).map(|guid| guid.to_string()).unwrap_or_default();
+    }
     let devices = changes(
         was.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
         is.devices.iter().map(|device| (device.path.as_str(), device.path.as_str(), device.self_ns)),
@@ -107,6 +109,12 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         drivers,
         devices: devices.into_iter().map(|device| FirmwareChange { guid: String::new(), ..device }).collect(),
     }
+}
+
+/// What tells a driver from others, its name, and its own time.
+fn driver(driver: &FirmwareDriver) -> (&str, &str, i64) {
+    let key = if driver.guid.is_empty() { &driver.name } else { &driver.guid };
+    (key, &driver.name, driver.self_ns)
 }
 
 fn most_grown<'a>(changes: impl Iterator<Item = &'a FirmwareChange>) -> Option<FirmwareChange> {

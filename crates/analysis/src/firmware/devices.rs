@@ -62,15 +62,13 @@ pub(super) fn devices(pieces: &[Piece<'_>], shares: &[Share], names: &Names) -> 
         let length = piece.end_ns - piece.start_ns;
         device.self_ns += share.self_ns;
         device.driver_start_ns = device.driver_start_ns.saturating_add(length);
-        let guid = piece.event.module.to_string();
-        let place = match device.drivers.iter().position(|driver| driver.guid == guid) {
+        let has_guid = piece.event.module_name.is_empty();
+        let guid = if has_guid { piece.event.module.to_string() } else { String::new() };
+        let name = names.of_event(piece.event);
+        let place = match device.drivers.iter().position(|driver| driver.guid == guid && driver.name == name) {
             Some(place) => place,
             None => {
-                device.drivers.push(FirmwareDeviceDriver {
-                    name: names.of(piece.event.module),
-                    guid,
-                    ..FirmwareDeviceDriver::default()
-                });
+                device.drivers.push(FirmwareDeviceDriver { name, guid, ..FirmwareDeviceDriver::default() });
                 device.drivers.len() - 1
             }
         };

@@ -10,17 +10,17 @@ use super::sweep::Share;
 
 /// Every module that was measured, by time of its own, longest first. `pieces` are in the order of their begins.
 pub(super) fn drivers(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str], names: &Names) -> Vec<FirmwareDriver> {
-    let mut places: HashMap<FirmwareGuid, usize> = HashMap::new();
+    let mut places: HashMap<(FirmwareGuid, &str), usize> = HashMap::new();
     let mut drivers: Vec<FirmwareDriver> = Vec::new();
     for ((piece, share), phase) in pieces.iter().zip(shares).zip(in_phase) {
         if piece.phase.is_some() {
             continue;
         }
         let guid = piece.event.module;
-        let at = *places.entry(guid).or_insert_with(|| {
+        let at = *places.entry((guid, &*piece.event.module_name)).or_insert_with(|| {
             drivers.push(FirmwareDriver {
-                guid: guid.to_string(),
-                name: names.of(guid),
+                guid: if piece.event.module_name.is_empty() { guid.to_string() } else { String::new() },
+                name: names.of_event(piece.event),
                 phase: (*phase).to_owned(),
                 start_ns: piece.start_ns,
                 ..FirmwareDriver::default()
@@ -46,7 +46,12 @@ pub(super) fn drivers(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str],
         }
     }
     drivers.sort_by(|one, other| {
-        (other.self_ns, one.start_ns, &one.guid).cmp(&(one.self_ns, other.start_ns, &other.guid))
+        (other.self_ns, one.start_ns, &one.guid, &one.name).cmp(&(
+            one.self_ns,
+            other.start_ns,
+            &other.guid,
+            &other.name,
+        ))
     });
     drivers
 }

@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareInput, FirmwareRecording, FirmwareSuspend,
-    FirmwareTable,
+    FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareInput, FirmwareLength, FirmwareRecording,
+    FirmwareSuspend, FirmwareTable,
 };
 use thiserror::Error;
 
@@ -100,6 +100,7 @@ impl From<FirmwareRecording> for NoTimes {
 pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoTimes> {
     let nothing = recording.checkpoints.is_none()
         && recording.events.is_empty()
+        && recording.lengths.is_empty()
         && recording.resume.is_none()
         && recording.suspend.is_none();
     if nothing {
@@ -145,6 +146,7 @@ pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
         work: work(pieces, &shares, &in_phase, &names),
         unended: paired.begins_left.iter().map(|event| marked(event, &names)).collect(),
         marks: paired.points.iter().map(|event| marked(event, &names)).collect(),
+        lengths: lengths(recording, &names),
         measurements: recording.events.len() as u64,
         ends_without_begin,
         suspend: recording.suspend.map(suspend_time),
@@ -155,6 +157,18 @@ pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
         faults,
         intervals,
     })
+}
+
+/// The lengths without moments, longest first, with the names of modules that the input gives as GUIDs.
+fn lengths(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareLength> {
+    let mut lengths: Vec<FirmwareLength> = recording.lengths.clone();
+    for length in &mut lengths {
+        if let Some(guid) = FirmwareGuid::parse(&length.module) {
+            length.module = names.of(guid);
+        }
+    }
+    lengths.sort_by_key(|length| std::cmp::Reverse(length.duration_ns));
+    lengths
 }
 
 /// The stretch that the firmware's measurements are to account for.
@@ -269,7 +283,7 @@ fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str
 /// What a piece of work is called in a sentence.
 fn label(piece: &Piece<'_>, names: &Names) -> String {
     use onoff_trace::firmware::FirmwareWork as Work;
-    let module = names.of(piece.event.module);
+    let module = names.of_event(piece.event);
     if let Some(phase) = piece.phase {
         return phase.to_owned();
     }
@@ -289,7 +303,7 @@ fn work(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str], names: &Names
     let described = measured.map(|((piece, share), phase)| FirmwareInterval {
         work: piece.event.work,
         guid: piece.event.module.to_string(),
-        module: names.of(piece.event.module),
+        module: names.of_event(piece.event),
         text: piece.event.text.clone(),
         caller: piece.event.caller.map(|guid| names.of(guid)).unwrap_or_default(),
         handle: piece.event.handle.map(|handle| format!("{handle:#x}")).unwrap_or_default(),
@@ -309,7 +323,7 @@ fn marked(event: &FirmwareEvent, names: &Names) -> FirmwareMark {
         work: event.work,
         time_ns: event.time_ns,
         guid: event.module.to_string(),
-        module: names.of(event.module),
+        module: names.of_event(event),
         text: event.text.clone(),
     }
 }

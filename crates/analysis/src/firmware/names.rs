@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::firmware::FirmwareGuid;
+use onoff_trace::firmware::{FirmwareEvent, FirmwareGuid};
 
 /// The modules of EDK II, a GUID and a name on each line: `FILE_GUID` and `BASE_NAME` of its module files, which firmware built
 /// on it keeps. Public in its repository; those of tests and libraries are left out.
@@ -43,6 +43,12 @@ impl Names {
         let mut names: BTreeMap<_, _> = known.collect();
         names.extend(user.iter().map(|(guid, name)| (*guid, name.clone())));
         Self { names }
+    }
+
+    /// The name of the module that a measurement is of: as the input has it, else by its GUID.
+    #[must_use]
+    pub fn of_event(&self, event: &FirmwareEvent) -> String {
+        if event.module_name.is_empty() { self.of(event.module) } else { event.module_name.clone() }
     }
 
     /// The name of a module; its GUID when it is not known.

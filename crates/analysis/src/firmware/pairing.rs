@@ -33,7 +33,7 @@ pub(super) struct Paired<'a> {
 #[derive(PartialEq, Eq, Hash)]
 struct Key<'a> {
     class: u16,
-    module: Option<FirmwareGuid>,
+    module: Option<(FirmwareGuid, &'a str)>,
     caller: Option<FirmwareGuid>,
     handle: Option<u64>,
     text: &'a str,
@@ -43,7 +43,7 @@ impl<'a> Key<'a> {
     fn of(event: &'a FirmwareEvent) -> Self {
         let whole = Self {
             class: event.class,
-            module: Some(event.module),
+            module: Some((event.module, &event.module_name)),
             caller: event.caller,
             handle: event.handle,
             text: &event.text,

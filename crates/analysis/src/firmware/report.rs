@@ -1,7 +1,8 @@
 //! The result of the firmware analysis. Its serialized names are the documented contract of `firmware --format json`.
 
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareFault, FirmwareInput, FirmwareLoggedBoot, FirmwareResume, FirmwareTable, FirmwareWork,
+    FirmwareCheckpoints, FirmwareFault, FirmwareInput, FirmwareLength, FirmwareLoggedBoot, FirmwareResume,
+    FirmwareTable, FirmwareWork,
 };
 use serde::Serialize;
 
@@ -37,6 +38,8 @@ pub struct FirmwareReport {
     pub unended: Vec<FirmwareMark>,
     /// Points in time that the firmware marked, by time.
     pub marks: Vec<FirmwareMark>,
+    /// Work of which the input says how long it took and not when it ran, longest first.
+    pub lengths: Vec<FirmwareLength>,
     /// Measurements that were read: begins, ends and points.
     pub measurements: u64,
     /// Ends without a begin.

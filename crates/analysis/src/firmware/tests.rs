@@ -21,6 +21,7 @@ fn event(ms: i64, work: Work, edge: FirmwareEdge, module: FirmwareGuid, text: &s
         class: work as u16,
         time_ns: ms * MS,
         module,
+        module_name: String::new(),
         caller: None,
         handle: None,
         text: text.to_owned(),

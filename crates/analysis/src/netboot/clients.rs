@@ -31,12 +31,7 @@ impl Traffic<'_> {
     pub(super) fn is_network_boot(&self) -> bool {
         self.transfers.iter().any(|transfer| !transfer.write)
             || self.connections.iter().any(|connection| super::http::is_boot(connection))
-            || self.dhcp.iter().any(|message| {
-                message.architecture.is_some()
-                    || message.vendor_class.starts_with("PXEClient")
-                    || message.vendor_class.starts_with("HTTPClient")
-                    || matches!(message.kind, DhcpKind::SomeRequest | DhcpKind::BootRequest)
-            })
+            || self.dhcp.iter().any(|message| message.asks_for_a_boot())
     }
 }
 

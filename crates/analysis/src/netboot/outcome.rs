@@ -105,6 +105,8 @@ pub enum Reason {
     OptionsUnanswered,
     /// The client refused the options that the server granted.
     OptionsRefused,
+    /// The server knows no options: it answered the question for a file's size with the file.
+    OptionsIgnored,
     /// The server fell silent within a file.
     ServerSilent,
     /// The client fell silent within a file.
@@ -149,6 +151,7 @@ impl Reason {
             Self::RequestUnanswered => "request_unanswered",
             Self::OptionsUnanswered => "options_unanswered",
             Self::OptionsRefused => "options_refused",
+            Self::OptionsIgnored => "options_ignored",
             Self::ServerSilent => "server_silent",
             Self::ClientSilent => "client_silent",
             Self::FileRefused => "file_refused",

@@ -61,8 +61,8 @@ pub(super) fn stages(
         }
         // What overlaps belongs to what began first.
         piece.start_ns = piece.start_ns.max(at_ns);
-        // Times that went back must not give a stage that ends before it begins.
-        piece.end_ns = piece.end_ns.max(piece.start_ns);
+        // What goes on behind the boot's end is no part of it; times that went back must not give a stage that ends before it begins.
+        piece.end_ns = piece.end_ns.min(end_ns).max(piece.start_ns);
         if piece.end_ns <= piece.start_ns && piece.kind != StageKind::OperatingSystem {
             continue;
         }

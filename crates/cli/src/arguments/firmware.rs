@@ -26,6 +26,7 @@ Examples:
   onoff firmware serial.log                     a debug build's serial log
   onoff firmware serial.log --boot -1           the boot before the last in it
   onoff firmware cbmem.txt                      coreboot's 'cbmem -t'
+  onoff firmware dp.txt                         the UEFI shell's 'dp -R > dp.txt'
   onoff firmware fbpt.bin --guids Guid.xref     with the modules' names
   onoff firmware new.bin --compare old.bin      which phase and driver grew
   onoff firmware fbpt.bin --format csv -o work.csv
@@ -33,7 +34,8 @@ Examples:
 Reads the bytes of the tables, one after the other or in files of their own; acpidump text;
 folders and .tar.xz archives of folders, searched for them; the numbers that Linux shows below
 /sys/firmware/acpi/fpdt; the serial log of a firmware's debug build; the XML of EDK II's tools;
-coreboot's timestamps (cbmem -t, cbmem -T, the table itself); Slim Bootloader's table of times.
+coreboot's timestamps (cbmem -t, cbmem -T, the table itself); Slim Bootloader's table of times;
+what the UEFI shell's 'dp' prints ('dp -R' has the moments, plain 'dp' lengths only).
 The FPDT itself only says where the others lie. Times count from the processor's reset.
 
 {EXIT_CODES}"))]

@@ -13,7 +13,7 @@ struct Row<'a> {
     module: &'a str,
     guid: &'a str,
     phase: &'a str,
-    start_ns: i64,
+    start_ns: Option<i64>,
     end_ns: Option<i64>,
     duration_ns: Option<i64>,
     self_ns: Option<i64>,
@@ -30,7 +30,7 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
     rows.extend(report.stages.iter().map(|stage| Row {
         kind: "stage",
         text: stage.name.as_str(),
-        start_ns: stage.start_ns,
+        start_ns: Some(stage.start_ns),
         end_ns: Some(stage.end_ns),
         duration_ns: Some(stage.duration_ns),
         ..Row::default()
@@ -39,7 +39,7 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         kind: "phase",
         text: &phase.name,
         phase: &phase.inside,
-        start_ns: phase.start_ns,
+        start_ns: Some(phase.start_ns),
         end_ns: Some(phase.end_ns),
         duration_ns: Some(phase.duration_ns),
         self_ns: Some(phase.self_ns),
@@ -51,7 +51,7 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         module: &work.module,
         guid: &work.guid,
         phase: &work.phase,
-        start_ns: work.start_ns,
+        start_ns: Some(work.start_ns),
         end_ns: Some(work.end_ns),
         duration_ns: Some(work.duration_ns),
         self_ns: Some(work.self_ns),
@@ -60,13 +60,20 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         handle: &work.handle,
         apic: Some(work.apic.into()),
     }));
+    rows.extend(report.lengths.iter().map(|length| Row {
+        kind: length.work.as_str(),
+        text: &length.text,
+        module: &length.module,
+        duration_ns: Some(length.duration_ns),
+        ..Row::default()
+    }));
     for (marks, ends) in [(&report.marks, true), (&report.unended, false)] {
         rows.extend(marks.iter().map(|mark| Row {
             kind: mark.work.as_str(),
             text: &mark.text,
             module: &mark.module,
             guid: &mark.guid,
-            start_ns: mark.time_ns,
+            start_ns: Some(mark.time_ns),
             end_ns: Some(mark.time_ns).filter(|_| ends),
             ..Row::default()
         }));
@@ -78,7 +85,7 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
         .column(data("module"), |row| Value::text(row.module))
         .column(data("guid"), |row| Value::text(row.guid))
         .column(data("phase"), |row| Value::text(row.phase))
-        .column(data("start_ns"), |row| Value::Time(row.start_ns))
+        .column(data("start_ns"), |row| Value::of(row.start_ns, Value::Time))
         .column(data("end_ns"), |row| Value::of(row.end_ns, Value::Time))
         .column(data("duration_ns"), |row| Value::of(row.duration_ns, Value::Duration))
         .column(data("self_ns"), |row| Value::of(row.self_ns, Value::Duration))

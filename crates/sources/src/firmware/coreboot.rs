@@ -170,6 +170,7 @@ fn boot(name: &str, found: &[Timestamp]) -> Boot {
             class,
             time_ns,
             module: FirmwareGuid::default(),
+            module_name: String::new(),
             caller: None,
             handle: None,
             text: text.to_owned(),

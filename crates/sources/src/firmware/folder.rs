@@ -5,7 +5,7 @@ use onoff_trace::Severity;
 use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareRecording};
 
 use super::gathering::Gathering;
-use super::{acpidump, coreboot, edk2_xml, serial_log, slim_bootloader, sysfs, tables, text};
+use super::{acpidump, coreboot, dp_command, edk2_xml, serial_log, slim_bootloader, sysfs, tables, text};
 use crate::error::Error;
 use crate::sniff::{Content, sniff};
 use crate::store::Memory;
@@ -140,6 +140,8 @@ fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
         edk2_xml::add(name, &text, gathering);
     } else if serial_log::is_it(&text) {
         serial_log::add(name, &text, gathering);
+    } else if dp_command::is_it(&text) {
+        dp_command::add(name, &text, gathering);
     } else if slim_bootloader::is_it(&text) {
         slim_bootloader::add(name, &text, gathering);
     } else if coreboot::is_it(&text) {

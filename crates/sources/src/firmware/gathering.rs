@@ -2,7 +2,7 @@
 
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
-    FirmwareCheckpoints, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareForm, FirmwareInput,
+    FirmwareCheckpoints, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareForm, FirmwareInput, FirmwareLength,
     FirmwareLoggedBoot, FirmwareRecording, FirmwareResume, FirmwareSuspend, FirmwareTable,
 };
 
@@ -34,6 +34,7 @@ pub(super) struct Gathering {
     /// Which boot of a serial log: 0 is the last, -1 the one before.
     pub(super) chosen_boot: i64,
     logged: Vec<FirmwareLoggedBoot>,
+    lengths: Vec<FirmwareLength>,
     resume: Option<FirmwareResume>,
     suspend: Option<FirmwareSuspend>,
     faults: Vec<FirmwareFault>,
@@ -62,6 +63,11 @@ impl Gathering {
         if boot.worth() != (false, false) {
             self.boots.push(boot);
         }
+    }
+
+    /// Notes how long something took of which nothing says when it ran.
+    pub(super) fn length(&mut self, length: FirmwareLength) {
+        self.lengths.push(length);
     }
 
     /// Notes a boot of a serial log.
@@ -140,6 +146,7 @@ impl Gathering {
             checkpoints: chosen.checkpoints,
             boot_from: chosen.from,
             events: chosen.events,
+            lengths: self.lengths,
             resume: self.resume,
             suspend: self.suspend,
             boots: self.logged,

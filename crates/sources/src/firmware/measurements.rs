@@ -21,7 +21,10 @@ pub(crate) fn measurements(recording: &FirmwareRecording, strings: &mut StringPo
                 FirmwareEdge::Point => MeasuredEdge::Point,
             },
             class: event.class,
-            module: guid(Some(event.module), strings),
+            module: match event.module_name.as_str() {
+                "" => guid(Some(event.module), strings),
+                name => strings.intern(name),
+            },
             caller: guid(event.caller, strings),
             handle: event.handle,
             text: strings.intern(&event.text),

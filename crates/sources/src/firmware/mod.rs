@@ -2,6 +2,7 @@
 
 mod acpidump;
 mod coreboot;
+mod dp_command;
 mod edk2_xml;
 mod folder;
 mod gathering;

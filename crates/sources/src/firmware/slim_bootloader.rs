@@ -69,6 +69,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
                 class,
                 time_ns,
                 module: FirmwareGuid::default(),
+                module_name: String::new(),
                 caller: None,
                 handle: None,
                 text: text.to_owned(),

@@ -87,6 +87,7 @@ pub(super) fn model_event(event: Event, place: &str, gathering: &mut Gathering) 
         class,
         time_ns: gathering.time_ns(event.time_ns, "a measurement's time", place)?,
         module: guid(event.guid),
+        module_name: String::new(),
         caller: event.second_guid.map(guid),
         handle: event.handle,
         text: event.text,

@@ -37,6 +37,28 @@ pub struct TftpTransfer {
     pub after_last: u16,
 }
 
+impl Default for TftpTransfer {
+    /// A file of 2 MB in blocks that fill a frame, 8 to a window, between quick ends.
+    fn default() -> Self {
+        Self {
+            client: ([10, 0, 0, 50], 1789).into(),
+            client_mac: [0x52, 0x54, 0, 0x77, 0, 1],
+            server: ([10, 0, 0, 1], 40_000).into(),
+            file: "boot.efi".into(),
+            bytes: 2_000_000,
+            block_size: 1468,
+            window: 8,
+            server_turn_ns: 50_000,
+            client_turn_ns: 100_000,
+            gap_ns: 12_300,
+            lost: Vec::new(),
+            timeout_ns: 1_000_000_000,
+            doubled_from: None,
+            after_last: 0,
+        }
+    }
+}
+
 /// A server's frames into a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct TftpServer {

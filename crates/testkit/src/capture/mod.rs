@@ -5,6 +5,7 @@
 mod container;
 mod conversation;
 mod event_trace;
+mod floods;
 mod outcomes;
 mod packet;
 mod scene;
@@ -12,6 +13,7 @@ mod scene;
 pub use container::{Container, Wrote};
 pub use conversation::{TftpServer, TftpTransfer};
 pub use event_trace::{PacketLog, event_trace, frames_of};
+pub use floods::Flood;
 pub use outcomes::{MadeOutcome, outcomes};
-pub use packet::{Link, TcpFlags, arp_request, ethernet, fragments, ipv4, ipv6, tcp, udp};
+pub use packet::{Link, TcpFlags, arp_reply, arp_request, ethernet, fragments, ipv4, ipv6, tcp, udp};
 pub use scene::{Dhcp, DhcpFields, SCENE_START_NS, Scene};

@@ -169,6 +169,15 @@ fn files() -> Vec<MadeOutcome> {
             let scene = begun().request("boot.efi", &[("blksize", "1468")]).grant(&[("blksize", "8192")]);
             goes_on(scene.error(true, 8, "Option negotiation failed"))
         }),
+        made("the server knows no options", "failed", "options_ignored", {
+            let scene = begun().request("boot.efi", &options).data(1, &[7; 512]);
+            goes_on(scene.error(true, 4, "User aborted download"))
+        }),
+        made("the server knows no options, and the client loads without them", "loaded", "files_loaded", {
+            let scene =
+                begun().request("boot.efi", &options).data(1, &[7; 512]).error(true, 4, "User aborted download");
+            goes_on(scene.file("boot.efi", 40, &x64))
+        }),
         made("the server falls silent", "failed", "server_silent", {
             let scene = begun().request("boot.efi", &[]).blocks(1..30, &x64);
             goes_on(scene.wait_ms(4_000).acknowledge(29).wait_ms(4_000).acknowledge(29))

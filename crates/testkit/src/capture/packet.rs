@@ -221,10 +221,20 @@ pub fn tcp(
 /// An Ethernet frame that asks who has an address.
 #[must_use]
 pub fn arp_request(source: [u8; 6], sender: Ipv4Addr, target: Ipv4Addr) -> Vec<u8> {
-    let mut packet = vec![0, 1, 8, 0, 6, 4, 0, 1];
-    packet.extend(source);
-    packet.extend(sender.octets());
-    packet.extend([0; 6]);
-    packet.extend(target.octets());
-    ethernet(source, [0xFF; 6], 0x0806, &packet)
+    arp(1, (source, sender), ([0; 6], target), [0xFF; 6])
+}
+
+/// An Ethernet frame in which `source` answers that it has the address `sender`.
+#[must_use]
+pub fn arp_reply(source: [u8; 6], sender: Ipv4Addr, asker: ([u8; 6], Ipv4Addr)) -> Vec<u8> {
+    arp(2, (source, sender), asker, asker.0)
+}
+
+fn arp(operation: u8, sender: ([u8; 6], Ipv4Addr), target: ([u8; 6], Ipv4Addr), destination: [u8; 6]) -> Vec<u8> {
+    let mut packet = vec![0, 1, 8, 0, 6, 4, 0, operation];
+    for (station, address) in [sender, target] {
+        packet.extend(station);
+        packet.extend(address.octets());
+    }
+    ethernet(sender.0, destination, 0x0806, &packet)
 }

@@ -1,8 +1,11 @@
 //! Network boots, message by message: what a client and its servers say, each frame at its time.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::{Container, Link, TcpFlags, Wrote, arp_request, ethernet, ipv4, tcp, udp};
+use super::{
+    Container, Link, TcpFlags, TftpServer, TftpTransfer, Wrote, arp_reply, arp_request, ethernet, fragments, ipv4, tcp,
+    udp,
+};
 
 /// Time of a scene's first frame, ns since 1970.
 pub const SCENE_START_NS: u64 = 1_700_000_000_000_000_000;
@@ -76,6 +79,8 @@ pub struct Scene {
     copies: usize,
     /// Frames that the recorder misses: every so-many-th DATA; 0 for none.
     missed_every: u64,
+    /// Receive window of TCP segments.
+    receive_window: u16,
 }
 
 impl Default for Scene {
@@ -88,6 +93,7 @@ impl Default for Scene {
             identification: 0,
             copies: 1,
             missed_every: 0,
+            receive_window: 60_000,
         }
     }
 }
@@ -97,6 +103,19 @@ impl Scene {
     #[must_use]
     pub fn bytes(self) -> Vec<u8> {
         self.wrote.bytes
+    }
+
+    /// Its frames and the times of them, ns since 1970.
+    #[must_use]
+    pub fn frames(self) -> Vec<(u64, Vec<u8>)> {
+        super::frames_of(&self.bytes())
+    }
+
+    /// The operating system's own first question for an address.
+    #[must_use]
+    pub fn asks_as_system(self, number: u32) -> Self {
+        let fields = DhcpFields { transaction: !number, ..system_fields() };
+        self.dhcp(Dhcp::Discover, &fields)
     }
 
     /// The next frame comes at `unix_ns`, ns since 1970.
@@ -110,6 +129,13 @@ impl Scene {
     #[must_use]
     pub fn wait_ms(mut self, ms: u64) -> Self {
         self.now_ns += ms * 1_000_000;
+        self
+    }
+
+    /// The clock is set back.
+    #[must_use]
+    pub fn back_ms(mut self, ms: u64) -> Self {
+        self.now_ns -= ms * 1_000_000;
         self
     }
 
@@ -132,6 +158,13 @@ impl Scene {
             self.wrote.frame(self.now_ns + copy * 3_000, frame);
         }
         self.now_ns += 50_000;
+    }
+
+    /// Another port on either side; after many, the first ones again.
+    fn next_ports(&mut self) {
+        const MOST: u16 = 20_000;
+        self.client_port = 2_000 + (self.client_port - 2_000 + 1) % MOST;
+        self.server_port = 40_000 + (self.server_port - 40_000 + 1) % MOST;
     }
 
     fn number(&mut self) -> u16 {
@@ -215,8 +248,7 @@ impl Scene {
     /// The client asks for a file, from another port than before; `options` are names and values.
     #[must_use]
     pub fn request(mut self, file: &str, options: &[(&str, &str)]) -> Self {
-        self.client_port += 1;
-        self.server_port += 1;
+        self.next_ports();
         self.request_again(file, options)
     }
 
@@ -326,13 +358,87 @@ impl Scene {
         self
     }
 
+    /// The server asks the link for the client's station, and the client answers `after_ns` later.
+    #[must_use]
+    pub fn client_found_after(mut self, after_ns: u64) -> Self {
+        let question = arp_request(SERVER_MAC, SERVER, CLIENT);
+        self.wrote.frame(self.now_ns, &question);
+        self.now_ns += after_ns;
+        self.frame(&arp_reply(CLIENT_MAC, CLIENT, (SERVER_MAC, SERVER)));
+        self
+    }
+
+    /// The client asks for an address over IPv6.
+    #[must_use]
+    pub fn solicit(mut self, transaction: u8) -> Self {
+        let client = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x5054, 0xFF, 0xFE77, 1);
+        let all_servers = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 1, 2);
+        let mut message = vec![1, 0, 0, transaction];
+        // The client's identifier, of the kind that is its station; its architecture; its class.
+        for (code, data) in [
+            (1_u16, [&[0, 3, 0, 1][..], &CLIENT_MAC].concat()),
+            (61, vec![0, 7]),
+            (16, [&[0, 0, 1, 0x57, 0, 32][..], b"PXEClient:Arch:00007:UNDI:003016"].concat()),
+        ] {
+            message.extend(code.to_be_bytes());
+            message.extend((data.len() as u16).to_be_bytes());
+            message.extend(data);
+        }
+        let packet = udp((client, 546).into(), (all_servers, 547).into(), &message);
+        let frame = ethernet(CLIENT_MAC, [0x33, 0x33, 0, 1, 0, 2], 0x86DD, &packet);
+        self.frame(&frame);
+        self
+    }
+
+    /// A whole file whose blocks of `block_size` bytes come in IP fragments that fit a frame.
+    #[must_use]
+    pub fn fragmented_file(self, name: &str, blocks: u64, block_size: usize) -> Self {
+        let size = block_size.to_string();
+        let mut scene = self.request(name, &[("blksize", &size)]).grant(&[("blksize", &size)]).acknowledge(0);
+        for block in 1..=blocks {
+            let bytes = if block == blocks { 10 } else { block_size };
+            let number = (block as u16).to_be_bytes();
+            let payload = [&[0, 3, number[0], number[1]][..], &vec![0xA5; bytes]].concat();
+            let (client, server): (SocketAddr, SocketAddr) =
+                ((CLIENT, scene.client_port).into(), (SERVER, scene.server_port).into());
+            let identification = scene.number();
+            for packet in fragments(server, client, &payload, identification, 1480) {
+                scene.frame(&ethernet(SERVER_MAC, CLIENT_MAC, 0x0800, &packet));
+            }
+            scene = scene.acknowledge(block);
+        }
+        scene
+    }
+
+    /// A whole file with the options, turns and losses of `transfer`; its ends are the scene's.
+    #[must_use]
+    pub fn transfer(mut self, transfer: &TftpTransfer) -> Self {
+        self.next_ports();
+        let transfer = TftpTransfer {
+            client: (CLIENT, self.client_port).into(),
+            client_mac: CLIENT_MAC,
+            server: (SERVER, self.server_port).into(),
+            ..transfer.clone()
+        };
+        let server = TftpServer { link: Link::Ethernet, mac: SERVER_MAC };
+        self.now_ns = server.play(&transfer, self.now_ns, &mut self.wrote) + 50_000;
+        self
+    }
+
     /// A TCP segment between the client and port 80 of the server.
     #[must_use]
     pub fn segment(mut self, from_client: bool, numbers: (u32, u32), flags: TcpFlags, payload: &[u8]) -> Self {
         let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, self.client_port).into(), (SERVER, 80).into());
         let ends = if from_client { (client, server) } else { (server, client) };
-        let packet = tcp(ends, numbers, flags, 60_000, payload);
+        let packet = tcp(ends, numbers, flags, self.receive_window, payload);
         self.packet(from_client, packet);
+        self
+    }
+
+    /// Whether TCP segments say from here on that their sender takes data.
+    #[must_use]
+    pub fn receives(mut self, open: bool) -> Self {
+        self.receive_window = if open { 60_000 } else { 0 };
         self
     }
 
@@ -364,10 +470,12 @@ impl Scene {
     /// The operating system's own question for an address, answered.
     #[must_use]
     pub fn system(self) -> Self {
-        let fields =
-            DhcpFields { class: "MSFT 5.0".into(), transaction: 0x7777_0001, boot_file: None, ..DhcpFields::default() };
-        self.lease(&fields)
+        self.lease(&system_fields())
     }
+}
+
+fn system_fields() -> DhcpFields {
+    DhcpFields { class: "MSFT 5.0".into(), transaction: 0x7777_0001, boot_file: None, ..DhcpFields::default() }
 }
 
 fn texts(pairs: &[(&str, &str)]) -> Vec<u8> {

@@ -2,19 +2,21 @@
 
 use super::{ErrorCode, Reason};
 
-/// The codes for a reason. UEFI: what OVMF showed on its serial line in boots recorded for each (E05 to E09: EDK II's
+/// The codes for a reason. UEFI: what OVMF showed on its serial line in boots recorded for each (E05 and E09: EDK II's
 /// UefiPxeBcDxe). BIOS: the list of Intel's PXE option ROMs, from which most others come.
 pub(super) fn codes(reason: Reason, bios: Option<bool>, ip_version: u8) -> Vec<ErrorCode> {
     let (uefi, rom): (&[&'static str], &[&'static str]) = match (reason, ip_version) {
         (Reason::NoDhcpAnswer, 6) => (&["PXE-E16"], &[]),
         (Reason::NoDhcpAnswer, _) => (&["PXE-E18"], &["PXE-E51"]),
         (Reason::NoBootFile, _) => (&["PXE-E16"], &["PXE-E53"]),
-        (Reason::BootServerSilent, _) => (&[], &["PXE-E55"]),
+        (Reason::DhcpRefused, 4) => (&["PXE-E07"], &[]),
+        (Reason::BootServerSilent, _) => (&["PXE-E16"], &["PXE-E55"]),
         (Reason::ServerNotOnLink, _) => (&["PXE-E18"], &["PXE-E11"]),
         (Reason::ServerUnreachable, _) => (&["PXE-E99"], &["PXE-E32"]),
         (Reason::RequestUnanswered | Reason::OptionsUnanswered, _) => (&["PXE-E18"], &["PXE-E32"]),
-        (Reason::ServerSilent, _) => (&["PXE-E18"], &["PXE-E35"]),
+        (Reason::ServerSilent | Reason::BlockNumberLimit, _) => (&["PXE-E18"], &["PXE-E35"]),
         (Reason::OptionsRefused, _) => (&["PXE-E23"], &[]),
+        (Reason::OptionsIgnored, _) => (&["PXE-E99"], &[]),
         (Reason::FileRefused, _) => (&["PXE-E23"], &["PXE-E36"]),
         (Reason::FileTooLarge, _) => (&["PXE-E05", "PXE-E07", "PXE-E09"], &["PXE-E79"]),
         _ => (&[], &[]),

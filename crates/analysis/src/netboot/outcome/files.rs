@@ -152,6 +152,15 @@ fn size_only(evidence: &Evidence<'_>, file: &FileTransfer) -> Option<Finding> {
     if !evidence.is_over(file.end_ns) {
         return Some(ends(evidence, stage, file.end_ns, &format!("the client requested the size of {}", file.file)));
     }
+    // A server that knows options answers the question with an OACK; one that does not sends the file's first block.
+    if file.granted.is_none() && file.counts.data_packets > 0 {
+        let what = format!(
+            "the client asked how large {} is; the server knows no options and sent the file's first block, and the client broke it off",
+            file.file
+        );
+        let cure = "use a TFTP server that knows options (RFC 2347): this client asks for tsize before it loads, and gives up without an answer";
+        return Some(Finding::failed(Reason::OptionsIgnored, stage, file.end_ns, what, cure).likely());
+    }
     let size = bytes.map_or_else(|| "it".to_owned(), |bytes| format!("its size of {bytes} bytes"));
     let what = format!("the client asked how large {} is, and did not load it when it knew {size}", file.file);
     let cure = "look at the client's screen; a file of that size may not fit the client's memory or its limit: serve a smaller boot program that loads the rest";
@@ -432,13 +441,14 @@ pub(super) fn loaded(evidence: &Evidence<'_>, loaded: &Loaded) -> Finding {
         1 => "it is the only file".to_owned(),
         files => format!("it is the last of {files} files"),
     };
-    let what = format!(
-        "{} came whole, {others}; no sign of the operating system's network in the {} after",
-        loaded.name,
-        time(evidence.rest_ns(loaded.end_ns))
-    );
+    let after = match evidence.rest_ns(loaded.end_ns) {
+        ..1_000_000 => "the capture ends with it".to_owned(),
+        rest_ns => format!("no sign of the operating system's network in the {} after", time(rest_ns)),
+    };
+    let what = format!("{} came whole, {others}; {after}", loaded.name);
     let found = Finding::new(Verdict::Loaded, Reason::FilesLoaded, loaded.end_ns, what);
-    if loaded.certain { found } else { found.likely() }
+    // That the client went on with it shows only in time without another attempt.
+    if loaded.certain && evidence.is_over(loaded.end_ns) { found } else { found.likely() }
 }
 
 /// Only transfers whose request was not captured.

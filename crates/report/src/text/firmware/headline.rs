@@ -60,6 +60,10 @@ fn answer(report: &FirmwareReport) -> String {
                 duration(end_ns)
             )
         }
+        _ if !report.lengths.is_empty() => format!(
+            "The input has the lengths of {}, without the times of the boot.",
+            counted(report.lengths.len() as u64, "measurement")
+        ),
         _ if report.measurements > 0 => "The firmware measured its modules, but not the boot.".to_owned(),
         _ => "The tables tell of sleep only, not of a boot.".to_owned(),
     }

@@ -82,3 +82,17 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
         .column(Heading::name("name", "").wide(40), |device| Value::text(&device.name).styled(QUIET))
         .done()
 }
+
+/// What took how long at a time that the input does not name.
+pub(super) fn lengths(report: &FirmwareReport, top: usize) -> Section<'_> {
+    Section::of("lengths", "Measured lengths", &report.lengths)
+        .note(format!("longest of {}; the input does not say when they ran", count(report.lengths.len() as u64)))
+        .top(top)
+        .column(Heading::name("module", "module").wide(50), |length| Value::text(&length.module))
+        .column(Heading::name("work", "work").wide(40), |length| {
+            let text = if length.text.is_empty() { length.work.as_str() } else { &length.text };
+            Cell::shown(Value::text(length.work.as_str()), text.replace('_', " "))
+        })
+        .column(Heading::quantity("duration_ns", "took"), |length| Value::Duration(length.duration_ns))
+        .done()
+}

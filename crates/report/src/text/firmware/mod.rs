@@ -33,8 +33,12 @@ pub struct FirmwareTextOptions {
 /// What `out` answers.
 pub fn write(report: &FirmwareReport, options: &FirmwareTextOptions, out: &mut dyn Write) -> io::Result<()> {
     headline::write(report, out)?;
-    let lists =
-        [lists::gaps(report, options.top), lists::drivers(report, options.top), lists::devices(report, options.top)];
+    let lists = [
+        lists::gaps(report, options.top),
+        lists::drivers(report, options.top),
+        lists::devices(report, options.top),
+        lists::lengths(report, options.top),
+    ];
     let lists = lists.into_iter().filter(|list| !list.is_empty());
     let sections = [stages::stages(report), stages::phases(report)].into_iter().flatten().chain(lists);
     section::text::write_all(&sections.collect::<Vec<_>>(), out)?;

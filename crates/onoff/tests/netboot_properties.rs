@@ -1,0 +1,184 @@
+//! What holds of every capture, however odd: stages cover the whole boot, the parts of a transfer sum to its duration, and a failed boot
+//! has exactly one finding that says why.
+
+use onoff::analysis::netboot::outcome::Verdict;
+use onoff::analysis::netboot::report::{FileTransfer, NetworkBoot};
+use onoff::analysis::netboot::{NetbootOptions, NoNetboot};
+use onoff::{Refusal, Session};
+use onoff_testkit::capture::{Dhcp, DhcpFields, Flood, Scene, TftpTransfer};
+use proptest::prelude::*;
+
+/// Something that a client, its servers or the recorder do.
+#[derive(Clone, Debug)]
+enum Step {
+    Lease(u32),
+    Ask(Dhcp, u32),
+    Solicit(u8),
+    File(u64, u16),
+    Transfer(Box<TftpTransfer>),
+    Request(&'static str),
+    Grant(&'static str),
+    Blocks(u64, u64),
+    Acknowledge(u64),
+    Error(bool, u16),
+    Upload,
+    Fragmented(u64),
+    Http(&'static str),
+    Unreachable(u8),
+    System,
+    Wait(u64),
+    /// The clock is set back.
+    Back(u64),
+    Copies(usize),
+    Misses(u64),
+    Other,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let kind =
+        prop::sample::select(vec![Dhcp::Discover, Dhcp::Offer, Dhcp::Request, Dhcp::Decline, Dhcp::Ack, Dhcp::Nak]);
+    let transfer = (1_u64..300_000, 8_u32..1_500, 1_u32..70, 0_u64..3_000_000, 0_u64..3_000_000, 0_u64..40).prop_map(
+        |(bytes, block_size, window, server_turn_ns, client_turn_ns, lost)| {
+            let last = bytes / u64::from(block_size) + 1;
+            // A lost block must be the last of its window.
+            let lost = if lost > 0 && window == 1 { vec![lost.min(last)] } else { Vec::new() };
+            let turns = TftpTransfer {
+                server_turn_ns,
+                client_turn_ns,
+                lost,
+                timeout_ns: 3_000_000_000,
+                ..TftpTransfer::default()
+            };
+            Step::Transfer(Box::new(TftpTransfer { bytes, block_size, window, ..turns }))
+        },
+    );
+    prop_oneof![
+        4 => (0_u32..5).prop_map(Step::Lease),
+        2 => (kind, 0_u32..5).prop_map(|(kind, number)| Step::Ask(kind, number)),
+        1 => any::<u8>().prop_map(Step::Solicit),
+        3 => (1_u64..80, prop::sample::select(vec![0_u16, 0x8664, 0xAA64, 0x14C])).prop_map(|(blocks, machine)| Step::File(blocks, machine)),
+        3 => transfer,
+        2 => prop::sample::select(vec!["boot.efi", "grub.cfg", "vmlinuz", "", "a/../b"]).prop_map(Step::Request),
+        1 => prop::sample::select(vec!["0", "512", "70000000000", "x"]).prop_map(Step::Grant),
+        2 => (0_u64..70_000, 0_u64..30).prop_map(|(from, count)| Step::Blocks(from, count)),
+        1 => (0_u64..70_000).prop_map(Step::Acknowledge),
+        1 => (any::<bool>(), 0_u16..10).prop_map(|(client, code)| Step::Error(client, code)),
+        1 => Just(Step::Upload),
+        1 => (1_u64..5).prop_map(Step::Fragmented),
+        1 => prop::sample::select(vec!["200 OK", "404 Not Found", "999 x"]).prop_map(Step::Http),
+        1 => (0_u8..14).prop_map(Step::Unreachable),
+        1 => Just(Step::System),
+        3 => (0_u64..40_000).prop_map(Step::Wait),
+        1 => (0_u64..40_000).prop_map(Step::Back),
+        1 => (1_usize..4).prop_map(Step::Copies),
+        1 => (0_u64..12).prop_map(Step::Misses),
+        1 => Just(Step::Other),
+    ]
+}
+
+fn play(scene: Scene, step: &Step) -> Scene {
+    let fields = |transaction: u32| DhcpFields { transaction, ..DhcpFields::default() };
+    match step {
+        Step::Lease(number) => scene.lease(&fields(*number)),
+        Step::Ask(kind, number) => scene.dhcp(*kind, &fields(*number)),
+        Step::Solicit(number) => scene.solicit(*number),
+        Step::File(blocks, machine) => scene.file("boot.efi", *blocks, &Scene::program(*machine)),
+        Step::Transfer(transfer) => scene.transfer(transfer),
+        Step::Request(file) => scene.request(file, &[("tsize", "0"), ("blksize", "1468"), ("windowsize", "4")]),
+        Step::Grant(value) => scene.grant(&[("tsize", value), ("blksize", value)]),
+        Step::Blocks(from, count) => scene.blocks(*from..from + count, b""),
+        Step::Acknowledge(block) => scene.acknowledge(*block),
+        Step::Error(client, code) => scene.error(*client, *code, "no"),
+        Step::Upload => scene.upload("switch.cfg"),
+        Step::Fragmented(blocks) => scene.fragmented_file("boot.wim", *blocks, 4_000),
+        Step::Http(status) => scene.http("/boot.efi", status, &[7; 400]),
+        Step::Unreachable(code) => scene.unreachable(*code),
+        Step::System => scene.system(),
+        Step::Wait(ms) => scene.wait_ms(*ms),
+        Step::Back(ms) => scene.back_ms(*ms),
+        Step::Copies(copies) => scene.captured(*copies),
+        Step::Misses(nth) => scene.misses(*nth),
+        Step::Other => scene.someone_else(),
+    }
+}
+
+fn boots(bytes: Vec<u8>) -> Vec<NetworkBoot> {
+    let session = Session::from_bytes([("boot.pcapng".to_owned(), bytes)]).unwrap();
+    match session.netboot(&NetbootOptions::default()) {
+        Ok(report) => report.boots,
+        Err(Refusal::Nothing(NoNetboot { .. })) => Vec::new(),
+        Err(Refusal::Unreadable(error)) => panic!("{error}"),
+    }
+}
+
+fn holds(boot: &NetworkBoot, backwards: bool) {
+    let mut at = boot.start_ns;
+    for stage in &boot.stages {
+        assert_eq!(stage.start_ns, at, "{:?}", boot.stages);
+        assert!(stage.end_ns >= stage.start_ns);
+        at = stage.end_ns;
+    }
+    // Where the clock was set back, an end may lie before its start; then there is no whole time to cover.
+    if !backwards {
+        assert_eq!(at, boot.end_ns, "{:?}", boot.stages);
+        assert_eq!(boot.duration_ns, boot.end_ns - boot.start_ns);
+    }
+    boot.transfers.iter().for_each(parts_sum);
+    let stops = boot.findings.iter().filter(|finding| finding.stops_boot).count();
+    assert_eq!(stops, usize::from(boot.outcome.verdict == Verdict::Failed), "{:?}", boot.outcome);
+    assert!(!boot.outcome.what.is_empty());
+    assert_eq!(boot.outcome.cure.is_empty(), boot.outcome.verdict == Verdict::Loaded);
+    let repeated = boot.transfers.iter().any(|file| file.counts.repeated_data > 0)
+        || boot.downloads.iter().any(|download| download.repeated_segments > 0);
+    for finding in &boot.findings {
+        assert!(repeated || !finding.advice.contains("cable"), "{finding:?}");
+    }
+}
+
+fn parts_sum(file: &FileTransfer) {
+    let Some(costs) = file.costs else { return };
+    let parts = [
+        costs.setup_ns,
+        costs.blocks_ns,
+        costs.server_ns,
+        costs.client_ns,
+        costs.server_pauses_ns,
+        costs.client_pauses_ns,
+        costs.timeouts_ns,
+        costs.remainder_ns,
+    ];
+    assert_eq!(Some(parts.iter().sum::<i64>()), file.duration_ns, "{file:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #[test]
+    fn of_any_capture(steps in prop::collection::vec(step(), 0..14)) {
+        let backwards = steps.iter().any(|step| matches!(step, Step::Back(_)));
+        let scene = steps.iter().fold(Scene::default(), play);
+        for boot in boots(scene.bytes()) {
+            holds(&boot, backwards);
+        }
+    }
+}
+
+/// What is said of a boot but for where in the capture it is.
+fn said(boot: &NetworkBoot) -> (String, usize, u64, Vec<&'static str>) {
+    let rules = boot.findings.iter().map(|finding| finding.rule).collect();
+    (boot.outcome.what.clone(), boot.stages.len(), boot.total.bytes, rules)
+}
+
+#[test]
+fn a_boot_is_the_same_in_the_midst_of_other_traffic() {
+    let alone = Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, &Scene::program(0x8664));
+    let alone = boots(alone.wait_ms(200).someone_else().bytes());
+    for flood in [Flood::Syns, Flood::Connections(443), Flood::Connections(22)] {
+        // More addresses, and more connections, than are remembered.
+        let boots = boots(flood.capture(100_000));
+        let [boot] = boots.as_slice() else { panic!("{flood:?}: {} boots", boots.len()) };
+        let (what, stages, bytes, rules) = said(boot);
+        let (_, stages_alone, bytes_alone, rules_alone) = said(&alone[0]);
+        assert!(what.starts_with("boot.efi came whole"), "{flood:?}: {what}");
+        assert_eq!((stages, bytes, rules), (stages_alone, bytes_alone, rules_alone), "{flood:?}");
+    }
+}
