@@ -22,5 +22,5 @@ fuzz_target!(|bytes: &[u8]| {
     let mut text = Vec::new();
     let options = onoff_report::text::firmware::FirmwareTextOptions { top: 100 };
     onoff_report::text::firmware::write(&report, &options, &mut text).expect("text");
-    onoff_report::csv::firmware::write(&report, &mut text).expect("rows");
+    onoff_report::section::csv::write(&[onoff_report::csv::firmware::measured(&report)], &mut text).expect("rows");
 });

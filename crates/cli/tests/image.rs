@@ -57,6 +57,25 @@ fn a_volume_is_audited() {
 }
 
 #[test]
+fn hives_are_read_as_they_are_shared() {
+    let folder = Folder::new();
+    let hive = system(2).hive();
+    folder.file("SYSTEM", &hive);
+    let mut packed = Vec::new();
+    std::io::copy(&mut flate2::read::GzEncoder::new(&hive[..], flate2::Compression::fast()), &mut packed).unwrap();
+    folder.file("SYSTEM.gz", &packed);
+    let services = |path: &str| {
+        let answer: Value = serde_json::from_str(&folder.answer(&format!("image {path} --format json"))).unwrap();
+        answer["image"]["services"].clone()
+    };
+    assert_eq!(services("SYSTEM.gz"), services("SYSTEM"));
+    assert_eq!(services("SYSTEM").as_array().unwrap().len(), 3);
+    // Damaged on its way.
+    folder.file("cut.gz", &packed[..packed.len() / 2]);
+    assert_ne!(folder.run("image cut.gz").status.code(), Some(0));
+}
+
+#[test]
 fn the_formats_hold_the_same() {
     let folder = volume();
     folder.file("needed.txt", b"# what the machine is for\nRpcSs\n");

@@ -236,6 +236,51 @@ fn the_firmwares_own_client_is_predicted_from_other_windows() {
 }
 
 #[test]
+fn the_firmwares_own_client_is_predicted_for_other_files_servers_and_delays() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let number = |value: &Value| value.as_f64().unwrap();
+    let turn = |file: &Value| number(&file["client_turn"]["usual_ns"]);
+    let of = |name: &str, window: u64| {
+        let boot = boot(&samples.join(format!("lab-{name}/{name}.pcap.xz")));
+        let files = boot["transfers"].as_array().unwrap().clone();
+        let mut whole = files.into_iter().filter(|file| file["outcome"] == "complete" && file["window"] == window);
+        let largest = |file: &Value| file["counts"]["blocks"].as_u64();
+        whole.by_ref().max_by_key(largest).map(|file| (file, number(&boot["round_trip_at_most_ns"]))).unwrap()
+    };
+    // c0 + k W by hand, from two windows of one capture or of two.
+    let fit = |(small, large): (&str, &str), windows: (u64, u64)| {
+        let (one, other) = (turn(&of(small, windows.0).0), turn(&of(large, windows.1).0));
+        let per_block = (other - one) / (windows.1 - windows.0) as f64;
+        (one - windows.0 as f64 * per_block, per_block)
+    };
+    let shell = fit(("v4-shell-tftp-windows", "v4-shell-tftp-windows"), (4, 64));
+    let boots = fit(("v4-dnsmasq-uki", "v4-atftpd-win"), (1, 4));
+    for (what, client, capture, window, delayed) in [
+        ("another file, another server", shell, "v4-dnsmasq-uki", 1, false),
+        ("another file, window 4", shell, "v4-atftpd-win", 4, false),
+        ("a small file, another server", shell, "v4-full-baseline", 1, false),
+        ("4 ms away", shell, "v4-rtt4ms-dnsmasq-nowin", 1, true),
+        ("window 16 from windows 1 and 4", boots, "v4-shell-tftp-windows", 16, false),
+        ("window 64 from windows 1 and 4", boots, "v4-shell-tftp-windows", 64, false),
+    ] {
+        let (file, round_trip) = of(capture, window);
+        let blocks = number(&file["counts"]["blocks"]);
+        let turns = (blocks / window as f64).ceil();
+        let gap = file["gap"]["median_ns"].as_f64().unwrap_or(0.0);
+        let network = if delayed { round_trip } else { 0.0 };
+        // The server is another program: its turn is its own.
+        let server = number(&file["server_turn"]["usual_ns"]);
+        let predicted = (blocks - turns) * gap + turns * (server + client.0 + network) + blocks * client.1;
+        let steady = number(&file["model"]["steady_ns"]);
+        let off = (predicted - steady) / steady * 100.0;
+        println!("{what}: {:.3} s for {:.3} s, {off:+.1} %", predicted / 1e9, steady / 1e9);
+        assert!(off.abs() < 15.0, "{what}: {off:.1} %");
+    }
+}
+
+#[test]
 fn what_if_is_answered_and_own_settings_give_the_measurement() {
     let folder = simulated();
     let ask = |options: &str| -> Value {

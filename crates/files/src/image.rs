@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use onoff_sources::Error;
+use onoff_sources::{Error, Limits};
 use onoff_trace::DriverFile;
 
 use crate::volume::Volume;
@@ -15,6 +15,8 @@ use crate::{drivers, failed};
 const MOST_BYTES: u64 = 512 << 20;
 /// Most hives of users.
 const MOST_USERS: usize = 64;
+/// Endings of packed files.
+const PACKINGS: [&str; 3] = [".xz", ".gz", ".zst"];
 /// What a hive begins with.
 const MAGIC: &[u8] = b"regf";
 
@@ -125,10 +127,12 @@ fn is_hive(path: &Path) -> bool {
 
 fn hive(path: &Path) -> io::Result<HiveBytes> {
     let mut hive = HiveBytes { name: path.display().to_string(), bytes: read(path)?, logs: Vec::new() };
+    // `SYSTEM.xz` has its logs in `SYSTEM.LOG1.xz` and `SYSTEM.LOG2.xz`.
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let packing = PACKINGS.into_iter().find(|packing| name.ends_with(packing)).unwrap_or_default();
+    let stem = name.strip_suffix(packing).unwrap_or(&name);
     for ending in ["LOG", "LOG1", "LOG2", "log", "log1", "log2"] {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(".");
-        name.push(ending);
+        let name = format!("{stem}.{ending}{packing}");
         // A log that is not there, or cannot be read, is one that is missing: the hive says that it is behind.
         if let Ok(log) = read(&path.with_file_name(name))
             && !log.is_empty()
@@ -146,5 +150,6 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MOST_BYTES >> 20)));
     }
-    Ok(bytes)
+    let limits = Limits { unpacked_bytes: MOST_BYTES, ..Limits::default() };
+    onoff_sources::unpacked_file(&path.display().to_string(), bytes, &limits).map_err(io::Error::other)
 }

@@ -52,7 +52,7 @@ pub use opened::{Bytes, Files, Gathering, LOOKED_AT, Shortened, SourceFile, refu
 pub use recordings::{FileRole, file_role, group};
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use store::{Sink, Store};
-pub use unpack::Limits;
+pub use unpack::{Limits, unpacked_file};
 pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
 
 /// How far reading has come.

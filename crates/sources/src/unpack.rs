@@ -77,6 +77,19 @@ impl Unpacked {
     }
 }
 
+/// Undoes the packing (xz, gzip, zstd) of a file that is no recording, such as a registry hive; what is not packed stays as it is.
+///
+/// # Errors
+/// Packed bytes that are damaged or expand further than `limits`.
+pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<u8>, Error> {
+    let Content::Packed(packing) = sniff(&bytes) else { return Ok(bytes) };
+    if packing == Packing::Zip {
+        return Ok(bytes);
+    }
+    let inside = unpack(name, packing, &bytes, limits, &crate::store::Memory)?;
+    Ok(inside.files.first().map(|(_, inside)| inside.bytes().to_vec()).unwrap_or_default())
+}
+
 /// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor a part of one, nor packed, are passed
 /// over.
 pub(crate) fn unpack(

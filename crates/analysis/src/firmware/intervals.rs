@@ -46,7 +46,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
                 Kind::NotMonotonic,
                 Severity::Error,
                 format!(
-                    "{second} ({second_ns} ns) lies before {first} ({first_ns} ns); the length between them is left out"
+                    "{second} ({second_ns} ns) is earlier than {first} ({first_ns} ns); the length between them was left out"
                 ),
             );
         }

@@ -125,10 +125,10 @@ fn rule(name: &str, inferred: bool, piece: Option<&Piece<'_>>) -> String {
     match (name, begin_measured) {
         ("SEC", _) => "end of reset to the mark SEC".to_owned(),
         (_, true) => {
-            format!("begin of {name} to what follows it, because its end was not measured")
+            format!("start of {name} to what follows it; its end was not measured")
         }
         (_, false) => {
-            format!("what lies before {name} to its end, because its begin was not measured")
+            format!("the phase before {name} to its end; its start was not measured")
         }
     }
 }

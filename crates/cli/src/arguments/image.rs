@@ -27,7 +27,8 @@ Examples:
   onoff image /mnt/c --trace work.etl --overlay-size 1GiB   when a write filter's overlay is full
   onoff image /mnt/c --format csv -o services.csv
 
-Reads hives (SYSTEM, SOFTWARE, NTUSER.DAT, BCD) also when they are damaged or behind their logs.
+Reads hives (SYSTEM, SOFTWARE, NTUSER.DAT, BCD) also when they are damaged, behind their logs, or
+packed one by one (.xz, .gz, .zst).
 With a whole volume also what Windows reads ahead, the hibernation file and the signatures of
 drivers. A WIM file has to be mounted or extracted first. With a recording of the same computer:
 'onoff diagnose boot.etl --image PATH'.

@@ -125,7 +125,7 @@ impl Gathering {
                     FirmwareFaultKind::SeveralBoots,
                     Severity::Warning,
                     other.from,
-                    format!("tells of another boot than {}; it is left out", chosen.from),
+                    format!("is of another boot than {}; it was left out", chosen.from),
                     0,
                 ),
                 _ => {}
@@ -136,7 +136,7 @@ impl Gathering {
                 kind: FirmwareFaultKind::TooManyRecords,
                 severity: Severity::Error,
                 place: String::new(),
-                text: format!("{} faults more, not listed", self.more_faults),
+                text: format!("{} more faults, not listed", self.more_faults),
                 skipped_bytes: self.more_skipped_bytes,
             });
         }

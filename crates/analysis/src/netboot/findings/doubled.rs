@@ -8,7 +8,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         Some(Finding {
             rule: "sorcerers_apprentice",
             what: format!(
-                "{}: from block {} on, {} blocks in a row were each sent and acknowledged twice ({} bytes for nothing)",
+                "{}: from block {} on, {} blocks in a row were each sent and acknowledged twice ({} bytes wasted)",
                 file.file,
                 run.first_block,
                 run.blocks,

@@ -417,7 +417,7 @@ pub(super) fn loaded(evidence: &Evidence<'_>, loaded: &Loaded) -> Finding {
     }
     if let Some(again) = again {
         let what = format!(
-            "{} after {} came whole, the firmware asked for an address again: the program gave control back, or the machine was reset",
+            "{} after {} came whole, the firmware requested an address again: the program gave control back, or the machine was reset",
             time(again.start_ns.saturating_sub(loaded.end_ns)),
             loaded.name
         );

@@ -65,7 +65,7 @@ fn answer(report: &FirmwareReport) -> String {
             counted(report.lengths.len() as u64, "measurement")
         ),
         _ if report.measurements > 0 => "The firmware measured its modules, but not the boot.".to_owned(),
-        _ => "The tables tell of sleep only, not of a boot.".to_owned(),
+        _ => "The tables hold times of sleep, none of a boot.".to_owned(),
     }
 }
 
@@ -109,7 +109,7 @@ fn longest(report: &FirmwareReport) -> Option<String> {
             name if name == phase.name => " of it".to_owned(),
             name => format!(" of {name}"),
         };
-        sentence += &format!(" {}{of} in one stretch that nothing else was measured in", duration(gap.duration_ns));
+        sentence += &format!(" {}{of} in one unmeasured gap", duration(gap.duration_ns));
         if !gap.after.is_empty() && gap.after != format!("begin of {}", gap.phase) {
             sentence += &format!(", after the {}", printable(&gap.after));
         } else {

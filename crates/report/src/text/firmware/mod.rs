@@ -124,7 +124,7 @@ fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result
 fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)?;
     if faults.is_empty() {
-        return writeln!(out, "{QUIET}Nothing wrong with what the firmware handed over.{QUIET:#}");
+        return writeln!(out, "{QUIET}No fault in the firmware's tables.{QUIET:#}");
     }
     writeln!(out, "{TITLE}What is wrong or missing{TITLE:#}")?;
     let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();

@@ -60,7 +60,7 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
     let models = || boot.transfers.iter().filter_map(|file| file.model.as_ref());
     if models().any(|model| !model.fitted) {
         let text = "Ranges: with one window in the capture, the client's turn may be per acknowledgment or per block.";
-        writeln!(out, "  {QUIET}{text} A capture with a second window tells.{QUIET:#}")?;
+        writeln!(out, "  {QUIET}{text} A capture with a second window shows which.{QUIET:#}")?;
     }
     let mut shown: Vec<&LatencyModel> = Vec::new();
     for model in models().filter(|model| model.fitted) {

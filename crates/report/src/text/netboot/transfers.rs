@@ -112,7 +112,7 @@ fn outcome(file: &FileTransfer) -> Cell {
             }
             styled_cell(QUIET, notes.join(", "))
         }
-        Outcome::SizeProbe => styled_cell(QUIET, "asked for its size only"),
+        Outcome::SizeProbe => styled_cell(QUIET, "size only"),
         Outcome::Refused | Outcome::Aborted => {
             let (code, text) = file.error.as_ref().map_or((0, ""), |error| (error.code, error.text.as_str()));
             let who = if file.outcome == Outcome::Refused { "refused" } else { "the client broke off" };
