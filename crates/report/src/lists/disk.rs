@@ -7,9 +7,9 @@ use onoff_analysis::storage::disk::{DiskActivity, DiskGroup, DiskReport};
 
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
+use crate::section::{self, Heading, Section};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{count, counted, duration, percent, share, size};
-use crate::text::table::{Table, cell};
+use crate::text::quantity::{counted, duration, share, size};
 
 impl Grouped for DiskGroup {
     fn shared(&self) -> &Shared {
@@ -79,7 +79,7 @@ impl TableReport for DiskReport {
             duration(total.service_ns)
         );
         headline(&answer, self.range, out)?;
-        write_disks(&self.disks, out)
+        section::text::write(&disks(&self.disks), out)
     }
 
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -88,40 +88,27 @@ impl TableReport for DiskReport {
 }
 
 /// The disks themselves, whoever used them.
-fn write_disks(disks: &[DiskActivity], out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new()
-        .left("disk", 8)
-        .left("model", 32)
-        .right("busy")
-        .right("share")
-        .right("idle")
-        .right("read")
-        .right("reads")
-        .right("of it read ahead")
-        .right("written")
-        .right("writes")
-        .right("flushes")
-        .right("mean queue")
-        .right("longest queue");
-    for disk in disks {
-        let operations = &disk.operations;
-        let of = |number: u64, text: fn(u64) -> String| cell(if number == 0 { String::new() } else { text(number) });
-        let busy = share(disk.busy_ns, disk.busy_ns.saturating_add(disk.idle_ns));
-        table.row([
-            cell(format!("disk {}", disk.disk)),
-            cell(disk.model.as_str()),
-            cell(duration(disk.busy_ns)),
-            cell(percent(busy)),
-            cell(duration(disk.idle_ns)),
-            of(operations.read.bytes, size),
-            of(operations.read.operations, count),
-            of(disk.read_ahead.bytes, size),
-            of(operations.write.bytes, size),
-            of(operations.write.operations, count),
-            of(operations.flush.operations, count),
-            cell(format!("{:.2}", disk.mean_queue)),
-            cell(count(disk.longest_queue.into())),
-        ]);
-    }
-    table.write(out)
+fn disks(disks: &[DiskActivity]) -> Section<'_> {
+    let busy = |disk: &DiskActivity| share(disk.busy_ns, disk.busy_ns.saturating_add(disk.idle_ns));
+    let (bytes, count) = (Value::Bytes, Value::Count);
+    Section::of("disks", "", disks)
+        .column(Heading::id("disk", "disk"), |disk| Value::Id(disk.disk.into()))
+        .column(Heading::name("model", "model").wide(32), |disk| Value::text(&disk.model))
+        .column(Heading::quantity("busy_ns", "busy"), |disk| Value::Duration(disk.busy_ns))
+        .column(Heading::quantity("busy_percent", "share"), move |disk| Value::Percent(busy(disk)))
+        .column(Heading::quantity("idle_ns", "idle"), |disk| Value::Duration(disk.idle_ns))
+        .column(Heading::quantity("read_bytes", "read").sparse(), move |disk| bytes(disk.operations.read.bytes))
+        .column(Heading::quantity("reads", "reads").sparse(), move |disk| count(disk.operations.read.operations))
+        .column(Heading::quantity("read_ahead_bytes", "of it read ahead").sparse(), move |disk| {
+            bytes(disk.read_ahead.bytes)
+        })
+        .column(Heading::quantity("write_bytes", "written").sparse(), move |disk| bytes(disk.operations.write.bytes))
+        .column(Heading::quantity("writes", "writes").sparse(), move |disk| count(disk.operations.write.operations))
+        .column(Heading::quantity("flushes", "flushes").sparse(), move |disk| count(disk.operations.flush.operations))
+        .column(Heading::quantity("mean_queue", "mean queue"), |disk| Value::Real {
+            value: disk.mean_queue,
+            decimals: 3,
+        })
+        .column(Heading::quantity("longest_queue", "longest queue"), move |disk| count(disk.longest_queue.into()))
+        .done()
 }

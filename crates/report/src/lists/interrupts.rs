@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use onoff_analysis::lists::interrupts::{InterruptGroup, InterruptList, InterruptRow};
 
 use super::{headline, write_losses};
+use crate::section::{self, Heading, Section};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{count, counted, duration, percent};
-use crate::text::style::{QUIET, TITLE};
-use crate::text::table::{Table, cell};
+use crate::text::quantity::{count, counted};
 
 impl TableReport for InterruptList {
     type Row = InterruptRow;
@@ -73,25 +72,16 @@ impl TableReport for InterruptList {
     }
 
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\n{TITLE}By processor{TITLE:#}  {QUIET}nested ones counted once in the share{QUIET:#}")?;
-        let mut table = Table::new()
-            .right("processor")
-            .right("interrupts")
-            .right("time")
-            .right("DPCs")
-            .right("time")
-            .right("share of it");
-        for row in &self.processors {
-            table.row([
-                cell(row.processor.to_string()),
-                cell(count(row.interrupts)),
-                cell(duration(row.interrupt_ns)),
-                cell(count(row.dpcs)),
-                cell(duration(row.dpc_ns)),
-                cell(percent(row.taken_percent)),
-            ]);
-        }
-        table.write(out)?;
+        let processors = Section::of("processors", "By processor", &self.processors)
+            .note("nested ones counted once in the share")
+            .column(Heading::id("processor", "processor"), |row| Value::Id(row.processor.into()))
+            .column(Heading::quantity("interrupts", "interrupts"), |row| Value::Count(row.interrupts))
+            .column(Heading::quantity("interrupt_ns", "time"), |row| Value::Duration(row.interrupt_ns))
+            .column(Heading::quantity("dpcs", "DPCs"), |row| Value::Count(row.dpcs))
+            .column(Heading::quantity("dpc_ns", "time"), |row| Value::Duration(row.dpc_ns))
+            .column(Heading::quantity("taken_percent", "share of it"), |row| Value::Percent(row.taken_percent))
+            .done();
+        section::text::write(&processors, out)?;
         write_losses(&self.touched_by, &self.losses, out)
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! # Design constraints
 //!
-//! * A section holds values with units, never formatted numbers, and all rows: a format decides how many it shows.
+//! * A section holds values with units, and every row that belongs to it: a format decides how many it shows. What people see in place
+//!   of a value is kept with it.
 //! * A column's name is that of the JSON's field and ends in its unit (`_ns`, `_bytes`, `_percent`).
 
 mod cell;

@@ -5,19 +5,20 @@ use std::io::{self, Write};
 use onoff_findings::Rule;
 use unicode_width::UnicodeWidthStr;
 
+use crate::section::{self, Heading, Section};
+use crate::table::Value;
 use crate::text::style::{QUIET, TITLE};
-use crate::text::table::{Table, cell};
 
 /// Writes every rule, one row each.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new().left("code", 60).left("finds", 120);
-    for rule in rules {
-        table.row([cell(rule.code), cell(rule.title)]);
-    }
-    table.write(out)
+    let rules = Section::of("rules", "", rules)
+        .column(Heading::name("code", "code").wide(60), |rule| Value::text(rule.code))
+        .column(Heading::name("title", "finds").wide(120), |rule| Value::text(rule.title))
+        .done();
+    section::text::write(&rules, out)
 }
 
 /// Writes what a rule finds, why, and when it is wrong.

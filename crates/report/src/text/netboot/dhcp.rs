@@ -1,28 +1,22 @@
 //! The dialogues with DHCP and boot servers.
 
-use std::io::{self, Write};
-
 use onoff_analysis::netboot::dhcp::{DhcpExchange, DhcpStep};
 use onoff_analysis::netboot::report::NetworkBoot;
 
-use super::title;
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 
 /// Answers later than this stand out, ns.
 const LATE_NS: i64 = 500_000_000;
 
-pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     if boot.dhcp.is_empty() {
-        return Ok(());
+        return None;
     }
     let inferred = boot.dhcp.iter().flat_map(|exchange| &exchange.messages).any(|message| message.inferred);
-    let note = if inferred { "* kind cut off in the capture: inferred from the order" } else { "" };
-    title("DHCP", note, out)?;
-    let mut table =
-        Table::new().right("at").right("after").left("message", 24).left("from", 40).left("address", 40).left("", 64);
     // Dialogues may overlap: their messages are shown in the order of time.
     let mut messages: Vec<(&DhcpExchange, &DhcpStep)> = boot
         .dhcp
@@ -33,30 +27,35 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
     // A dialogue has four messages when all is well.
     let most = top.saturating_mul(4);
     let left_out = messages.len().saturating_sub(most);
-    for (exchange, message) in messages.into_iter().take(most) {
-        let late = message.delay_ns >= LATE_NS;
-        let star = if message.inferred { "*" } else { "" };
-        let note = if message.time_ns == exchange.start_ns {
-            begins(exchange)
-        } else {
-            message.boot_file.clone().unwrap_or_default()
-        };
-        let from = if message.kind.is_from_client() { "client" } else { &message.from };
-        let style = if late { DOUBT } else { QUIET };
-        table.row([
-            cell(duration(message.time_ns.saturating_sub(boot.start_ns))),
-            styled_cell(style, format!("+{}", duration(message.delay_ns))),
-            cell(format!("{}{star}", message.kind.as_str())),
-            styled_cell(QUIET, from),
-            cell(message.address.clone().unwrap_or_default()),
-            styled_cell(QUIET, note),
-        ]);
-    }
-    table.write(out)?;
-    if left_out > 0 {
-        writeln!(out, "  {QUIET}and {left_out} more messages; --top shows them{QUIET:#}")?;
-    }
-    Ok(())
+    let left_out = (left_out > 0).then(|| format!("and {left_out} more messages; --top shows them"));
+    let section = Section::of("dhcp", "DHCP", messages)
+        .note(if inferred { "* kind cut off in the capture: inferred from the order" } else { "" })
+        .top(most)
+        .column(Heading::time("time_ns", "at"), |row| Cell::since_or_dash(Some(row.1.time_ns), boot.start_ns))
+        .column(Heading::quantity("delay_ns", "after"), |row| {
+            let style = if row.1.delay_ns >= LATE_NS { DOUBT } else { QUIET };
+            Cell::shown(Value::Duration(row.1.delay_ns), format!("+{}", duration(row.1.delay_ns))).styled(style)
+        })
+        .column(Heading::name("kind", "message").wide(24), |row| {
+            let star = if row.1.inferred { "*" } else { "" };
+            Cell::shown(Value::text(row.1.kind.as_str()), format!("{}{star}", row.1.kind.as_str()))
+        })
+        .column(Heading::name("from", "from").wide(40), |row| {
+            let from = if row.1.kind.is_from_client() { "client" } else { &row.1.from };
+            Cell::shown(Value::text(&row.1.from), from).styled(QUIET)
+        })
+        .column(Heading::name("address", "address").wide(40), |row| {
+            Value::text(row.1.address.as_deref().unwrap_or_default())
+        })
+        .column(Heading::name("boot_file", "").wide(64), |(exchange, message)| {
+            let file = message.boot_file.as_deref().unwrap_or_default();
+            match message.time_ns == exchange.start_ns {
+                true => Cell::shown(Value::text(file), begins(exchange)).styled(QUIET),
+                false => Value::text(file).styled(QUIET),
+            }
+        })
+        .done();
+    Some(section.line_if(QUIET, left_out))
 }
 
 fn begins(exchange: &DhcpExchange) -> String {

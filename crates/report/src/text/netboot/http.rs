@@ -1,18 +1,15 @@
 //! Files over HTTP and HTTPS.
 
-use std::io::{self, Write};
-
 use onoff_analysis::netboot::http::Download;
 use onoff_analysis::netboot::report::NetworkBoot;
 
-use super::title;
-use crate::text::quantity::{duration, size};
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::style::{DOUBT, MISSING, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 
-pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     if boot.downloads.is_empty() {
-        return Ok(());
+        return None;
     }
     let mut shown: Vec<&Download> = boot.downloads.iter().collect();
     shown.sort_by_key(|download| std::cmp::Reverse(download.duration_ns));
@@ -23,55 +20,42 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
     } else {
         String::new()
     };
-    title("Files by HTTP", &note, out)?;
-    let mut table = Table::new()
-        .left("file", 56)
-        .left("", 5)
-        .right("status")
-        .right("begins")
-        .right("took")
-        .right("look-up")
-        .right("connect")
-        .right("TLS")
-        .right("first byte")
-        .right("body")
-        .right("size")
-        .right("per s")
-        .right("window closed")
-        .left("", 40);
-    for download in shown {
-        let time = |ns: Option<i64>| cell(ns.map_or(String::new(), duration));
-        let status = download.status.map_or(String::new(), |status| status.to_string());
-        let style = if download.status.is_some_and(|status| status >= 400) { MISSING } else { QUIET };
-        let closed = if download.zero_windows > 0 && !download.reused {
-            duration(download.zero_window_ns)
-        } else {
-            String::new()
-        };
-        let note = if download.first_byte_ns.is_none() {
-            "no answer in this capture"
-        } else if download.announced_bytes.is_some_and(|bytes| bytes > download.bytes) && download.method != "HEAD" {
-            "not finished in this capture"
-        } else {
-            ""
-        };
-        let rate = download.bytes_per_s.filter(|_| download.bytes > 0);
-        table.row([
-            cell(download.url.clone()),
-            styled_cell(QUIET, download.method.clone()),
-            styled_cell(style, status),
-            cell(duration(download.start_ns.saturating_sub(boot.start_ns))),
-            cell(duration(download.duration_ns)),
-            time(download.lookup_ns),
-            time(download.connect_ns),
-            time(download.tls_ns),
-            time(download.first_byte_ns),
-            time(download.body_ns.filter(|&ns| ns > 0)),
-            cell(if download.bytes > 0 { size(download.bytes) } else { String::new() }),
-            cell(rate.map_or(String::new(), |rate| size(rate as u64))),
-            styled_cell(DOUBT, closed),
-            styled_cell(MISSING, note),
-        ]);
-    }
-    table.write(out)
+    let time = |ns| Value::of(ns, Value::Duration);
+    let section = Section::of("downloads", "Files by HTTP", shown)
+        .note(note)
+        .column(Heading::name("url", "file").wide(56), |download| Value::text(&download.url))
+        .column(Heading::name("method", "").wide(5), |download| Value::text(&download.method).styled(QUIET))
+        .column(Heading::id("status", "status"), |download| {
+            let style = if download.status.is_some_and(|status| status >= 400) { MISSING } else { QUIET };
+            Value::of(download.status, |status| Value::Id(status.into())).styled(style)
+        })
+        .column(Heading::time("start_ns", "begins"), |download| {
+            Cell::since_or_dash(Some(download.start_ns), boot.start_ns)
+        })
+        .column(Heading::quantity("duration_ns", "took"), |download| Value::Duration(download.duration_ns))
+        .column(Heading::quantity("lookup_ns", "look-up"), move |download| time(download.lookup_ns))
+        .column(Heading::quantity("connect_ns", "connect"), move |download| time(download.connect_ns))
+        .column(Heading::quantity("tls_ns", "TLS"), move |download| time(download.tls_ns))
+        .column(Heading::quantity("first_byte_ns", "first byte"), move |download| time(download.first_byte_ns))
+        .column(Heading::quantity("body_ns", "body").sparse(), move |download| time(download.body_ns))
+        .column(Heading::quantity("bytes", "size").sparse(), |download| Value::Bytes(download.bytes))
+        .column(Heading::quantity("bytes_per_s", "per s"), |download| {
+            let rate = download.bytes_per_s.filter(|_| download.bytes > 0);
+            Value::of(rate, |rate| Value::Bytes(rate as u64))
+        })
+        .column(Heading::quantity("zero_window_ns", "window closed"), |download| {
+            let closed = (download.zero_windows > 0 && !download.reused).then_some(download.zero_window_ns);
+            time(closed).styled(DOUBT)
+        })
+        .column(Heading::name("", "").wide(40), |download| {
+            let unfinished = download.announced_bytes.is_some_and(|bytes| bytes > download.bytes);
+            let note = match download.first_byte_ns {
+                None => "no answer in this capture",
+                Some(_) if unfinished && download.method != "HEAD" => "not finished in this capture",
+                Some(_) => "",
+            };
+            Cell::words(MISSING, note)
+        })
+        .done();
+    Some(section)
 }

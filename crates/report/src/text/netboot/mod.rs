@@ -16,9 +16,10 @@ use onoff_analysis::netboot::report::{Client, NetbootReport, NetworkBoot};
 
 use super::losses;
 use super::printable::printable;
-use super::quantity::{duration, size};
+use super::section::title;
 use super::style::{QUIET, TITLE};
-use super::table::{Table, cell};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,10 +44,10 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
             writeln!(out)?;
         }
         headline::write(boot, out)?;
-        stages::write(boot, out)?;
-        dhcp::write(boot, options.top, out)?;
+        let dialogues = dhcp::section(boot, options.top);
+        section::text::write_all([stages::section(boot)].iter().chain(&dialogues), out)?;
         transfers::write(boot, options.top, out)?;
-        http::write(boot, options.top, out)?;
+        section::text::write_all(&http::section(boot, options.top), out)?;
         model::write(boot, report.link_bits_per_s, &options.what_if, out)?;
         findings::write(boot, out)?;
     }
@@ -64,30 +65,23 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
 }
 
 fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new()
-        .left("client", 24)
-        .left("address", 40)
-        .right("begins")
-        .right("took")
-        .right("files")
-        .right("loaded")
-        .left("outcome", 40)
-        .left("costs most", 60);
-    for boot in &report.boots {
-        let worst = boot.findings.iter().find(|finding| !finding.stops_boot).map_or("", |finding| finding.rule);
-        table.row([
-            cell(name(&boot.client)),
-            cell(boot.client.addresses.first().cloned().unwrap_or_default()),
-            cell(duration(boot.start_ns)),
-            cell(duration(boot.duration_ns)),
-            cell(boot.total.files.to_string()),
-            cell(size(boot.total.bytes)),
-            cell(outcome(boot)),
-            cell(worst.replace('_', " ")),
-        ]);
-    }
+    let boots = Section::of("network_boots", "", &report.boots)
+        .column(Heading::name("client", "client").wide(24), |boot| Value::Text(name(&boot.client).into()))
+        .column(Heading::name("address", "address").wide(40), |boot| {
+            Value::text(boot.client.addresses.first().map_or("", String::as_str))
+        })
+        .column(Heading::time("start_ns", "begins"), |boot| Cell::since_or_dash(Some(boot.start_ns), 0))
+        .column(Heading::quantity("duration_ns", "took"), |boot| Value::Duration(boot.duration_ns))
+        .column(Heading::quantity("files", "files"), |boot| Value::Count(boot.total.files))
+        .column(Heading::quantity("bytes", "loaded"), |boot| Value::Bytes(boot.total.bytes))
+        .column(Heading::name("outcome", "outcome").wide(40), |boot| Value::Text(outcome(boot).into()))
+        .column(Heading::name("worst", "costs most").wide(60), |boot| {
+            let worst = boot.findings.iter().find(|finding| !finding.stops_boot).map_or("", |finding| finding.rule);
+            Cell::shown(Value::text(worst), worst.replace('_', " "))
+        })
+        .done();
     writeln!(out, "{TITLE}{} network boots{TITLE:#}", report.boots.len())?;
-    table.write(out)
+    section::text::write(&boots, out)
 }
 
 fn outcome(boot: &NetworkBoot) -> String {
@@ -111,13 +105,4 @@ fn name(client: &Client) -> String {
 /// A file's name as the client asked for it, or something to show when there is none.
 fn file_name(name: &str) -> String {
     if name.is_empty() { "(no name)".to_owned() } else { printable(name).into_owned() }
-}
-
-fn title(text: &str, note: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out)?;
-    if note.is_empty() {
-        writeln!(out, "{TITLE}{text}{TITLE:#}")
-    } else {
-        writeln!(out, "{TITLE}{text}{TITLE:#}  {QUIET}{note}{QUIET:#}")
-    }
 }

@@ -1,14 +1,12 @@
 //! The stages, with bars on a common axis.
 
-use std::io::{self, Write};
+use onoff_analysis::netboot::report::{NetworkBoot, Stage, StageKind};
 
-use onoff_analysis::netboot::report::{NetworkBoot, StageKind};
-
-use super::title;
+use crate::section::{Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::bar::Axis;
-use crate::text::quantity::{counted, duration, percent};
+use crate::text::quantity::{counted, duration};
 use crate::text::style::{BAR, QUIET, WORST};
-use crate::text::table::{Table, cell, styled_cell};
 
 const BAR_CELLS: usize = 28;
 /// More rows than this do not fit a screen: the shortest are summed up.
@@ -16,41 +14,33 @@ const MOST_ROWS: usize = 24;
 /// Silences shorter than this share of the boot are summed up.
 const BRIEF_PERCENT: f64 = 0.5;
 
-pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
-    title("Stages", "", out)?;
+pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
     let axis = Axis::new(boot.start_ns, boot.end_ns, BAR_CELLS);
     let longest_ns = boot.stages.iter().map(|stage| stage.duration_ns).max();
     let mut lengths: Vec<i64> = boot.stages.iter().map(|stage| stage.duration_ns).collect();
     lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
     let shortest_shown = lengths.get(MOST_ROWS).map_or(i64::MIN, |&length| length.saturating_add(1));
-    let mut table =
-        Table::new().left("stage", 16).right("begins").right("took").right("share").left("", BAR_CELLS).left("", 64);
-    let (mut hidden, mut hidden_ns) = (0_u64, 0_i64);
-    for stage in &boot.stages {
-        let brief = stage.kind == StageKind::Client && stage.share_percent < BRIEF_PERCENT;
-        if brief || stage.duration_ns < shortest_shown {
-            hidden += 1;
-            hidden_ns = hidden_ns.saturating_add(stage.duration_ns);
-            continue;
-        }
-        let style = if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
-        let detail = match (stage.kind, stage.detail.is_empty()) {
-            (StageKind::Link, _) => "from the client's first frame",
-            (_, false) => &stage.detail,
-            (_, true) => "",
-        };
-        table.row([
-            cell(stage.kind.as_str()),
-            cell(duration(stage.start_ns.saturating_sub(boot.start_ns))),
-            cell(duration(stage.duration_ns)),
-            cell(percent(stage.share_percent)),
-            styled_cell(style, axis.bar(stage.start_ns, stage.end_ns)),
-            styled_cell(QUIET, detail),
-        ]);
-    }
-    table.write(out)?;
-    if hidden > 0 {
-        writeln!(out, "  {QUIET}and {}, {} together{QUIET:#}", counted(hidden, "short silence"), duration(hidden_ns))?;
-    }
-    Ok(())
+    let is_brief = |stage: &&Stage| {
+        stage.kind == StageKind::Client && stage.share_percent < BRIEF_PERCENT || stage.duration_ns < shortest_shown
+    };
+    let (hidden, shown): (Vec<&Stage>, Vec<&Stage>) = boot.stages.iter().partition(is_brief);
+    let hidden_ns = hidden.iter().fold(0_i64, |sum, stage| sum.saturating_add(stage.duration_ns));
+    let rest = (!hidden.is_empty())
+        .then(|| format!("and {}, {} together", counted(hidden.len() as u64, "short silence"), duration(hidden_ns)));
+    let style = |stage: &Stage| if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
+    Section::of("stages", "Stages", shown)
+        .column(Heading::name("kind", "stage").wide(16), |stage| Value::text(stage.kind.as_str()))
+        .column(Heading::time("start_ns", "begins"), |stage| Cell::since_or_dash(Some(stage.start_ns), boot.start_ns))
+        .column(Heading::data("end_ns"), |stage| Value::Time(stage.end_ns))
+        .column(Heading::quantity("duration_ns", "took"), |stage| Value::Duration(stage.duration_ns))
+        .column(Heading::quantity("share_percent", "share"), |stage| Value::Percent(stage.share_percent))
+        .column(Heading::name("", "").wide(BAR_CELLS), |stage| {
+            Cell::words(style(stage), axis.bar(stage.start_ns, stage.end_ns))
+        })
+        .column(Heading::name("detail", "").wide(64), |stage| match stage.kind {
+            StageKind::Link => Cell::shown(Value::text(&stage.detail), "from the client's first frame").styled(QUIET),
+            _ => Value::text(&stage.detail).styled(QUIET),
+        })
+        .done()
+        .line_if(QUIET, rest)
 }
