@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean viewer
+.PHONY: help demo test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -124,6 +124,13 @@ viewer: ## build the page of 'onoff view', put it where the program embeds it, a
 	cargo build --locked --package onoff-cli
 	cargo build --locked --package onoff-testkit --example make_trace
 	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
+
+pictures: ## make the pictures of the README and the book anew, in a real browser
+	@tools/setup rust
+	@tools/setup viewer
+	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff-testkit --example make_trace
+	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts
 
 book: ## the book, as pages
 	@tools/setup mdbook

@@ -197,6 +197,8 @@ pub enum TransitionFormat {
     Xml,
     /// A table for a spreadsheet
     Csv,
+    /// A picture: phases, who held each, what to change
+    Svg,
 }
 
 /// A table in xperf's layout.

@@ -25,6 +25,7 @@ use std::path::PathBuf;
 use onoff::{List, ListQuestion};
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::boot::BootOptions;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_analysis::transition::suspend::SuspendOptions;
@@ -87,6 +88,8 @@ pub enum Task {
     Suspend(SuspendOptions, SuspendFormat),
     /// A file for another viewer.
     Export(crate::arguments::export::ExportFormat),
+    /// A transition as a picture.
+    Picture(TransitionKind),
     /// A page.
     View(Box<ViewQuestion>),
     /// Show where the time of a shutdown went.
@@ -258,13 +261,25 @@ impl Invocation {
         }
     }
 
+    /// A transition as a picture.
+    fn picture(kind: TransitionKind, recording: Recording, destination: Destination) -> Self {
+        Self { task: Task::Picture(kind), recording, destination }
+    }
+
     fn boot(arguments: BootArguments) -> Result<Self, Failure> {
         let recording: Recording = RecordingArguments { files: arguments.files, reading: arguments.reading }.into();
+        if arguments.format == TransitionFormat::Svg && !arguments.list_boots {
+            if !arguments.firmware.is_empty() || !arguments.capture.is_empty() {
+                let message = "a picture has no place for --firmware and --capture; write text or JSON".to_owned();
+                return Err(Failure::NothingToAnswer(message));
+            }
+            return Ok(Self::picture(TransitionKind::Boot, recording, arguments.output.into()));
+        }
         if arguments.list_boots {
             let format = match arguments.format {
                 TransitionFormat::Text => PlainFormat::Text,
                 TransitionFormat::Json => PlainFormat::Json,
-                TransitionFormat::Xml | TransitionFormat::Csv => {
+                TransitionFormat::Xml | TransitionFormat::Csv | TransitionFormat::Svg => {
                     let message = "--list-boots writes text or JSON".to_owned();
                     return Err(Failure::NothingToAnswer(message));
                 }
@@ -280,7 +295,7 @@ impl Invocation {
             }
             (TransitionFormat::Text, None) => BootFormat::Text(BootTextOptions { top: arguments.top }),
             (TransitionFormat::Json, None) => BootFormat::Json,
-            (TransitionFormat::Xml, None) => BootFormat::Xml,
+            (TransitionFormat::Xml | TransitionFormat::Svg, None) => BootFormat::Xml,
         };
         let options = BootOptions {
             idle: match arguments.idle {

@@ -58,6 +58,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::Record(_)
         | Task::Collect(_)
         | Task::Export(_)
+        | Task::Picture(_)
         | Task::Why(_)
         | Task::Xperf(CommandLine::Help(_)) => {}
     }

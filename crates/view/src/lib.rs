@@ -16,5 +16,6 @@ pub mod file;
 pub mod lanes;
 pub mod page;
 pub mod path;
+pub mod picture;
 pub mod ranges;
 pub mod server;

@@ -18,6 +18,8 @@ pub enum CompareFormat {
     Csv,
     /// The study's tables, or totals and phases, for a pull request
     Markdown,
+    /// A picture: a dot for each run at the whole and at each phase, what explains the difference
+    Svg,
 }
 
 /// Which runs to compare although something speaks against it.

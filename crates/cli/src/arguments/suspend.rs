@@ -15,6 +15,8 @@ pub enum PowerFormat {
     Xml,
     /// One row for each phase, application, service, device and driver, named as in JSON
     Csv,
+    /// A picture: phases, who held each, what to change
+    Svg,
 }
 
 /// Show where the time of sleeping, hibernating and waking went, of every transition of a recording

@@ -4,6 +4,8 @@ use onoff_analysis::compare::compare;
 use onoff_analysis::compare::table::TableSpecification;
 use onoff_report::{csv, json, markdown, section, text};
 
+use onoff_view::picture;
+
 use super::runs;
 use crate::arguments::compare::CompareFormat;
 use crate::failure::Failure;
@@ -30,6 +32,9 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
             CompareFormat::Json => json::document::write(&recordings, &comparison, out)?,
             CompareFormat::Csv => section::csv::write(&[csv::compare::measures(&comparison)], out)?,
             CompareFormat::Markdown => markdown::write(&comparison.tables, out)?,
+            CompareFormat::Svg => {
+                picture::comparison(&onoff_view::compare::comparison(&configurations, &comparison), out)?
+            }
         }
         Ok(())
     })

@@ -15,6 +15,7 @@ mod info;
 mod io;
 mod lists;
 mod netboot;
+mod picture;
 mod prefetch;
 mod record;
 mod runs;
@@ -64,6 +65,7 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
         Task::Record(task) => record::run(task, &destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
         Task::Export(format) => export::run(&recording, format, &destination),
+        Task::Picture(kind) => picture::run(&recording, kind, &destination),
         Task::View(question) => view::run(&recording, &question, &destination),
         Task::Compare(question) => compare::run(*question, &destination),
         Task::Gate(question) => gate::run(&question, &destination),

@@ -52,6 +52,7 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
         | Task::Info(_)
         | Task::List(..)
         | Task::Export(_)
+        | Task::Picture(_)
         | Task::Why(_) => true,
         Task::View(_)
         | Task::Events(_)

@@ -1,5 +1,6 @@
 //! `onoff shutdown` as meant.
 
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_report::text::shutdown::ShutdownTextOptions;
 
@@ -22,17 +23,21 @@ pub enum ShutdownFormat {
 
 impl Invocation {
     pub(super) fn shutdown(arguments: ShutdownArguments) -> Self {
+        let is_picture = arguments.format == TransitionFormat::Svg;
         let format = match arguments.format {
             TransitionFormat::Text => ShutdownFormat::Text(ShutdownTextOptions { top: arguments.top }),
             TransitionFormat::Json => ShutdownFormat::Json,
             TransitionFormat::Xml => ShutdownFormat::Xml,
-            TransitionFormat::Csv => ShutdownFormat::Csv,
+            TransitionFormat::Csv | TransitionFormat::Svg => ShutdownFormat::Csv,
         };
         let options = ShutdownOptions { service_time_out_ns: arguments.service_timeout };
         let mut recording = Recording::from(arguments.recording);
         if recording.this_computer.is_some() {
             // The boot that runs has no shutdown yet.
             recording.options.boot.get_or_insert_with(|| "-1".to_owned());
+        }
+        if is_picture {
+            return Self::picture(TransitionKind::Shutdown, recording, arguments.output.into());
         }
         Self { task: Task::Shutdown(options, format), recording, destination: arguments.output.into() }
     }

@@ -1,6 +1,7 @@
 //! What the arguments of `onoff suspend` mean.
 
 use onoff_analysis::idle::IdleMetric;
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_report::text::suspend::SuspendTextOptions;
 use onoff_xperf::layouts::suspend_xml::{MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
@@ -29,6 +30,10 @@ pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
         let message = "--timeunit is about '--format xml'; the other formats say their units";
         return Err(Failure::NothingToAnswer(message.to_owned()));
     }
+    if arguments.format == PowerFormat::Svg {
+        let recording = arguments.recording.into();
+        return Ok(Invocation::picture(TransitionKind::Suspend, recording, arguments.output.into()));
+    }
     let format = match arguments.format {
         PowerFormat::Text => SuspendFormat::Text(SuspendTextOptions { top: arguments.top }),
         PowerFormat::Json => SuspendFormat::Json,
@@ -36,7 +41,7 @@ pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
             Some(text) => time_unit(text)?,
             None => SuspendXmlOptions::default(),
         }),
-        PowerFormat::Csv => SuspendFormat::Csv,
+        PowerFormat::Csv | PowerFormat::Svg => SuspendFormat::Csv,
     };
     let options = SuspendOptions {
         transition: arguments.transition,

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use crate::text::printable::printable;
 
 /// `text` for the inside of an element or an attribute.
-fn escaped(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
     let text = printable(text);
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return text;
@@ -24,6 +25,35 @@ fn escaped(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(safe)
+}
+
+/// A time on an axis, with as many digits as its size needs.
+#[must_use]
+pub fn tick(ns: i64) -> String {
+    let seconds = ns as f64 / 1e9;
+    if ns == 0 || ns >= 1_000_000_000 {
+        let text = format!("{seconds:.1}");
+        format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
+    } else if ns >= 1_000_000 {
+        format!("{:.0} ms", ns as f64 / 1e6)
+    } else {
+        format!("{:.0} µs", ns as f64 / 1e3)
+    }
+}
+
+/// A round step that gives at most ten lines, ns.
+#[must_use]
+pub fn step(duration_ns: i64) -> i64 {
+    let mut step = 1_i64;
+    loop {
+        for factor in [1, 2, 5] {
+            let candidate = step.saturating_mul(factor);
+            if duration_ns / candidate < 10 {
+                return candidate;
+            }
+        }
+        step = step.saturating_mul(10);
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
 
-use super::escaped;
+use super::{escaped, step, tick};
 use crate::text::quantity::{duration, percent};
 
 const WIDTH: i64 = 1100;
@@ -109,32 +109,6 @@ fn axis(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> i
         offset_ns = next;
     }
     Ok(())
-}
-
-fn tick(ns: i64) -> String {
-    let seconds = ns as f64 / 1e9;
-    if ns == 0 || ns >= 1_000_000_000 {
-        let text = format!("{seconds:.1}");
-        format!("{} s", text.strip_suffix(".0").unwrap_or(&text))
-    } else if ns >= 1_000_000 {
-        format!("{:.0} ms", ns as f64 / 1e6)
-    } else {
-        format!("{:.0} µs", ns as f64 / 1e3)
-    }
-}
-
-/// A round step that gives at most ten lines.
-fn step(duration_ns: i64) -> i64 {
-    let mut step = 1_i64;
-    loop {
-        for factor in [1, 2, 5] {
-            let candidate = step.saturating_mul(factor);
-            if duration_ns / candidate < 10 {
-                return candidate;
-            }
-        }
-        step = step.saturating_mul(10);
-    }
 }
 
 fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,21 @@
+//! A transition as a picture: `--format svg` of `onoff boot`, `shutdown` and `suspend`.
+
+use onoff_analysis::transition::TransitionKind;
+use onoff_view::picture;
+
+use super::view;
+use crate::failure::Failure;
+use crate::invocation::Recording;
+use crate::output::Destination;
+
+pub fn run(recording: &Recording, kind: TransitionKind, destination: &Destination) -> Result<(), Failure> {
+    let shown = view::one_recording(recording)?;
+    let its = shown.recording.transitions.iter().find(|transition| transition.kind == kind.as_str());
+    let Some(transition) = its else {
+        let held: Vec<&str> = shown.recording.transitions.iter().map(|transition| transition.kind.as_str()).collect();
+        let holds = if held.is_empty() { "none of any kind".to_owned() } else { held.join(", ") };
+        let message = format!("the recording holds no {} with known phases; it holds {holds}", kind.as_str());
+        return Err(Failure::NothingToAnswer(message));
+    };
+    destination.write(|out| Ok(picture::transition(&shown.recording, transition, out)?))
+}

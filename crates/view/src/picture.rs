@@ -1,0 +1,344 @@
+//! The page's content as a picture: one SVG without script, font or file from elsewhere, for a README, a pull request or print.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_report::svg::{escaped, step, tick};
+use onoff_report::text::quantity::duration;
+
+use crate::compare::{PageComparison, PageMeasure};
+use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
+
+const WIDTH: i64 = 1100;
+const MARGIN: i64 = 16;
+/// Place for names at the left, and for lengths at the right.
+const LABELS: i64 = 250;
+const LENGTHS: i64 = 90;
+const ROW: i64 = 20;
+/// Characters of a name that fit at the left, and of a line.
+const LABEL_CHARACTERS: usize = 36;
+const LINE_CHARACTERS: usize = 150;
+/// Entries of the account of a phase that get a row, and the least part of the transition, percent, that is worth one.
+const MOST_ENTRIES: usize = 5;
+const LEAST_PERCENT: i64 = 1;
+/// Findings that are named.
+const MOST_FINDINGS: usize = 5;
+/// Colours of phases, told apart by their place and name too.
+const PHASES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e2bd", "#e6e6ea"];
+
+/// Writes a transition: its phases, who held each, and what to change.
+///
+/// # Errors
+/// What `out` answers.
+pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &mut dyn Write) -> io::Result<()> {
+    let start_ns = transition.start_ns;
+    let axis = Axis { start_ns, length_ns: transition.end_ns.saturating_sub(start_ns).max(1) };
+    let rows: Vec<(&PagePhase, &PageAccountEntry)> = transition
+        .phases
+        .iter()
+        .flat_map(|phase| {
+            let worth = move |entry: &&PageAccountEntry| {
+                entry.kind != "idle" && entry.ns.saturating_mul(100 / LEAST_PERCENT) >= axis.length_ns
+            };
+            let mut entries: Vec<&PageAccountEntry> = phase.account.iter().filter(worth).take(MOST_ENTRIES).collect();
+            entries.sort_by_key(|entry| entry.stretches.iter().map(|stretch| stretch.0).min());
+            entries.into_iter().map(move |entry| (phase, entry))
+        })
+        .collect();
+    let findings = transition.findings.iter().take(MOST_FINDINGS);
+    // A search for idle time that only begins where the picture ends has nothing to show.
+    let band = transition
+        .band
+        .as_ref()
+        .filter(|band| band.slices.first().is_some_and(|slice| slice.start_ns < transition.end_ns));
+    let bands = i64::from(band.is_some());
+    let count = |length: usize| i64::try_from(length).unwrap_or(0);
+    let ribbon = 74;
+    let chart = ribbon + 40 + bands * ROW;
+    let findings_at = chart + count(rows.len()) * ROW + 38;
+    let height = findings_at + count(findings.len()) * ROW + if findings.len() > 0 { 30 } else { 4 };
+    open(height, out)?;
+    let title = transition.headline.first().map_or(transition.title.as_str(), String::as_str);
+    line(MARGIN, 28, r##"font-size="17" font-weight="bold" fill="#17202b""##, title, out)?;
+    line(MARGIN, 48, r##"fill="#556170""##, &format!("{} · {}", recording.name, recording.machine), out)?;
+    axis.write(ribbon - 6, findings_at - 28, out)?;
+    for (phase, at) in transition.phases.iter().zip(0_usize..) {
+        ribbon_of(&axis, phase, (ribbon, PHASES[at % PHASES.len()]), out)?;
+    }
+    if let Some(band) = band {
+        let y = ribbon + 34;
+        line(MARGIN, y + 13, r##"fill="#556170""##, "idle so far", out)?;
+        for slice in &band.slices {
+            let fill = if slice.state == "idle" { "#b9dfc6" } else { "#d98a2b" };
+            let (x, wide) = axis.place(slice.start_ns, slice.end_ns);
+            writeln!(out, r##"<rect x="{x:.1}" y="{y}" width="{wide:.1}" height="14" fill="{fill}"/>"##)?;
+        }
+    }
+    for ((phase, entry), at) in rows.iter().zip(0_i64..) {
+        account_row(&axis, phase, entry, chart + at * ROW, out)?;
+    }
+    for (finding, at) in findings.zip(0_i64..) {
+        let cost = finding.cost_ns.map_or_else(|| "cost not known".to_owned(), duration);
+        let y = findings_at + 12 + at * ROW;
+        line(MARGIN, y, r##"font-weight="bold" fill="#a11818""##, &cost, out)?;
+        line(MARGIN + 110, y, r##"fill="#17202b""##, &finding.title, out)?;
+    }
+    writeln!(out, "</svg>")
+}
+
+fn ribbon_of(axis: &Axis, phase: &PagePhase, (y, fill): (i64, &str), out: &mut dyn Write) -> io::Result<()> {
+    let (x, wide) = axis.place(phase.start_ns, phase.end_ns);
+    // What was inferred looks inferred.
+    let stroke =
+        if phase.certainty == Certainty::Measured { "" } else { r##" stroke="#556170" stroke-dasharray="4 3""## };
+    let took = phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns);
+    let text = format!("{}: {}", phase.name, duration(took));
+    writeln!(
+        out,
+        r##"<rect x="{x:.1}" y="{y}" width="{:.1}" height="28" fill="{fill}"{stroke}><title>{}</title></rect>"##,
+        (wide - 1.0).max(0.5),
+        escaped(&format!("{text}; ends with {} ({})", phase.rule, phase.certainty.as_str()))
+    )?;
+    // About 6.6 units a character at this size.
+    let room = ((wide - 8.0) / 6.6).max(0.0) as usize;
+    let shown = if room >= text.chars().count() { text } else { duration(took) };
+    if room >= shown.chars().count() {
+        line_at(x + 5.0, y + 18, r##"fill="#17202b""##, &shown, out)?;
+    }
+    Ok(())
+}
+
+fn account_row(
+    axis: &Axis,
+    phase: &PagePhase,
+    entry: &PageAccountEntry,
+    y: i64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let name = shortened(&entry.subject, LABEL_CHARACTERS);
+    line(MARGIN, y + 14, r##"fill="#17202b""##, &name, out)?;
+    let fill = match entry.certainty {
+        Certainty::Measured => r##"fill="#1f5fb4""##,
+        Certainty::Inferred => r##"fill="#8fb3e0" stroke="#1f5fb4" stroke-dasharray="3 2""##,
+        Certainty::Missing => r##"fill="#ffffff" stroke="#7f7f7f" stroke-dasharray="2 2""##,
+    };
+    let mut end = axis.place(phase.start_ns, phase.start_ns).0;
+    for &(start_ns, end_ns) in &entry.stretches {
+        let (x, wide) = axis.place(start_ns, end_ns);
+        end = end.max(x + wide);
+        writeln!(out, r##"<rect x="{x:.1}" y="{}" width="{wide:.1}" height="13" {fill}/>"##, y + 4)?;
+    }
+    line_at(end + 5.0, y + 14, r##"fill="#17202b""##, &duration(entry.ns), out)
+}
+
+/// Writes a comparison: a dot for each run at the whole and at each phase, and what explains the difference.
+///
+/// # Errors
+/// What `out` answers.
+pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Result<()> {
+    const DOTS: i64 = 420;
+    const TALL: i64 = 30;
+    let lists = comparison.lists.iter().filter(|list| matches!(list.category, "total" | "phase"));
+    let rows: Vec<&PageMeasure> = lists.flat_map(|list| &list.rows).filter(|row| row.unit == "ns").collect();
+    let sentences: Vec<&str> = comparison.explanations.iter().take(4).map(|one| one.sentence.as_str()).collect();
+    let count = |length: usize| i64::try_from(length).unwrap_or(0);
+    let top = 66 + count(sentences.len()) * ROW;
+    open(top + 26 + count(rows.len()) * TALL + 10, out)?;
+    let answer = comparison.answer.first().map_or("", String::as_str);
+    line(MARGIN, 28, r##"font-size="17" font-weight="bold" fill="#17202b""##, answer, out)?;
+    for (sentence, at) in sentences.into_iter().zip(0_i64..) {
+        line(MARGIN, 52 + at * ROW, r##"fill="#17202b""##, sentence, out)?;
+    }
+    let runs: Vec<String> =
+        comparison.sides.iter().map(|side| format!("{} ({} runs)", side.name, side.runs.len())).collect();
+    let quiet = r##"fill="#556170""##;
+    line(
+        MARGIN + LABELS,
+        top,
+        quiet,
+        &format!(
+            "rings: {}; squares: {}",
+            runs.first().map_or("", String::as_str),
+            runs.get(1).map_or("", String::as_str)
+        ),
+        out,
+    )?;
+    let columns =
+        [MARGIN + LABELS + DOTS + 20, MARGIN + LABELS + DOTS + 100, MARGIN + LABELS + DOTS + 190, WIDTH - 110];
+    for (x, title) in columns.iter().zip(["was", "is", "change", "verdict"]) {
+        line(*x, top, quiet, title, out)?;
+    }
+    for (row, at) in rows.into_iter().zip(0_i64..) {
+        let y = top + 12 + at * TALL;
+        line(MARGIN, y + 19, r##"fill="#17202b""##, &shortened(&row.label, LABEL_CHARACTERS), out)?;
+        let most = row.values.iter().flatten().flatten().copied().max().unwrap_or(1).max(1);
+        let place = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / most as f64 * DOTS as f64;
+        let (left, right) = (MARGIN + LABELS, MARGIN + LABELS + DOTS);
+        writeln!(out, r##"<line x1="{left}" y1="{0}" x2="{right}" y2="{0}" stroke="#dfe4ea"/>"##, y + 15)?;
+        for (values, side) in row.values.iter().zip(0_i64..) {
+            let center = y + 8 + side * 14;
+            for ns in values.iter().flatten() {
+                let x = place(*ns);
+                if side == 0 {
+                    writeln!(
+                        out,
+                        r##"<circle cx="{x:.1}" cy="{center}" r="3.6" fill="none" stroke="#556170" stroke-width="1.6"/>"##
+                    )?;
+                } else {
+                    writeln!(
+                        out,
+                        r##"<rect x="{:.1}" y="{}" width="7" height="7" fill="#1f5fb4" fill-opacity="0.75"/>"##,
+                        x - 3.5,
+                        center - 3
+                    )?;
+                }
+            }
+        }
+        let median = |side: usize| row.medians.get(side).copied().flatten().map_or_else(|| "-".to_owned(), duration);
+        let sign = if row.difference.is_some_and(|ns| ns > 0) { "+" } else { "" };
+        let change = row.difference.map_or_else(String::new, |ns| format!("{sign}{}", duration(ns)));
+        let (verdict, fill) = match row.verdict {
+            "same" => ("within noise", quiet),
+            "unknown" => ("", quiet),
+            "slower" | "new" => (row.verdict, r##"font-weight="bold" fill="#a11818""##),
+            verdict => (verdict, r##"font-weight="bold" fill="#14663a""##),
+        };
+        let black = r##"fill="#17202b""##;
+        for (x, text, look) in [
+            (columns[0], median(0), black),
+            (columns[1], median(1), black),
+            (columns[2], change, black),
+            (columns[3], verdict.to_owned(), fill),
+        ] {
+            line(x, y + 19, look, &text, out)?;
+        }
+    }
+    writeln!(out, "</svg>")
+}
+
+/// Where times lie.
+struct Axis {
+    start_ns: i64,
+    length_ns: i64,
+}
+
+impl Axis {
+    /// Left end and width of an interval, cut to the picture; never thinner than can be seen.
+    fn place(&self, start_ns: i64, end_ns: i64) -> (f64, f64) {
+        let room = (WIDTH - LABELS - LENGTHS - MARGIN) as f64;
+        let share = |ns: i64| {
+            (i128::from(ns) - i128::from(self.start_ns)).clamp(0, i128::from(self.length_ns)) as f64
+                / self.length_ns as f64
+        };
+        let (left, right) = (share(start_ns) * room, share(end_ns) * room);
+        ((LABELS + MARGIN) as f64 + left, (right - left).max(0.7))
+    }
+
+    fn write(&self, top: i64, bottom: i64, out: &mut dyn Write) -> io::Result<()> {
+        let step_ns = step(self.length_ns);
+        let mut at_ns = 0_i64;
+        while at_ns <= self.length_ns {
+            let (x, _) = self.place(self.start_ns.saturating_add(at_ns), self.start_ns.saturating_add(at_ns));
+            writeln!(
+                out,
+                r##"<line x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/><text x="{x:.1}" y="{}" text-anchor="middle" fill="#556170">{}</text>"##,
+                bottom + 14,
+                tick(at_ns)
+            )?;
+            let Some(next) = at_ns.checked_add(step_ns) else { break };
+            at_ns = next;
+        }
+        Ok(())
+    }
+}
+
+fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12"><rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##
+    )
+}
+
+fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    line_at(x as f64, y, look, text, out)
+}
+
+fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageFinding;
+
+    fn drawn() -> String {
+        let entry = |subject: &str, ns: i64, certainty| PageAccountEntry {
+            subject: subject.to_owned(),
+            kind: "service".to_owned(),
+            ns,
+            certainty,
+            stretches: vec![(2_000_000_000, 2_000_000_000 + ns)],
+            ..PageAccountEntry::default()
+        };
+        let phase = PagePhase {
+            name: "WinLogonInit".to_owned(),
+            start_ns: 1_000_000_000,
+            end_ns: 10_000_000_000,
+            certainty: Certainty::Inferred,
+            account: vec![
+                entry("<script>Spooler</script>", 6_000_000_000, Certainty::Measured),
+                entry("brief", 1_000, Certainty::Measured),
+            ],
+            ..PagePhase::default()
+        };
+        let finding = PageFinding { title: "a & b".to_owned(), cost_ns: Some(6_000_000_000), ..PageFinding::default() };
+        let of = PageTransition {
+            headline: vec!["Boot: 9.00 s.".to_owned()],
+            start_ns: 0,
+            end_ns: 10_000_000_000,
+            phases: vec![phase],
+            findings: vec![finding],
+            ..PageTransition::default()
+        };
+        let mut out = Vec::new();
+        transition(&PageRecording::default(), &of, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_picture_has_the_phases_who_held_them_and_what_to_change() {
+        let picture = drawn();
+        assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
+        for text in ["Boot: 9.00 s.", "WinLogonInit: 9.00 s", "6.00 s", "a &amp; b", "stroke-dasharray"] {
+            assert!(picture.contains(text), "{text}");
+        }
+        assert!(!picture.contains(">brief<"), "what is shorter than a hundredth has no row");
+    }
+
+    #[test]
+    fn names_stay_text_and_nothing_is_loaded() {
+        let picture = drawn();
+        assert!(picture.contains("&lt;script&gt;Spooler"));
+        for loading in ["<script", "href", "url(", "@import", "<image"] {
+            assert!(!picture.contains(loading), "{loading}");
+        }
+    }
+
+    #[test]
+    fn any_times_are_drawn_within_the_picture() {
+        let axis = Axis { start_ns: i64::MIN, length_ns: i64::MAX };
+        let (x, wide) = axis.place(i64::MIN, i64::MAX);
+        assert!(x >= 0.0 && x + wide <= WIDTH as f64, "{x} {wide}");
+        let mut out = Vec::new();
+        axis.write(0, 10, &mut out).unwrap();
+        assert!(out.len() < 10_000);
+    }
+}
