@@ -15,6 +15,10 @@ for (const { module: from, name } of WebAssembly.Module.imports(module)) {
 const instance = new WebAssembly.Instance(module, imports);
 const onoff = instance.exports;
 
+function answer() {
+    return new TextDecoder().decode(new Uint8Array(onoff.memory.buffer, onoff.onoff_answer(), onoff.onoff_answer_length()));
+}
+
 function ask(name, bytes, json, question = "boot") {
     const name_bytes = new TextEncoder().encode(name);
     onoff.onoff_clear();
@@ -25,8 +29,7 @@ function ask(name, bytes, json, question = "boot") {
     memory.set(bytes, place + name_bytes.length);
     onoff.onoff_add_file(name_bytes.length);
     const code = onoff[`onoff_${question}`](json);
-    const answer = new Uint8Array(onoff.memory.buffer, onoff.onoff_answer(), onoff.onoff_answer_length());
-    return { code, text: new TextDecoder().decode(answer) };
+    return { code, text: answer() };
 }
 
 for (const recording of recordings) {
@@ -60,6 +63,32 @@ for (const [question, recording] of [
     assert.equal(text, run(), `${question}: text`);
     console.log(`${question}: answered as the program does`);
 }
+
+// Lanes of a recording: no more than a screen can show, whatever the range, and nothing left uncounted.
+const PIXELS = 300;
+ask("slow-boot.etl", readFileSync("samples/slow-boot.etl"), 1);
+assert.equal(onoff.onoff_tracks(), 0, "tracks");
+const tracks = JSON.parse(answer());
+assert.ok(tracks.some((track) => track.kind === "slices") && tracks.some((track) => track.kind === "shares"), "both kinds of track");
+let intervals = 0;
+for (const { id, name, kind } of tracks) {
+    assert.equal(onoff.onoff_lane(id, -(2n ** 62n), 2n ** 62n, 1), 0, name);
+    const whole = JSON.parse(answer());
+    assert.equal(onoff.onoff_lane(id, 0n, 60_000_000_000n, PIXELS), 0, name);
+    const lane = JSON.parse(answer());
+    assert.equal(lane.kind, kind);
+    if (kind === "shares") {
+        assert.equal(lane.busy.length, PIXELS, name);
+        continue;
+    }
+    const count = (drawn) => drawn.rows.flatMap((row) => row.count).reduce((sum, one) => sum + one, 0);
+    assert.ok(lane.rows.every((row) => row.count.length <= 2 * PIXELS + 1), `${name}: at most two entries per pixel`);
+    assert.ok(count(lane) <= count(whole), `${name}: every interval once`);
+    intervals += count(whole);
+}
+assert.ok(intervals > 0, "intervals");
+assert.equal(onoff.onoff_lane(tracks.length, 0n, 1n, 1), 2, "no such track");
+console.log(`lanes: ${tracks.length} tracks, drawn in ${PIXELS} pixels`);
 
 // What is no recording, and a recording without a boot, are refused with a reason and another code.
 const noise = ask("noise.bin", new Uint8Array(4096).fill(7), 1);

@@ -34,6 +34,7 @@ mod interruptions;
 pub mod interval;
 pub mod io;
 pub mod lacking;
+pub mod lanes;
 pub mod lists;
 mod modules;
 pub mod netboot;

@@ -32,6 +32,7 @@ mod answers;
 mod error;
 #[cfg(feature = "files")]
 mod image;
+mod lanes;
 mod lists;
 #[cfg(feature = "files")]
 mod prefetch;
@@ -44,6 +45,7 @@ pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
 pub use error::{Error, Refusal};
 #[cfg(feature = "files")]
 pub use image::{ImageKnowledge, OpenedImage};
+pub use lanes::Lanes;
 pub use lists::{List, ListAnswer, ListQuestion, NoList, OutOfRange, scope_of};
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;

@@ -156,3 +156,33 @@ fn sections_are_the_tables_of_the_text_with_all_their_rows() {
     let rows = written(|out| onoff::report::section::csv::write(&units, out));
     assert_eq!(rows.lines().count(), report.units.len() + 1);
 }
+
+#[test]
+fn a_lane_shows_what_its_pixels_can_and_counts_the_rest() {
+    use onoff::analysis::lanes::DrawnLane;
+    const PIXELS: u32 = 40;
+
+    let session = session("slow-boot.etl");
+    let lanes = session.lanes().unwrap();
+    let trace = session.tables(Tables::of(&[TableName::Processes])).unwrap();
+    let processes: Vec<_> =
+        lanes.tracks().into_iter().filter(|track| track.name.starts_with("svchost.exe (")).collect();
+    assert!(!processes.is_empty(), "hosts of services");
+    for track in lanes.tracks() {
+        let count = |drawn: &DrawnLane| match drawn {
+            DrawnLane::Slices(slices) => {
+                assert!(slices.rows.iter().all(|row| row.count.len() <= 2 * PIXELS as usize + 1), "{}", track.name);
+                slices.rows.iter().flat_map(|row| &row.count).map(|&count| u64::from(count)).sum::<u64>()
+            }
+            DrawnLane::Shares(shares) => shares.busy.len() as u64,
+        };
+        let whole = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
+        // Half of the recording holds no more than the whole, and the two halves together all of it.
+        let middle = trace.duration_ns / 2;
+        let halves = [(0, middle), (middle, trace.duration_ns)];
+        let of_halves = halves.map(|(from, to)| count(&lanes.draw(track.id, from, to, PIXELS).unwrap()));
+        assert!(of_halves.iter().all(|&half| half <= whole), "{}: {of_halves:?} of {whole}", track.name);
+        assert!(of_halves.iter().sum::<u64>() >= whole, "{}: {of_halves:?} of {whole}", track.name);
+    }
+    assert!(lanes.draw(u32::MAX, 0, 1, PIXELS).is_none());
+}

@@ -15,15 +15,15 @@ use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account as said;
 use onoff_trace::{Tables, Trace};
 
-use crate::lanes::slices::{Slice, SliceLane, Tone};
-use crate::lanes::tracks::{self, tracks};
-use crate::lanes::{Lane, Track, TrackGroup};
 use crate::page::{
     PageAccountEntry, PageBand, PageFinding, PageMissing, PagePhase, PageRecording, PageSlice, PageTransition,
     PageUsage, PageUsageRow, loss_list, track_list,
 };
 use crate::path::{self, Arrow};
 use crate::ranges;
+use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_analysis::lanes::tracks::{self, tracks};
+use onoff_analysis::lanes::{Lane, Track, TrackGroup};
 
 /// The tables that a page needs.
 pub const TABLES: Tables = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
@@ -70,12 +70,12 @@ impl Shown {
         let reported = Reported::of(&trace);
         let mut accountant = Accountant::of(&waits);
         let mut transitions: Vec<PageTransition> = Vec::new();
-        let mut held: Vec<Slice> = Vec::new();
+        let mut held: Vec<LaneSlice> = Vec::new();
         for phase in all {
             let account = accountant.phase(&phase);
             held.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
                 let label = said::subject(entry);
-                entry.stretches.iter().map(move |stretch| Slice {
+                entry.stretches.iter().map(move |stretch| LaneSlice {
                     start_ns: stretch.start_ns,
                     end_ns: stretch.end_ns,
                     label: label.clone(),

@@ -10,8 +10,8 @@ use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account::kind;
 use serde::Serialize;
 
-use crate::lanes::TrackGroup;
 use crate::page::{PageMark, PageTrack};
+use onoff_analysis::lanes::TrackGroup;
 
 /// Measures of a category besides totals and phases that the page lists, those that differ most.
 const MOST_MEASURES: usize = 60;
@@ -291,7 +291,7 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
     let measures: Vec<&ComparedMeasure> = comparison.measures.iter().filter(differing).collect();
     let moved: Vec<&str> = comparison.moved.iter().map(|moved| moved.key.as_str()).collect();
     for track in tracks {
-        let category = match track.group {
+        let category = match track.summary.group {
             TrackGroup::Services => [Category::Service, Category::Service],
             TrackGroup::Devices => [Category::Driver, Category::Device],
             TrackGroup::Notifications => [Category::Application, Category::Step],
@@ -299,7 +299,8 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
             TrackGroup::Processes => [Category::Cpu, Category::Cpu],
             _ => continue,
         };
-        let name = track.name.rsplit_once(" (").map_or(track.name.as_str(), |(image, _)| image);
+        let name = track.summary.name.as_str();
+        let name = name.rsplit_once(" (").map_or(name, |(image, _)| image);
         let is_of_it = |key_name: &str| {
             let begins = key_name.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
             begins && matches!(key_name.as_bytes().get(name.len()), None | Some(b'.'))
@@ -334,6 +335,8 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
 
 #[cfg(test)]
 mod tests {
+    use onoff_analysis::lanes::TrackSummary;
+
     use super::*;
     use onoff_analysis::compare::{CompareOptions, Measure, RunSubject, compare};
 
@@ -387,7 +390,7 @@ mod tests {
     }
 
     fn track(group: TrackGroup, name: &str) -> PageTrack {
-        PageTrack {
+        let summary = TrackSummary {
             id: 0,
             group,
             section: String::new(),
@@ -396,8 +399,8 @@ mod tests {
             kind: "slices",
             rows: 1,
             total_ns: 0,
-            mark: None,
-        }
+        };
+        PageTrack { summary, mark: None }
     }
 
     #[test]

@@ -13,7 +13,6 @@ pub mod build;
 pub mod compare;
 pub mod export;
 pub mod file;
-pub mod lanes;
 pub mod page;
 pub mod path;
 pub mod picture;

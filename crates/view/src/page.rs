@@ -6,9 +6,9 @@ use onoff_analysis::Certainty;
 use onoff_trace::Losses;
 
 use crate::compare::PageComparison;
-use crate::lanes::{DrawnLane, Lane, Track, TrackGroup};
 use crate::path::{self, Arrow, DrawnArrow, PageSteps};
 use crate::ranges::PageFlame;
+use onoff_analysis::lanes::{DrawnLane, Track, TrackSummary};
 
 /// Everything the page shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -198,22 +198,9 @@ pub struct PageFinding {
 /// A track.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageTrack {
-    /// Number: its place in the list.
-    pub id: u32,
-    /// What it is about.
-    pub group: TrackGroup,
-    /// Within the group.
-    pub section: String,
-    /// Name.
-    pub name: String,
-    /// More of it.
-    pub note: String,
-    /// `slices` or `shares`.
-    pub kind: &'static str,
-    /// Rows.
-    pub rows: usize,
-    /// Sum of its times, ns.
-    pub total_ns: i64,
+    /// What it is.
+    #[serde(flatten)]
+    pub summary: TrackSummary,
     /// What became of it, in a comparison.
     pub mark: Option<PageMark>,
 }
@@ -263,24 +250,8 @@ pub struct PageDrawn {
 /// The tracks as the page lists them.
 #[must_use]
 pub fn track_list(tracks: &[Track]) -> Vec<PageTrack> {
-    tracks
-        .iter()
-        .zip(0..)
-        .map(|(track, id)| PageTrack {
-            id,
-            group: track.group,
-            section: track.section.clone(),
-            name: track.name.clone(),
-            note: track.note.clone(),
-            kind: match track.lane {
-                Lane::Slices(_) => "slices",
-                Lane::Shares(_) => "shares",
-            },
-            rows: track.rows(),
-            total_ns: track.total_ns(),
-            mark: None,
-        })
-        .collect()
+    let summaries = tracks.iter().zip(0..).map(|(track, id)| track.summary(id));
+    summaries.map(|summary| PageTrack { summary, mark: None }).collect()
 }
 
 /// The losses as the page lists them.

@@ -4,23 +4,16 @@
 use hashbrown::HashMap;
 
 use onoff_analysis::Certainty;
+use onoff_analysis::lanes::path_tracks::{SECTION, order, process};
+use onoff_analysis::lanes::{Track, TrackGroup};
 use onoff_analysis::waits::{CriticalPath, PathStep};
 use onoff_report::text::why;
 use serde::Serialize;
 
-use crate::lanes::slices::{Slice, SliceLane};
-use crate::lanes::tracks::{path_label, tone_of};
-use crate::lanes::{Lane, Track, TrackGroup};
-
-/// Processes on the path with a track of their own, those with most of its time.
-const MOST_TRACKS: usize = 12;
 /// Pixels within which the arrows between the same two tracks are one.
 const ARROW_PIXELS: i128 = 5;
 /// Steps as sentences that a page gets at once, the longest.
 pub const MOST_STEPS: usize = 200;
-/// The section of the tracks.
-const SECTION: &str = "on it";
-
 /// One thread made another one ready, on tracks of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrow {
@@ -69,66 +62,6 @@ pub struct PageSteps {
     pub steps: Vec<PageStep>,
     /// Steps that are not listed, those that the path itself leaves out because they are short among them.
     pub left_out: u64,
-}
-
-/// The process of a step: what its track is called.
-fn process(step: &PathStep) -> String {
-    match (step.thread.process.as_str(), step.thread.pid) {
-        ("", None) => format!("thread {}", step.thread.tid),
-        ("", Some(pid)) => format!("process {pid}"),
-        (process, Some(pid)) => format!("{process} ({pid})"),
-        (process, None) => process.to_owned(),
-    }
-}
-
-/// A track for each process on the paths, what took most of the time first; the rest share the last one.
-#[must_use]
-pub fn tracks(paths: &[CriticalPath]) -> Vec<Track> {
-    let (names, places) = order(paths);
-    let mut slices: Vec<Vec<Slice>> = names.iter().map(|_| Vec::new()).collect();
-    for step in paths.iter().flat_map(|path| &path.steps) {
-        if let Some(track) = places.get(&process(step)).and_then(|&place| slices.get_mut(place)) {
-            track.push(Slice {
-                start_ns: step.start_ns,
-                end_ns: step.end_ns,
-                label: path_label(step),
-                tone: tone_of(step.kind),
-            });
-        }
-    }
-    names
-        .into_iter()
-        .zip(slices)
-        .map(|(name, slices)| Track {
-            group: TrackGroup::CriticalPath,
-            section: SECTION.to_owned(),
-            name,
-            note: "what it did while the end of the phase waited for it; arrows: who made whom ready".to_owned(),
-            lane: Lane::Slices(SliceLane::new(slices)),
-        })
-        .collect()
-}
-
-/// The names of the tracks in their order, and by process which of them it is.
-fn order(paths: &[CriticalPath]) -> (Vec<String>, HashMap<String, usize>) {
-    let mut times: HashMap<String, i64> = HashMap::new();
-    for step in paths.iter().flat_map(|path| &path.steps) {
-        let time = times.entry(process(step)).or_default();
-        *time = time.saturating_add(step.duration_ns);
-    }
-    let mut names: Vec<(String, i64)> = times.into_iter().collect();
-    names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let others = names.len() > MOST_TRACKS + 1;
-    let places =
-        names.iter().enumerate().map(|(at, (name, _))| (name.clone(), if others { at.min(MOST_TRACKS) } else { at }));
-    let places: HashMap<String, usize> = places.collect();
-    let count = names.len();
-    let mut names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
-    if others {
-        names.truncate(MOST_TRACKS);
-        names.push(format!("{} others", count - MOST_TRACKS));
-    }
-    (names, places)
 }
 
 /// Who made whom ready, from track to track of `tracks`, in order of time.
@@ -234,6 +167,8 @@ fn more(step: &PathStep) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use onoff_analysis::lanes::path_tracks::path_tracks;
+
     use super::*;
     use onoff_analysis::waits::{PathThread, StepKind};
 
@@ -277,7 +212,7 @@ mod tests {
     #[test]
     fn an_arrow_goes_from_who_woke_to_who_was_woken_and_none_is_guessed() {
         let paths = paths();
-        let tracks = tracks(&paths);
+        let tracks = path_tracks(&paths);
         assert_eq!(tracks.iter().map(|track| track.name.as_str()).collect::<Vec<_>>(), ["a.exe (10)", "b.exe (20)"]);
         let found = arrows(&paths, &tracks);
         let expected = [Arrow { time_ns: 40, from: 0, to: 1 }, Arrow { time_ns: 50, from: 1, to: 0 }];

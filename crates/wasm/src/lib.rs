@@ -23,17 +23,20 @@ use onoff::report::table::{Order, TEXT_ROWS};
 use onoff::report::text::boot::no_boot;
 use onoff::report::text::shutdown::{ShutdownTextOptions, no_shutdown};
 use onoff::report::text::suspend::SuspendTextOptions;
-use onoff::{Error, List, ListQuestion, Refusal, Session};
+use onoff::{Error, Lanes, List, ListQuestion, Refusal, Session};
 
 /// What the page has handed over, and what it gets.
 #[derive(Debug)]
 struct Exchange {
     input: Vec<u8>,
     files: Vec<(String, Vec<u8>)>,
+    /// Of these files, once somebody looked.
+    lanes: Option<Lanes>,
     answer: Vec<u8>,
 }
 
-static EXCHANGE: Mutex<Exchange> = Mutex::new(Exchange { input: Vec::new(), files: Vec::new(), answer: Vec::new() });
+static EXCHANGE: Mutex<Exchange> =
+    Mutex::new(Exchange { input: Vec::new(), files: Vec::new(), lanes: None, answer: Vec::new() });
 
 fn exchange() -> MutexGuard<'static, Exchange> {
     EXCHANGE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -58,6 +61,7 @@ pub extern "C" fn onoff_add_file(name_length: usize) {
     let mut name = std::mem::take(&mut exchange.input);
     let bytes = name.split_off(name_length.min(name.len()));
     exchange.files.push((String::from_utf8_lossy(&name).into_owned(), bytes));
+    exchange.lanes = None;
 }
 
 /// Forgets all files and the answer.
@@ -66,6 +70,7 @@ pub extern "C" fn onoff_clear() {
     let mut exchange = exchange();
     exchange.input = Vec::new();
     exchange.files = Vec::new();
+    exchange.lanes = None;
     exchange.answer = Vec::new();
 }
 
@@ -135,6 +140,38 @@ fn list(json: u32, list: &List) -> u32 {
         let list = list.map_err(|refusal| nothing(refusal, |no| no.to_string()))?;
         Ok(if json { list.write_json(&[session.provenance()?], out) } else { list.write_text(out) })
     })
+}
+
+/// Asks which tracks the recording has: a list as JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_tracks() -> u32 {
+    with_lanes(|lanes| Some(serde_json::to_vec(&lanes.tracks())))
+}
+
+/// Asks what `pixels` pixels show of `from_ns..to_ns` of a track, by its number: JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn onoff_lane(track: u32, from_ns: i64, to_ns: i64, pixels: u32) -> u32 {
+    with_lanes(|lanes| Some(serde_json::to_vec(&lanes.draw(track, from_ns, to_ns, pixels.min(MOST_PIXELS))?)))
+}
+
+/// More than a screen has.
+const MOST_PIXELS: u32 = 1 << 16;
+
+fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) -> u32 {
+    let mut exchange = exchange();
+    let lanes = match exchange.lanes.take() {
+        Some(lanes) => Ok(lanes),
+        None => Session::from_bytes(exchange.files.iter().cloned()).and_then(|session| session.lanes()),
+    };
+    let drawn = lanes.map_err(Refusal::from).and_then(|lanes| {
+        let drawn = draw(&lanes);
+        exchange.lanes = Some(lanes);
+        let drawn = drawn.ok_or_else(|| Refusal::Nothing("there is no track of that number".to_owned()))?;
+        drawn.map_err(|error| Refusal::Nothing(error.to_string()))
+    });
+    let (code, answer) = answered(drawn);
+    exchange.answer = answer;
+    code
 }
 
 /// Opens the files that were handed over, asks, and keeps the answer.

@@ -13,7 +13,7 @@ use onoff_analysis::{Interval, flame};
 
 use super::perfetto::{group_name, tone_name};
 use crate::build::Shown;
-use crate::lanes::{Lane, TrackGroup};
+use onoff_analysis::lanes::{Lane, TrackGroup};
 
 /// Writes all that is known of a recording.
 ///

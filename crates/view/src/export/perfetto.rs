@@ -11,8 +11,8 @@ use hashbrown::HashMap;
 use prost::Message;
 
 use crate::build::Shown;
-use crate::lanes::slices::Tone;
-use crate::lanes::{Lane, TrackGroup};
+use onoff_analysis::lanes::slices::Tone;
+use onoff_analysis::lanes::{Lane, TrackGroup};
 
 /// The one sequence of packets of this file.
 const SEQUENCE: u32 = 1;

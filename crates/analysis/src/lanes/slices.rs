@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use serde::Serialize;
 
-/// What a slice shows. The page gives each a colour and a pattern.
+/// What a slice shows. A front end gives each a colour and a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -77,7 +77,7 @@ impl Tone {
 
 /// An interval of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slice {
+pub struct LaneSlice {
     /// Start, ns.
     pub start_ns: i64,
     /// End, ns; not before the start.
@@ -214,7 +214,7 @@ pub struct SliceLane {
 impl SliceLane {
     /// The lane of `slices`, in any order. One that ends before it starts is taken to end where it starts.
     #[must_use]
-    pub fn new(mut slices: Vec<Slice>) -> Self {
+    pub fn new(mut slices: Vec<LaneSlice>) -> Self {
         slices.sort_by_key(|slice| (slice.start_ns, Reverse(slice.end_ns)));
         let mut lane = Self { slices: slices.len(), ..Self::default() };
         let mut known = hashbrown::HashMap::new();
@@ -321,8 +321,8 @@ impl SliceLane {
 mod tests {
     use super::*;
 
-    fn slice(start_ns: i64, end_ns: i64, label: &str) -> Slice {
-        Slice { start_ns, end_ns, label: label.to_owned(), tone: Tone::Work }
+    fn slice(start_ns: i64, end_ns: i64, label: &str) -> LaneSlice {
+        LaneSlice { start_ns, end_ns, label: label.to_owned(), tone: Tone::Work }
     }
 
     /// Numbers that look random and are the same each time.
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn every_interval_is_counted_once_and_entries_stay_within_two_per_pixel() {
         let mut random = numbers(7);
-        let slices: Vec<Slice> = (0..20_000)
+        let slices: Vec<LaneSlice> = (0..20_000)
             .map(|index| {
                 let start_ns = random(1_000_000);
                 slice(start_ns, start_ns + random(if index % 50 == 0 { 40_000 } else { 60 }), "x")

@@ -2,14 +2,15 @@
 
 use hashbrown::HashMap;
 
-use onoff_analysis::Interval;
-use onoff_analysis::cpu::{self, CpuSource, grid};
-use onoff_analysis::storage::utilisation::utilisation;
-use onoff_analysis::waits::{CriticalPath, PathStep, StepKind};
+use crate::Interval;
+use crate::cpu::{self, CpuSource, grid};
+use crate::storage::utilisation::utilisation;
+use crate::waits::CriticalPath;
 use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace};
 
+use super::path_tracks::{path_label, path_tracks, tone_of};
 use super::shares::ShareLane;
-use super::slices::{Slice, SliceLane, Tone};
+use super::slices::{LaneSlice, SliceLane, Tone};
 use super::{Lane, Track, TrackGroup};
 
 /// The tables that tracks are made of.
@@ -39,7 +40,7 @@ pub fn tracks(trace: &Trace, paths: &[CriticalPath]) -> Vec<Track> {
     let mut tracks = processors(trace);
     tracks.extend(disks(trace));
     tracks.extend(critical_path(paths));
-    tracks.extend(crate::path::tracks(paths));
+    tracks.extend(path_tracks(paths));
     for lanes in [devices(trace), services(trace), session(trace), notifications(trace), power(trace), processes(trace)]
     {
         tracks.extend(lanes);
@@ -101,12 +102,12 @@ fn disks(trace: &Trace) -> Vec<Track> {
 /// Slices by track, in the order in which the tracks first appear.
 #[derive(Default)]
 struct Gathered {
-    tracks: Vec<(String, String, String, Vec<Slice>)>,
+    tracks: Vec<(String, String, String, Vec<LaneSlice>)>,
     places: HashMap<(String, String), usize>,
 }
 
 impl Gathered {
-    fn add(&mut self, section: &str, name: &str, note: &str, slices: impl IntoIterator<Item = Slice>) {
+    fn add(&mut self, section: &str, name: &str, note: &str, slices: impl IntoIterator<Item = LaneSlice>) {
         let next = self.tracks.len();
         let place = *self.places.entry((section.to_owned(), name.to_owned())).or_insert(next);
         if place == next {
@@ -134,7 +135,7 @@ impl Gathered {
 fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
     let mut gathered = Gathered::default();
     for path in paths {
-        let slices = path.steps.iter().map(|step| Slice {
+        let slices = path.steps.iter().map(|step| LaneSlice {
             start_ns: step.start_ns,
             end_ns: step.end_ns,
             label: path_label(step),
@@ -143,35 +144,6 @@ fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
         gathered.add("", "Critical path", "who ran or was waited for, up to the end of each phase", slices);
     }
     gathered.into_tracks(TrackGroup::CriticalPath)
-}
-
-/// What an interval of the path says: who, and what it did.
-pub(crate) fn path_label(step: &PathStep) -> String {
-    let thread = &step.thread;
-    let who = if thread.process.is_empty() { format!("thread {}", thread.tid) } else { thread.process.clone() };
-    let what = match step.kind {
-        StepKind::Cpu => "ran",
-        StepKind::Ready => "was ready",
-        StepKind::Disk => "waited for a disk",
-        StepKind::Timer => "waited for a timer",
-        StepKind::Device => "waited for a device",
-        StepKind::ServiceDependency => "waited for a service",
-        StepKind::Other => "not known",
-    };
-    if step.detail.is_empty() { format!("{who} {what}") } else { format!("{who} {what}: {}", step.detail) }
-}
-
-/// The tone of a step.
-pub(crate) fn tone_of(kind: StepKind) -> Tone {
-    match kind {
-        StepKind::Cpu => Tone::Ran,
-        StepKind::Ready => Tone::Ready,
-        StepKind::Disk => Tone::Disk,
-        StepKind::Timer => Tone::Timer,
-        StepKind::Device => Tone::Interrupt,
-        StepKind::ServiceDependency => Tone::Service,
-        StepKind::Other => Tone::Unknown,
-    }
 }
 
 /// The bus of a device instance: `PCI` of `PCI\VEN_8086…`.
@@ -203,8 +175,10 @@ fn devices(trace: &Trace) -> Vec<Track> {
             None => format!("{} · {device}", row.kind.as_str()),
         };
         let returned_ns = row.pend_ns.unwrap_or(end_ns).clamp(row.start_ns, end_ns.max(row.start_ns));
-        let blocked = Slice { start_ns: row.start_ns, end_ns: returned_ns, label: label.clone(), tone: Tone::Blocked };
-        let pended = Slice { start_ns: returned_ns, end_ns, label: format!("{label} (pended)"), tone: Tone::Pended };
+        let blocked =
+            LaneSlice { start_ns: row.start_ns, end_ns: returned_ns, label: label.clone(), tone: Tone::Blocked };
+        let pended =
+            LaneSlice { start_ns: returned_ns, end_ns, label: format!("{label} (pended)"), tone: Tone::Pended };
         gathered.add(section, name, device, std::iter::once(blocked).chain((returned_ns < end_ns).then_some(pended)));
     }
     gathered.into_tracks(TrackGroup::Devices)
@@ -226,12 +200,12 @@ fn services(trace: &Trace) -> Vec<Track> {
                 (load_ns, end_ns, if failed { Tone::Failed } else { Tone::Initialise }, "start"),
             ] {
                 if start_ns < end_ns {
-                    slices.push(Slice { start_ns, end_ns, label: format!("{name}: {part}"), tone });
+                    slices.push(LaneSlice { start_ns, end_ns, label: format!("{name}: {part}"), tone });
                 }
             }
         } else {
             let tone = if failed { Tone::Failed } else { Tone::Initialise };
-            slices.push(Slice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
+            slices.push(LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
         }
         gathered.add(trace.text(row.group), name, trace.text(row.container), slices);
     }
@@ -245,7 +219,7 @@ fn session(trace: &Trace) -> Vec<Track> {
         let label = if detail.is_empty() { name.to_owned() } else { format!("{name} ({detail})") };
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
         let kind = row.kind.as_str().replace('_', " ");
-        gathered.add("", &kind, "", [Slice { start_ns: row.start_ns, end_ns, label, tone: Tone::Work }]);
+        gathered.add("", &kind, "", [LaneSlice { start_ns: row.start_ns, end_ns, label, tone: Tone::Work }]);
     }
     gathered.into_tracks(TrackGroup::Session)
 }
@@ -264,7 +238,7 @@ fn notifications(trace: &Trace) -> Vec<Track> {
             &kind,
             &name,
             "",
-            [Slice { start_ns: row.start_ns, end_ns, label: format!("{name}: {kind}"), tone: Tone::Notified }],
+            [LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: {kind}"), tone: Tone::Notified }],
         );
     }
     gathered.into_tracks(TrackGroup::Notifications)
@@ -278,7 +252,7 @@ fn power(trace: &Trace) -> Vec<Track> {
         let tone = if row.status.is_some_and(|status| status >= 0x8000_0000) { Tone::Failed } else { Tone::Work };
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
         let name = if device.is_empty() { driver } else { device };
-        gathered.add(bus(device), name, driver, [Slice { start_ns: row.start_ns, end_ns, label, tone }]);
+        gathered.add(bus(device), name, driver, [LaneSlice { start_ns: row.start_ns, end_ns, label, tone }]);
     }
     gathered.into_tracks(TrackGroup::Power)
 }
@@ -289,7 +263,7 @@ fn processes(trace: &Trace) -> Vec<Track> {
         let image = trace.text(row.image);
         let name = if image.is_empty() { format!("process {}", row.pid) } else { format!("{image} ({})", row.pid) };
         let section = row.session.map(|session| format!("session {session}")).unwrap_or_default();
-        let slice = Slice {
+        let slice = LaneSlice {
             start_ns: row.start_ns.unwrap_or(0),
             end_ns: row.end_ns.unwrap_or(trace.duration_ns),
             label: name.clone(),
@@ -309,7 +283,7 @@ fn log(trace: &Trace) -> Vec<Track> {
             "",
             "Milestones",
             "",
-            [Slice { start_ns: row.time_ns, end_ns: row.time_ns, label, tone: Tone::Work }],
+            [LaneSlice { start_ns: row.time_ns, end_ns: row.time_ns, label, tone: Tone::Work }],
         );
     }
     gathered.into_tracks(TrackGroup::Log)

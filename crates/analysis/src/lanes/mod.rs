@@ -1,6 +1,7 @@
-//! The lanes of the page: for each track, range and width in pixels, what a screen can show. Pixels are counted here, in one
-//! place, whatever draws them.
+//! Lanes: for each track of a recording, a range and a width in pixels, what a screen can show. Pixels are counted here, in one
+//! place, whatever draws them. Indexes are made once; a drawing costs time in proportion to its pixels, not to the events.
 
+pub mod path_tracks;
 pub mod shares;
 pub mod slices;
 pub mod tracks;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use shares::{DrawnShares, ShareLane};
 use slices::{Drawn, SliceLane};
 
-/// What a track is about. The page shows the groups in this order.
+/// What a track is about. The groups are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrackGroup {
@@ -45,7 +46,7 @@ pub enum Lane {
     Shares(ShareLane),
 }
 
-/// A track of the page.
+/// A track.
 #[derive(Clone, Debug)]
 pub struct Track {
     /// What it is about.
@@ -58,6 +59,27 @@ pub struct Track {
     pub note: String,
     /// The lane.
     pub lane: Lane,
+}
+
+/// A track as a list shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TrackSummary {
+    /// Number: its place in the list.
+    pub id: u32,
+    /// What it is about.
+    pub group: TrackGroup,
+    /// Within the group.
+    pub section: String,
+    /// Name.
+    pub name: String,
+    /// More of it.
+    pub note: String,
+    /// `slices` or `shares`.
+    pub kind: &'static str,
+    /// Rows.
+    pub rows: usize,
+    /// Sum of its times, ns.
+    pub total_ns: i64,
 }
 
 /// What a screen shows of a track.
@@ -80,7 +102,25 @@ impl Track {
         }
     }
 
-    /// Rows that it takes on the page.
+    /// The track as a list shows it; `id` is its place there.
+    #[must_use]
+    pub fn summary(&self, id: u32) -> TrackSummary {
+        TrackSummary {
+            id,
+            group: self.group,
+            section: self.section.clone(),
+            name: self.name.clone(),
+            note: self.note.clone(),
+            kind: match self.lane {
+                Lane::Slices(_) => "slices",
+                Lane::Shares(_) => "shares",
+            },
+            rows: self.rows(),
+            total_ns: self.total_ns(),
+        }
+    }
+
+    /// Rows that it takes.
     #[must_use]
     pub fn rows(&self) -> usize {
         match &self.lane {
