@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean viewer pictures
+.PHONY: help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -61,6 +61,19 @@ dist: ## the program as users get it, its debug information beside it
 	@tools/setup rust
 	cargo build --profile dist --locked --package onoff-cli
 	cd $(TARGET_DIR)/dist && objcopy --only-keep-debug onoff onoff.debug && objcopy --strip-all --add-gnu-debuglink=onoff.debug onoff
+
+PREFIX ?= $(HOME)/.local
+
+install: ## install the program, completions for bash, zsh and fish, and its manual, below PREFIX (~/.local)
+	@tools/setup rust
+	cargo build --profile release --locked --package onoff-cli
+	install -D -m 755 $(TARGET_DIR)/release/onoff $(DESTDIR)$(PREFIX)/bin/onoff
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(TARGET_DIR)/release/onoff manual $(DESTDIR)$(PREFIX)/share/man/man1
+	$(TARGET_DIR)/release/onoff completions bash -o $(DESTDIR)$(PREFIX)/share/bash-completion/completions/onoff
+	$(TARGET_DIR)/release/onoff completions zsh -o $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_onoff
+	$(TARGET_DIR)/release/onoff completions fish -o $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/onoff.fish
 
 lab: lab-netboot lab-guest ## record real machines under QEMU and check what onoff says of them (Debian, as root; half an hour)
 
@@ -146,14 +159,14 @@ samples: ## play the scenarios of the repository's own recordings again
 	for name in slow-boot slow-shutdown slow-sleep; do \
 	    cargo run --package onoff-testkit --example make_trace -- $$name samples/$$name.etl; \
 	done
-	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-cli the_study_in_samples || true
-	xz --force -9e samples/write-filter/*.etl
+	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-cli in_samples || true
+	xz --force -9e samples/write-filter/*.etl samples/runs/*/*.etl
 
 reference: ## write the pages that come from the code: JSON names, findings, tables, the README's picture
 	@tools/setup rust
 	python3 tools/json_reference.py
 	python3 tools/findings_page.py
-	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace reference_page
+	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace --package onoff-report reference_page
 	cargo run --quiet --package onoff-cli -- record --plan windows --out $(TARGET_DIR)/windows > /dev/null
 	cp $(TARGET_DIR)/windows/onoff.wprp windows/
 	cargo run --quiet --package onoff-cli -- boot samples/slow-boot.etl | python3 tools/readme_output.py

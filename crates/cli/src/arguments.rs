@@ -5,6 +5,8 @@ pub mod compare;
 pub mod cpu;
 pub mod devices;
 pub mod diagnose;
+pub mod display;
+pub mod explain;
 pub mod export;
 pub mod firmware;
 pub mod gate;
@@ -17,6 +19,7 @@ pub mod prefetch;
 pub mod processes;
 pub mod record;
 pub mod services;
+pub mod shell;
 pub mod shutdown;
 pub mod storage;
 pub mod summary;
@@ -30,15 +33,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use onoff_analysis::transition::TransitionKind;
 
-use crate::output::Color;
 use collect::CollectArguments;
 use compare::CompareArguments;
 use cpu::CpuArguments;
 use devices::DevicesArguments;
 use diagnose::DiagnoseArguments;
+use display::DisplayArguments;
+use explain::ExplainArguments;
 use export::ExportArguments;
 use firmware::FirmwareArguments;
 use gate::GateArguments;
@@ -51,6 +55,7 @@ use prefetch::PrefetchArguments;
 use processes::ProcessesArguments;
 use record::RecordArguments;
 use services::ServicesArguments;
+use shell::{CompletionsArguments, ManualArguments};
 use shutdown::ShutdownArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
 use summary::SummaryArguments;
@@ -67,15 +72,17 @@ Exit codes:
 
 const EXAMPLES: &str = "\
 Begin with:
+  onoff boot.etl                         what a recording is, and what each verb says of it
   onoff boot boot.etl                    where the time of a boot went
   onoff diagnose boot.etl                what to change
   onoff view boot.etl                    see it
   onoff boot                             the last boot of this Linux computer
-  onoff compare --baseline a.etl --candidate b.etl   is it slower, where, is it noise
+  onoff compare before.etl after.etl     is it slower, where, is it noise
+  onoff explain PreSMSS                  what a word means
 
-Recordings are read as they are or packed (.xz, .gz, .zst, .zip). 'onoff VERB --help' has
-examples of each verb. How to record, on Windows and on Linux: 'onoff record --help', and
-docs/src/do/record.md of the source.";
+Recordings are read as they are or packed (.xz, .gz, .zst, .zip); '-' is standard input.
+'onoff VERB --help' has examples of each verb. How to record, on Windows and on Linux:
+'onoff record --help', and docs/src/do/record.md of the source.";
 
 /// Shows where a computer's time goes while it turns on or off, from a recording.
 #[derive(Debug, Parser)]
@@ -84,6 +91,8 @@ docs/src/do/record.md of the source.";
     bin_name = "onoff",
     version,
     max_term_width = 100,
+    arg_required_else_help = true,
+    override_usage = "onoff VERB [OPTIONS] [FILE]...\n       onoff FILE",
     help_template = "{about}
 
 {usage-heading} {usage}
@@ -97,7 +106,39 @@ docs/src/do/record.md of the source.";
 )]
 pub struct Arguments {
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+
+    /// Without a verb: a recording, or anything else that onoff reads; shows what it is, and what each verb answers about it
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub display: DisplayArguments,
+}
+
+/// The arguments as the program takes them. `-h` is one page, `--help` says everything.
+pub fn command() -> clap::Command {
+    let short = |verb: clap::Command| {
+        if verb.get_name() == "xperf" {
+            return verb;
+        }
+        let long = verb.get_after_help().cloned();
+        let verb = verb.mut_args(|argument| match argument.get_help().map(ToString::to_string) {
+            Some(help) => argument.help(first_clause(&help)).long_help(help),
+            None => argument,
+        });
+        match long {
+            Some(long) => verb.after_help("'--help' says more, with examples and exit codes.").after_long_help(long),
+            None => verb,
+        }
+    };
+    Arguments::command().mut_subcommands(short)
+}
+
+/// The beginning of a sentence, up to the first colon, semicolon or full stop.
+fn first_clause(help: &str) -> String {
+    let end = [": ", "; ", ". "].iter().filter_map(|mark| help.find(mark)).min();
+    end.and_then(|end| help.get(..end)).unwrap_or(help).to_owned()
 }
 
 #[derive(Debug, Subcommand)]
@@ -132,6 +173,9 @@ pub enum Command {
     Compare(CompareArguments),
     Gate(GateArguments),
     Why(WhyArguments),
+    Explain(ExplainArguments),
+    Completions(CompletionsArguments),
+    Manual(ManualArguments),
     Xperf(XperfArguments),
 }
 
@@ -139,8 +183,8 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct RecordingArguments {
     /// The recording: an Event Trace Log (.etl), as it is or packed (.xz, .gz, .zst, .zip); of Linux, a folder or archive of
-    /// traces, logs and systemd's accounts, or any of them. Several files are read as one recording. Without a file: this Linux
-    /// computer's journal, systemd's times and the kernel's log
+    /// traces, logs and systemd's accounts, or any of them; - for standard input. Several files are read as one recording. Without
+    /// a file: this Linux computer's journal, systemd's times and the kernel's log
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -171,10 +215,6 @@ pub struct OutputArguments {
     /// Write the answer to a file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-
-    /// When to colour text
-    #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
 }
 
 /// For a person or for a program.
@@ -323,7 +363,11 @@ pub struct EventsArguments {
     #[arg(long = "process", value_name = "NAME")]
     pub processes: Vec<String>,
 
-    /// Only events from one time up to, not including, another: 1234[s|ms|us|ns] from the recording's begin (µs
+    /// Only events in this phase of the boot, shutdown or sleep, as 'onoff boot' names it
+    #[arg(long, value_name = "NAME", conflicts_with = "range")]
+    pub phase: Option<String>,
+
+    /// Only events from one time up to, not including, another: 1234[s|ms|us|ns] from the recording's start (µs
     /// without a unit), or yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC
     #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
     pub range: Option<Vec<String>>,

@@ -1,7 +1,7 @@
 //! Why a command did not answer, and the exit code that says so.
 
 use std::error::Error;
-use std::fmt::{Debug, Display};
+use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -36,6 +36,11 @@ impl Failure {
         }
     }
 
+    /// Whether a recording is what is wrong, and not the question or where the answer goes.
+    pub const fn is_of_a_recording(&self) -> bool {
+        matches!(self, Self::Unreadable(_) | Self::NothingToAnswer(_))
+    }
+
     /// Says what went wrong in one line on stderr, and gives the exit code.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
@@ -58,6 +63,17 @@ impl Failure {
         match refusal {
             Refusal::Unreadable(error) => error.into(),
             Refusal::Nothing(nothing) => Self::NothingToAnswer(instead(nothing)),
+        }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(message) | Self::NothingToAnswer(message) | Self::WrongUsage(message) => {
+                formatter.write_str(message)
+            }
+            Self::Told(_) | Self::ReaderGone => Ok(()),
         }
     }
 }

@@ -35,13 +35,16 @@ use onoff_report::text::info::InfoTextOptions;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{EventFilter, Pattern};
 
+use crate::arguments::compare::CompareFormat;
+use crate::arguments::firmware::FirmwareFormat;
+use crate::arguments::gate::GateFormat;
 use crate::arguments::table::TableFormat;
 use crate::arguments::{
     Arguments, BootArguments, Command, CsvTable, EventsArguments, Idle, InfoArguments, OutputArguments, PlainFormat,
-    ReadingArguments, RecordingArguments, TransitionFormat, XperfArguments,
+    ReadingArguments, RecordingArguments, TransitionFormat, XperfArguments, verbs,
 };
 use crate::failure::Failure;
-use crate::output::{Color, Destination};
+use crate::output::{Color, Destination, Display};
 use compare::CompareQuestion;
 use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;
@@ -80,6 +83,14 @@ impl Recording {
 /// What to do.
 #[derive(Debug)]
 pub enum Task {
+    /// Say what a recording is, and what the verbs say of it.
+    Overview,
+    /// Explain a word; without one, list them.
+    Explain(Vec<String>),
+    /// Write a shell's script of completions.
+    Completions(clap_complete::Shell),
+    /// Write the pages of the manual into a folder.
+    Manual(PathBuf),
     /// Show where the time of a boot went; with what firmware and packets say of the same boot.
     Boot(BootOptions, BootFormat, BesideBoot),
     /// List the boots that a Linux recording's journals hold.
@@ -128,6 +139,39 @@ pub enum Task {
     Xperf(onoff_xperf::CommandLine),
 }
 
+impl Task {
+    /// Whether the answer is text for people. The rows of events are not: their layout is xperf's.
+    fn is_text(&self) -> bool {
+        match self {
+            Self::Overview | Self::Explain(_) | Self::Record(_) => true,
+            Self::Boot(_, format, _) => matches!(format, BootFormat::Text(_)),
+            Self::ListBoots(format) => *format == PlainFormat::Text,
+            Self::Suspend(_, format) => matches!(format, SuspendFormat::Text(_)),
+            Self::Shutdown(_, format) => matches!(format, ShutdownFormat::Text(_)),
+            Self::Diagnose(_, format) => matches!(format, DiagnosisFormat::Text(_)),
+            Self::Summary(question) => question.format == TableFormat::Text,
+            Self::Info(format) => matches!(format, InfoFormat::Text(_)),
+            Self::Firmware(question) => question.format == FirmwareFormat::Text,
+            Self::Io(question) => question.format == TableFormat::Text,
+            Self::List(_, _, format) => *format == TableFormat::Text,
+            Self::Netboot(_, format) => matches!(format, NetbootFormat::Text(_)),
+            Self::Prefetch(question) => question.format == TableFormat::Text,
+            Self::Image(question) => question.format == TableFormat::Text,
+            Self::Compare(question) => question.format == CompareFormat::Text,
+            Self::Gate(question) => question.format == GateFormat::Text,
+            Self::Why(task) => matches!(task.format, why::WhyFormat::Text(_)),
+            Self::Events(_)
+            | Self::View(_)
+            | Self::Export(_)
+            | Self::Picture(_)
+            | Self::Collect(_)
+            | Self::Completions(_)
+            | Self::Manual(_)
+            | Self::Xperf(_) => false,
+        }
+    }
+}
+
 /// What else was recorded of the same boot.
 #[derive(Clone, Debug, Default)]
 pub struct BesideBoot {
@@ -168,6 +212,8 @@ pub struct EventQuestion {
     pub filter: EventFilter,
     /// From when to when; calendar times wait for the recording's clock.
     pub range: Option<(TimePoint, TimePoint)>,
+    /// The phase that they are in, instead.
+    pub phase: Option<String>,
     /// How.
     pub format: PlainFormat,
 }
@@ -200,7 +246,33 @@ pub struct Invocation {
 impl Invocation {
     /// Settles what the arguments mean.
     pub fn resolve(arguments: Arguments) -> Result<Self, Failure> {
-        match arguments.command {
+        let display = Display::resolve(arguments.display)?;
+        let mut invocation = match (arguments.command, arguments.files.first()) {
+            (Some(_), Some(file)) => {
+                return Err(Failure::WrongUsage(format!("{}: name the verb before the file", file.display())));
+            }
+            (Some(command), None) => Self::of(command)?,
+            (None, _) => Self::overview(arguments.files)?,
+        };
+        let is_text = invocation.task.is_text();
+        // xperf's scripts compare what it prints.
+        let color = if matches!(invocation.task, Task::Xperf(_)) { Color::Never } else { display.color };
+        invocation.destination.display = Display { color, is_text, ..display };
+        Ok(invocation)
+    }
+
+    /// Without a verb: what was named should be files.
+    fn overview(files: Vec<PathBuf>) -> Result<Self, Failure> {
+        let is_there = |path: &PathBuf| onoff_files::is_standard_input(path) || path.exists();
+        if let Some(absent) = files.iter().find(|path| !is_there(path)) {
+            return Err(Failure::WrongUsage(verbs::neither_verb_nor_file(&absent.to_string_lossy())));
+        }
+        Ok(Self { task: Task::Overview, recording: Recording::of(files), destination: Destination::default() })
+    }
+
+    /// Settles what the arguments of a verb mean.
+    fn of(command: Command) -> Result<Self, Failure> {
+        match command {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
             Command::Summary(arguments) => Ok(summary::resolve(arguments)),
@@ -253,7 +325,20 @@ impl Invocation {
                     root: it.root,
                 }),
                 recording: Recording::none(),
-                destination: Destination { path: None, color: Color::Auto },
+                destination: Destination::default(),
+            }),
+            Command::Explain(it) => {
+                Ok(Self { task: Task::Explain(it.words), recording: Recording::none(), destination: it.output.into() })
+            }
+            Command::Completions(it) => Ok(Self {
+                task: Task::Completions(it.shell),
+                recording: Recording::none(),
+                destination: it.output.into(),
+            }),
+            Command::Manual(it) => Ok(Self {
+                task: Task::Manual(it.folder),
+                recording: Recording::none(),
+                destination: Destination::default(),
             }),
             Command::Compare(arguments) => compare::resolve(arguments),
             Command::Gate(arguments) => gate::resolve(arguments),
@@ -332,7 +417,7 @@ impl Invocation {
         };
         let range = time_range(arguments.range.as_deref())?;
         Ok(Self {
-            task: Task::Events(EventQuestion { filter, range, format: arguments.format }),
+            task: Task::Events(EventQuestion { filter, range, phase: arguments.phase, format: arguments.format }),
             recording: arguments.recording.into(),
             destination: arguments.output.into(),
         })
@@ -343,7 +428,7 @@ impl Invocation {
         Ok(Self {
             task: Task::Xperf(onoff_xperf::parse(arguments.words)?),
             recording: Recording::none(),
-            destination: Destination { path: None, color: Color::Never },
+            destination: Destination::default(),
         })
     }
 }
@@ -359,9 +444,18 @@ fn time_range(texts: Option<&[String]>) -> Result<Option<(TimePoint, TimePoint)>
 fn time_point(text: &str) -> Result<TimePoint, Failure> {
     TimePoint::parse(text).ok_or_else(|| {
         Failure::NothingToAnswer(format!(
-            "--range: '{text}' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
+            "--range: '{text}' is no time; write 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]{}",
+            needs_unit(text)
         ))
     })
+}
+
+/// What to write instead of a number with a point and no unit.
+fn needs_unit(text: &str) -> String {
+    match text.contains('.') && text.parse::<f64>().is_ok() {
+        true => format!("; in seconds, {text}s"),
+        false => String::new(),
+    }
 }
 
 impl From<RecordingArguments> for Recording {
@@ -375,6 +469,6 @@ impl From<RecordingArguments> for Recording {
 
 impl From<OutputArguments> for Destination {
     fn from(arguments: OutputArguments) -> Self {
-        Self { path: arguments.output, color: arguments.color }
+        Self { path: arguments.output, display: Display::default() }
     }
 }

@@ -12,7 +12,7 @@ mod reads_and_writes;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use arguments::{Arguments, Command};
 use failure::Failure;
@@ -22,7 +22,8 @@ use invocation::Invocation;
 const WRONG_USAGE: u8 = 64;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let parsed = arguments::command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) => {
             // Where neither stdout nor stderr takes it, the code alone must do.
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
         }
     };
     // xperf's scripts expect xperf's codes.
-    let is_xperf = matches!(arguments.command, Command::Xperf(_));
+    let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
     let resolved = Invocation::resolve(arguments);
     let result = if is_xperf { resolved } else { resolved.map_err(Failure::of_usage) }.and_then(commands::run);
     match result {

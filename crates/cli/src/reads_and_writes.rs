@@ -36,7 +36,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
             of_runs(&question.runs, &mut paths);
         }
         Task::Io(question) => paths.extend(question.compare.clone()),
-        Task::Diagnose(DiagnosisQuestion::Diagnose(_, image), _) => paths.extend_from_slice(image),
+        Task::Diagnose(DiagnosisQuestion::Diagnose(_, image, _), _) => paths.extend_from_slice(image),
         Task::Image(question) => {
             paths.extend_from_slice(&question.paths);
             paths.extend(question.compare.clone());
@@ -60,6 +60,10 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::Export(_)
         | Task::Picture(_)
         | Task::Why(_)
+        | Task::Overview
+        | Task::Explain(_)
+        | Task::Completions(_)
+        | Task::Manual(_)
         | Task::Xperf(CommandLine::Help(_)) => {}
     }
     paths

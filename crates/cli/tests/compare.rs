@@ -335,3 +335,87 @@ fn a_persons_time_is_no_difference() {
     let text = folder.answer("compare --baseline alone.etl --candidate person.etl");
     assert!(text.contains("person.etl: 6.50 s in which a person was waited for are in no number."), "{text}");
 }
+
+#[test]
+fn two_recordings_are_old_and_new() {
+    let folder = Folder::new();
+    record(&folder, "table-5-run-1", "1.etl");
+    record(&folder, "table-5-run-2", "2.etl");
+    let by_name = folder.answer("compare --baseline 1.etl --candidate 2.etl");
+    assert_eq!(folder.answer("compare 1.etl 2.etl"), by_name);
+    let (code, message) = folder.refusal("compare 1.etl");
+    assert_eq!(code, 64);
+    assert!(message.contains("1.etl: give a second recording"), "{message}");
+    assert_eq!(folder.run("compare 1.etl 2.etl --baseline 1.etl").status.code(), Some(64));
+}
+
+#[test]
+fn one_bad_file_does_not_end_a_comparison() {
+    let folder = Folder::new();
+    for side in ["a", "b"] {
+        std::fs::create_dir(folder.path(side)).unwrap();
+        for run in 1..=3 {
+            record_again(&folder, "services-wes7", &format!("{side}/{run}.etl"), run);
+        }
+    }
+    let sound = json(&folder.answer("compare a b --format json"));
+    folder.file("b/0.etl", b"no recording").file("b/4.etl", b"");
+    let output = folder.run("compare a b --format json");
+    assert_eq!(output.status.code(), Some(1));
+    let comparison = json(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(comparison["measures"], sound["measures"]);
+    let runs = comparison["configurations"][1]["runs"].as_array().unwrap();
+    let bad: Vec<&Value> = runs.iter().filter(|run| run["compared"] == false).collect();
+    assert_eq!(bad.len(), 2);
+    assert!(bad.iter().all(|run| run["set_apart"][0]["reason"] == "unreadable"), "{bad:?}");
+    let text = String::from_utf8(folder.run("compare a b").stdout).unwrap();
+    assert!(text.contains("b/4.etl: byte offset 0: the file is empty"), "{text}");
+    // With nothing left on a side, what is wrong is the answer.
+    std::fs::create_dir(folder.path("c")).unwrap();
+    folder.file("c/1.etl", b"");
+    let (code, message) = folder.refusal("compare a c");
+    assert_eq!(code, 1);
+    assert!(message.contains("1.etl: byte offset 0: the file is empty"), "{message}");
+}
+
+#[test]
+fn each_run_is_shown_with_its_values() {
+    let folder = Folder::new();
+    for run in 1..=3 {
+        record_again(&folder, "services-wes7", &format!("{run}.etl"), run);
+    }
+    let line = "compare --baseline 1.etl 2.etl --candidate 3.etl";
+    let text = folder.answer(&format!("{line} --runs"));
+    let table = text.split_once("\nRuns  ").unwrap().1;
+    for (side, run) in [("baseline", "1.etl"), ("baseline", "2.etl"), ("candidate", "3.etl")] {
+        assert!(table.lines().any(|row| row.contains(side) && row.contains(run) && row.contains("18.6 s")), "{table}");
+    }
+    assert!(!folder.answer(line).contains("\nRuns  "));
+    let csv = folder.answer(&format!("{line} --runs --format csv"));
+    assert!(csv.starts_with("configuration,run,compared,key,category,unit,value\n"), "{csv}");
+    assert_eq!(csv.lines().filter(|row| row.contains(",boot.total,")).count(), 3);
+    assert_eq!(folder.run(&format!("{line} --runs --format markdown")).status.code(), Some(64));
+}
+
+#[test]
+fn the_first_line_tells_a_person_from_the_machine() {
+    let folder = Folder::new();
+    record(&folder, "healthy-boot", "alone.etl");
+    record(&folder, "person-logs-on", "person.etl");
+    let first = |name: &str| folder.answer(&format!("boot {name}")).lines().next().unwrap().to_owned();
+    let alone = first("alone.etl");
+    let person = first("person.etl");
+    assert!(!alone.contains("waiting"), "{alone}");
+    // The scenarios differ by the person's 6.5 s alone.
+    assert_eq!(
+        person,
+        alone.replace('.', "#").replacen("#", ".", 1).replace(" s#", " s, and 6.50 s waiting for someone to log on.")
+    );
+    let answer = |name: &str| json(&folder.answer(&format!("boot {name} --format json")));
+    assert!(answer("alone.etl")["logon"]["to_desktop_ns"].is_null());
+    let boot = answer("person.etl");
+    let asked = &boot["logon"]["credential_requests"][0];
+    let ready_ns = boot["main_path_boot"]["end_ns"].as_i64().unwrap();
+    assert_eq!(boot["logon"]["to_desktop_ns"].as_i64().unwrap(), ready_ns - asked["end_ns"].as_i64().unwrap());
+    assert!(folder.answer("boot person.etl").contains(" from logon to desktop)"));
+}

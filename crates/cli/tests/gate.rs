@@ -283,3 +283,20 @@ fn annotations_of_a_workflow() {
     assert!(lines[1].starts_with("::warning file=slow/1.etl,title=never 5%25::"), "{text}");
     assert!(lines[2].starts_with("::notice "), "{text}");
 }
+
+#[test]
+fn a_table_for_a_pull_request() {
+    let folder = folder();
+    let (code, table, _) = gate(&folder, &format!("good slow {LIMIT} --limit never~5% --format markdown"));
+    assert_eq!(code, 1);
+    assert!(table.starts_with("### Regression: 1 of 2 limits exceeded.\n\n| | measure |"), "{table}");
+    let rows: Vec<&str> = table.lines().filter(|line| line.contains("boot.total")).collect();
+    assert_eq!(rows.len(), 1, "{table}");
+    assert!(
+        rows[0].starts_with("| **exceeded** | boot.total | ") && rows[0].ends_with(" | boot.total 5% and 500ms |"),
+        "{table}"
+    );
+    let (code, table, _) = gate(&folder, &format!("good same {LIMIT} --format markdown"));
+    assert_eq!(code, 0);
+    assert!(table.contains("| kept | boot.total |") && !table.contains("exceeded**"), "{table}");
+}

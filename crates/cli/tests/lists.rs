@@ -164,7 +164,7 @@ fn what_cannot_be_answered_is_said_and_so_is_what_makes_no_sense() {
     for (arguments, expected, message) in [
         ("processes boot.etl --process nobody.exe", 2, "matches in that range"),
         ("processes boot.etl --sort weight", 64, "--sort: there is no column 'weight'; there are image,"),
-        ("processes boot.etl --range 5000s 6000s", 2, "--range: holds none of the recording"),
+        ("processes boot.etl --range 5000s 6000s", 2, "is outside of the recording"),
         ("processes boot.etl --range 1s soon", 64, "'soon' is no time"),
         ("cpu boot.etl --by module", 2, "nothing tells who ran; missing: profile samples"),
         ("interrupts boot.etl --process System", 64, "--process: an interrupt belongs to no process"),

@@ -8,6 +8,7 @@ use onoff_sources::{Error, FirmwareGathering, GuidNames, Limits, parse_guid_name
 use onoff_trace::firmware::FirmwareRecording;
 
 use crate::failed;
+use crate::standard_input::{self, is_standard_input};
 use crate::walk::{Found, walk};
 
 /// Most bytes of a file that is only found in a folder.
@@ -36,16 +37,18 @@ pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Re
     }
     let mut gathering = FirmwareGathering::new(limits).choosing(number);
     for path in paths {
-        let metadata = fs::metadata(path).map_err(failed(path))?;
-        if metadata.is_dir() {
+        let name = standard_input::name_of(path);
+        let limit = FirmwareGathering::MOST_BYTES;
+        let bytes = if is_standard_input(path) {
+            standard_input::read(limit).map_err(failed(path))?
+        } else if fs::metadata(path).map_err(failed(path))?.is_dir() {
             add_folder(path, &mut gathering)?;
             continue;
-        }
-        let name = path.display().to_string();
-        let limit = FirmwareGathering::MOST_BYTES;
-        let bytes = read_at_most(path, limit).map_err(failed(path))?;
+        } else {
+            read_at_most(path, limit).map_err(failed(path))?
+        };
         if bytes.len() as u64 > limit {
-            return Err(Error::TooLarge { name, stored: metadata.len(), limit });
+            return Err(Error::TooLarge { name, stored: bytes.len() as u64, limit });
         }
         gathering.add(&name, &bytes)?;
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use onoff_sources::{Error, Limits};
 use onoff_trace::DriverFile;
 
+use crate::standard_input::{self, is_standard_input};
 use crate::volume::Volume;
 use crate::walk::{Found, walk};
 use crate::{drivers, failed};
@@ -52,8 +53,7 @@ pub struct FoundImage {
 pub fn open_image(paths: &[PathBuf]) -> Result<FoundImage, Error> {
     let mut found = FoundImage::default();
     for path in paths {
-        let metadata = fs::metadata(path).map_err(failed(path))?;
-        if !metadata.is_dir() {
+        if is_standard_input(path) || !fs::metadata(path).map_err(failed(path))?.is_dir() {
             found.hives.push(hive(path).map_err(failed(path))?);
             continue;
         }
@@ -126,7 +126,10 @@ fn is_hive(path: &Path) -> bool {
 }
 
 fn hive(path: &Path) -> io::Result<HiveBytes> {
-    let mut hive = HiveBytes { name: path.display().to_string(), bytes: read(path)?, logs: Vec::new() };
+    let mut hive = HiveBytes { name: standard_input::name_of(path), bytes: read(path)?, logs: Vec::new() };
+    if is_standard_input(path) {
+        return Ok(hive);
+    }
     // `SYSTEM.xz` has its logs in `SYSTEM.LOG1.xz` and `SYSTEM.LOG2.xz`.
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let packing = PACKINGS.into_iter().find(|packing| name.ends_with(packing)).unwrap_or_default();
@@ -146,7 +149,11 @@ fn hive(path: &Path) -> io::Result<HiveBytes> {
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if is_standard_input(path) {
+        bytes = standard_input::read(MOST_BYTES)?;
+    } else {
+        File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    }
     if bytes.len() as u64 > MOST_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MOST_BYTES >> 20)));
     }

@@ -14,6 +14,7 @@
 //! # Design constraints
 //!
 //! * What a file is, its content decides, and [`onoff_sources`] looks at it; nothing here does.
+//! * A path `-` is standard input, everywhere alike.
 //! * Folders are walked in one place, to a limited depth and number of files, without following links.
 //! * Files are mapped into memory; streams are read up to the limit of packed files. What is unpacked is held while it is small,
 //!   else put into a file that is mapped too and kept for the next question.
@@ -29,6 +30,7 @@ mod options;
 mod prefetch;
 mod recordings;
 mod spill;
+mod standard_input;
 pub mod volume;
 mod walk;
 
@@ -46,10 +48,12 @@ pub use onoff_sources::Error;
 pub use options::Options;
 pub use prefetch::{FileBytes, FoundFiles, open_prefetch};
 pub use recordings::recordings;
+pub use standard_input::is_standard_input;
 
 use kept::Place;
 use mapped::Mapped;
 use spill::{Listener, SpillingStore};
+use standard_input::StandardInput;
 use walk::{Found, walk};
 
 /// Opens the files of one recording: `paths` are files, packed or not, archives and folders of them, or streams. Of a folder or
@@ -139,9 +143,19 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> Error + use<'_> {
 
 fn add(path: &Path, limits: &Limits, listener: &Listener, gathering: &mut Gathering) -> Result<(), Error> {
     let failed = failed(path);
-    let mut file = File::open(path).map_err(&failed)?;
+    let name = standard_input::name_of(path);
+    let mut file = if is_standard_input(path) {
+        match standard_input::open(limits, true)? {
+            StandardInput::File(file) => file,
+            StandardInput::Bytes(bytes) => {
+                let store = SpillingStore { place: None, listener: listener.clone() };
+                return gathering.add(SourceFile::new(name, bytes.len() as u64, bytes).unpacked_into(store));
+            }
+        }
+    } else {
+        File::open(path).map_err(&failed)?
+    };
     let metadata = file.metadata().map_err(&failed)?;
-    let name = path.display().to_string();
     if metadata.is_dir() {
         return add_folder(path, name, listener, gathering);
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use onoff_sources::Error;
 
 use crate::failed;
+use crate::standard_input::{self, is_standard_input};
 use crate::volume::{Volume, modified};
 use crate::walk::{Found, walk};
 
@@ -43,8 +44,12 @@ pub struct FoundFiles {
 pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Result<FoundFiles, Error> {
     let mut found = FoundFiles::default();
     for path in paths {
-        let metadata = fs::metadata(path).map_err(failed(path))?;
-        if !metadata.is_dir() {
+        if is_standard_input(path) {
+            let bytes = standard_input::read(MOST_BYTES).map_err(failed(path))?;
+            found.files.push(FileBytes { name: standard_input::NAME.to_owned(), bytes, modified_unix_ns: None });
+            continue;
+        }
+        if !fs::metadata(path).map_err(failed(path))?.is_dir() {
             found.files.push(read(path).map_err(failed(path))?);
             continue;
         }

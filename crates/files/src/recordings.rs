@@ -7,6 +7,7 @@ use onoff_sources::{Bytes, Error, FileRole, file_role, group};
 
 use crate::failed;
 use crate::mapped::Mapped;
+use crate::standard_input::is_standard_input;
 use crate::walk::{MOST_DEPTH, MOST_FILES};
 
 /// The recordings among `paths`, each as the paths of its files: logs that were recorded together are one, and so are the loose parts
@@ -20,7 +21,7 @@ pub fn recordings(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, Error> {
     let mut files = Vec::new();
     let mut all = Vec::new();
     for path in paths {
-        if fs::metadata(path).map_err(failed(path))?.is_dir() {
+        if !is_standard_input(path) && fs::metadata(path).map_err(failed(path))?.is_dir() {
             let mut looked_at = 0;
             in_folder(path, 0, &mut looked_at, &mut all)?;
         } else {

@@ -34,6 +34,7 @@ mod error;
 mod image;
 mod lanes;
 mod lists;
+mod overview;
 #[cfg(feature = "files")]
 mod prefetch;
 mod runs;
@@ -46,7 +47,7 @@ pub use error::{Error, Refusal};
 #[cfg(feature = "files")]
 pub use image::{ImageKnowledge, OpenedImage};
 pub use lanes::Lanes;
-pub use lists::{List, ListAnswer, ListQuestion, NoList, OutOfRange, scope_of};
+pub use lists::{List, ListAnswer, ListQuestion, NoList, OutOfRange, check_order, scope_of};
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;
 pub use runs::{RunsOfTransition, firmware_run, tables_of_runs};

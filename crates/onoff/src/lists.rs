@@ -9,9 +9,11 @@ use onoff_analysis::lists::interrupts::InterruptGroup;
 use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
 use onoff_analysis::recording::Provenance;
 use onoff_analysis::storage::{Key, disk, files, hard_faults};
+use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 use onoff_report::json::{self, document::Document};
 use onoff_report::table::{Order, TableReport, UnknownColumn, arrange, write_csv, write_text};
 use onoff_report::text::quantity::duration;
+use onoff_report::text::style::QUIET;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
 use onoff_trace::{SystemKind, Tables, Trace};
@@ -47,6 +49,8 @@ pub enum List {
 pub struct ListQuestion {
     /// From when to when; calendar times wait for the recording's clock. All of it when `None`.
     pub range: Option<(TimePoint, TimePoint)>,
+    /// The name of the phase that is meant instead.
+    pub phase: Option<String>,
     /// The processes; all when empty.
     pub processes: Vec<Pattern>,
     /// Which rows, in which order.
@@ -62,6 +66,9 @@ pub enum NoList {
     /// The range is not in the recording.
     #[error(transparent)]
     Range(OutOfRange),
+    /// No phase is called so.
+    #[error(transparent)]
+    Phase(NoSuchPhase),
     /// Processes were chosen, and what is listed belongs to none.
     #[error("{0} belongs to no process")]
     OfNoProcess(&'static str),
@@ -76,9 +83,24 @@ pub enum OutOfRange {
     /// A time that has no place on the recording's clock.
     #[error("the time lies outside what the recording can hold")]
     Time,
+    /// A range that ends before it starts.
+    #[error("the start, {}, is not before the end, {}", duration(*from_ns), duration(*until_ns))]
+    Order {
+        /// The start, ns.
+        from_ns: i64,
+        /// The end, ns.
+        until_ns: i64,
+    },
     /// A range before or after the recording.
-    #[error("holds none of the recording, which is from {} to {}", duration(*start_ns), duration(*end_ns))]
+    #[error(
+        "{} to {} is outside of the recording, which is from {} to {}",
+        duration(*from_ns), duration(*until_ns), duration(*start_ns), duration(*end_ns)
+    )]
     Range {
+        /// Start of the range, ns.
+        from_ns: i64,
+        /// Its end, ns.
+        until_ns: i64,
         /// Where the recording begins, ns.
         start_ns: i64,
         /// Its last event, ns.
@@ -95,8 +117,19 @@ pub fn scope_of(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Result<
         return Ok(Scope::whole(trace));
     };
     let resolve = |point: TimePoint| point.resolve_on(&trace.clock).ok_or(OutOfRange::Time);
+    let (from_ns, until_ns) = (resolve(from)?, resolve(until)?);
+    check_order(from_ns, until_ns)?;
     let (start_ns, end_ns) = (trace.start_ns, trace.duration_ns);
-    Scope::between(trace, resolve(from)?, resolve(until)?).ok_or(OutOfRange::Range { start_ns, end_ns })
+    let outside = OutOfRange::Range { from_ns, until_ns, start_ns, end_ns };
+    Scope::between(trace, from_ns, until_ns).ok_or(outside)
+}
+
+/// Refuses a range that ends before it starts.
+///
+/// # Errors
+/// It does.
+pub fn check_order(from_ns: i64, until_ns: i64) -> Result<(), OutOfRange> {
+    if from_ns < until_ns { Ok(()) } else { Err(OutOfRange::Order { from_ns, until_ns }) }
 }
 
 /// A list, sorted and cut.
@@ -104,6 +137,8 @@ pub fn scope_of(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Result<
 pub struct ListAnswer {
     table: Box<dyn AnyTable>,
     left_out: usize,
+    /// The phase that it is about.
+    phase: Option<NamedPhase>,
 }
 
 /// A table of any rows, as the formats take it.
@@ -133,6 +168,9 @@ impl ListAnswer {
     /// # Errors
     /// Those of `out`.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(phase) = &self.phase {
+            writeln!(out, "{QUIET}{phase}{QUIET:#}")?;
+        }
         self.table.text(self.left_out, out)
     }
 
@@ -192,8 +230,14 @@ impl Session {
         list: impl FnOnce(&Trace, &Scope) -> T,
     ) -> Result<ListAnswer, Refusal<NoList>> {
         let nothing = |nothing| Refusal::Nothing(NoList::Nothing(nothing));
+        let tables = if question.phase.is_some() { tables.union(PHASE_TABLES) } else { tables };
         let trace = self.tables(tables)?;
-        let scope = scope_of(&trace, question.range).map_err(|error| Refusal::Nothing(NoList::Range(error)))?;
+        let phase = question.phase.as_deref().map(|name| named_phase(&trace, name)).transpose();
+        let phase = phase.map_err(|error| Refusal::Nothing(NoList::Phase(error)))?;
+        let of_phase =
+            |phase: &NamedPhase| (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
+        let range = phase.as_ref().map(of_phase).or(question.range);
+        let scope = scope_of(&trace, range).map_err(|error| Refusal::Nothing(NoList::Range(error)))?;
         let mut report = list(&trace, &scope.of_processes(question.processes.clone()));
         let left_out =
             arrange(&mut report, &question.order).map_err(|error| Refusal::Nothing(NoList::Column(error)))?;
@@ -203,7 +247,7 @@ impl Session {
             let why = on_linux.map_or_else(|| report.nothing(), str::to_owned);
             return Err(nothing(format!("{why}; {}", what_it_is(&trace))));
         }
-        Ok(ListAnswer { table: Box::new(report), left_out })
+        Ok(ListAnswer { table: Box::new(report), left_out, phase })
     }
 }
 

@@ -135,8 +135,11 @@ fn a_list_that_cannot_be_says_why() {
         ListQuestion { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuestion::default() };
     assert!(matches!(refused(&List::Processes, &sorted), NoList::Column(_)));
     let far = TimePoint::SinceStart(i64::MAX - 1);
-    let later = ListQuestion { range: Some((far, far)), ..ListQuestion::default() };
-    assert!(matches!(refused(&List::Processes, &later), NoList::Range(OutOfRange::Range { start_ns: 0, end_ns: 1.. })));
+    let later = ListQuestion { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuestion::default() };
+    assert!(matches!(
+        refused(&List::Processes, &later),
+        NoList::Range(OutOfRange::Range { start_ns: 0, end_ns: 1.., .. })
+    ));
     let chosen = ListQuestion { processes: vec![Pattern::new("nobody.exe")], ..ListQuestion::default() };
     assert!(matches!(refused(&List::Processes, &chosen), NoList::Nothing(_)));
     assert!(matches!(refused(&List::Devices, &chosen), NoList::OfNoProcess(_)));

@@ -80,13 +80,18 @@ impl Inputs {
 
     /// The input that is the file.
     fn find(&self, identity: &Identity) -> Option<PathBuf> {
-        let is_it = |path: &Path| Identity::of(path).ok().flatten().as_ref() == Some(identity);
+        let is_it = |path: &Path| {
+            // What is called so is what a shell led in: 'onoff boot - < boot.etl'.
+            let input = if path.as_os_str() == "-" { stdin_identity() } else { Identity::of(path) };
+            input.ok().flatten().as_ref() == Some(identity)
+        };
         let mut folders: Vec<(PathBuf, usize)> = Vec::new();
         for path in &self.paths {
             if path.is_dir() {
                 folders.push((path.clone(), 0));
             } else if is_it(path) {
-                return Some(path.clone());
+                let is_stdin = path.as_os_str() == "-";
+                return Some(if is_stdin { PathBuf::from("standard input") } else { path.clone() });
             }
         }
         let mut looked_at = 0;
@@ -107,6 +112,19 @@ impl Inputs {
         }
         None
     }
+}
+
+/// Which file standard input is.
+#[cfg(unix)]
+fn stdin_identity() -> io::Result<Option<Identity>> {
+    use std::os::fd::AsFd;
+    io::stdin().as_fd().try_clone_to_owned().and_then(|file| Identity::of_file(&file.into()))
+}
+
+#[cfg(windows)]
+fn stdin_identity() -> io::Result<Option<Identity>> {
+    use std::os::windows::io::AsHandle;
+    io::stdin().as_handle().try_clone_to_owned().and_then(|file| Identity::of_file(&file.into()))
 }
 
 /// Standard output as a file of its own.

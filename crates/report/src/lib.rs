@@ -12,6 +12,7 @@
 pub mod csv;
 pub mod folded;
 pub mod github;
+pub mod glossary;
 pub mod json;
 pub mod junit;
 pub mod lists;

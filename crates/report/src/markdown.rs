@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::compare::gate::{GateReport, GateVerdict};
 use onoff_analysis::compare::table::StudyTable;
 
-use crate::text::compare::number;
+use crate::text::compare::{number, signed_percent, value};
+use crate::text::gate::headline;
 use crate::text::printable::printable;
 
 /// Writes the tables.
@@ -35,6 +37,38 @@ pub fn write(tables: &[StudyTable], out: &mut dyn Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Writes whether limits were kept: the verdict as a title, then a row for every measure, those first that were not kept.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_gate(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "### {}\n", text(&headline(report)))?;
+    writeln!(out, "| | measure | was | is | change | limit |\n| --- | --- | ---: | ---: | ---: | --- |")?;
+    for verdict in [GateVerdict::Regression, GateVerdict::NoVerdict, GateVerdict::Pass] {
+        for limit in &report.limits {
+            for check in limit.checks.iter().filter(|check| check.verdict == verdict) {
+                let [was, is] =
+                    [check.was, check.is].map(|number| number.map(|it| value(check.unit, it)).unwrap_or_default());
+                let percent = check.percent.map(signed_percent).unwrap_or_default();
+                let (mark, limit) = (mark(verdict), text(&limit.limit));
+                writeln!(out, "| {mark} | {} | {was} | {is} | {percent} | {limit} |", text(&check.key))?;
+                if !check.because.is_empty() {
+                    writeln!(out, "| | {} | | | | |", text(&check.because))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+const fn mark(verdict: GateVerdict) -> &'static str {
+    match verdict {
+        GateVerdict::Pass => "kept",
+        GateVerdict::Regression => "**exceeded**",
+        GateVerdict::NoVerdict => "no verdict",
+    }
 }
 
 /// Text in which nothing ends a cell or begins markup.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::known_kinds::KnownKind;
+
 /// Opening a recording cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -114,6 +116,16 @@ pub enum Error {
         /// What it looks like and the command whose output can be read, after a full stop; empty when that is not known.
         advice: &'static str,
     },
+    /// The file is of another program, and no verb reads it.
+    #[error("{name}: this is {is}, not a recording{}", sentence(instead))]
+    ForeignKind {
+        /// The file, and the member inside it.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// What to do instead; may be empty.
+        instead: &'static str,
+    },
     /// The file holds no firmware tables in any form.
     #[error(
         "{name}: no firmware tables: neither FPDT, FBPT or S3PT, nor acpidump text, EDK II's XML or a serial log with them; it begins with {beginning}"
@@ -125,7 +137,7 @@ pub enum Error {
         beginning: String,
     },
     /// The file is a recording, but not of the kind that the question is about.
-    #[error("{name}: is {is}; {read_by} reads it")]
+    #[error("{name}: this is {is}; {read_by} reads it")]
     OtherKind {
         /// The file, and the member inside it.
         name: String,
@@ -186,4 +198,18 @@ pub enum Error {
     /// An Event Trace Log cannot be read.
     #[error(transparent)]
     EventTraceLog(#[from] onoff_etl::Error),
+}
+
+/// `text` as a further sentence.
+fn sentence(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(". {text}.") }
+}
+
+impl Error {
+    /// The refusal of a file of a kind that is known, though not the one that was wanted.
+    pub(crate) fn of_kind(name: &str, kind: KnownKind) -> Self {
+        let KnownKind { is, read_by, instead } = kind;
+        let name = name.to_owned();
+        if read_by.is_empty() { Self::ForeignKind { name, is, instead } } else { Self::OtherKind { name, is, read_by } }
+    }
 }

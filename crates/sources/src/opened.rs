@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::content_hash::sha256;
 use crate::error::Error;
-use crate::linux::parts;
+use crate::known_kinds::{FIRMWARE, known_kind};
+use crate::linux::parts::{self, PartKind};
 use crate::registry::{Recognised, SOURCES};
 use crate::sections::sections;
 use crate::sniff::{Content, Packing, RecordingKind, SNIFFED, sniff};
@@ -34,6 +35,12 @@ pub struct Shortened {
     pub before: u64,
     /// Bytes now.
     pub now: u64,
+}
+
+impl Bytes for Arc<Vec<u8>> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
 }
 
 impl Bytes for Vec<u8> {
@@ -116,6 +123,14 @@ impl SourceFile {
         }
     }
 
+    /// The refusal of a file that is none of the recordings that are gathered here.
+    fn is_unknown(&self) -> Error {
+        match known_kind(&self.name, self.bytes()) {
+            Some(kind) => Error::of_kind(&self.name, kind),
+            None => self.is_no_recording(),
+        }
+    }
+
     fn is_no_recording(&self) -> Error {
         Error::NotARecording {
             name: self.name.clone(),
@@ -125,6 +140,10 @@ impl SourceFile {
     }
 
     fn is_other_kind(&self, kind: RecordingKind) -> Error {
+        // Parts of Linux recordings, but what people call them is something else.
+        if let Some(firmware) = known_kind(&self.name, self.bytes()).filter(|kind| *kind == FIRMWARE) {
+            return Error::of_kind(&self.name, firmware);
+        }
         Error::OtherKind { name: self.name.clone(), is: kind.as_str(), read_by: kind.read_by() }
     }
 }
@@ -171,6 +190,13 @@ impl Files {
             Some(file) if self.kind != kind => Err(file.is_other_kind(self.kind)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether they are tables of firmware and nothing else: parts of Linux recordings too, and no recording by themselves.
+    #[must_use]
+    pub fn are_firmware_tables(&self) -> bool {
+        let is_table = |file: &SourceFile| parts::kind_of(&file.name, file.bytes()) == Some(PartKind::FirmwareTable);
+        self.kind == RecordingKind::Linux && self.files.iter().all(is_table)
     }
 
     /// What they are.
@@ -268,6 +294,9 @@ impl Gathering {
             }
         }
         if self.files.len() == before {
+            if let Some(kind) = known_kind(&file.name, file.bytes()) {
+                return Err(Error::of_kind(&file.name, kind));
+            }
             return Err(Error::NoRecordingInside { name: file.name, members: count });
         }
         Ok(())
@@ -359,7 +388,7 @@ impl Gathering {
                 Some((_, Recognised::Part)) => adds = adds.or(Some(file)),
                 Some((found, _)) if *kind.get_or_insert(found) != found => return Err(file.is_other_kind(found)),
                 Some(_) => {}
-                None => return Err(file.is_no_recording()),
+                None => return Err(file.is_unknown()),
             }
         }
         let kind = match (kind, adds) {
@@ -384,7 +413,11 @@ pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
         Content::Recording(_) | Content::Packed(_) => return Ok(()),
         Content::Unknown if is_tar(head) || parts::kind_of(name, head).is_some() => return Ok(()),
         Content::Empty => "zeros".to_owned(),
-        Content::Unknown => format!("of no known kind; they begin with {}", beginning(head)),
+        Content::Unknown if onoff_fileio::recognise(head).is_some() => return Ok(()),
+        Content::Unknown => match known_kind(name, head) {
+            Some(kind) => return Err(Error::of_kind(name, kind)),
+            None => format!("of no known kind; they begin with {}", beginning(head)),
+        },
     };
     Err(Error::NoRecordingAtFirstLook { name: name.to_owned(), looked_at: head.len(), what })
 }

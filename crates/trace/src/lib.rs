@@ -47,7 +47,7 @@ pub use driver_file::DriverFile;
 pub use duration::Duration;
 pub use losses::{Counter, Loss, Losses, Severity};
 pub use pattern::Pattern;
-pub use registry::{TableDeclaration, TableName, TableView};
+pub use registry::{DECLARATIONS, TableDeclaration, TableName, TableView};
 pub use stack::{StackId, StackPool};
 pub use string::{StringId, StringPool};
 pub use system::{SystemConfiguration, SystemKind};

@@ -206,6 +206,8 @@ pub enum SetApartReason {
     OtherKind,
     /// The recording is there already, under this or another name: it counts once.
     SameRecording,
+    /// The recording cannot be read, or holds no such transition.
+    Unreadable,
 }
 
 impl SetApartReason {
@@ -218,6 +220,7 @@ impl SetApartReason {
             Self::AnalysisTracing => "analysis_tracing",
             Self::OtherKind => "other_kind",
             Self::SameRecording => "same_recording",
+            Self::Unreadable => "unreadable",
         }
     }
 }
@@ -263,6 +266,21 @@ const fn is_zero(ns: &i64) -> bool {
 }
 
 impl Run {
+    /// A recording that gave no run, and why: it is never compared.
+    #[must_use]
+    pub fn unreadable(name: String, transition: RunSubject, reason: String) -> Self {
+        Self {
+            name,
+            transition,
+            kind: String::new(),
+            set_apart: vec![SetApart { reason: SetApartReason::Unreadable, text: reason }],
+            machine: None,
+            recording: None,
+            person_ns: 0,
+            measures: Vec::new(),
+        }
+    }
+
     /// Whether it is of the same transition of the same recording: equal beginnings, lengths and numbers.
     #[must_use]
     pub fn is_same_recording(&self, other: &Self) -> bool {

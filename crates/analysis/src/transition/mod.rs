@@ -6,6 +6,7 @@ mod contents;
 pub(crate) mod hostile;
 pub mod linux;
 pub mod model;
+mod named_phase;
 pub mod overview;
 mod registry;
 mod rules;
@@ -14,4 +15,5 @@ pub mod suspend;
 mod usage;
 
 pub use model::*;
+pub use named_phase::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 pub use registry::{PhaseSpan, RULES, TransitionOptions, TransitionRules, all, rules_of, tables};

@@ -217,6 +217,7 @@ fn damaged_recordings_give_some_answer_of_the_right_length() {
         let question = WhyQuestion {
             about: About::Service(onoff_trace::Pattern::new("*")),
             at_ns: None,
+            within: None,
             min_ns: 0,
             top: None,
             waits_for_work: true,

@@ -45,6 +45,8 @@ pub struct WhyQuestion {
     pub about: About,
     /// Only what was under way then, ns.
     pub at_ns: Option<i64>,
+    /// Only what was under way within, such as in a phase.
+    pub within: Option<Interval>,
     /// Shorter stretches are left out, ns.
     pub min_ns: i64,
     /// At most so many stretches, the longest; `None` for all.
@@ -177,7 +179,8 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
     }
     found.retain(|stretch| {
         let at_that_time = question.at_ns.is_none_or(|at| stretch.range.contains(at) || stretch.range.end_ns == at);
-        at_that_time && stretch.range.length_ns() >= question.min_ns
+        let within = question.within.is_none_or(|range| stretch.range.overlap_ns(range.start_ns, range.end_ns) > 0);
+        at_that_time && within && stretch.range.length_ns() >= question.min_ns
     });
     if found.is_empty() {
         return Err(NoWhy::NothingLong(nothing_long(question, &report)));
@@ -239,9 +242,10 @@ fn named(found: Vec<Stretch>, what: &str) -> Result<Vec<Stretch>, NoWhy> {
 }
 
 fn nothing_long(question: &WhyQuestion, report: &WhyReport) -> String {
-    let when = match question.at_ns {
-        Some(_) => " at that time",
-        None => "",
+    let when = match (question.at_ns, question.within) {
+        (Some(_), _) => " at that time",
+        (None, Some(_)) => " in that phase",
+        (None, None) => "",
     };
     let what = match question.about {
         About::Process(_) | About::Thread(_) => "no wait",

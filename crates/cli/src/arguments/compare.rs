@@ -50,7 +50,7 @@ impl From<Include> for SetApartReason {
 }
 
 /// Which recordings are of which side, and which of them count; the same for all that compare.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct SidesArguments {
     /// Recordings of the baseline, one run each; a folder stands for the recordings in it, A+B for two files of one
     /// recording, and a .json for a baseline that 'onoff gate --save-baseline' kept
@@ -78,6 +78,10 @@ pub struct SidesArguments {
 /// The sides of a comparison, and how to read them.
 #[derive(Debug, Args)]
 pub struct RunsArguments {
+    /// Two recordings, or two folders of them: before and after
+    #[arg(value_names = ["OLD", "NEW"], num_args = 0..=2, conflicts_with_all = ["baseline", "candidate"])]
+    pub pair: Vec<PathBuf>,
+
     #[command(flatten)]
     pub sides: SidesArguments,
 
@@ -90,9 +94,10 @@ pub struct RunsArguments {
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
 Examples:
-  onoff compare --baseline before.etl --candidate after.etl
+  onoff compare before.etl after.etl
+  onoff compare before/ after/           folders of runs, three of each or more
+  onoff compare before/ after/ --runs    and what each run took
   onoff compare --baseline before/*.etl --candidate after/*.etl
-  onoff compare --baseline before/ --candidate after/ --top 20
   onoff compare --baseline old/ --candidate new/ --transition suspend
   onoff compare --baseline ipv4/*.pcapng --candidate ipv6/*.pcapng       network boots
   onoff compare --baseline old/ --candidate new/ --transition firmware   stages, phases, drivers
@@ -105,7 +110,8 @@ runs lie apart ('noise') and the runs are separated as far as so few can show ('
 Three runs of each are the least for that; five are better.
 
 Runs are set apart, each with its reason, when the boot read-ahead was not trained, when losses
-touch the phases, and when call stacks were recorded.
+touch the phases, when call stacks were recorded, and when the recording cannot be read; the
+exit code is 1 then, and the others are compared.
 
 {EXIT_CODES}"))]
 pub struct CompareArguments {
@@ -113,8 +119,12 @@ pub struct CompareArguments {
     pub runs: RunsArguments,
 
     /// More than two configurations, in a TOML file, with the factors they differ in and tables to show
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "candidate", "transition"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pair", "baseline", "candidate", "transition"])]
     pub study: Option<PathBuf>,
+
+    /// Show the totals and phases of each run as well; with --format csv, every value of every run instead
+    #[arg(long = "runs")]
+    pub each_run: bool,
 
     /// How to answer
     #[arg(long, value_name = "FORMAT", default_value = "text")]

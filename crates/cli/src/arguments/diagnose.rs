@@ -15,6 +15,7 @@ Examples:
   onoff diagnose boot.etl --top 3           the three that cost most
   onoff diagnose boot.etl --image /mnt/c    with what the registry says about its services
   onoff diagnose sleep.etl --format json | jq '.findings[] | {{code, cost_ns, title}}'
+  onoff diagnose boot.etl --fail-on 2s      for a build: exit code 3 if something costs 2 s
   onoff diagnose --list                     every rule
   onoff diagnose --explain boot/driver-start-not-pended
 
@@ -52,6 +53,10 @@ pub struct DiagnoseArguments {
     /// Leave out findings that cost less, in milliseconds [default: 300]
     #[arg(long, value_name = "MS")]
     pub noise: Option<u32>,
+
+    /// Exit with code 3 when a finding costs this or more, such as 500ms or 2s; '≤' costs do not count
+    #[arg(long, value_name = "COST", conflicts_with_all = ["list", "explain"])]
+    pub fail_on: Option<String>,
 
     /// When the computer counts as settled
     #[arg(long, value_name = "METRIC", default_value = "xperf")]

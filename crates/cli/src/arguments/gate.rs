@@ -20,6 +20,8 @@ pub enum GateFormat {
     Sarif,
     /// Annotations of a GitHub workflow
     Github,
+    /// A table for a pull request, or for the summary of a workflow's step
+    Markdown,
 }
 
 /// Fail when a transition got slower than limits allow: exit code 1 for a regression, 2 when it cannot be told
@@ -32,6 +34,7 @@ Examples:
              --limit 'boot.phase.* 10% and 1s' --limit 'boot.service.* 50% and 250ms'
   onoff gate --baseline boot.json --candidate new/ --limit 'boot.total 1s' --format junit -o gate.xml
   onoff gate --baseline boot.json --candidate new/ --limit 'boot.total 1s' --format github
+  onoff gate old/ new/ --limit 'boot.total 1s' --format markdown >> $GITHUB_STEP_SUMMARY
 
 A limit is a measure and by how much its median may grow: percent, time (ns, us, ms, s, min),
 bytes (B, KiB, MiB, GiB) or a number, joined by 'and' (both must be exceeded) and 'or'; * stands

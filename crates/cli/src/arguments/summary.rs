@@ -30,7 +30,7 @@ pub struct SummaryArguments {
     #[arg(long, value_name = "COLUMN")]
     pub sort: Option<String>,
 
-    /// The other way round
+    /// Reverse the order
     #[arg(long)]
     pub reverse: bool,
 

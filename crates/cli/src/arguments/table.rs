@@ -16,7 +16,11 @@ pub enum TableFormat {
 /// About what, which rows, and how.
 #[derive(Debug, Args)]
 pub struct TableArguments {
-    /// Only from one time up to, not including, another: 1234[s|ms|us|ns] from the recording's begin (µs without a
+    /// Only this phase of the boot, shutdown or sleep, as 'onoff boot' names it
+    #[arg(long, value_name = "NAME", conflicts_with = "range")]
+    pub phase: Option<String>,
+
+    /// Only from one time up to, not including, another: 1234[s|ms|us|ns] from the recording's start (µs without a
     /// unit), or yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC
     #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
     pub range: Option<Vec<String>>,
@@ -30,7 +34,7 @@ pub struct TableArguments {
     #[arg(long, value_name = "COLUMN")]
     pub sort: Option<String>,
 
-    /// The other way round
+    /// Reverse the order
     #[arg(long)]
     pub reverse: bool,
 

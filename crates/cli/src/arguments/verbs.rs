@@ -60,6 +60,14 @@ pub const GROUPS: &[Group] = &[
             ("info", "what the recording holds, and what was lost"),
         ],
     ),
+    (
+        "Help",
+        &[
+            ("explain", "what a word of a report means"),
+            ("completions", "complete arguments in a shell"),
+            ("manual", "pages for man"),
+        ],
+    ),
     ("For scripts of xperf", &[("xperf", "its command line, in its formats")]),
 ];
 
@@ -76,6 +84,23 @@ pub fn page() -> String {
     }
     page
 }
+
+/// What is wrong with a word that is neither a verb nor a file, and which verb may have been meant.
+pub fn neither_verb_nor_file(word: &str) -> String {
+    let verbs = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().map(|(name, _)| *name));
+    if verbs.clone().any(|verb| verb == word) {
+        return format!("{word}: name the verb before the file, as in 'onoff {word} FILE'");
+    }
+    let like = verbs.map(|verb| (strsim::jaro_winkler(verb, word), verb)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let meant = match like {
+        Some((likeness, verb)) if likeness >= LEAST_LIKENESS => format!("; did you mean 'onoff {verb}'?"),
+        _ => String::new(),
+    };
+    format!("{word}: there is no such file and no such verb{meant}")
+}
+
+/// How like a verb a word must be to be taken for it, of 1.
+const LEAST_LIKENESS: f64 = 0.8;
 
 #[cfg(test)]
 mod tests {

@@ -57,8 +57,9 @@ pub struct WhyArguments {
     #[arg(long, value_name = "NAME", group = "about")]
     pub device: Option<String>,
 
-    /// This phase of a transition; without NAME the longest [default: all phases]
-    #[arg(long, value_name = "NAME", group = "about", num_args = 0..=1, default_missing_value = "")]
+    /// This phase of a transition; without NAME the longest [default: all phases]. With --process, --thread, --service or --device,
+    /// only what was under way in it
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     pub phase: Option<String>,
 
     /// Only phases of this kind of transition

@@ -1,12 +1,12 @@
 //! `onoff compare`.
 
-use onoff_analysis::compare::compare;
 use onoff_analysis::compare::table::TableSpecification;
+use onoff_analysis::compare::{SetApart, SetApartReason, compare};
 use onoff_report::{csv, json, markdown, section, text};
 
 use onoff_view::picture;
 
-use super::runs;
+use super::runs::{self, BadRecording};
 use crate::arguments::compare::CompareFormat;
 use crate::failure::Failure;
 use crate::invocation::compare::CompareQuestion;
@@ -14,7 +14,7 @@ use crate::output::Destination;
 
 pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), Failure> {
     let runs::ReadRuns { configurations, provenances: recordings, .. } =
-        runs::read(&question.runs, question.format == CompareFormat::Json)?;
+        runs::read(&question.runs, question.format == CompareFormat::Json, BadRecording::SetApart)?;
     let mut comparison = compare(&configurations, &question.runs.options)
         .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     let mut tables = question.tables;
@@ -28,8 +28,16 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
         .map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
     destination.write(|out| {
         match question.format {
-            CompareFormat::Text => text::compare::write(&comparison, &question.text, out)?,
+            CompareFormat::Text => {
+                text::compare::write(&comparison, &question.text, out)?;
+                if question.each_run {
+                    text::compare::write_runs(&configurations, &comparison, out)?;
+                }
+            }
             CompareFormat::Json => json::document::write(&recordings, &comparison, out)?,
+            CompareFormat::Csv if question.each_run => {
+                section::csv::write(&[csv::compare::runs(&configurations, &comparison)], out)?
+            }
             CompareFormat::Csv => section::csv::write(&[csv::compare::measures(&comparison)], out)?,
             CompareFormat::Markdown => markdown::write(&comparison.tables, out)?,
             CompareFormat::Svg => {
@@ -37,5 +45,11 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
             }
         }
         Ok(())
-    })
+    })?;
+    let is_unread = |apart: &SetApart| apart.reason == SetApartReason::Unreadable;
+    let runs = comparison.configurations.iter().flat_map(|configuration| &configuration.runs);
+    match runs.flat_map(|run| &run.set_apart).any(is_unread) {
+        true => Err(Failure::Told(1)),
+        false => Ok(()),
+    }
 }

@@ -1,8 +1,9 @@
 //! `onoff diagnose`.
 
 use onoff_analysis::recording::summarise;
+use onoff_findings::finding::CostBasis;
 use onoff_findings::image::speak_together;
-use onoff_findings::{RULES, RuleList, TABLES};
+use onoff_findings::{RULES, RuleFinding, RuleList, TABLES};
 use onoff_report::{json, text};
 
 use crate::failure::Failure;
@@ -10,13 +11,16 @@ use crate::invocation::Recording;
 use crate::invocation::diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use crate::output::Destination;
 
+/// Exit code when a finding costs as much as `--fail-on` says.
+const COSTLY: u8 = 3;
+
 pub fn run(
     recording: Recording,
     question: &DiagnosisQuestion,
     format: DiagnosisFormat,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (options, image) = match question {
+    let (options, image, fail_on) = match question {
         DiagnosisQuestion::List => {
             return destination.write(|out| {
                 match format {
@@ -38,7 +42,7 @@ pub fn run(
                 Ok(())
             });
         }
-        DiagnosisQuestion::Diagnose(options, image) => (options, image),
+        DiagnosisQuestion::Diagnose(options, image, fail_on) => (options, image, *fail_on),
     };
     let paths: Vec<String> = recording.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let (session, diagnosis) = super::ask(recording, |session| session.diagnose(options))?;
@@ -62,5 +66,12 @@ pub fn run(
             DiagnosisFormat::Json => json::document::write(&[session.provenance()?], &diagnosis, out)?,
         }
         Ok(())
-    })
+    })?;
+    // An upper bound is no cost that anybody measured.
+    let costs = |finding: &RuleFinding| finding.cost_ns.filter(|_| finding.cost_basis == CostBasis::CriticalPath);
+    let most = diagnosis.findings.iter().filter_map(costs).max();
+    match (most, fail_on) {
+        (Some(most), Some(limit)) if most >= limit => Err(Failure::Told(COSTLY)),
+        _ => Ok(()),
+    }
 }

@@ -3,7 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
+use onoff_analysis::transition::PHASE_TABLES;
 use onoff_report::json;
+use onoff_report::text::quantity::duration;
 use onoff_report::text::time_point::TimePoint;
 use onoff_report::text::{self, losses};
 use onoff_sources::{EventFilter, EventStream, Files, LinuxEventStream, Options, RecordingKind, StreamEnd};
@@ -26,9 +28,18 @@ pub fn run(recording: Recording, question: EventQuestion, destination: &Destinat
     options.progress = None;
     let stream = Stream::open(&files, &options.read()?)?;
     let mut filter = question.filter;
+    if let Some(name) = &question.phase {
+        let trace = onoff_sources::read_tables(&files, PHASE_TABLES, &options.read()?)?;
+        let phase = super::phase(&trace, name)?;
+        say_range(&phase.to_string(), phase.start_ns, phase.end_ns);
+        filter.from_ns = Some(phase.start_ns);
+        filter.until_ns = Some(phase.end_ns);
+    }
     if let Some((from, until)) = question.range {
         filter.from_ns = Some(resolve(from, stream.header())?);
         filter.until_ns = Some(resolve(until, stream.header())?);
+        onoff::check_order(filter.from_ns.unwrap_or(i64::MIN), filter.until_ns.unwrap_or(i64::MAX))
+            .map_err(|error| Failure::WrongUsage(format!("--range: {error}")))?;
     }
     // Rows on the same terminal are progress enough.
     let line = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
@@ -56,6 +67,12 @@ pub fn run(recording: Recording, question: EventQuestion, destination: &Destinat
         return Err(Failure::NothingToAnswer("no event matches".to_owned()));
     }
     Ok(())
+}
+
+/// Says which part of the recording is shown, on stderr: the rows have no place for it.
+fn say_range(what: &str, from_ns: i64, until_ns: i64) {
+    // Where stderr is gone the rows are still right.
+    let _ = writeln!(io::stderr(), "onoff: {what}: {} to {}", duration(from_ns), duration(until_ns));
 }
 
 fn resolve(point: TimePoint, header: &StreamHeader) -> Result<i64, Failure> {

@@ -3,8 +3,9 @@
 use onoff_analysis::compare::compare;
 use onoff_analysis::compare::gate::{GateVerdict, cannot_judge, judge};
 use onoff_report::text::quantity::counted;
-use onoff_report::{github, json, junit, sarif, text};
+use onoff_report::{github, json, junit, markdown, sarif, text};
 
+use super::runs::BadRecording;
 use super::{baseline, runs};
 use crate::arguments::gate::GateFormat;
 use crate::failure::Failure;
@@ -26,7 +27,7 @@ pub fn run(question: &GateQuestion, destination: &Destination) -> Result<(), Fai
 
 fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Failure> {
     let runs::ReadRuns { configurations, provenances: recordings, .. } =
-        runs::read(&question.runs, question.format == GateFormat::Json)?;
+        runs::read(&question.runs, question.format == GateFormat::Json, BadRecording::Refused)?;
     if let Some(path) = &question.save_baseline {
         let kept = configurations.first().map_or(&[][..], |it| &it.runs);
         baseline::save(path, kept)?;
@@ -49,6 +50,7 @@ fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Fail
             GateFormat::Junit => junit::write(&report, out)?,
             GateFormat::Sarif => sarif::write(&report, env!("CARGO_PKG_VERSION"), out)?,
             GateFormat::Github => github::write(&report, out)?,
+            GateFormat::Markdown => markdown::write_gate(&report, out)?,
         }
         Ok(())
     })?;

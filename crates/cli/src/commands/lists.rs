@@ -1,6 +1,6 @@
 //! The verbs that list rows of any range.
 
-use onoff::{List, ListQuestion, NoList, Refusal};
+use onoff::{List, ListQuestion, NoList, OutOfRange, Refusal};
 
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
@@ -18,6 +18,10 @@ pub fn run(
         Refusal::Unreadable(error) => error.into(),
         Refusal::Nothing(NoList::Column(error)) => Failure::WrongUsage(format!("--sort: {error}")),
         Refusal::Nothing(error @ NoList::OfNoProcess(_)) => Failure::WrongUsage(format!("--process: {error}")),
+        Refusal::Nothing(NoList::Phase(error)) => Failure::NothingToAnswer(error.to_string()),
+        Refusal::Nothing(NoList::Range(error @ OutOfRange::Order { .. })) => {
+            Failure::WrongUsage(format!("--range: {error}"))
+        }
         Refusal::Nothing(NoList::Range(error)) => Failure::NothingToAnswer(format!("--range: {error}")),
         Refusal::Nothing(NoList::Nothing(nothing)) => Failure::NothingToAnswer(nothing),
     })?;

@@ -6,6 +6,7 @@ mod collect;
 mod compare;
 mod diagnose;
 mod events;
+mod explain;
 mod export;
 mod firmware;
 mod functions;
@@ -15,10 +16,13 @@ mod info;
 mod io;
 mod lists;
 mod netboot;
+mod overview;
 mod picture;
 mod prefetch;
 mod record;
+mod right_verb;
 mod runs;
+mod shell;
 mod shutdown;
 mod summary;
 mod suspend;
@@ -32,6 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onoff::Session;
+use onoff_analysis::transition::{NamedPhase, named_phase};
 use onoff_files::Options;
 use onoff_sources::Files;
 use onoff_trace::{Tables, Trace};
@@ -39,6 +44,7 @@ use onoff_xperf::CommandLine;
 
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording, Task};
+use crate::output::Destination;
 use crate::progress::ProgressLine;
 use crate::reads_and_writes::refuse_overwriting;
 
@@ -47,29 +53,39 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
     refuse_overwriting(&invocation)?;
     let Invocation { task, recording, destination } = invocation;
     summary::refuse_several(&task, &recording)?;
+    let paths = recording.files.clone();
+    answer(task, recording, &destination).map_err(|failure| right_verb::point(failure, &paths))
+}
+
+fn answer(task: Task, recording: Recording, destination: &Destination) -> Result<(), Failure> {
     match task {
-        Task::Boot(options, format, beside) => boot::run(recording, options, format, &beside, &destination),
-        Task::ListBoots(format) => boot::list(recording, format, &destination),
-        Task::Shutdown(options, format) => shutdown::run(recording, &options, format, &destination),
-        Task::Diagnose(question, format) => diagnose::run(recording, &question, format, &destination),
-        Task::Summary(question) => summary::run(&recording, &question, &destination),
-        Task::Info(format) => info::run(recording, format, &destination),
-        Task::Events(question) => events::run(recording, question, &destination),
-        Task::Firmware(question) => firmware::run(&recording, &question, &destination),
-        Task::Io(question) => io::run(recording, &question, &destination),
-        Task::List(list, question, format) => lists::run(recording, &list, (&question, format), &destination),
-        Task::Netboot(options, format) => netboot::run(recording, &options, format, &destination),
+        Task::Overview => overview::run(recording, destination),
+        Task::Explain(words) if words.is_empty() => explain::list(destination),
+        Task::Explain(words) => explain::run(&words.join(" "), destination),
+        Task::Completions(shell) => shell::completions(shell, destination),
+        Task::Manual(folder) => shell::manual(&folder),
+        Task::Boot(options, format, beside) => boot::run(recording, options, format, &beside, destination),
+        Task::ListBoots(format) => boot::list(recording, format, destination),
+        Task::Shutdown(options, format) => shutdown::run(recording, &options, format, destination),
+        Task::Diagnose(question, format) => diagnose::run(recording, &question, format, destination),
+        Task::Summary(question) => summary::run(&recording, &question, destination),
+        Task::Info(format) => info::run(recording, format, destination),
+        Task::Events(question) => events::run(recording, question, destination),
+        Task::Firmware(question) => firmware::run(&recording, &question, destination),
+        Task::Io(question) => io::run(recording, &question, destination),
+        Task::List(list, question, format) => lists::run(recording, &list, (&question, format), destination),
+        Task::Netboot(options, format) => netboot::run(recording, &options, format, destination),
         Task::Collect(question) => collect::run(&question),
-        Task::Image(question) => image::run(recording, &question, &destination),
-        Task::Prefetch(question) => prefetch::run(recording, &question, &destination),
-        Task::Record(task) => record::run(task, &destination),
-        Task::Suspend(options, format) => suspend::run(recording, &options, format, &destination),
-        Task::Export(format) => export::run(&recording, format, &destination),
-        Task::Picture(kind) => picture::run(&recording, kind, &destination),
-        Task::View(question) => view::run(&recording, &question, &destination),
-        Task::Compare(question) => compare::run(*question, &destination),
-        Task::Gate(question) => gate::run(&question, &destination),
-        Task::Why(task) => why::run(recording, task, &destination),
+        Task::Image(question) => image::run(recording, &question, destination),
+        Task::Prefetch(question) => prefetch::run(recording, &question, destination),
+        Task::Record(task) => record::run(task, destination),
+        Task::Suspend(options, format) => suspend::run(recording, &options, format, destination),
+        Task::Export(format) => export::run(&recording, format, destination),
+        Task::Picture(kind) => picture::run(&recording, kind, destination),
+        Task::View(question) => view::run(&recording, &question, destination),
+        Task::Compare(question) => compare::run(*question, destination),
+        Task::Gate(question) => gate::run(&question, destination),
+        Task::Why(task) => why::run(recording, task, destination),
         Task::Xperf(CommandLine::Help(topic)) => {
             destination.write(|out| Ok(onoff_xperf::help::write(topic.as_deref(), out)?))
         }
@@ -92,6 +108,11 @@ fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<
 fn open(recording: Recording, wanted: Tables) -> Result<(Session, Arc<Trace>), Failure> {
     let (session, trace) = ask(recording, |session| session.tables(wanted))?;
     Ok((session, trace?))
+}
+
+/// The phase called `name`.
+fn phase(trace: &Trace, name: &str) -> Result<NamedPhase, Failure> {
+    named_phase(trace, name).map_err(|error| Failure::NothingToAnswer(error.to_string()))
 }
 
 /// The recording's files; where none was named, this computer's.

@@ -38,8 +38,17 @@ pub struct ReadRuns {
     pub provenances: Vec<Provenance>,
 }
 
+/// What becomes of a recording that cannot be read, or holds no such transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadRecording {
+    /// It ends the work.
+    Refused,
+    /// It is a run that is set apart.
+    SetApart,
+}
+
 /// Reads all runs of all configurations, and where they come from if that is wanted: it takes another look at every byte.
-pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<ReadRuns, Failure> {
+pub fn read(question: &RunsQuestion, with_provenance: bool, bad: BadRecording) -> Result<ReadRuns, Failure> {
     let mut provenances = with_provenance.then(Vec::new);
     let mut sources: Vec<(usize, Source)> = Vec::new();
     for (at, configuration) in question.configurations.iter().enumerate() {
@@ -55,12 +64,20 @@ pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<ReadRuns, 
     let mut files_of: Vec<Vec<Vec<PathBuf>>> = configurations.iter().map(|_| Vec::new()).collect();
     let mut choice = question.transition;
     let of = sources.len();
+    let mut unread: Vec<(usize, String, Failure)> = Vec::new();
     for (done, (at, source)) in sources.into_iter().enumerate() {
         let (runs, files) = match source {
             Source::Baseline(path) => (kept(&path, &mut choice)?, Vec::new()),
             Source::Recording(files) => {
                 let line = ProgressLine::reading_one(done + 1, of);
-                (recording(&files, &question.reading, &mut choice, &line, provenances.as_mut())?, files)
+                match recording(&files, &question.reading, &mut choice, &line, provenances.as_mut()) {
+                    Ok(runs) => (runs, files),
+                    Err(failure) if bad == BadRecording::SetApart && failure.is_of_a_recording() => {
+                        unread.push((at, name_of(&files), failure));
+                        continue;
+                    }
+                    Err(failure) => return Err(failure),
+                }
             }
         };
         if let Some(known) = files_of.get_mut(at) {
@@ -69,6 +86,17 @@ pub fn read(question: &RunsQuestion, with_provenance: bool) -> Result<ReadRuns, 
         if let Some(configuration) = configurations.get_mut(at) {
             configuration.runs.extend(runs);
         }
+    }
+    for (at, name, failure) in unread {
+        let Some(configuration) = configurations.get_mut(at) else {
+            continue;
+        };
+        // With nothing to compare it with, what is wrong with it is the answer.
+        if configuration.runs.is_empty() {
+            return Err(failure);
+        }
+        let transition = choice.name.unwrap_or(RunSubject::Boot);
+        configuration.runs.push(Run::unreadable(name, transition, failure.to_string()));
     }
     Ok(ReadRuns { configurations, files: files_of, provenances: provenances.unwrap_or_default() })
 }
@@ -166,7 +194,7 @@ fn recording(
     line: &ProgressLine,
     provenances: Option<&mut Vec<Provenance>>,
 ) -> Result<Vec<Run>, Failure> {
-    let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+");
+    let name = name_of(files);
     let mut options = options.clone();
     options.progress = Some(line.listener());
     let (of, provenance) = match choice.name {
@@ -184,6 +212,10 @@ fn recording(
         provenances.push(provenance);
     }
     Ok(of.runs)
+}
+
+fn name_of(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("+")
 }
 
 fn firmware_tables(

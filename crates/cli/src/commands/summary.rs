@@ -1,7 +1,10 @@
 //! `onoff summary`, and the other verbs when they are given several recordings.
 
+use std::path::PathBuf;
+
 use onoff::summarise_all;
 use onoff_analysis::summary::Summary;
+use onoff_files::volume::Volume;
 use onoff_report::json;
 use onoff_report::table::{TableReport, arrange, write_csv, write_text};
 
@@ -41,6 +44,11 @@ fn write(summary: &mut Summary, question: &SummaryQuestion, destination: &Destin
     }
 }
 
+/// Whether these are one installation of Windows, whose files are not looked through for recordings.
+fn is_image(paths: &[PathBuf]) -> bool {
+    matches!(paths, [path] if Volume::open(path).is_some())
+}
+
 /// Refuses several recordings where one is asked about: read together they would be one that never was.
 pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure> {
     let takes_one = match task {
@@ -49,6 +57,7 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
         | Task::Suspend(..)
         | Task::Shutdown(..)
         | Task::Diagnose(..)
+        | Task::Overview
         | Task::Info(_)
         | Task::List(..)
         | Task::Export(_)
@@ -66,10 +75,13 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
         | Task::Compare(_)
         | Task::Gate(_)
         | Task::Summary(_)
+        | Task::Explain(_)
+        | Task::Completions(_)
+        | Task::Manual(_)
         | Task::Xperf(_) => false,
     };
     // One file is one recording; that is seen without a look into it.
-    let one_file = matches!(&recording.files[..], [path] if !path.is_dir());
+    let one_file = matches!(&recording.files[..], [path] if !path.is_dir()) || is_image(&recording.files);
     if !takes_one || one_file || recording.files.is_empty() {
         return Ok(());
     }

@@ -86,7 +86,7 @@ fn shown(files: &[PathBuf], recording: &Recording) -> Result<Shown, Failure> {
 /// Two sides: what differs, and of each side the run nearest to its median, the candidate's first. Runs whose lanes cannot be
 /// shown, such as network boots and kept baselines, are compared all the same.
 fn compared(question: &RunsQuestion) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
-    let runs::ReadRuns { configurations, files, .. } = runs::read(question, false)?;
+    let runs::ReadRuns { configurations, files, .. } = runs::read(question, false, runs::BadRecording::Refused)?;
     let answer =
         compare(&configurations, &question.options).map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
     let mut page = comparison(&configurations, &answer);

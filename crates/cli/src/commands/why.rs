@@ -1,5 +1,6 @@
 //! `onoff why`.
 
+use onoff_analysis::Interval;
 use onoff_analysis::transition::{boot, shutdown, suspend};
 use onoff_analysis::waits::{WHY_TABLES, why};
 use onoff_report::{folded, json, text};
@@ -19,6 +20,10 @@ pub fn run(recording: Recording, mut task: WhyTask, destination: &Destination) -
             )
         })?;
         task.question.at_ns = Some(resolved);
+    }
+    if let Some(name) = &task.phase {
+        let phase = super::phase(&trace, name)?;
+        task.question.within = Some(Interval::new(phase.start_ns, phase.end_ns));
     }
     let mut report = why(&trace, &task.question).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     super::functions::name(&trace, task.symbols, &mut report);

@@ -53,6 +53,8 @@ pub struct CompareQuestion {
     pub runs: RunsQuestion,
     /// The file of the study, if the runs come from one.
     pub study: Option<PathBuf>,
+    /// Whether single runs are shown.
+    pub each_run: bool,
     /// Tables to make of them.
     pub tables: Vec<TableSpecification>,
     /// How to show it.
@@ -66,12 +68,19 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     let (runs, tables) = match &arguments.study {
         Some(path) => of_study(path, arguments.runs)?,
         None => {
-            let RunsArguments { sides, manifests } = arguments.runs;
-            (runs(sides, reading(manifests), false)?, Vec::new())
+            let sides = arguments.runs.all_sides()?;
+            (runs(sides, reading(arguments.runs.manifests), false)?, Vec::new())
         }
     };
+    if arguments.each_run
+        && matches!(arguments.format, CompareFormat::Json | CompareFormat::Markdown | CompareFormat::Svg)
+    {
+        let message = "--runs: text and CSV show single runs; write '--format csv'";
+        return Err(Failure::WrongUsage(message.to_owned()));
+    }
     let question = CompareQuestion {
         runs,
+        each_run: arguments.each_run,
         study: arguments.study,
         tables,
         format: arguments.format,
@@ -93,13 +102,32 @@ fn of_study(path: &Path, arguments: RunsArguments) -> Result<(RunsQuestion, Vec<
     Ok((question, study.tables))
 }
 
+impl RunsArguments {
+    /// The sides, however they were given.
+    pub fn all_sides(&self) -> Result<SidesArguments, Failure> {
+        let mut sides = self.sides.clone();
+        match self.pair.as_slice() {
+            [] => {}
+            [old, new] => {
+                sides.baseline = vec![old.clone()];
+                sides.candidate = vec![new.clone()];
+            }
+            [old, ..] => {
+                let message = format!("{}: give a second recording to compare it with", old.display());
+                return Err(Failure::WrongUsage(message));
+            }
+        }
+        Ok(sides)
+    }
+}
+
 /// Settles which runs are meant; there may be no candidate where only the baseline is kept.
 pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -> Result<RunsQuestion, Failure> {
     let named =
         |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
     for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
         if paths.is_empty() && !(baseline_alone && name == "--candidate") {
-            let message = format!("give recordings to compare with {name}");
+            let message = format!("name two recordings or folders, old and new, or give recordings with {name}");
             return Err(Failure::NothingToAnswer(message));
         }
     }

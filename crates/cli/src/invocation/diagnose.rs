@@ -7,6 +7,7 @@ use onoff_analysis::transition::boot::BootOptions;
 use onoff_findings::Rule;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_report::text::diagnose::DiagnosisTextOptions;
+use onoff_report::text::time_point::TimePoint;
 
 use super::{Invocation, Recording, Task};
 use crate::arguments::diagnose::DiagnoseArguments;
@@ -16,8 +17,9 @@ use crate::failure::Failure;
 /// What is asked of the rules.
 #[derive(Debug)]
 pub enum DiagnosisQuestion {
-    /// What they find in a recording, with the paths of the installation that it is of.
-    Diagnose(Box<DiagnosisOptions>, Vec<PathBuf>),
+    /// What they find in a recording, with the paths of the installation that it is of, and the cost, ns,
+    /// from which on a finding is a failure.
+    Diagnose(Box<DiagnosisOptions>, Vec<PathBuf>, Option<i64>),
     /// What rules there are.
     List,
     /// What one of them is about.
@@ -35,6 +37,7 @@ pub enum DiagnosisFormat {
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
+    let fail_on = arguments.fail_on.as_deref().map(cost).transpose()?;
     let question = match arguments.explain {
         _ if arguments.list => DiagnosisQuestion::List,
         Some(code) => match onoff_findings::find(&code) {
@@ -60,7 +63,7 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
             if let Some(milliseconds) = arguments.noise {
                 options.noise_ns = i64::from(milliseconds) * 1_000_000;
             }
-            DiagnosisQuestion::Diagnose(Box::new(options), arguments.image)
+            DiagnosisQuestion::Diagnose(Box::new(options), arguments.image, fail_on)
         }
     };
     let format = match arguments.format {
@@ -74,4 +77,13 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
     };
     recording.options.drivers = arguments.drivers;
     Ok(Invocation { task: Task::Diagnose(question, format), recording, destination: arguments.output.into() })
+}
+
+/// A cost, ns: a length of time with its unit.
+fn cost(text: &str) -> Result<i64, Failure> {
+    let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
+    match TimePoint::parse(text) {
+        Some(TimePoint::SinceStart(ns)) if has_unit => Ok(ns),
+        _ => Err(Failure::WrongUsage(format!("--fail-on: '{text}' is no cost; write 500ms or 2s"))),
+    }
 }

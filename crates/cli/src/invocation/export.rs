@@ -2,13 +2,13 @@
 
 use super::{Invocation, Task};
 use crate::arguments::export::ExportArguments;
-use crate::output::{Color, Destination};
+use crate::output::Destination;
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: ExportArguments) -> Invocation {
     Invocation {
         task: Task::Export(arguments.format),
         recording: arguments.recording.into(),
-        destination: Destination { path: Some(arguments.output), color: Color::Never },
+        destination: Destination { path: Some(arguments.output), ..Destination::default() },
     }
 }

@@ -27,7 +27,8 @@ pub struct GateQuestion {
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: GateArguments) -> Result<Invocation, Failure> {
-    let saves_only = arguments.save_baseline.is_some() && arguments.runs.sides.candidate.is_empty();
+    let sides = arguments.runs.all_sides()?;
+    let saves_only = arguments.save_baseline.is_some() && sides.candidate.is_empty();
     if arguments.limits.is_empty() && !saves_only {
         let message = "give at least one --limit, as in --limit 'boot.total 5% and 500ms'";
         return Err(Failure::NothingToAnswer(message.to_owned()));
@@ -39,7 +40,7 @@ pub fn resolve(arguments: GateArguments) -> Result<Invocation, Failure> {
         .collect::<Result<Vec<Limit>, _>>()
         .map_err(|refusal| Failure::NothingToAnswer(format!("--limit: {refusal}")))?;
     let question = GateQuestion {
-        runs: runs(arguments.runs.sides, reading(arguments.runs.manifests), saves_only)?,
+        runs: runs(sides, reading(arguments.runs.manifests), saves_only)?,
         limits,
         save_baseline: arguments.save_baseline,
         format: arguments.format,

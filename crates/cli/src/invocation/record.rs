@@ -8,7 +8,7 @@ use onoff_record::tracing::TraceGroup;
 use super::{Invocation, Recording, Task};
 use crate::arguments::record::{LoaderArgument, PlannedSystem, RecordArguments, RecordedTransition, SleepArgument};
 use crate::failure::Failure;
-use crate::output::{Color, Destination};
+use crate::output::Destination;
 
 /// What to do about recording.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Invocation {
         Ok(Self {
             task: Task::Record(task(arguments)?),
             recording: Recording::none(),
-            destination: Destination { path: None, color: Color::Auto },
+            destination: Destination::default(),
         })
     }
 }

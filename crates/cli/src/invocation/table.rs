@@ -17,6 +17,7 @@ pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat),
     };
     let question = ListQuestion {
         range: time_range(arguments.range.as_deref())?,
+        phase: arguments.phase,
         processes: arguments.processes.iter().map(|text| Pattern::new(text)).collect(),
         order: Order { sort: arguments.sort, reverse: arguments.reverse, top },
     };

@@ -27,6 +27,8 @@ pub struct WhyTask {
     pub question: WhyQuestion,
     /// The time.
     pub at: Option<TimePoint>,
+    /// The name of the phase in which it was under way.
+    pub phase: Option<String>,
     /// Where symbols lie.
     pub symbols: SymbolTask,
     /// How to show the answer.
@@ -42,11 +44,12 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let at = match &arguments.at {
         Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
             Failure::NothingToAnswer(format!(
-                "--at: '{text}' is no time; write 1234[s|ms|us|ns] or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
+                "--at: '{text}' is no time; write 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
             ))
         })?),
         None => None,
     };
+    let phase = arguments.phase.clone();
     let pattern = |text: Option<String>| text.map(|text| Pattern::new(&text));
     let about = if let Some(process) = pattern(arguments.process) {
         About::Process(process)
@@ -73,13 +76,15 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let question = WhyQuestion {
         about,
         at_ns: None,
+        within: None,
         min_ns: i64::from(arguments.min) * 1_000_000,
         top: Some(arguments.top),
         waits_for_work: arguments.idle,
         path,
     };
+    let phase = phase.filter(|_| !matches!(question.about, About::Phase(..)));
     Ok(Invocation {
-        task: Task::Why(WhyTask { question, at, symbols, format }),
+        task: Task::Why(WhyTask { question, at, phase, symbols, format }),
         recording: arguments.recording.into(),
         destination: arguments.output.into(),
     })

@@ -1,6 +1,6 @@
 //! A comparison: one row per measure and configuration.
 
-use onoff_analysis::compare::{Change, ComparedMeasure, Comparison, MeasureUnit};
+use onoff_analysis::compare::{Change, Comparison, Configuration, MeasureUnit};
 
 use crate::section::{Heading, Section};
 use crate::table::Value;
@@ -20,7 +20,7 @@ pub fn measures(comparison: &Comparison) -> Section<'_> {
         .column(data("key"), |row| Value::text(&row.0.key))
         .column(data("category"), |row| Value::text(row.0.category.as_str()))
         .column(data("name"), |row| Value::text(&row.0.name))
-        .column(data("unit"), |row| Value::text(unit(row.0)))
+        .column(data("unit"), |row| Value::text(unit(row.0.unit)))
         .column(data("configuration"), |row| Value::text(&row.1.name))
         .column(data("runs"), |row| Value::Count(row.2.runs))
         .column(data("left_out"), |row| Value::Count(row.2.left_out))
@@ -39,6 +39,27 @@ pub fn measures(comparison: &Comparison) -> Section<'_> {
         .done()
 }
 
+/// Every value of every run: one row per run and measure.
+#[must_use]
+pub fn runs<'c>(configurations: &'c [Configuration], comparison: &'c Comparison) -> Section<'c> {
+    let data = Heading::data;
+    let runs = configurations.iter().zip(&comparison.configurations).flat_map(|(configuration, summary)| {
+        configuration.runs.iter().zip(&summary.runs).map(move |(run, compared)| (configuration, run, compared.compared))
+    });
+    let rows = runs.flat_map(|(configuration, run, compared)| {
+        run.measures.iter().map(move |measure| (configuration, run, compared, measure))
+    });
+    Section::of("runs", "Runs", rows)
+        .column(data("configuration"), |row| Value::text(&row.0.name))
+        .column(data("run"), |row| Value::text(&row.1.name))
+        .column(data("compared"), |row| Value::text(if row.2 { "true" } else { "false" }))
+        .column(data("key"), |row| Value::text(&row.3.key))
+        .column(data("category"), |row| Value::text(row.3.category.as_str()))
+        .column(data("unit"), |row| Value::text(unit(row.3.unit)))
+        .column(data("value"), |row| Value::Id(row.3.value))
+        .done()
+}
+
 fn integer(value: Option<i64>) -> Value<'static> {
     Value::of(value, Value::Id)
 }
@@ -47,8 +68,8 @@ fn number(value: Option<f64>) -> Value<'static> {
     Value::of(value, |value| Value::Real { value, decimals: 6 })
 }
 
-const fn unit(measure: &ComparedMeasure) -> &'static str {
-    match measure.unit {
+const fn unit(unit: MeasureUnit) -> &'static str {
+    match unit {
         MeasureUnit::Ns => "ns",
         MeasureUnit::Bytes => "bytes",
         MeasureUnit::Count => "count",

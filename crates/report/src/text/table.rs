@@ -6,8 +6,17 @@ use std::io::{self, Write};
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
+use super::layout::{self, Width};
 use super::printable::printable;
 use super::style::QUIET;
+
+/// Blanks before a row, before its further lines, and between columns.
+const INDENT: usize = 2;
+const INDENT_OF_FURTHER: usize = 6;
+const GAP: usize = 2;
+/// Cells below which a name is not shortened to fit, and below which a sentence does not stay in its column.
+const LEAST_NAME: usize = 24;
+const LEAST_NOTE: usize = 24;
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +50,17 @@ pub fn styled_cell(style: Style, text: impl Into<String>) -> Cell {
     Cell { text: text.into(), style }
 }
 
+/// How a table is fitted to a width.
+#[derive(Clone, Debug)]
+struct Fit {
+    /// The columns of each line of a row.
+    bands: Vec<Vec<usize>>,
+    /// Cells of each column.
+    widths: Vec<usize>,
+    /// The column whose texts are wrapped; those of others lose their middle.
+    wraps: Option<usize>,
+}
+
 /// A table in the making: columns first, then rows.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
@@ -71,11 +91,11 @@ impl Table {
 
     /// Appends a row: one cell per column, in their order.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
-        let row = self
-            .columns
-            .iter()
-            .zip(cells)
-            .map(|(column, cell)| Cell { text: shortened(&cell.text, column.limit), style: cell.style });
+        let unlimited = layout::width() == Width::Unlimited;
+        let row = self.columns.iter().zip(cells).map(|(column, cell)| {
+            let limit = if unlimited { usize::MAX } else { column.limit };
+            Cell { text: shortened(&cell.text, limit), style: cell.style }
+        });
         self.rows.push(row.collect());
     }
 
@@ -87,22 +107,85 @@ impl Table {
 
     /// Writes the table, indented by two, with its titles unless all are empty. Columns without any text are left out.
     ///
+    /// Where the width is limited ([`layout`]), bars are left out first, then long names lose more of their middle, then the last column
+    /// is wrapped, then columns go to a second line under the row.
+    ///
     /// # Errors
     /// What `out` answers.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let widths: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
-        let shown: Vec<usize> = (0..self.columns.len())
+        let natural: Vec<usize> = (0..self.columns.len()).map(|at| self.width(at)).collect();
+        let mut shown: Vec<usize> = (0..self.columns.len())
             .filter(|&at| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty())))
             .collect();
+        let fit = match layout::width() {
+            Width::Cells(cells) => self.fit(&mut shown, natural, cells),
+            Width::Natural | Width::Unlimited => Fit { bands: vec![shown], widths: natural, wraps: None },
+        };
         if self.columns.iter().any(|column| !column.title.is_empty()) {
-            let titles = shown.iter().map(|&at| (at, self.columns[at].title.as_ref(), QUIET));
-            self.write_line(out, &widths, titles)?;
+            for (number, band) in fit.bands.iter().enumerate() {
+                let titles = band.iter().map(|&at| (at, self.columns[at].title.as_ref(), QUIET)).collect();
+                self.write_band(out, &fit, number, titles)?;
+            }
         }
         for row in &self.rows {
-            let cells = shown.iter().filter_map(|&at| row.get(at).map(|cell| (at, cell.text.as_str(), cell.style)));
-            self.write_line(out, &widths, cells)?;
+            for (number, band) in fit.bands.iter().enumerate() {
+                let cells = band.iter().filter_map(|&at| row.get(at).map(|cell| (at, cell.text.as_str(), cell.style)));
+                self.write_band(out, &fit, number, cells.collect())?;
+            }
         }
         Ok(())
+    }
+
+    /// The columns of each line of a row, and how wide each is, in a terminal of `cells`.
+    fn fit(&self, shown: &mut Vec<usize>, natural: Vec<usize>, cells: usize) -> Fit {
+        let mut widths = natural;
+        let total =
+            |shown: &[usize], widths: &[usize]| INDENT + shown.iter().map(|&at| widths[at] + GAP).sum::<usize>() - GAP;
+        if !shown.is_empty() && total(shown, &widths) > cells {
+            shown.retain(|&at| !self.is_picture(at));
+        }
+        // Names first, the longest of them; what comes last is often a sentence, which wraps.
+        let last = shown.last().copied().filter(|&at| self.columns[at].align == Align::Left && shown.len() > 1);
+        let room_of_last = last.map_or(0, |at| widths[at].min(LEAST_NOTE));
+        loop {
+            let before: Vec<usize> = shown.iter().copied().filter(|&at| Some(at) != last).collect();
+            let gap_of_last = if last.is_some() { GAP } else { 0 };
+            if before.is_empty() || total(&before, &widths) + gap_of_last + room_of_last <= cells {
+                break;
+            }
+            let names = before.iter().copied().filter(|&at| self.columns[at].align == Align::Left);
+            match names.filter(|&at| widths[at] > LEAST_NAME).max_by_key(|&at| widths[at]) {
+                Some(at) => widths[at] -= 1,
+                None => break,
+            }
+        }
+        let mut bands: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut used = INDENT;
+        for &at in shown.iter() {
+            let least = if Some(at) == last { widths[at].min(LEAST_NOTE) } else { widths[at] };
+            let is_first = bands.last().is_none_or(Vec::is_empty);
+            if !is_first && used + GAP + least > cells {
+                bands.push(Vec::new());
+                used = INDENT_OF_FURTHER;
+            } else if !is_first {
+                used += GAP;
+            }
+            if Some(at) == last {
+                widths[at] = widths[at].min(cells.saturating_sub(used)).max(1);
+            }
+            used += widths[at];
+            if let Some(band) = bands.last_mut() {
+                band.push(at);
+            }
+        }
+        Fit { bands, widths, wraps: last }
+    }
+
+    /// Whether a column holds bars and nothing else.
+    fn is_picture(&self, at: usize) -> bool {
+        let is_block = |character: char| character == ' ' || ('\u{2580}'..='\u{259f}').contains(&character);
+        let mut cells = self.rows.iter().filter_map(|row| row.get(at)).filter(|cell| !cell.text.is_empty()).peekable();
+        cells.peek().is_some() && cells.all(|cell| cell.text.chars().all(is_block))
     }
 
     fn width(&self, at: usize) -> usize {
@@ -110,20 +193,39 @@ impl Table {
         cells.chain([self.columns[at].title.width()]).max().unwrap_or(0)
     }
 
-    fn write_line<'a>(
+    /// Writes one line of a row, or more where its last text wraps; a further line without any text is left out.
+    fn write_band(
         &self,
         out: &mut dyn Write,
-        widths: &[usize],
-        cells: impl Iterator<Item = (usize, &'a str, Style)>,
+        fit: &Fit,
+        number: usize,
+        cells: Vec<(usize, &str, Style)>,
     ) -> io::Result<()> {
+        if number > 0 && cells.iter().all(|(_, text, _)| text.is_empty()) {
+            return Ok(());
+        }
+        let widths = &fit.widths;
+        let indent = if number == 0 { INDENT } else { INDENT_OF_FURTHER };
         // Blanks wait until text follows them: no line ends in blanks.
-        let mut blanks = 2;
-        let mut first = true;
-        for (at, text, style) in cells {
-            if !first {
-                blanks += 2;
+        let mut blanks = indent;
+        let mut column = indent;
+        let mut further: Vec<(usize, Style, Vec<String>)> = Vec::new();
+        for (place, (at, text, style)) in cells.into_iter().enumerate() {
+            if place > 0 {
+                blanks += GAP;
+                column += GAP;
             }
-            first = false;
+            let mut text = Cow::Borrowed(text);
+            if text.width() > widths[at] {
+                if fit.wraps == Some(at) {
+                    let mut lines =
+                        layout::lines(&text, widths[at]).into_iter().map(|line| shortened(&line, widths[at]));
+                    text = Cow::Owned(lines.next().unwrap_or_default());
+                    further.push((column, style, lines.collect()));
+                } else {
+                    text = Cow::Owned(shortened(&text, widths[at]));
+                }
+            }
             let room = widths[at].saturating_sub(text.width());
             if self.columns[at].align == Align::Right {
                 blanks += room;
@@ -135,8 +237,15 @@ impl Table {
             if self.columns[at].align == Align::Left {
                 blanks += room;
             }
+            column += widths[at];
         }
-        writeln!(out)
+        writeln!(out)?;
+        for (column, style, lines) in further {
+            for line in lines {
+                writeln!(out, "{:column$}{style}{line}{style:#}", "")?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -183,6 +292,44 @@ mod tests {
         table.row([cell("a"), cell("245 ms"), cell(""), cell("")]);
         table.row([cell("longer"), cell("1.20 s"), cell("late"), cell("")]);
         assert_eq!(written(&table), "  name      took  note\n  a       245 ms\n  longer  1.20 s  late\n");
+    }
+
+    fn at_width(table: &Table, cells: usize) -> String {
+        let mut out = Vec::new();
+        layout::fitted::<io::Error>(Width::Cells(cells), &mut out, |out| table.write(out)).unwrap();
+        let text = String::from_utf8(out).unwrap().replace('\u{1b}', "").replace("[2m", "").replace("[0m", "");
+        for line in text.lines() {
+            assert!(line.width() <= cells, "{cells}: {line}");
+        }
+        text
+    }
+
+    #[test]
+    fn a_table_fits_a_narrow_terminal_and_loses_bars_and_middles_only() {
+        let mut table = Table::new().left("name", 60).right("took").left("share", 32).right("begins").left("", 90);
+        let path = r"\Device\HarddiskVolume3\Windows\System32\explorer.exe";
+        table.row([
+            cell(path),
+            cell("245 ms"),
+            cell("████▌"),
+            cell("1.00 s"),
+            cell("held up ProfSvc; waited for AudioEndpointBuilder"),
+        ]);
+        table.row([cell("b"), cell("1.20 s"), cell("  █"), cell("2.00 s"), cell("")]);
+        assert!(written(&table).contains("████▌"));
+        let wide = at_width(&table, 100);
+        assert!(!wide.contains('█') && wide.contains(path), "{wide}");
+        let middle = at_width(&table, 72);
+        assert!(middle.contains("held up ProfSvc; waited\n"), "{middle}");
+        assert!(middle.contains(r"\Device\Har") && middle.contains('…') && middle.contains("explorer.exe"), "{middle}");
+        let narrow = at_width(&table, 50);
+        for number in ["245 ms", "1.20 s", "1.00 s", "2.00 s"] {
+            assert!(narrow.contains(number), "{narrow}");
+        }
+        for cells in layout::LEAST_CELLS..140 {
+            let text = at_width(&table, cells);
+            assert!(text.contains("AudioEndpointBuilder") && text.contains("explorer.exe"), "{cells}: {text}");
+        }
     }
 
     #[test]

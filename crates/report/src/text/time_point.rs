@@ -17,7 +17,8 @@ pub enum TimePoint {
 }
 
 impl TimePoint {
-    /// Reads `1234[s|ms|us|ns]` (µs without a unit) or `yyyy/mm/dd:hh:mm:ss[.fffffffff][+UTC]`.
+    /// Reads `1234[s|ms|us|ns]` (µs without a unit, and a number with a point needs one: `2.5` would be read as seconds by some, and as µs by
+    /// others) or `yyyy/mm/dd:hh:mm:ss[.fffffffff][+UTC]`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         if text.contains('/') {
@@ -29,6 +30,7 @@ impl TimePoint {
         }
         let digits = text.trim_end_matches(|character: char| character.is_ascii_alphabetic());
         let unit = match &text[digits.len()..] {
+            "" if digits.contains('.') => return None,
             "s" => 1_000_000_000,
             "ms" => 1_000_000,
             "" | "us" => 1_000,
@@ -111,7 +113,7 @@ mod tests {
         assert_eq!(TimePoint::parse("12.5s"), since(12_500_000_000));
         assert_eq!(TimePoint::parse("245ms"), since(245_000_000));
         assert_eq!(TimePoint::parse("7ns"), since(7));
-        for wrong in ["", "s", "-1", "1h", "1.2.3", "1e3", "99999999999999999999", "0x10"] {
+        for wrong in ["", "s", "-1", "2.5", "1h", "1.2.3", "1e3", "99999999999999999999", "0x10"] {
             assert_eq!(TimePoint::parse(wrong), None, "{wrong}");
         }
     }

@@ -7,6 +7,7 @@ use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareRecording};
 use super::gathering::Gathering;
 use super::{acpidump, coreboot, dp_command, edk2_xml, serial_log, slim_bootloader, sysfs, tables, text};
 use crate::error::Error;
+use crate::known_kinds::{FIRMWARE, known_kind};
 use crate::sniff::{Content, sniff};
 use crate::store::Memory;
 use crate::unpack::{Limits, is_tar, tar_members, unpack};
@@ -69,6 +70,9 @@ impl FirmwareGathering {
         if consider(name, bytes, &mut self.gathering) {
             return Ok(());
         }
+        if let Some(kind) = known_kind(name, bytes).filter(|kind| *kind != FIRMWARE) {
+            return Err(Error::of_kind(name, kind));
+        }
         Err(Error::NotFirmware { name: name.to_owned(), beginning: crate::opened::beginning(bytes) })
     }
 
@@ -118,6 +122,11 @@ impl FirmwareGathering {
     pub fn finish(self) -> FirmwareRecording {
         self.gathering.finish()
     }
+}
+
+/// Whether a file called `name` that begins with these bytes has a form that is read.
+pub(crate) fn is_known_form(name: &str, bytes: &[u8]) -> bool {
+    consider(name, bytes, &mut Gathering::default())
 }
 
 /// Adds the file if it is of a known form.

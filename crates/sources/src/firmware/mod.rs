@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::unpack::Limits;
 use gathering::Gathering;
 
+pub(crate) use folder::is_known_form;
 pub(crate) use measurements::measurements;
 
 pub use folder::FirmwareGathering;

@@ -28,6 +28,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     measures.total("os_loader", report.details.os_loader_ns);
     measures.total("to_desktop", to_desktop(report));
     measures.total("from_reset", report.details.total_from_reset_ns);
+    measures.total("logon_to_desktop", report.details.logon.to_desktop_ns);
     measures.total("services", report.details.auto_start.duration_ns);
     for phase in &report.details.device_phases {
         let name = match phase.name {

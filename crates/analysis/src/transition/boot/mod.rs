@@ -103,7 +103,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         devices,
         devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
         group_policy: session::group_policy(trace),
-        logon: session::logon(trace),
+        logon: session::logon(trace, path.desktop_ready.time_ns),
         video: session::video(trace),
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),

@@ -155,6 +155,9 @@ pub struct Logon {
     pub notification_subscribers: Vec<Work>,
     /// Time in which the recording waited for a person, ns: the credential requests, counted once where they overlap.
     pub person_ns: i64,
+    /// What the person waited for then, ns: from the end of the last request for credentials to the ready desktop. `None` when nobody was
+    /// asked, or an end is not known.
+    pub to_desktop_ns: Option<i64>,
 }
 
 /// A program that starts with the session.

@@ -73,12 +73,17 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
     Span::absent([best])
 }
 
-/// Logon.
-pub(super) fn logon(trace: &Trace) -> Logon {
+/// Logon, before a desktop that was ready at `desktop_ns`.
+pub(super) fn logon(trace: &Trace, desktop_ns: Option<i64>) -> Logon {
     let credential_requests = of_kind(trace, ActivityKind::CredentialRequest);
     let mut notification_subscribers = of_kind(trace, ActivityKind::NotificationSubscriber);
     worst_first(&mut notification_subscribers);
+    let logged_on = |desktop_ns: i64| {
+        let ends = credential_requests.iter().filter_map(|request| request.end_ns);
+        ends.filter(|&end_ns| end_ns <= desktop_ns).max().map(|end_ns| desktop_ns - end_ns)
+    };
     Logon {
+        to_desktop_ns: desktop_ns.and_then(logged_on),
         person_ns: covered_ns(&credential_requests),
         welcome_screens: of_kind(trace, ActivityKind::WelcomeScreen),
         credential_requests,
@@ -167,7 +172,7 @@ mod tests {
         activity(&mut trace, request, "", 20, Some(30));
         activity(&mut trace, request, "", 40, Some(60));
         activity(&mut trace, request, "", 100, None);
-        assert_eq!(logon(&trace).person_ns, 50);
+        assert_eq!(logon(&trace, None).person_ns, 50);
     }
 
     #[test]

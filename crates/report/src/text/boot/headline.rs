@@ -38,19 +38,30 @@ fn answer(report: &BootReport) -> String {
         Variant::Resume => "The resume",
         _ => "The boot",
     };
+    // What the computer took, and what somebody took to type a password, are two things.
+    let person_ns = report.details.logon.person_ns;
+    let of_machine = |ns: i64| duration(ns.saturating_sub(person_ns).max(0));
+    let person = match person_ns {
+        0 => String::new(),
+        ns => format!(", and {} waiting for someone to log on", duration(ns)),
+    };
     match (report.total_ns, report.total_certainty) {
-        (Some(total), Certainty::Measured) => format!("{kind} took {}.", duration(total)),
-        (Some(total), _) => format!("{kind} took {}, as far as can be inferred.", duration(total)),
+        (Some(total), Certainty::Measured) => format!("{kind} took {}{person}.", of_machine(total)),
+        (Some(total), _) => format!("{kind} took {}{person}, as far as can be inferred.", of_machine(total)),
         (None, _) => format!(
-            "{kind} took at least {}: the recording ends before the computer settled.",
-            duration(report.total_at_least_ns)
+            "{kind} took at least {}{person}: the recording ends before the computer settled.",
+            of_machine(report.total_at_least_ns)
         ),
     }
 }
 
 fn parts(report: &BootReport) -> Option<String> {
     let desktop = report.details.main_path_boot.duration_ns?;
+    let desktop = desktop.saturating_sub(report.details.logon.person_ns).max(0);
     let mut sentence = format!("{} to a usable desktop", duration(desktop));
+    if let Some(logged_on) = report.details.logon.to_desktop_ns {
+        sentence += &format!(" ({} from logon to desktop)", duration(logged_on));
+    }
     if let Some(busy) = report.work_after_ns() {
         sentence += &format!(", then {} of further work until it settled", duration(busy));
     }
@@ -59,9 +70,6 @@ fn parts(report: &BootReport) -> Option<String> {
     }
     if let Some(firmware) = report.details.before_kernel.firmware.duration_ns {
         sentence += &format!(" and {} in the firmware", duration(firmware));
-    }
-    if report.details.logon.person_ns > 0 {
-        sentence += &format!("; {} of it waiting for a person to log on", duration(report.details.logon.person_ns));
     }
     sentence += ".";
     if let Some(whole) = report.details.total_from_reset_ns {

@@ -5,6 +5,7 @@ mod headline;
 mod measures;
 mod moved;
 mod notes;
+mod runs;
 mod study;
 
 use std::io::{self, Write};
@@ -22,6 +23,7 @@ pub(super) use explanation::write as write_explanations;
 pub use measures::{differs, heading, label, size_of};
 pub use moved::sentence as moved;
 pub(super) use notes::write as write_notes;
+pub use runs::write as write_runs;
 pub use study::number;
 
 /// Smaller differences of services, devices and the like are in JSON and CSV only: 1 ms.
@@ -59,7 +61,7 @@ pub fn answer(comparison: &Comparison) -> Vec<String> {
 }
 
 /// A value with its unit.
-pub(super) fn value(unit: MeasureUnit, value: i64) -> String {
+pub(crate) fn value(unit: MeasureUnit, value: i64) -> String {
     match unit {
         MeasureUnit::Ns => duration(value),
         MeasureUnit::Bytes => {
@@ -80,7 +82,7 @@ pub(super) fn signed(unit: MeasureUnit, difference: i64) -> String {
 }
 
 /// A difference in percent, to a tenth, with its sign.
-pub(super) fn signed_percent(percent: f64) -> String {
+pub(crate) fn signed_percent(percent: f64) -> String {
     if percent.abs() < 0.05 {
         "0 %".to_owned()
     } else if percent.abs() < 99.95 {
@@ -130,5 +132,9 @@ pub(super) fn set_apart(configurations: &[ConfigurationSummary], out: &mut dyn W
 
 /// The option that includes runs set apart for this.
 fn include(reason: SetApartReason) -> String {
+    // What was not read cannot be included.
+    if reason == SetApartReason::Unreadable {
+        return String::new();
+    }
     format!("--include {}", reason.as_str().replace('_', "-"))
 }

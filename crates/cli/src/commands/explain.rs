@@ -1,0 +1,60 @@
+//! `onoff explain`.
+
+use onoff_report::glossary::{columns, find, like};
+use onoff_report::text;
+use onoff_report::text::style::{HEADLINE, QUIET};
+
+use crate::failure::Failure;
+use crate::output::Destination;
+
+/// Most words that are named when none fits.
+const MOST_LIKE: usize = 8;
+
+pub fn run(word: &str, destination: &Destination) -> Result<(), Failure> {
+    if let Some(rule) = onoff_findings::find(word) {
+        return destination.write(|out| Ok(text::diagnose::explain(rule, out)?));
+    }
+    let entries = find(word);
+    let columns = columns(word);
+    if entries.is_empty() && columns.is_empty() {
+        return Err(Failure::NothingToAnswer(nothing(word)));
+    }
+    destination.write(|out| {
+        for entry in entries {
+            writeln!(out, "{HEADLINE}{}{HEADLINE:#}: {}", entry.word, entry.meaning)?;
+        }
+        for column in columns {
+            let table = column.table.name.as_str();
+            writeln!(
+                out,
+                "{HEADLINE}{}{HEADLINE:#} {QUIET}(table {table}){QUIET:#}: {}",
+                column.column, column.meaning
+            )?;
+        }
+        Ok(())
+    })
+}
+
+fn nothing(word: &str) -> String {
+    let mut like = like(word);
+    like.truncate(MOST_LIKE);
+    match like.as_slice() {
+        [] => format!("explain: '{word}' is not in the glossary; 'onoff explain' lists its words"),
+        like => format!("explain: '{word}' is not in the glossary; near it are {}", like.join(", ")),
+    }
+}
+
+/// Every word, without its meaning.
+pub fn list(destination: &Destination) -> Result<(), Failure> {
+    destination.write(|out| {
+        for part in onoff_report::glossary::PARTS {
+            writeln!(out, "{HEADLINE}{}{HEADLINE:#}", part.title)?;
+            let mut words: Vec<&str> = part.entries.iter().map(|entry| entry.word).collect();
+            words.sort_by_key(|word| word.to_lowercase());
+            writeln!(out, "  {}", words.join(", "))?;
+        }
+        writeln!(out, "{HEADLINE}Findings{HEADLINE:#}\n  their codes, as 'onoff diagnose --list' names them")?;
+        writeln!(out, "{HEADLINE}Columns{HEADLINE:#}\n  of any table of a recording, such as duration_ns")?;
+        Ok(())
+    })
+}

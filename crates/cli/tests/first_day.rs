@@ -1,0 +1,217 @@
+//! What a new user tries first: a file alone, a pipe, the wrong verb, a foreign file, a word, a range by a phase's name.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use crate::running::Folder;
+
+const SCENARIO: &str = "services-wes7.toml";
+
+fn piped(folder: &Folder, arguments: &str, input: &[u8]) -> Output {
+    let mut command: Command = folder.command(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // A program that refuses at the first look does not read all of it.
+    let _refused = stdin.write_all(input);
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_file_alone_shows_what_it_is_and_the_first_line_of_each_verb() {
+    let folder = Folder::boot(SCENARIO);
+    let answer = folder.answer("boot.etl");
+    assert!(answer.starts_with("boot.etl: a Windows event trace log, "), "{answer}");
+    let boot = folder.answer("boot boot.etl");
+    let first = boot.lines().next().unwrap();
+    assert!(answer.contains(&format!("  boot        {first}\n")), "{answer}");
+    assert!(answer.contains("Nothing to answer: shutdown, suspend"), "{answer}");
+    for verb in ["diagnose", "services", "processes", "events", "info"] {
+        assert!(answer.lines().any(|line| line.trim_start().starts_with(verb)), "{verb}: {answer}");
+    }
+    // What is no recording of a system has one verb.
+    folder.file("calls.csv", b"time,pid,process,file,operation,offset,length\n0.1,1,a.exe,C:\\x,read,0,4096\n");
+    let answer = folder.answer("calls.csv");
+    assert!(answer.starts_with("calls.csv: a recording of file operations, "), "{answer}");
+    assert!(answer.contains("  io ") && !answer.contains("  boot "), "{answer}");
+    let (code, message) = folder.refusal("boot.etl absent.etl");
+    assert_eq!(code, 64);
+    assert!(message.contains("absent.etl: there is no such file and no such verb"), "{message}");
+}
+
+#[test]
+fn a_mistyped_verb_is_told_which_was_meant() {
+    let folder = Folder::new();
+    let (code, message) = folder.refusal("diagnoze");
+    assert_eq!(code, 64);
+    assert!(message.contains("did you mean 'onoff diagnose'?"), "{message}");
+    let (_, message) = folder.refusal("qqq");
+    assert!(!message.contains("did you mean"), "{message}");
+    folder.file("x.etl", b"text");
+    let (code, message) = folder.refusal("x.etl boot");
+    assert_eq!(code, 64);
+    assert!(message.contains("name the verb before the file"), "{message}");
+}
+
+#[test]
+fn a_pipe_and_a_redirected_file_are_read_as_the_file_is() {
+    let folder = Folder::boot(SCENARIO);
+    let bytes = std::fs::read(folder.path("boot.etl")).unwrap();
+    for verb in ["boot", "services --format csv", "info", "diagnose", "events --event P-Start"] {
+        let expected = folder.answer(&format!("{verb} boot.etl")).replace("boot.etl", "standard input");
+        let output = piped(&folder, &format!("{verb} -"), &bytes);
+        assert_eq!(output.status.code(), Some(0), "{verb}: {}", text(&output.stderr));
+        let answer = text(&output.stdout);
+        let same = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(same(&answer), same(&expected), "{verb}");
+        let mut redirected = folder.command(&format!("{verb} -"));
+        redirected.stdin(std::fs::File::open(folder.path("boot.etl")).unwrap());
+        assert_eq!(text(&redirected.output().unwrap().stdout), text(&output.stdout), "{verb}");
+    }
+    // What is a pipe and no recording is refused at the first look.
+    let output = piped(&folder, "boot -", &vec![b'x'; 1 << 20]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("onoff: standard input: no recording"), "{}", text(&output.stderr));
+    let output = piped(&folder, "boot -", b"");
+    assert!(text(&output.stderr).starts_with("onoff: standard input: byte offset 0: the file is empty"));
+}
+
+#[test]
+fn a_redirected_recording_is_not_replaced_by_its_answer() {
+    let folder = Folder::boot(SCENARIO);
+    let before = std::fs::read(folder.path("boot.etl")).unwrap();
+    let mut command = folder.command("boot - -o boot.etl");
+    let output = command.stdin(std::fs::File::open(folder.path("boot.etl")).unwrap()).output().unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    assert!(text(&output.stderr).contains("standard input"), "{}", text(&output.stderr));
+    assert_eq!(std::fs::read(folder.path("boot.etl")).unwrap(), before);
+}
+
+#[test]
+fn foreign_files_are_named_and_others_point_to_their_verb() {
+    let folder = Folder::boot(SCENARIO);
+    folder
+        .file("system.evtx", b"ElfFile\0\0\0\0\0")
+        .file("view.wpaProfile", b"<?xml version=\"1.0\"?>\n<WpaProfileContainer/>")
+        .file("header", b"version = bootchart 0.8\ntitle = Boot chart\n")
+        .file("SYSTEM", b"regf\x01\0\0\0")
+        .file("calls.csv", b"time,pid,process,file,operation,offset,length\n0.1,1,a.exe,C:\\x,read,0,4096\n")
+        .file("FBPT.bin", b"FBPT\x10\0\0\0\0\0\0\0\0\0\0\0");
+    for verb in ["boot", "info", "netboot", "firmware", "cpu"] {
+        for (file, is) in [
+            ("system.evtx", "a Windows event log (.evtx), not a recording"),
+            ("view.wpaProfile", "a profile of Windows Performance Analyzer"),
+            ("header", "the header of a bootchart"),
+            ("SYSTEM", "a registry hive of Windows; 'onoff image' reads it"),
+        ] {
+            let (_, message) = folder.refusal(&format!("{verb} {file}"));
+            assert!(message.starts_with(&format!("onoff: {file}: ")) && message.contains(is), "{verb}: {message}");
+        }
+    }
+    for (arguments, verb) in [
+        ("boot calls.csv", "'onoff io'"),
+        ("netboot calls.csv", "'onoff io'"),
+        ("firmware calls.csv", "'onoff io'"),
+        ("boot FBPT.bin", "'onoff firmware'"),
+        ("netboot FBPT.bin", "'onoff firmware'"),
+        ("cpu FBPT.bin", "'onoff firmware'"),
+        ("firmware boot.etl", "'onoff boot'"),
+        ("netboot boot.etl", "pktmon"),
+    ] {
+        let (code, message) = folder.refusal(arguments);
+        assert!(matches!(code, 1 | 2), "{arguments}: {message}");
+        assert!(message.contains(verb), "{arguments}: {message}");
+        assert!(message.contains(arguments.split(' ').next_back().unwrap()), "{arguments}: {message}");
+    }
+}
+
+#[test]
+fn a_phase_is_a_range_by_its_name() {
+    let folder = Folder::boot(SCENARIO);
+    let boot: serde_json::Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
+    let phases = boot["phases"].as_array().unwrap();
+    let phase = phases.iter().find(|phase| phase["name"] == "WinLogonInit").unwrap();
+    let (start, end) = (phase["start_ns"].as_i64().unwrap(), phase["end_ns"].as_i64().unwrap());
+    for verb in ["services", "processes", "cpu"] {
+        let by_name = folder.answer(&format!("{verb} boot.etl --phase winlogoninit --format csv"));
+        let by_range = folder.answer(&format!("{verb} boot.etl --range {start}ns {end}ns --format csv"));
+        assert_eq!(by_name, by_range, "{verb}");
+        if verb == "cpu" {
+            assert_ne!(by_name, folder.answer("cpu boot.etl --format csv"));
+        }
+    }
+    assert!(folder.answer("services boot.etl --phase WinLogonInit").starts_with("WinLogonInit of the boot\n"));
+    let by_name = folder.run("events boot.etl --phase WinLogonInit");
+    assert_eq!(text(&by_name.stdout), folder.answer(&format!("events boot.etl --range {start}ns {end}ns")));
+    assert!(text(&by_name.stderr).starts_with("onoff: WinLogonInit of the boot: "), "{}", text(&by_name.stderr));
+    let (code, message) = folder.refusal("services boot.etl --phase Lunch");
+    assert_eq!(code, 2);
+    assert!(message.contains("the recording holds ") && message.contains("WinLogonInit"), "{message}");
+}
+
+#[test]
+fn a_number_with_a_point_needs_a_unit_and_a_range_a_start_before_its_end() {
+    let folder = Folder::boot(SCENARIO);
+    let (code, message) = folder.refusal("services boot.etl --range 2.5 4.5");
+    assert_eq!(code, 64);
+    assert!(message.contains("in seconds, 2.5s"), "{message}");
+    for verb in ["services", "events"] {
+        let (code, message) = folder.refusal(&format!("{verb} boot.etl --range 4s 2s"));
+        assert_eq!(code, 64, "{message}");
+        assert!(message.contains("the start, 4.00 s, is not before the end, 2.00 s"), "{message}");
+    }
+    let (code, message) = folder.refusal("services boot.etl --range 900s 901s");
+    assert_eq!(code, 2, "{message}");
+    assert!(message.contains("900 s to 901 s is outside of the recording"), "{message}");
+}
+
+#[test]
+fn words_codes_and_columns_are_explained() {
+    let folder = Folder::new();
+    assert!(folder.answer("explain pre-smss").starts_with("PreSMSS: Windows: kernel and drivers start."));
+    let rule = folder.answer("explain boot/driver-start-not-pended");
+    assert_eq!(rule, folder.answer("diagnose --explain boot/driver-start-not-pended"));
+    assert!(folder.answer("explain start_ns").contains("(table processes)"));
+    assert!(folder.answer("explain").contains("WinLogonInit"));
+    let (code, message) = folder.refusal("explain smss");
+    assert_eq!(code, 2);
+    assert!(message.contains("near it are PreSMSS"), "{message}");
+}
+
+#[test]
+fn a_diagnosis_fails_a_build_for_what_costs_too_much() {
+    let folder = Folder::boot("slow-boot.toml");
+    let code = |arguments: &str| folder.run(arguments).status.code();
+    assert_eq!(code("diagnose boot.etl --fail-on 2s"), Some(3));
+    assert_eq!(code("diagnose boot.etl --fail-on 60s"), Some(0));
+    // The largest bound of what only ran beside the path is no cost.
+    let diagnosis: serde_json::Value = serde_json::from_str(&folder.answer("diagnose boot.etl --format json")).unwrap();
+    let costs = |basis: &str| {
+        let findings = diagnosis["findings"].as_array().unwrap().iter();
+        findings.filter(|it| it["cost_basis"] == basis).filter_map(|it| it["cost_ns"].as_i64()).max().unwrap()
+    };
+    let measured = costs("critical_path");
+    assert_eq!(code(&format!("diagnose boot.etl --fail-on {measured}ns")), Some(3));
+    assert_eq!(code(&format!("diagnose boot.etl --fail-on {}ns", measured + 1)), Some(0));
+    let (code, message) = folder.refusal("diagnose boot.etl --fail-on 2");
+    assert_eq!(code, 64);
+    assert!(message.contains("write 500ms or 2s"), "{message}");
+}
+
+#[test]
+fn shells_and_man_know_every_verb() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = folder.answer(&format!("completions {shell}"));
+        assert!(script.contains("diagnose") && script.contains("fail-on"), "{shell}");
+    }
+    folder.answer("manual man1");
+    for page in ["onoff.1", "onoff-boot.1", "onoff-explain.1"] {
+        let page = std::fs::read_to_string(folder.path("man1").join(page)).unwrap();
+        assert!(page.contains(".TH onoff"), "{page}");
+    }
+}

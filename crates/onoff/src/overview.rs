@@ -1,0 +1,233 @@
+//! What a recording is, and what each verb says of it: the first line of every answer.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Scope;
+use onoff_analysis::io::{self as requests, IoOptions};
+use onoff_analysis::lists::cpu::CpuGroup;
+use onoff_analysis::lists::interrupts::InterruptGroup;
+use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
+use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::recording::RecordingSummary;
+use onoff_analysis::storage::{Key, disk, files, hard_faults};
+use onoff_analysis::transition::boot::BootOptions;
+use onoff_analysis::transition::shutdown::ShutdownOptions;
+use onoff_analysis::transition::suspend::SuspendOptions;
+use onoff_analysis::waits::{About, PathOptions, WhyQuestion};
+use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_report::table::TableReport;
+use onoff_report::text;
+use onoff_report::text::overview::{Overview, OverviewLine};
+use onoff_report::text::quantity::{counted, duration, size};
+use onoff_sources::RecordingKind;
+use onoff_trace::{TableName, Tables, Trace};
+
+use crate::error::Error;
+use crate::session::Session;
+use crate::tables_of_runs;
+
+/// What the verbs read that list rows.
+const LISTED: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::Images,
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::Interrupts,
+    TableName::DiskIos,
+    TableName::FileIos,
+    TableName::HardFaults,
+    TableName::ServiceTransitions,
+    TableName::DeviceOperations,
+    TableName::Activities,
+    TableName::Inventory,
+]);
+
+/// Shorter stretches are not explained, ns.
+const SHORTEST_NS: i64 = 10_000_000;
+
+impl Session {
+    /// What the recording is, and the first line of what each verb answers about it.
+    ///
+    /// # Errors
+    /// A recording that cannot be read.
+    pub fn overview(&self) -> Result<Overview, Error> {
+        match self.kind() {
+            RecordingKind::NetworkCapture => self.overview_of_capture(),
+            _ => self.overview_of_system(),
+        }
+    }
+
+    fn overview_of_capture(&self) -> Result<Overview, Error> {
+        let mut lines = Lines::default();
+        if let Some(report) = answered(self.netboot(&NetbootOptions::default()))? {
+            let what_if = NetbootOptions::default().what_if;
+            let options = text::netboot::NetbootTextOptions { top: 1, what_if };
+            lines.add("netboot", |out| text::netboot::write(&report, &options, out));
+        }
+        Ok(self.overview_with(self.kind().as_str().to_owned(), String::new(), lines, &["netboot"]))
+    }
+
+    fn overview_of_system(&self) -> Result<Overview, Error> {
+        // All that is asked below, read at once.
+        let tables = tables_of_runs(None).union(Self::TABLES_OF_WAITS).union(onoff_findings::TABLES);
+        let trace = self.tables(tables.union(LISTED))?;
+        let summary = self.summary()?;
+        let mut lines = Lines::default();
+        self.add_transitions(&mut lines)?;
+        let whole = Scope::whole(&trace);
+        add_lists(&trace, &whole, &mut lines);
+        let asked = requests::analyse(&trace, &whole, &IoOptions::default());
+        if !asked.views.is_empty() {
+            lines.add("io", |out| text::io::write(&asked, &text::io::IoTextOptions { top: 1 }, out));
+        }
+        if summary.events > 0 {
+            lines.say("events", counted(summary.events, "event"));
+        }
+        lines.say("info", what_it_holds(&summary));
+        let is = format!("{}, {} long", self.kind().as_str(), duration(trace.duration_ns));
+        let verbs: &[&str] = match self.kind() {
+            RecordingKind::FileOperations => &["io", "files"],
+            _ => &["boot", "shutdown", "suspend"],
+        };
+        Ok(self.overview_with(is, text::machine::machine(&summary, None), lines, verbs))
+    }
+
+    fn add_transitions(&self, lines: &mut Lines) -> Result<(), Error> {
+        let mut found = false;
+        if let Some(answer) = answered(self.boot(&BootOptions::default()))? {
+            found = true;
+            lines.add("boot", |out| answer.write_text(out));
+        }
+        if let Some(answer) = answered(self.shutdown(&ShutdownOptions::default()))? {
+            found = true;
+            lines.add("shutdown", |out| answer.write_text_with(&Default::default(), out));
+        }
+        if let Some(answer) = answered(self.sleeps(&SuspendOptions::default()))? {
+            found = true;
+            lines.add("suspend", |out| answer.write_text_with(&Default::default(), out));
+        }
+        let diagnosis = self.diagnose(&DiagnosisOptions::default())?;
+        if !diagnosis.transitions.is_empty() {
+            lines.say("diagnose", first_finding(&diagnosis));
+        }
+        let question = WhyQuestion {
+            about: About::Phase(None, None),
+            at_ns: None,
+            within: None,
+            min_ns: SHORTEST_NS,
+            top: None,
+            waits_for_work: false,
+            path: PathOptions::default(),
+        };
+        if let Some(report) = answered(self.why(&question))? {
+            lines.add("why", |out| text::why::write(&report, &Default::default(), out));
+        }
+        if found {
+            lines.say("view", "the whole as a page in the browser; -o FILE writes it".to_owned());
+        }
+        Ok(())
+    }
+
+    fn overview_with(&self, is: String, machine: String, lines: Lines, verbs: &[&'static str]) -> Overview {
+        let names: Vec<&str> = self.files().iter().map(onoff_sources::SourceFile::name).collect();
+        let silent = verbs.iter().filter(|verb| !lines.0.iter().any(|line| line.verb == **verb)).copied().collect();
+        let bytes = self.files().iter().map(onoff_sources::SourceFile::stored_bytes).sum();
+        let name = match names.as_slice() {
+            [] => String::new(),
+            [name] => (*name).to_owned(),
+            [first, others @ ..] => format!("{first} and {} more", counted(others.len() as u64, "file")),
+        };
+        Overview { name, is: format!("{is}, {}", size(bytes)), machine, lines: lines.0, silent }
+    }
+}
+
+fn answered<T, N>(answer: Result<T, crate::Refusal<N>>) -> Result<Option<T>, Error>
+where
+    N: std::fmt::Debug + std::fmt::Display,
+{
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(crate::Refusal::Nothing(_)) => Ok(None),
+        Err(crate::Refusal::Unreadable(error)) => Err(error),
+    }
+}
+
+fn add_lists(trace: &Trace, whole: &Scope, lines: &mut Lines) {
+    lines.list("services", &services::list(trace, whole));
+    lines.list("devices", &devices::list(trace, whole));
+    lines.list("processes", &processes::list(trace, whole));
+    lines.list("cpu", &cpu::list(trace, whole, &[CpuGroup::Process]));
+    lines.list("interrupts", &interrupts::list(trace, whole, &[InterruptGroup::Module]));
+    lines.list("disk", &disk::analyse(trace, whole, &[Key::Process]));
+    lines.list("files", &files::analyse(trace, whole, &[Key::Process]));
+    lines.list("hardfaults", &hard_faults::analyse(trace, whole, &[Key::Process]));
+    lines.list("policy", &policy::list(trace, whole));
+}
+
+fn first_finding(diagnosis: &Diagnosis) -> String {
+    let Some(first) = diagnosis.findings.first() else {
+        return "no finding".to_owned();
+    };
+    let more = match diagnosis.findings.len() {
+        1 => String::new(),
+        all => format!(" ({} in all)", counted(all as u64, "finding")),
+    };
+    let cost = first.cost_ns.map_or_else(String::new, |ns| format!("{}: ", duration(ns)));
+    format!("{cost}{}{more}", first.title)
+}
+
+fn what_it_holds(summary: &RecordingSummary) -> String {
+    match summary.losses.iter().count() {
+        0 => "what it holds; nothing was lost".to_owned(),
+        kinds => format!("what it holds, and {} of loss", counted(kinds as u64, "kind")),
+    }
+}
+
+/// The first lines, in the order in which they were asked for.
+#[derive(Default)]
+struct Lines(Vec<OverviewLine>);
+
+impl Lines {
+    fn say(&mut self, verb: &'static str, line: String) {
+        self.0.push(OverviewLine { verb, line });
+    }
+
+    /// The first line of what `write` writes; nothing if it writes nothing.
+    fn add(&mut self, verb: &'static str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let mut out = FirstLine::default();
+        // The line is there before the writer is stopped.
+        let _stopped = write(&mut out);
+        let line = String::from_utf8_lossy(&out.line).trim().to_owned();
+        if !line.is_empty() {
+            self.say(verb, line);
+        }
+    }
+
+    fn list<T: TableReport>(&mut self, verb: &'static str, list: &T) {
+        if !list.rows().is_empty() {
+            self.add(verb, |out| list.write_before(list.rows().len(), out));
+        }
+    }
+}
+
+/// Keeps the first line and stops the writer behind it.
+#[derive(Default)]
+struct FirstLine {
+    line: Vec<u8>,
+}
+
+impl Write for FirstLine {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let end = bytes.iter().position(|&byte| byte == b'\n');
+        self.line.extend_from_slice(bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default());
+        match end {
+            Some(_) if self.line.iter().any(|byte| !byte.is_ascii_whitespace()) => Err(io::ErrorKind::WriteZero.into()),
+            _ => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

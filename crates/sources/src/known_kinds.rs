@@ -1,0 +1,241 @@
+//! What a file is that the reader who was asked does not read: every kind that some verb reads, and kinds of other programs that people take
+//! for recordings. Told by the first bytes; a name counts only for the parts of Linux recordings.
+//!
+//! The magics are those that the formats' own documents name, or that `file(1)` and the Library of Congress list.
+
+use crate::firmware;
+use crate::linux::parts;
+use crate::opened::LOOKED_AT;
+use crate::sniff::{Content, RecordingKind, sniff};
+use crate::unpack::is_tar;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownKind {
+    /// What it is, with its article: `a registry hive of Windows`.
+    pub is: &'static str,
+    /// The commands that read it; empty where none does.
+    pub read_by: &'static str,
+    /// What to do where no command reads it, as a sentence; may be empty.
+    pub instead: &'static str,
+}
+
+const fn read(is: &'static str, read_by: &'static str) -> KnownKind {
+    KnownKind { is, read_by, instead: "" }
+}
+
+const fn foreign(is: &'static str, instead: &'static str) -> KnownKind {
+    KnownKind { is, read_by: "", instead }
+}
+
+/// What `onoff firmware` reads.
+pub(crate) const FIRMWARE: KnownKind =
+    read("a table of firmware", "'onoff firmware' (or 'onoff boot RECORDING --firmware FILE')");
+const HIVE: KnownKind = read("a registry hive of Windows", "'onoff image'");
+const PREFETCH: KnownKind = read("a prefetch file of Windows", "'onoff prefetch'");
+
+const RECORD_WINDOWS: &str =
+    "Record the boot as an Event Trace Log (.etl): 'onoff record boot --plan windows' shows how";
+
+/// Beginnings of files, and what they say.
+const BEGINNINGS: &[(&[u8], KnownKind)] = &[
+    (b"regf", HIVE),
+    (b"MAM\x04", PREFETCH),
+    (b"FPDT", FIRMWARE),
+    (b"FBPT", FIRMWARE),
+    (b"S3PT", FIRMWARE),
+    (b"ElfFile\0", foreign("a Windows event log (.evtx)", RECORD_WINDOWS)),
+    (b"\x30\0\0\0LfLe", foreign("a Windows event log (.evt)", RECORD_WINDOWS)),
+    (b"!FastSerialization", foreign("a trace converted by TraceEvent (.etlx)", "Take the .etl it was made from")),
+    (b"\x14\0\0\0!FastSerialization", foreign("a trace of .NET (.netperf or .etlx)", RECORD_WINDOWS)),
+    (b"Nettrace", foreign("a trace of .NET (.nettrace)", RECORD_WINDOWS)),
+    (
+        b"PERFILE2",
+        foreign("a recording of Linux perf (perf.data)", "Record with trace-cmd, or run 'onoff record boot'"),
+    ),
+    (b"\xC1\x1F\xFC\xC1", foreign("a CTF trace (LTTng)", "Record with trace-cmd, or run 'onoff record boot'")),
+    (b"\xC1\xFC\x1F\xC1", foreign("a CTF trace (LTTng)", "Record with trace-cmd, or run 'onoff record boot'")),
+    (b"MDMP", foreign("a minidump of a Windows program", RECORD_WINDOWS)),
+    (b"PAGEDU64", foreign("a memory dump of Windows", RECORD_WINDOWS)),
+    (b"PAGEDUMP", foreign("a memory dump of Windows", RECORD_WINDOWS)),
+    (b"vhdxfile", foreign("a virtual disk (VHDX)", "Mount it, then run 'onoff image' on the folder")),
+    (b"conectix", foreign("a virtual disk (VHD)", "Mount it, then run 'onoff image' on the folder")),
+    (b"QFI\xFB", foreign("a virtual disk (QCOW2)", "Mount it, then run 'onoff image' on the folder")),
+    (b"KDMV", foreign("a virtual disk (VMDK)", "Mount it, then run 'onoff image' on the folder")),
+    (b"MSWIM\0\0\0", foreign("a Windows image (.wim)", "Mount or extract it, then run 'onoff image' on the folder")),
+    (b"MSCF", foreign("a cabinet file (.cab)", "Unpack it with cabextract or expand, and open the .etl in it")),
+    (b"7z\xBC\xAF\x27\x1C", foreign("a 7z archive", "Unpack it, and open what is in it")),
+    (b"Rar!\x1A\x07", foreign("a RAR archive", "Unpack it, and open what is in it")),
+    (b"BZh", foreign("a bzip2 file", "Unpack it with bzip2, and open what comes out")),
+    (b"\x04\x22\x4D\x18", foreign("an LZ4 file", "Unpack it with lz4, and open what comes out")),
+    (
+        b"\x89PNG\r\n",
+        foreign("a picture (PNG)", "A chart of a boot can be read only as the SVG that 'systemd-analyze plot' writes"),
+    ),
+    (b"\xFF\xD8\xFF", foreign("a picture (JPEG)", "")),
+    (b"GIF8", foreign("a picture (GIF)", "")),
+    (b"%PDF-", foreign("a PDF", "")),
+    (b"SQLite format 3\0", foreign("an SQLite database", "")),
+    (b"MZ", foreign("a program or library of Windows", "")),
+    (b"\x7FELF", foreign("a program of Linux", "")),
+    (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", foreign("a compound file of Microsoft (.msi, .doc, .xls)", "")),
+];
+
+/// What the start of texts says: the text must hold the words in its first 2 KiB.
+const WORDS: &[(&str, KnownKind)] = &[
+    (
+        "<WpaProfileContainer",
+        foreign("a profile of Windows Performance Analyzer (.wpaProfile)", "Open the .etl it was made for"),
+    ),
+    (
+        "<WindowsPerformanceAnalyzer",
+        foreign("a session of Windows Performance Analyzer (.wpa)", "Open the .etl it was made for"),
+    ),
+    (
+        "<WindowsPerformanceRecorder",
+        foreign("a recorder profile (.wprp), not a recording", "Record with it: 'wpr -boottrace -addboot FILE'"),
+    ),
+    (
+        "<instrumentationManifest",
+        foreign("an instrumentation manifest (.man)", "Pass it with --manifest, next to a recording"),
+    ),
+    ("\"traceEvents\"", foreign("a trace for Chrome's viewer", "Open the recording it was made from")),
+    (
+        "\"onoff\":",
+        foreign("an answer of onoff as JSON", "Open the recording it was made from; a baseline goes to --baseline"),
+    ),
+    ("<boot-summary", foreign("an answer of xperf as XML", "Open the .etl it was made from")),
+    ("BeginHeader", foreign("a text dump of xperf", "Open the .etl it was made from")),
+    ("version = bootchart", foreign("the header of a bootchart", BOOTCHART)),
+    ("title = Boot chart", foreign("the header of a bootchart", BOOTCHART)),
+    ("<!DOCTYPE html", foreign("a page (HTML)", "Open the recording it was made from")),
+    ("<html", foreign("a page (HTML)", "Open the recording it was made from")),
+];
+
+const BOOTCHART: &str = "Run 'onoff collect' or 'onoff record boot' on that computer";
+
+/// Files of a bootchart's archive.
+const OF_BOOTCHART: [&str; 2] = ["proc_stat.log", "proc_ps.log"];
+
+/// Headers of a tar archive's members begin at multiples of this.
+const TAR_BLOCK: usize = 512;
+
+/// Bytes of a text in which [`WORDS`] are looked for.
+const TEXT_LOOKED_AT: usize = 2048;
+
+/// What a file called `name` with these bytes, or the first [`LOOKED_AT`] of them, is; `None` when that is not known.
+#[must_use]
+pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
+    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    match sniff(head) {
+        Content::Recording(kind) => return Some(of_recording(kind)),
+        // What is in it would have to be looked at.
+        Content::Packed(_) => return None,
+        Content::Empty => {
+            let is = if bytes.is_empty() { "empty" } else { "empty (only zero bytes)" };
+            return Some(foreign(is, "Was the recorder stopped before it wrote, or is the copy incomplete?"));
+        }
+        Content::Unknown => {}
+    }
+    if let Some((_, kind)) = BEGINNINGS.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return Some(*kind);
+    }
+    if head.get(4..8) == Some(b"SCCA") {
+        return Some(PREFETCH);
+    }
+    if is_tar(head) {
+        let blocks = || head.chunks(TAR_BLOCK);
+        let of_bootchart = OF_BOOTCHART.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
+        return of_bootchart.then_some(foreign("the archive of a bootchart", BOOTCHART));
+    }
+    if onoff_fileio::recognise(head).is_some() {
+        return Some(of_recording(RecordingKind::FileOperations));
+    }
+    if let Some(part) = parts::kind_of(name, head) {
+        return Some(if part == parts::PartKind::FirmwareTable {
+            FIRMWARE
+        } else {
+            of_recording(RecordingKind::Linux)
+        });
+    }
+    if firmware::is_known_form(name, head) {
+        return Some(FIRMWARE);
+    }
+    let text = text_of(head);
+    WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)
+}
+
+fn of_recording(kind: RecordingKind) -> KnownKind {
+    read(kind.as_str(), kind.read_by())
+}
+
+/// The beginning as text: UTF-8, or the UTF-16 that Windows writes.
+fn text_of(head: &[u8]) -> String {
+    let head = head.get(..TEXT_LOOKED_AT).unwrap_or(head);
+    match head.strip_prefix(b"\xFF\xFE") {
+        Some(wide) => {
+            let units: Vec<u16> = wide.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+            String::from_utf16_lossy(&units)
+        }
+        None => String::from_utf8_lossy(head).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is(bytes: &[u8]) -> &'static str {
+        known_kind("any name", bytes).map_or("", |kind| kind.is)
+    }
+
+    #[test]
+    fn kinds_that_another_verb_reads_name_it() {
+        for (bytes, verb) in [
+            (&b"regf\x01\0\0\0"[..], "onoff image"),
+            (b"MAM\x04\0\0\0\0", "onoff prefetch"),
+            (b"\x1E\0\0\0SCCA\0\0\0\0", "onoff prefetch"),
+            (b"FBPT\x30\0\0\0", "onoff firmware"),
+            (b"\xD4\xC3\xB2\xA1\x02\0\x04\0", "onoff netboot"),
+            (b"[    0.000000] Linux version 6.1\n", "onoff boot"),
+        ] {
+            let kind = known_kind("any name", bytes).unwrap();
+            assert!(kind.read_by.contains(verb), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn foreign_kinds_are_named_and_anything_else_is_not() {
+        assert_eq!(is(b"ElfFile\0\0\0"), "a Windows event log (.evtx)");
+        assert_eq!(is(b""), "empty");
+        assert_eq!(is(&[0; 100]), "empty (only zero bytes)");
+        assert_eq!(
+            is(b"<?xml version=\"1.0\"?>\n<WpaProfileContainer>"),
+            "a profile of Windows Performance Analyzer (.wpaProfile)"
+        );
+        let wide: Vec<u8> = b"\xFF\xFE"
+            .iter()
+            .copied()
+            .chain("<?xml?><WpaProfileContainer".encode_utf16().flat_map(u16::to_le_bytes))
+            .collect();
+        assert_eq!(is(&wide), "a profile of Windows Performance Analyzer (.wpaProfile)");
+        let mut bootchart = vec![0; 1024];
+        bootchart[..6].copy_from_slice(b"header");
+        bootchart[257..262].copy_from_slice(b"ustar");
+        assert_eq!(is(&bootchart), "", "any archive");
+        bootchart[512..525].copy_from_slice(b"proc_stat.log");
+        assert_eq!(is(&bootchart), "the archive of a bootchart");
+        for unknown in [&b"hello\n"[..], b"\x01\x02\x03\x04\x05", b"a,b\n1,2\n"] {
+            assert_eq!(is(unknown), "", "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_says_what_it_is_as_part_of_a_sentence() {
+        let all = BEGINNINGS.iter().map(|(_, kind)| kind).chain(WORDS.iter().map(|(_, kind)| kind));
+        for kind in all {
+            assert!(["a ", "an ", "the "].iter().any(|article| kind.is.starts_with(article)), "{kind:?}");
+            assert!(!kind.instead.ends_with('.'), "{kind:?}");
+        }
+    }
+}
