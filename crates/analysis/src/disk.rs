@@ -86,13 +86,14 @@ pub struct DiskUsage {
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     let touched_by = touched_by(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
     let mut intervals: Vec<DiskTally> = cuts.windows(2).map(|_| DiskTally::default()).collect();
+    let images = Images::of(trace);
     for io in trace.disk_ios.iter() {
         let after = cuts.partition_point(|&cut| cut <= io.complete_ns);
         if let Some(interval) = after.checked_sub(1).and_then(|at| intervals.get_mut(at)) {
-            interval.add(&io);
+            let process = io.pid.and_then(|pid| images.row_at(pid, io.complete_ns));
+            interval.add(&io, process);
         }
     }
-    let images = Images::of(trace);
     intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &touched_by)).collect()
 }
 
@@ -159,20 +160,21 @@ struct DiskTally {
     all: DiskOperations,
     read_ahead: DiskWork,
     by_file: HashMap<StringId, DiskOperations>,
-    /// By process id and a time at which that process lived.
-    by_pid: HashMap<Option<u32>, (i64, DiskOperations)>,
+    /// By process id, the row of the process that had it, and a time at which that one lived.
+    by_process: HashMap<(Option<u32>, Option<usize>), (i64, DiskOperations)>,
 }
 
 impl DiskTally {
     /// Counts a request.
-    pub fn add(&mut self, io: &DiskIo) {
+    fn add(&mut self, io: &DiskIo, process: Option<usize>) {
         self.all.add(io);
         if is_read_ahead(io) {
             self.read_ahead.add(io);
             return;
         }
         self.by_file.entry(io.file).or_default().add(io);
-        self.by_pid.entry(io.pid).or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
+        let its = self.by_process.entry((io.pid, process));
+        its.or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
     }
 
     fn into_usage(self, trace: &Trace, images: &Images<'_>, touched_by: &[String]) -> DiskUsage {
@@ -181,9 +183,9 @@ impl DiskTally {
             extensions.entry(extension(trace.text(file))).or_default().merge(operations);
         }
         let mut by_process: Vec<ProcessDiskUsage> = self
-            .by_pid
+            .by_process
             .into_iter()
-            .map(|(pid, (time_ns, operations))| ProcessDiskUsage {
+            .map(|((pid, _), (time_ns, operations))| ProcessDiskUsage {
                 pid,
                 image: pid.and_then(|pid| images.at(pid, time_ns)).unwrap_or_default().to_owned(),
                 operations,
@@ -191,7 +193,9 @@ impl DiskTally {
             })
             .collect();
         by_process.sort_by(|a, b| {
-            (b.service_ns, b.operations.bytes()).cmp(&(a.service_ns, a.operations.bytes())).then(a.pid.cmp(&b.pid))
+            (b.service_ns, b.operations.bytes())
+                .cmp(&(a.service_ns, a.operations.bytes()))
+                .then_with(|| (a.pid, &a.image).cmp(&(b.pid, &b.image)))
         });
         DiskUsage {
             operations: self.all,

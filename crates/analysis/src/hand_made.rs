@@ -142,6 +142,7 @@ pub(crate) fn service(trace: &mut Trace, name: &str, group: &str, times: (i64, O
         container_pid: Some(536),
         outcome: if end.is_some() { ServiceOutcome::Completed } else { ServiceOutcome::Unfinished },
         automatic: true,
+        start_type: None,
         result: StringId::EMPTY,
         timeout_ns: None,
         main_tid: None,
@@ -224,6 +225,7 @@ pub(crate) fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
             adjust_reason: 0,
             adjust_increment: 0,
             flags: 0,
+            after_switches: None,
         })
         .collect();
     trace.ready_threads.push(piece);
@@ -294,6 +296,7 @@ pub(crate) fn service_stop(
         container_pid: Some(pid),
         outcome: if end_ns.is_some() { ServiceOutcome::Completed } else { ServiceOutcome::Unfinished },
         automatic: false,
+        start_type: None,
         result: StringId::EMPTY,
         timeout_ns: None,
         main_tid: None,

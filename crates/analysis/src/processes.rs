@@ -5,7 +5,7 @@
 //! that outlive the recording are *long-lived*, those that end within [`VERY_SHORT_LIVED_NS`] of their start are *very
 //! short-lived*, and the rest is *short-lived*.
 
-use onoff_trace::{Process, Trace};
+use onoff_trace::{Lives, Process, Trace, Upid};
 use serde::Serialize;
 
 use crate::owners::file_name;
@@ -120,18 +120,14 @@ pub(crate) fn life(trace: &Trace, row: &Process, expected: &[String]) -> Process
 #[derive(Clone, Debug)]
 pub struct Images<'a> {
     trace: &'a Trace,
-    /// By process id and start; with the row in the table of processes.
-    lives: Vec<(u32, Option<i64>, usize)>,
+    lives: Lives,
 }
 
 impl<'a> Images<'a> {
     /// The images of every process of `trace`.
     #[must_use]
     pub fn of(trace: &'a Trace) -> Self {
-        let mut lives: Vec<_> =
-            trace.processes.iter().enumerate().map(|(row, process)| (process.pid, process.start_ns, row)).collect();
-        lives.sort_unstable();
-        Self { trace, lives }
+        Self { trace, lives: trace.lives() }
     }
 
     /// Image file name of the process that had id `pid` at `time_ns`: the latest life that began by then, else the
@@ -145,10 +141,13 @@ impl<'a> Images<'a> {
     /// The same process's row in the table of processes.
     #[must_use]
     pub fn row_at(&self, pid: u32, time_ns: i64) -> Option<usize> {
-        let first = self.lives.partition_point(|life| life.0 < pid);
-        let after = self.lives.partition_point(|life| (life.0, life.1) <= (pid, Some(time_ns)));
-        let (found, _, row) = *self.lives.get(first.max(after.saturating_sub(1)))?;
-        (found == pid).then_some(row)
+        self.lives.process(pid, time_ns).map(Upid::row)
+    }
+
+    /// The lives that it asks.
+    #[must_use]
+    pub const fn lives(&self) -> &Lives {
+        &self.lives
     }
 }
 

@@ -29,7 +29,7 @@ fn each_transition_is_a_row_and_so_is_what_cannot_be_read() {
     assert_eq!((&answer["recordings"], &answer["transitions"]), (&Value::from(3), &Value::from(3)));
     // What the scenarios plant: the phase that is slow, and who holds it.
     for (row, transition, phase, subject, seconds) in [
-        (0, "boot", "WinLogonInit", "SoundShaper", 6.0),
+        (0, "boot", "WinLogonInit", "SoundShaper", 6.08),
         (1, "shutdown", "SystemSession", "BackupAgent", 4.74),
         (2, "suspend", "SuspendServices", "VpnClient", 4.2),
     ] {

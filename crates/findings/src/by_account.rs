@@ -21,6 +21,8 @@ pub(crate) const GENERAL: &str = "account/time-on-path";
 const PHASE_BEYOND_NORMAL: &str = "boot/phase-beyond-normal";
 /// The rule that infers a video driver from a gap: the account of the gap decides.
 const VIDEO_DRIVER: &str = "boot/video-driver-slow";
+/// The rule about programs that compute much.
+const CPU_HOG: &str = "boot/cpu-hog";
 /// The rule about a device's callbacks in all phases of a sleep of Linux.
 const SLEEP_DEVICE: &str = "linux/sleep-device-slow";
 /// Who took this part of what a rule says is who it is about: half.
@@ -39,8 +41,8 @@ const TOLD_PARTS: usize = 3;
 /// The account that findings are held against.
 pub(crate) struct ByAccount<'a> {
     pub(crate) phases: &'a [AccountedPhase],
-    /// The only service that a process hosts.
-    pub(crate) service_of: &'a dyn Fn(u32) -> Option<String>,
+    /// The services that a process hosts.
+    pub(crate) services_of: &'a dyn Fn(u32) -> Vec<String>,
 }
 
 /// A subject of a phase: places of the phase and of its entry.
@@ -53,6 +55,8 @@ struct Held {
     own_ns: i64,
     /// Whether its rule named a process, and the account the service that it hosts.
     is_of_host: bool,
+    /// Whether its rule itself named the subject: one that only encloses a subject does not.
+    is_named: bool,
     places: Vec<Place>,
 }
 
@@ -68,10 +72,10 @@ impl ByAccount<'_> {
                 held.push(self.hold(finding));
             }
         }
-        // Who names most of a chain, then who costs most, then the most particular rule leads.
+        // Who names most of a chain, then who names the subject itself, then who costs most, then the most particular rule leads.
         held.sort_by_key(|one| {
             let is_general = one.finding.code == GENERAL;
-            let most = std::cmp::Reverse((one.places.len(), !one.is_of_host, one.own_ns));
+            let most = std::cmp::Reverse((one.places.len(), !one.is_of_host, one.is_named, one.own_ns));
             (is_general, most, one.finding.code)
         });
         let mut leading: Vec<Held> = Vec::new();
@@ -121,7 +125,7 @@ impl ByAccount<'_> {
         let Some(own_ns) = finding.cost_ns else {
             // What costs nothing of its own is nobody's time; but a part of the system that took long is somebody.
             let places = self.about(&finding).filter(|_| finding.code == GENERAL).into_iter().collect();
-            return Held { finding, own_ns: 0, is_of_host: false, places };
+            return Held { finding, own_ns: 0, is_of_host: false, is_named: false, places };
         };
         let names: Vec<&str> = finding.subject.name.split(" → ").flat_map(|part| part.split(", ")).collect();
         let mut places: Vec<Place> = Vec::new();
@@ -144,15 +148,17 @@ impl ByAccount<'_> {
         }
         let Some(&(first, _)) = places.first() else {
             if self.hold_unit(&mut finding) {
-                return Held { finding, own_ns, is_of_host: false, places };
+                return Held { finding, own_ns, is_of_host: false, is_named: false, places };
             }
             self.bound(&mut finding);
-            return Held { finding, own_ns, is_of_host: false, places };
+            self.refute(&mut finding);
+            return Held { finding, own_ns, is_of_host: false, is_named: false, places };
         };
         let Some(phase) = self.phases.get(first) else {
-            return Held { finding, own_ns, is_of_host: false, places };
+            return Held { finding, own_ns, is_of_host: false, is_named: false, places };
         };
         finding.phase = Some(phase.phase.clone());
+        let is_named = self.named(&finding, &finding.subject.name).is_some_and(|place| places.contains(&place));
         let entries: Vec<&AccountEntry> = places.iter().filter_map(|&place| self.entry(place)).collect();
         let is_of_host = finding.subject.kind == FindingSubjectKind::Process
             && entries.iter().any(|entry| entry.kind == AccountSubjectKind::Service);
@@ -161,7 +167,20 @@ impl ByAccount<'_> {
         if phase.account.measure != AccountMeasure::RecordedWork && !is_of_several_phases {
             take_from_account(&mut finding, phase, &entries);
         }
-        Held { finding, own_ns, is_of_host, places }
+        Held { finding, own_ns, is_of_host, is_named, places }
+    }
+
+    /// A program that is said to compute much, and of whose time on the path little is its own: what ran were others' interrupts and
+    /// deferred procedure calls.
+    fn refute(&self, finding: &mut RuleFinding) {
+        let its = self.named(finding, &finding.subject.name).filter(|_| finding.code == CPU_HOG);
+        let Some(((phase, _), entry)) = its.and_then(|place| Some((place, self.entry(place)?))) else {
+            return;
+        };
+        let is_path = self.phases.get(phase).is_some_and(|phase| phase.account.measure == AccountMeasure::CriticalPath);
+        if is_path && entry.ns < crate::thresholds::HOG_NS {
+            finding.cost_ns = Some(0);
+        }
     }
 
     /// A unit that was waited for costs what the account has of it: for the rest of the wait others had the processors, or were waited
@@ -255,18 +274,18 @@ impl ByAccount<'_> {
     /// The video driver is inferred from the gap between two starts: who else took most of that gap leads.
     fn hold_video(&self, mut finding: RuleFinding, own_ns: i64) -> Held {
         let Some(when) = finding.when else {
-            return Held { finding, own_ns, is_of_host: false, places: Vec::new() };
+            return Held { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
         };
         let Some((place, ns)) = self.largest_within(when, |_| true) else {
-            return Held { finding, own_ns, is_of_host: false, places: Vec::new() };
+            return Held { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
         };
         let (Some(phase), Some(entry)) = (self.phases.get(place.0), self.entry(place)) else {
-            return Held { finding, own_ns, is_of_host: false, places: Vec::new() };
+            return Held { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
         };
         finding.phase = Some(phase.phase.clone());
         let is_inferred_driver = entry.kind == AccountSubjectKind::Driver && entry.name == "video driver";
         if is_inferred_driver || ns.saturating_mul(IS_ABOUT) < own_ns {
-            return Held { finding, own_ns, is_of_host: false, places: Vec::new() };
+            return Held { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
         }
         finding.title =
             format!("{} held the session for {}, where the video driver usually initialises", entry.name, time(ns));
@@ -276,7 +295,7 @@ impl ByAccount<'_> {
         let cost =
             if phase.account.measure == AccountMeasure::CriticalPath { Cost::on_path(ns) } else { Cost::at_most(ns) };
         finding = finding.costs(cost).because(entry.stretches.first().map(|one| one.start_ns), did(entry));
-        Held { finding, own_ns: ns, is_of_host: false, places: vec![place] }
+        Held { finding, own_ns: ns, is_of_host: false, is_named: false, places: vec![place] }
     }
 
     /// The subject that a finding is about: the one with its name, else the one that took most of its time.
@@ -308,7 +327,7 @@ impl ByAccount<'_> {
             .subject
             .pid
             .filter(|_| finding.subject.kind == FindingSubjectKind::Process)
-            .and_then(|pid| (self.service_of)(pid));
+            .map_or_else(Vec::new, |pid| (self.services_of)(pid));
         let is_its = |entry: &AccountEntry| match finding.subject.kind {
             FindingSubjectKind::Service => {
                 let kinds = [AccountSubjectKind::Service, AccountSubjectKind::Unit, AccountSubjectKind::Process];
@@ -328,9 +347,7 @@ impl ByAccount<'_> {
                     let same_pid = finding.subject.pid.zip(entry.pid).is_none_or(|(a, b)| a == b);
                     entry.name.eq_ignore_ascii_case(name) && same_pid
                 }
-                AccountSubjectKind::Service => {
-                    hosted.as_deref().is_some_and(|service| service.eq_ignore_ascii_case(&entry.name))
-                }
+                AccountSubjectKind::Service => hosted.iter().any(|service| service.eq_ignore_ascii_case(&entry.name)),
                 _ => false,
             },
             FindingSubjectKind::Work => {
@@ -392,7 +409,7 @@ impl ByAccount<'_> {
         });
         match in_it.max_by_key(|one| one.finding.cost_ns) {
             Some(known) => fold(&mut known.finding, finding),
-            None => leading.push(Held { finding, own_ns: 0, is_of_host: false, places: Vec::new() }),
+            None => leading.push(Held { finding, own_ns: 0, is_of_host: false, is_named: false, places: Vec::new() }),
         }
     }
 
@@ -469,6 +486,7 @@ fn subject(entry: &AccountEntry) -> FindingSubject {
         AccountSubjectKind::Service | AccountSubjectKind::Unit => FindingSubjectKind::Service,
         AccountSubjectKind::Driver => FindingSubjectKind::Driver,
         AccountSubjectKind::Process => FindingSubjectKind::Process,
+        AccountSubjectKind::File => FindingSubjectKind::File,
         _ => FindingSubjectKind::Work,
     };
     FindingSubject::new(kind, entry.name.clone()).with_pid(entry.pid)
@@ -583,6 +601,7 @@ mod tests {
             end_ns,
             duration_ns: end_ns - start_ns,
             measure: AccountMeasure::CriticalPath,
+            is_cut: false,
             entries,
             not_known_ns: 0,
         };
@@ -609,8 +628,8 @@ mod tests {
             finding.code = GENERAL;
             findings.push(finding);
         }
-        let service_of = |pid: u32| (pid == 8).then(|| "Agent".to_owned());
-        let mut left: Vec<_> = ByAccount { phases, service_of: &service_of }
+        let services_of = |pid: u32| if pid == 8 { vec!["Other".to_owned(), "Agent".to_owned()] } else { Vec::new() };
+        let mut left: Vec<_> = ByAccount { phases, services_of: &services_of }
             .settle(findings)
             .into_iter()
             .map(|one| {
@@ -656,6 +675,32 @@ mod tests {
         assert_eq!((left[0].2, left[0].3.len()), (3_000, 1), "{left:?}");
         assert_eq!(left[1], ("boot/service-start-slow", "Agent".to_owned(), 2_000, vec!["boot/cpu-hog"]));
         assert_eq!(left.len(), 2);
+    }
+
+    #[test]
+    fn a_program_in_whose_time_a_driver_ran_is_no_hog() {
+        let phases = |own_ms: i64| {
+            [phase(
+                "WinLogonInit",
+                vec![entry(Driver, "netslow", (0, 3_200)), entry(Process, "agent.exe", (3_200, 3_200 + own_ms))],
+            )]
+        };
+        let hog = || found(CPU_HOG, FindingSubjectKind::Process, "agent.exe", (0, 4_000));
+        let costs = |own_ms| {
+            let left = settled(&phases(own_ms), vec![hog()]);
+            left.into_iter().map(|one| (one.1, one.2)).collect::<Vec<_>>()
+        };
+        assert_eq!(costs(880), [("netslow".to_owned(), 3_200), ("agent.exe".to_owned(), 0)]);
+        assert!(costs(2_100).contains(&("agent.exe".to_owned(), 2_100)));
+    }
+
+    #[test]
+    fn the_rule_that_names_the_subject_leads_the_one_that_only_encloses_it() {
+        let phases = [phase("WinLogonInit", vec![entry(Process, "scanner.exe", (1_000, 4_000))])];
+        let policy = found("boot/policy-slow", FindingSubjectKind::Work, "policy for the computer", (900, 4_100));
+        let hog = found(CPU_HOG, FindingSubjectKind::Process, "scanner.exe", (1_000, 4_000));
+        let left = settled(&phases, vec![policy, hog]);
+        assert_eq!(left, [(CPU_HOG, "scanner.exe".to_owned(), 3_000, vec!["boot/policy-slow"])]);
     }
 
     #[test]

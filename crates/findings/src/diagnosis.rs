@@ -179,15 +179,13 @@ fn of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<AccountedPhas
     accounts.iter().filter(is_its).cloned().collect()
 }
 
-/// The service that a process hosts, when it is the only one that is recorded of it.
-fn only_service(trace: &Trace, pid: u32) -> Option<String> {
-    let mut names = trace
-        .service_transitions
-        .iter()
-        .filter(|row| row.container_pid == Some(pid))
-        .map(|row| trace.text(row.service));
-    let first = names.next()?;
-    names.all(|name| name.eq_ignore_ascii_case(first)).then(|| first.to_owned())
+/// The services that are recorded of a process.
+fn services_of(trace: &Trace, pid: u32) -> Vec<String> {
+    let its = trace.service_transitions.iter().filter(|row| row.container_pid == Some(pid));
+    let mut names: Vec<String> = its.map(|row| trace.text(row.service).to_owned()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 struct Run {
@@ -280,8 +278,8 @@ impl Run {
             }
         }
         let own = self.diagnosis.findings.split_off(before);
-        let hosted = |pid: u32| only_service(trace, pid);
-        let mut settled = ByAccount { phases: accounts, service_of: &hosted }.settle(own);
+        let hosted = |pid: u32| services_of(trace, pid);
+        let mut settled = ByAccount { phases: accounts, services_of: &hosted }.settle(own);
         settled.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
         for finding in &mut settled {
             finding.severity = severity(finding.cost_ns, transition.at_least_ns);

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::waits::{PathOptions, PathStep, StepKind, Waits};
 use onoff_analysis::{Certainty, Interval};
-use onoff_trace::Trace;
+use onoff_trace::{Lives, Trace};
 
 use crate::cost::{Cost, Stretch};
 use crate::thresholds;
-use onoff_analysis::interval::covered_ns;
+use onoff_analysis::interval::{covered_ns, union};
 
 /// Steps kept of a phase, at most: the longest.
 const MOST_STEPS: usize = 50_000;
@@ -64,7 +64,7 @@ impl MainPath {
         if trace.context_switches.is_empty() || trace.ready_threads.is_empty() {
             return None;
         }
-        let owners = ThreadLives::of(trace);
+        let lives = trace.lives();
         let waits = Waits::of(trace);
         let options = PathOptions { shortest_ns: 1, most_steps: MOST_STEPS };
         let mut steps = Vec::new();
@@ -73,7 +73,7 @@ impl MainPath {
                 continue;
             };
             let path = waits.phase(Interval::new(start, end), options);
-            steps.extend(path.steps.iter().map(|step| own(step, &owners)));
+            steps.extend(path.steps.iter().map(|step| own(step, trace, &lives)));
         }
         Some(Self { steps })
     }
@@ -122,6 +122,24 @@ impl MainPath {
         doings
     }
 
+    /// Time of the path that is `its` within `stretches`, which come in order of time and do not overlap, ns.
+    #[must_use]
+    pub fn time_within(&self, stretches: &[Stretch], its: impl Fn(&Step) -> bool) -> i64 {
+        let steps = union(self.steps.iter().filter(|step| its(step)).map(|step| step.when).collect());
+        let mut rest = stretches.iter().peekable();
+        let mut sum = 0_i64;
+        for (start, end) in steps {
+            while let Some(&&(from, to)) = rest.peek() {
+                sum = sum.saturating_add(end.min(to).saturating_sub(start.max(from)).max(0));
+                if to > end {
+                    break;
+                }
+                rest.next();
+            }
+        }
+        sum
+    }
+
     /// Time of the path within `window` that is `its`, ns.
     #[must_use]
     pub fn time(&self, window: Stretch, its: impl Fn(&Step) -> bool) -> i64 {
@@ -130,38 +148,12 @@ impl MainPath {
     }
 }
 
-/// The process of each thread id over time: ids are used again within seconds.
-#[derive(Debug, Default)]
-struct ThreadLives {
-    /// Start and process of each life, by thread id; the lives by start.
-    lives: BTreeMap<u32, Vec<(Option<i64>, u32)>>,
-}
-
-impl ThreadLives {
-    fn of(trace: &Trace) -> Self {
-        let mut lives: BTreeMap<u32, Vec<(Option<i64>, u32)>> = BTreeMap::new();
-        for thread in trace.threads.iter() {
-            lives.entry(thread.tid).or_default().push((thread.start_ns, thread.pid));
-        }
-        for list in lives.values_mut() {
-            list.sort_unstable();
-        }
-        Self { lives }
-    }
-
-    /// The process of the thread that had id `tid` at `time_ns`: the latest that began by then, else the first.
-    fn process(&self, tid: u32, time_ns: i64) -> Option<u32> {
-        let lives = self.lives.get(&tid)?;
-        let after = lives.partition_point(|&(start, _)| start <= Some(time_ns));
-        lives.get(after.saturating_sub(1)).map(|&(_, pid)| pid)
-    }
-}
-
-fn own(step: &PathStep, owners: &ThreadLives) -> Step {
+fn own(step: &PathStep, trace: &Trace, lives: &Lives) -> Step {
     let mut tids = vec![step.thread.tid];
     tids.extend(&step.waiters);
     let mut pids: Vec<u32> = step.thread.pid.into_iter().collect();
-    pids.extend(step.waiters.iter().filter_map(|&tid| owners.process(tid, step.end_ns)));
+    let of_thread = |&tid: &u32| trace.threads.pid.get(lives.thread(tid, step.end_ns)?.row()).copied();
+    pids.extend(step.waiters.iter().filter_map(of_thread));
     Step {
         when: (step.start_ns, step.end_ns),
         kind: step.kind,
@@ -194,18 +186,6 @@ mod tests {
     const SECOND: i64 = 1_000_000_000;
 
     #[test]
-    fn a_thread_id_that_is_used_again_belongs_to_whoever_had_it_then() {
-        let mut trace = Trace::default();
-        for (pid, start_ns) in [(300, Some(5 * SECOND)), (100, None), (200, Some(2 * SECOND))] {
-            trace.threads.push(onoff_trace::Thread { start_ns, ..onoff_trace::Thread::unknown(44, pid) });
-        }
-        let lives = ThreadLives::of(&trace);
-        let at = |time_ns| lives.process(44, time_ns);
-        assert_eq!([at(SECOND), at(3 * SECOND), at(9 * SECOND)], [Some(100), Some(200), Some(300)]);
-        assert_eq!(lives.process(48, SECOND), None);
-    }
-
-    #[test]
     fn what_a_subject_waited_for_is_its_cost_and_what_nothing_explains_makes_it_a_bound() {
         let path = MainPath {
             steps: vec![
@@ -222,5 +202,9 @@ mod tests {
         assert_eq!(of(99, &[(0, 21 * SECOND)]), Cost::on_path(0));
         assert_eq!(of(8, &all), Cost::at_most(25 * SECOND));
         assert_eq!(path.time((0, 30 * SECOND), |step| step.kind == StepKind::Timer), 21 * SECOND);
+        let parts =
+            [(-SECOND, SECOND / 2), (2 * SECOND, 3 * SECOND), (20 * SECOND, 26 * SECOND), (40 * SECOND, 41 * SECOND)];
+        assert_eq!(path.time_within(&parts, |step| step.kind == StepKind::Timer), SECOND / 2 + SECOND + SECOND);
+        assert_eq!(path.time_within(&parts, |_| true), SECOND / 2 + SECOND + 5 * SECOND);
     }
 }

@@ -45,6 +45,7 @@ fn recording(seed: u64) -> Trace {
             adjust_reason: 0,
             adjust_increment: 0,
             flags: u8::try_from(below(&mut any, 256)).unwrap(),
+            after_switches: None,
         })
         .collect();
     trace.ready_threads.push(ready);

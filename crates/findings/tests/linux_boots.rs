@@ -73,6 +73,7 @@ impl Machine {
             container_pid: None,
             outcome,
             automatic: true,
+            start_type: None,
             result,
             timeout_ns: Some(90_000 * MS),
             main_tid: None,

@@ -23,6 +23,8 @@ fn scenarios() -> Vec<(String, Scenario)> {
             (name, Scenario::from_toml(&text).unwrap())
         })
         .filter(|(name, scenario)| scenario.boots() && !LONG.contains(&name.as_str()))
+        // A clock that goes on in steps shows no time exactly.
+        .filter(|(_, scenario)| scenario.recording.clock_step.is_none())
         .collect();
     scenarios.sort_by(|(left, _), (right, _)| left.cmp(right));
     scenarios
@@ -187,12 +189,11 @@ fn processor_time_is_exact() {
                 assert!(!settles(&truth), "{at}");
                 continue;
             };
-            let by_process: BTreeMap<u32, i64> = cpu
-                .by_process
-                .iter()
-                .filter(|row| row.pid != Some(0) && row.cpu_ns > 0)
-                .map(|row| (row.pid.unwrap(), row.cpu_ns))
-                .collect();
+            // The truth goes by number, which two may have had one after the other; the answer goes by life.
+            let mut by_process: BTreeMap<u32, i64> = BTreeMap::new();
+            for row in cpu.by_process.iter().filter(|row| row.pid != Some(0) && row.cpu_ns > 0) {
+                *by_process.entry(row.pid.unwrap()).or_default() += row.cpu_ns;
+            }
             assert_eq!(by_process, true_phase.usage.cpu_by_process_ns, "{at}");
             let by_priority: BTreeMap<u8, i64> =
                 cpu.by_priority.iter().filter(|row| row.cpu_ns > 0).map(|row| (row.priority, row.cpu_ns)).collect();

@@ -22,6 +22,7 @@ pub mod directory;
 pub mod driver_file;
 pub mod duration;
 pub mod firmware;
+pub mod lives;
 pub mod losses;
 pub mod milestone;
 pub mod pattern;
@@ -45,6 +46,7 @@ pub use described_event::{
 pub use directory::Directory;
 pub use driver_file::DriverFile;
 pub use duration::Duration;
+pub use lives::{Lives, ThreadKey, Upid, Utid};
 pub use losses::{Counter, Loss, Losses, Severity};
 pub use pattern::Pattern;
 pub use registry::{DECLARATIONS, TableDeclaration, TableName, TableView};

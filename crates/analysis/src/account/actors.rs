@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_trace::{ActivityKind, PowerRequestScope, StringId, SystemKind, Trace, milestone};
+use onoff_trace::{
+    ActivityKind, Lives, NotificationKind, PowerRequestScope, ServiceChange, StringId, SystemKind, ThreadKey, Trace,
+    Upid, Utid, milestone,
+};
 
 use super::ledger::{Subject, SubjectId, Subjects};
 use super::model::AccountSubjectKind;
@@ -59,6 +62,26 @@ enum TaskOf {
     Service {
         name: StringId,
     },
+    /// The service manager waits until a service's process is there: one after the other.
+    Container {
+        name: StringId,
+    },
+}
+
+impl TaskOf {
+    /// Whether somebody may wait for several such at once.
+    const fn is_one_of_many(&self) -> bool {
+        matches!(self, Self::Service { .. } | Self::Answer { .. })
+    }
+
+    /// Whether the answer of one and the same is waited for: a program is asked in several ways, one within the other.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Answer { pid: Some(pid), .. }, Self::Answer { pid: Some(other), .. }) => pid == other,
+            (Self::Answer { pid: None, name, .. }, Self::Answer { pid: None, name: other, .. }) => name == other,
+            _ => self == other,
+        }
+    }
 }
 
 /// A service on its way, in a process.
@@ -84,13 +107,11 @@ pub(super) struct Actor {
 pub(super) struct Actors<'t> {
     trace: &'t Trace,
     images: Images<'t>,
-    /// Lives of each thread id by start, with the row in the table of threads.
-    threads: HashMap<u32, Vec<(Option<i64>, usize)>>,
-    tasks: HashMap<u32, Vec<Task>>,
+    tasks: HashMap<ThreadKey, Vec<Task>>,
     /// Services by the tag that their threads carry.
     tags: HashMap<u32, String>,
     /// Services by the thread that entered their main function.
-    mains: HashMap<u32, Vec<(i64, StringId)>>,
+    mains: HashMap<ThreadKey, Vec<(i64, StringId)>>,
     /// Changes of services by the row of the process that hosts them.
     changes: HashMap<usize, Vec<Change>>,
     /// Every service of a process, by the process's row.
@@ -105,22 +126,16 @@ pub(super) struct Actors<'t> {
     process_ids: HashMap<usize, SubjectId>,
     module_ids: HashMap<StringId, SubjectId>,
     service_ids: HashMap<(String, Option<u32>), SubjectId>,
+    file_ids: HashMap<(StringId, u32, SubjectId), SubjectId>,
     pub(super) subjects: Subjects,
 }
 
 impl<'t> Actors<'t> {
     pub(super) fn of(trace: &'t Trace) -> Self {
         let images = Images::of(trace);
-        let mut threads: HashMap<u32, Vec<(Option<i64>, usize)>> = HashMap::new();
-        for (row, thread) in trace.threads.iter().enumerate() {
-            threads.entry(thread.tid).or_default().push((thread.start_ns, row));
-        }
-        for lives in threads.values_mut() {
-            lives.sort_unstable();
-        }
         let mut changes: HashMap<usize, Vec<Change>> = HashMap::new();
         let mut hosted = hosted(trace, &images);
-        let mut mains: HashMap<u32, Vec<(i64, StringId)>> = HashMap::new();
+        let mut mains: HashMap<ThreadKey, Vec<(i64, StringId)>> = HashMap::new();
         for row in trace.service_transitions.iter() {
             let end_ns = row.end_ns.unwrap_or(i64::MAX);
             let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
@@ -129,7 +144,7 @@ impl<'t> Actors<'t> {
                 changes.entry(host).or_default().push(Change { start_ns: row.start_ns, end_ns, service: row.service });
             }
             if let (Some(tid), Some(load_ns)) = (row.main_tid, row.load_ns) {
-                mains.entry(tid).or_default().push((load_ns, row.service));
+                mains.entry(images.lives().key(tid, load_ns)).or_default().push((load_ns, row.service));
             }
         }
         for list in mains.values_mut() {
@@ -156,9 +171,8 @@ impl<'t> Actors<'t> {
             video: video_gaps(trace),
             kernel_steps: kernel_steps(trace),
             first_programs_ns: first_programs(trace),
+            tasks: tasks(trace, images.lives()),
             images,
-            threads,
-            tasks: tasks(trace),
             tags,
             mains,
             changes,
@@ -167,14 +181,13 @@ impl<'t> Actors<'t> {
             process_ids: HashMap::new(),
             module_ids: HashMap::new(),
             service_ids: HashMap::new(),
+            file_ids: HashMap::new(),
             subjects: Subjects::default(),
         }
     }
 
-    fn thread_row(&self, tid: u32, time_ns: i64) -> Option<usize> {
-        let lives = self.threads.get(&tid)?;
-        let after = lives.partition_point(|&(start, _)| start <= Some(time_ns));
-        lives.get(after.saturating_sub(1)).map(|&(_, row)| row)
+    fn life(&self, tid: u32, time_ns: i64) -> Option<Utid> {
+        self.images.lives().thread(tid, time_ns)
     }
 
     /// Who thread `tid` is at `time_ns`; `None` for the idle thread and for threads of which nothing was recorded.
@@ -185,10 +198,10 @@ impl<'t> Actors<'t> {
         if let Some(of) = self.task(tid, time_ns) {
             return Some(Actor { subject: self.task_id(of), at_work: true, is_kernel: false });
         }
-        let row = self.thread_row(tid, time_ns)?;
-        let thread = self.trace.threads.get(row)?;
-        let process = self.images.row_at(thread.pid, time_ns);
-        if let Some(service) = self.service_of(tid, time_ns, thread.service_tag, process) {
+        let life = self.life(tid, time_ns)?;
+        let thread = self.trace.threads.get(life.row())?;
+        let process = self.images.lives().process_of(life).map(Upid::row);
+        if let Some(service) = self.service_of(Some(life), time_ns, thread.service_tag, process) {
             let at_work = process.and_then(|row| self.changes.get(&row)).is_some_and(|changes| {
                 changes.iter().any(|change| {
                     change.start_ns <= time_ns
@@ -248,15 +261,46 @@ impl<'t> Actors<'t> {
 
     /// The innermost request that the thread carries out.
     fn task(&self, tid: u32, time_ns: i64) -> Option<TaskOf> {
-        let tasks = self.tasks.get(&tid)?;
+        let tasks = self.tasks.get(&self.images.lives().key(tid, time_ns))?;
         let after = tasks.partition_point(|task| task.start_ns <= time_ns);
         let begun = tasks.get(..after)?.iter().rev().take(MOST_NESTED);
-        let mut open = begun.filter(|task| task.end_ns > time_ns).map(|task| task.of);
+        let mut open = begun.filter(|task| task.end_ns > time_ns);
         let innermost = open.next()?;
-        let is_one_of_many = |of: &TaskOf| matches!(of, TaskOf::Service { .. } | TaskOf::Answer { .. });
-        // Who waits for several answers at once does not say for which one.
-        let is_alone = !is_one_of_many(&innermost) || !open.any(|other| is_one_of_many(&other) && other != innermost);
-        is_alone.then_some(innermost)
+        if !innermost.of.is_one_of_many() {
+            return Some(innermost.of);
+        }
+        // Who waits for several answers at once goes on with the last of them.
+        let mut last = innermost;
+        for other in open.filter(|other| other.of.is_one_of_many() && !other.of.is_about_the_same(&last.of)) {
+            if other.end_ns == last.end_ns {
+                return None;
+            }
+            if other.end_ns > last.end_ns {
+                last = other;
+            }
+        }
+        Some(last.of)
+    }
+
+    /// The session of the thread that had id `tid` at `time_ns`.
+    pub(super) fn session(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        let process = self.images.lives().process_of(self.life(tid, time_ns)?)?;
+        self.trace.processes.get(process.row())?.session
+    }
+
+    /// A file that `reader` waited for, on a disk: it is the reader's own time where that is little.
+    pub(super) fn file(&mut self, file: StringId, disk: u32, reader: SubjectId) -> SubjectId {
+        if let Some(&id) = self.file_ids.get(&(file, disk, reader)) {
+            return id;
+        }
+        let disks = &self.trace.system.disks;
+        let model = disks.iter().find(|row| row.number == disk).map_or("", |row| row.model.as_str());
+        let device = if model.is_empty() { format!("disk {disk}") } else { model.to_owned() };
+        let subject = Subject { device, ..Subject::new(AccountSubjectKind::File, self.trace.text(file)) };
+        let id = self.subjects.id(subject);
+        self.subjects.is_read_by(id, reader);
+        self.file_ids.insert((file, disk, reader), id);
+        id
     }
 
     /// The step of the kernel's shutdown at `time_ns`.
@@ -291,7 +335,7 @@ impl<'t> Actors<'t> {
                 Subject::new(AccountSubjectKind::Process, file_name(self.trace.text(name)))
             }
             TaskOf::Activity { kind, name } => Subject::new(kind, self.trace.text(name)),
-            TaskOf::Service { name } => {
+            TaskOf::Service { name } | TaskOf::Container { name } => {
                 let id = self.service_id(self.trace.text(name).to_owned(), None);
                 self.task_ids.insert(of, id);
                 return id;
@@ -325,7 +369,8 @@ impl<'t> Actors<'t> {
                 left -= 1;
             }
         };
-        if let Some(tasks) = self.tasks.get(&tid) {
+        let life = self.life(tid, start_ns);
+        if let Some(tasks) = self.tasks.get(&self.images.lives().key(tid, start_ns)) {
             let after = tasks.partition_point(|task| task.start_ns < end_ns);
             for task in tasks.get(..after).unwrap_or(&[]).iter().rev() {
                 add(task.start_ns);
@@ -335,8 +380,7 @@ impl<'t> Actors<'t> {
                 }
             }
         }
-        let process = self.thread_row(tid, start_ns).and_then(|row| self.trace.threads.pid.get(row)).copied();
-        let process = process.and_then(|pid| self.images.row_at(pid, start_ns));
+        let process = life.and_then(|life| self.images.lives().process_of(life)).map(Upid::row);
         for change in process.and_then(|row| self.changes.get(&row)).into_iter().flatten() {
             add(change.start_ns);
             add(change.end_ns);
@@ -382,7 +426,7 @@ impl<'t> Actors<'t> {
 
     /// The service that a thread works for, by its tag, by the main function that it entered, by the one service of its
     /// process that changes state then, or the only one that the process hosts.
-    fn service_of(&self, tid: u32, time_ns: i64, tag: u32, process: Option<usize>) -> Option<String> {
+    fn service_of(&self, thread: Option<Utid>, time_ns: i64, tag: u32, process: Option<usize>) -> Option<String> {
         if self.trace.system.kind == SystemKind::Linux {
             return self.unit_of(process?, time_ns);
         }
@@ -391,7 +435,7 @@ impl<'t> Actors<'t> {
         {
             return Some(name.clone());
         }
-        if let Some(mains) = self.mains.get(&tid) {
+        if let Some(mains) = thread.and_then(|thread| self.mains.get(&ThreadKey::Life(thread))) {
             let after = mains.partition_point(|&(time, _)| time <= time_ns);
             if let Some(&(_, service)) = after.checked_sub(1).and_then(|at| mains.get(at)) {
                 return Some(self.trace.text(service).to_owned());
@@ -491,7 +535,7 @@ impl<'t> Actors<'t> {
     pub(super) fn video(&mut self, tid: u32, time_ns: i64) -> Option<SubjectId> {
         let after = self.video.partition_point(|&(start, _)| start <= time_ns);
         let &(_, end) = self.video.get(after.checked_sub(1)?)?;
-        let thread = self.trace.threads.get(self.thread_row(tid, time_ns)?)?;
+        let thread = self.trace.threads.get(self.life(tid, time_ns)?.row())?;
         let image = self.images.at(thread.pid, time_ns)?;
         if time_ns >= end || !image.eq_ignore_ascii_case("smss.exe") {
             return None;
@@ -507,7 +551,7 @@ impl<'t> Actors<'t> {
     /// The program with process id `pid` at `time_ns`.
     pub(super) fn process(&mut self, pid: u32, time_ns: i64) -> Option<SubjectId> {
         let row = self.images.row_at(pid, time_ns)?;
-        let service = self.service_of(0, time_ns, 0, Some(row));
+        let service = self.service_of(None, time_ns, 0, Some(row));
         Some(match service {
             Some(service) => self.service_id(service, Some(pid)),
             None => self.process_id(row, pid),
@@ -533,8 +577,8 @@ fn script_file(command: &str) -> Option<&str> {
     })
 }
 
-/// What every thread was asked to do, by thread and begin.
-fn tasks(trace: &Trace) -> HashMap<u32, Vec<Task>> {
+/// What every thread was asked to do, by thread and begin. What nobody saw the end of is over with its thread.
+fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
     let open = |end: Option<i64>| end.unwrap_or(i64::MAX);
     let operations = trace.device_operations.iter().filter_map(|row| {
         let of = TaskOf::Device { driver: row.driver, device: row.device };
@@ -548,12 +592,19 @@ fn tasks(trace: &Trace) -> HashMap<u32, Vec<Task>> {
     // Whoever tells somebody of a transition waits for the answer.
     let answers = trace.notifications.iter().filter_map(|row| {
         let pid = row.pid.filter(|&pid| pid != 0);
-        let of = TaskOf::Answer { pid, name: row.name, time_ns: row.start_ns };
+        let of = match is_of_service(row.kind) && row.name != StringId::EMPTY {
+            true => TaskOf::Service { name: row.name },
+            false => TaskOf::Answer { pid, name: row.name, time_ns: row.start_ns },
+        };
         Some((row.teller_tid?, task(row.start_ns, open(row.end_ns), of)))
     });
-    let services = trace.service_transitions.iter().filter_map(|row| {
-        let of = TaskOf::Service { name: row.service };
-        Some((row.tid?, task(row.start_ns, open(row.end_ns), of)))
+    let services = trace.service_transitions.iter().flat_map(|row| {
+        let whole = task(row.start_ns, open(row.end_ns), TaskOf::Service { name: row.service });
+        let is_start = row.kind == ServiceChange::Start;
+        let container = row.checkpoint_ns.filter(|_| is_start);
+        let container = container.map(|at| task(row.start_ns, at, TaskOf::Container { name: row.service }));
+        let tasks = [Some(whole), container].into_iter().flatten();
+        tasks.filter_map(move |task| Some((row.tid?, task)))
     });
     let is_linux = trace.system.kind == SystemKind::Linux;
     let activities = trace.activities.iter().filter_map(|row| {
@@ -570,16 +621,16 @@ fn tasks(trace: &Trace) -> HashMap<u32, Vec<Task>> {
         let of = TaskOf::Activity { kind, name: row.name };
         Some((row.tid?, task(row.start_ns, open(row.end_ns), of)))
     });
-    let mut tasks: HashMap<u32, Vec<Task>> = HashMap::new();
+    let mut tasks: HashMap<ThreadKey, Vec<Task>> = HashMap::new();
     for (tid, task) in operations.chain(requests).chain(answers).chain(services).chain(activities) {
         let named = match task.of {
             TaskOf::Device { driver, device } => driver != StringId::EMPTY || device != StringId::EMPTY,
             TaskOf::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::Person,
             TaskOf::Answer { pid, name, .. } => pid.is_some() || name != StringId::EMPTY,
-            TaskOf::Service { name } => name != StringId::EMPTY,
+            TaskOf::Service { name } | TaskOf::Container { name } => name != StringId::EMPTY,
         };
         if named && task.end_ns > task.start_ns {
-            tasks.entry(tid).or_default().push(task);
+            tasks.entry(lives.key(tid, task.start_ns)).or_default().push(task);
         }
     }
     for list in tasks.values_mut() {
@@ -591,6 +642,14 @@ fn tasks(trace: &Trace) -> HashMap<u32, Vec<Task>> {
         }
     }
     tasks
+}
+
+/// Whether a notification is a service's.
+pub(super) const fn is_of_service(kind: NotificationKind) -> bool {
+    matches!(
+        kind,
+        NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
+    )
 }
 
 const fn task(start_ns: i64, end_ns: i64, of: TaskOf) -> Task {

@@ -79,7 +79,12 @@ pub struct Culprit {
 #[must_use]
 pub fn is_of_every_transition(entry: &AccountEntry) -> bool {
     matches!(entry.kind, AccountSubjectKind::Kernel | AccountSubjectKind::Firmware)
-        || OF_EVERY_TRANSITION.iter().any(|name| name.eq_ignore_ascii_case(&entry.name))
+        || is_name_of_every_transition(&entry.name)
+}
+
+/// Whether a name is that of a part of the system that every transition consists of.
+pub(super) fn is_name_of_every_transition(name: &str) -> bool {
+    OF_EVERY_TRANSITION.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Who made these phases, which are of one transition, as long as they were: who took longest first, parts of the system last.
@@ -102,7 +107,10 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             members: Vec::new(),
             of_system: is_of_every_transition(entry),
         };
-        let single = others().filter(|entry| entry.ns >= LEAST_CULPRIT_NS);
+        // A file is what a part of the system waited for: whoever reads it, or its disk, is the culprit.
+        let single = others()
+            .filter(|entry| entry.ns >= LEAST_CULPRIT_NS)
+            .filter(|entry| entry.kind != AccountSubjectKind::File);
         let before = found.len();
         found.extend(single.map(of_phase));
         if !has_no_path(&phase.phase) {
@@ -124,7 +132,8 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
         let limit = NORMAL_PHASES_NS.iter().find(|(name, _)| *name == phase.phase);
         if !explained
             && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
-            && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
+            && let Some(entry) =
+                phase.account.entries.iter().find(|entry| is_nameable(entry) && entry.kind != AccountSubjectKind::File)
             && entry.ns >= LEAST_CULPRIT_NS
             && !found.iter().skip(before).any(|known| known.entry == *entry)
         {

@@ -10,6 +10,8 @@ use crate::evidence::Certainty;
 
 /// Stretches listed with an entry, at most: the longest.
 const LISTED_STRETCHES: usize = 64;
+/// A file that a phase waited for less than this is its reader's time, ns: what makes somebody a culprit.
+const LEAST_OF_FILE_NS: i64 = super::LEAST_CULPRIT_NS;
 /// Stretches kept while a phase is summed, before the shortest go.
 const KEPT_STRETCHES: usize = 1024;
 
@@ -36,6 +38,8 @@ pub(super) type SubjectId = u32;
 pub(super) struct Subjects {
     list: Vec<Subject>,
     ids: HashMap<Subject, SubjectId>,
+    /// Who waited for each file.
+    readers: HashMap<SubjectId, SubjectId>,
 }
 
 impl Subjects {
@@ -55,6 +59,11 @@ impl Subjects {
             known.device = device;
         }
         id
+    }
+
+    /// That `reader` waited for a file.
+    pub(super) fn is_read_by(&mut self, file: SubjectId, reader: SubjectId) {
+        self.readers.entry(file).or_insert(reader);
     }
 
     pub(super) fn get(&self, id: SubjectId) -> Option<&Subject> {
@@ -89,6 +98,12 @@ struct Sum {
     count: u64,
 }
 
+impl Sum {
+    fn measured() -> Self {
+        Self { certainty: Certainty::Measured, ..Self::default() }
+    }
+}
+
 /// What the parts of a phase come to.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -102,7 +117,7 @@ impl Ledger {
         if ns <= 0 {
             return;
         }
-        let sum = self.sums.entry(part.who).or_insert_with(|| Sum { certainty: Certainty::Measured, ..Sum::default() });
+        let sum = self.sums.entry(part.who).or_insert_with(Sum::measured);
         sum.ns = sum.ns.saturating_add(ns);
         sum.certainty = sum.certainty.and(part.certainty);
         match sum.did.iter_mut().find(|(did, _)| *did == part.did) {
@@ -122,6 +137,35 @@ impl Ledger {
         }
     }
 
+    /// A file that took little is its reader's time.
+    fn give_little_files_to_their_readers(&mut self, subjects: &Subjects) {
+        let mut little: Vec<(Who, SubjectId)> = self
+            .sums
+            .iter()
+            .filter_map(|(&who, sum)| match who {
+                Who::Subject(id) if sum.ns < LEAST_OF_FILE_NS => Some((who, *subjects.readers.get(&id)?)),
+                _ => None,
+            })
+            .collect();
+        little.sort_unstable_by_key(|&(_, reader)| reader);
+        for (file, reader) in little {
+            let Some(its) = self.sums.remove(&file) else {
+                continue;
+            };
+            let sum = self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured);
+            sum.ns = sum.ns.saturating_add(its.ns);
+            sum.certainty = sum.certainty.and(its.certainty);
+            sum.count = sum.count.saturating_add(its.count);
+            sum.stretches.extend(its.stretches);
+            for (did, ns) in its.did {
+                match sum.did.iter_mut().find(|(known, _)| *known == did) {
+                    Some((_, total)) => *total = total.saturating_add(ns),
+                    None => sum.did.push((did, ns)),
+                }
+            }
+        }
+    }
+
     /// The account of a phase from `start_ns` to `end_ns`. What no part covers is not known, so the entries always sum to
     /// the phase.
     pub(super) fn finish(
@@ -130,6 +174,7 @@ impl Ledger {
         (start_ns, end_ns): (i64, i64),
         measure: AccountMeasure,
     ) -> PhaseAccount {
+        self.give_little_files_to_their_readers(subjects);
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let known = self.sums.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns));
         let open_ns = duration_ns.saturating_sub(known);
@@ -181,7 +226,7 @@ impl Ledger {
             .iter()
             .filter(|entry| entry.kind == AccountSubjectKind::NotKnown)
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-        PhaseAccount { start_ns, end_ns, duration_ns, measure, entries, not_known_ns }
+        PhaseAccount { start_ns, end_ns, duration_ns, measure, is_cut: false, entries, not_known_ns }
     }
 }
 

@@ -183,8 +183,12 @@ impl<'w, 't> Accountant<'w, 't> {
         }
         if SETTLING.contains(&phase.name.as_str()) {
             let settling = idle::settle_before(self.trace, phase.range.start_ns, phase.range.end_ns, IdleMetric::XPERF);
-            let settled = self.settling(&settling).filter(|account| account.end_ns == phase.range.end_ns);
-            return settled;
+            let account = self.settling(&settling)?;
+            // It had not settled when the recording ended: what was recorded is divided, up to the last whole slice.
+            if settling.end_ns.is_none() && phase.range.end_ns >= self.trace.duration_ns {
+                return Some(PhaseAccount { is_cut: true, ..account });
+            }
+            return Some(account).filter(|account| account.end_ns == phase.range.end_ns);
         }
         None
     }
@@ -222,7 +226,7 @@ const BEFORE_KERNEL: [&str; 2] = ["firmware", "loader"];
 /// Phases in which the computer is asleep, or off.
 const AWAY: [&str; 3] = ["Asleep", "Standby", "machine"];
 /// Phases that end when the computer has settled.
-const SETTLING: [&str; 2] = ["PostBoot", "PostResume"];
+pub(crate) const SETTLING: [&str; 2] = ["PostBoot", "PostResume"];
 
 /// Whether a phase of that name has no path: nobody is waited for at its end.
 #[must_use]
@@ -241,23 +245,26 @@ pub struct AccountedPhase {
     pub account: PhaseAccount,
 }
 
-/// The accounts of all phases of the transitions in `trace`, or of those of one kind, whose ends are both known.
+/// The accounts of all phases of the transitions in `trace`, or of those of one kind, whose ends are both known; and of the time
+/// in which a computer should have settled and had not when the recording ended.
 #[must_use]
 pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
     let phases = waits::phases(trace, kind);
-    if phases.is_empty() {
+    let unsettled = waits::unsettled_phases(trace, kind);
+    if phases.is_empty() && unsettled.is_empty() {
         return Vec::new();
     }
     let waits = Waits::of(trace);
     let mut accountant = Accountant::of(&waits);
-    phases
-        .iter()
-        .map(|phase| AccountedPhase {
-            transition: phase.transition.as_str(),
-            phase: phase.name.clone(),
-            account: accountant.phase(phase),
-        })
-        .collect()
+    let of = |phase: &TransitionPhase, account| AccountedPhase {
+        transition: phase.transition.as_str(),
+        phase: phase.name.clone(),
+        account,
+    };
+    let mut accounts: Vec<AccountedPhase> = phases.iter().map(|phase| of(phase, accountant.phase(phase))).collect();
+    let cut = unsettled.iter().filter_map(|phase| Some(of(phase, accountant.without_path(phase)?)));
+    accounts.extend(cut);
+    accounts
 }
 
 /// When context switches were recorded, ns.

@@ -16,6 +16,8 @@ pub enum AccountSubjectKind {
     Driver,
     /// A program: one process.
     Process,
+    /// A file on a disk, which a part of the system waited for.
+    File,
     /// A script of a policy.
     Script,
     /// Policy, or one of its extensions.
@@ -45,6 +47,7 @@ impl AccountSubjectKind {
             Self::Unit => "unit",
             Self::Driver => "driver",
             Self::Process => "process",
+            Self::File => "file",
             Self::Script => "script",
             Self::Policy => "policy",
             Self::Subscriber => "subscriber",
@@ -247,7 +250,8 @@ pub struct AccountEntry {
     /// Its name as people know it: a service's, a driver's without folder and ending, an image's; a phrase where the time is
     /// idle or not known.
     pub name: String,
-    /// A device that a driver worked for: the instance of the first one; empty when none was recorded.
+    /// A device that a driver worked for: the instance of the first one; of a file the model of its disk. Empty when none was
+    /// recorded.
     pub device: String,
     /// Process id of a process, or of the process that hosts a service; `None` when there is none or it is not known.
     pub pid: Option<u32>,
@@ -280,6 +284,8 @@ pub struct PhaseAccount {
     pub duration_ns: i64,
     /// How it was divided.
     pub measure: AccountMeasure,
+    /// Whether the recording ended before the phase did: what was recorded of it is divided, and it is longer.
+    pub is_cut: bool,
     /// The subjects, what took longest first.
     pub entries: Vec<AccountEntry>,
     /// Time that is not known, ns: the sum of such entries.

@@ -9,6 +9,7 @@ use std::cell::OnceCell;
 use onoff_trace::{StringId, Trace};
 
 use super::actors::{Actor, Actors, is_kernel};
+use super::culprits::is_name_of_every_transition;
 use super::disks::Disks;
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
 use super::model::{AccountSubjectKind, Did, NotKnown};
@@ -31,8 +32,8 @@ pub(super) struct PathDivider<'t> {
     interrupts: InterruptIndex,
     occupants: OnceCell<Occupants>,
     disks: OnceCell<Disks>,
-    /// Times at which a person was asked for something.
-    persons: Vec<(i64, i64)>,
+    /// Times at which a person was asked for something, and in which session.
+    persons: Vec<(i64, i64, Option<u32>)>,
 }
 
 /// What a walk is divided with.
@@ -52,12 +53,17 @@ struct Piece {
 
 impl<'t> PathDivider<'t> {
     pub(super) fn of(trace: &'t Trace) -> Self {
-        let mut persons: Vec<(i64, i64)> = trace
+        let lives = trace.lives();
+        let session = |row: &onoff_trace::Activity| {
+            let process = row.pid.and_then(|pid| lives.process(pid, row.start_ns));
+            row.session.or_else(|| trace.processes.get(process?.row())?.session)
+        };
+        let mut persons: Vec<(i64, i64, Option<u32>)> = trace
             .activities
             .iter()
             .filter(|row| row.kind == onoff_trace::ActivityKind::CredentialRequest)
-            .filter_map(|row| Some((row.start_ns, row.end_ns?)))
-            .filter(|(start, end)| start < end)
+            .filter_map(|row| Some((row.start_ns, row.end_ns?, session(&row))))
+            .filter(|(start, end, _)| start < end)
             .collect();
         persons.sort_unstable();
         Self {
@@ -102,7 +108,7 @@ impl<'t> PathDivider<'t> {
         for tid in threads_of(walked, step).take(MOST_WAITERS) {
             actors.edges(tid, step.start_ns, step.end_ns, MOST_CUTS.saturating_sub(cuts.len()), cuts);
         }
-        for &(start, end) in self.persons.iter().take_while(|person| person.0 < step.end_ns) {
+        for &(start, end, _) in self.persons.iter().take_while(|person| person.0 < step.end_ns) {
             cuts.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
         }
         cuts.push(step.end_ns);
@@ -226,6 +232,15 @@ impl<'t> PathDivider<'t> {
         parts: &mut Vec<Part>,
     ) {
         let request = self.trace.disk_ios.get(row as usize);
+        let mut whole = whole;
+        // What a part of the system waits for is the file: programs read their files for reasons of their own.
+        if let (Some(request), Who::Subject(reader)) = (&request, whole.who)
+            && request.file != StringId::EMPTY
+            && actors.subjects.get(reader).is_some_and(is_part_of_system)
+        {
+            whole.who = Who::Subject(actors.file(request.file, request.disk, reader));
+        }
+        let whole = whole;
         let queued = request.and_then(|request| {
             let served_ns = request.complete_ns.saturating_sub(request.service_ns.max(0));
             let (from, to) = (request.issue_ns?.max(whole.start_ns), served_ns.min(whole.end_ns));
@@ -254,12 +269,23 @@ impl<'t> PathDivider<'t> {
         parts.push(Part { start_ns: done, ..whole });
     }
 
+    /// Whether a person was asked at that time, in the session of somebody who waits there.
+    fn is_a_persons(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, time_ns: i64) -> bool {
+        let asked = self.persons.iter().take_while(|person| person.0 <= time_ns);
+        let mut asked = asked.filter(|person| time_ns < person.1);
+        asked.any(|&(_, _, session)| {
+            let threads = threads_of(walked, step).take(MOST_WAITERS);
+            let mut sessions = threads.filter_map(|tid| actors.session(tid, time_ns)).peekable();
+            session.is_none() || sessions.peek().is_none() || sessions.any(|its| Some(its) == session)
+        })
+    }
+
     fn whose(&self, context: &Context<'_, 't>, actors: &mut Actors<'t>, step: &RawStep, time_ns: i64) -> Piece {
         let (waits, walked) = (context.waits, context.walked);
         let did = did(step.work);
         let certainty = step.certainty;
         let is_wait = !matches!(step.work, Work::Running | Work::Ready | Work::Kernel | Work::Disk(_));
-        if is_wait && self.persons.iter().any(|&(start, end)| start <= time_ns && time_ns < end) {
+        if is_wait && self.is_a_persons(actors, walked, step, time_ns) {
             let person = actors.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials"));
             return Piece { who: Who::Subject(person), did, certainty: certainty.min(Certainty::Inferred) };
         }
@@ -341,6 +367,11 @@ fn is_driver(actors: &Actors<'_>, actor: Actor) -> bool {
 
 fn is_unit(actors: &Actors<'_>, subject: SubjectId) -> bool {
     actors.subjects.get(subject).is_some_and(|subject| subject.kind == AccountSubjectKind::Unit)
+}
+
+/// Whether a subject is a program that every transition consists of.
+fn is_part_of_system(subject: &Subject) -> bool {
+    subject.kind == AccountSubjectKind::Process && is_name_of_every_transition(&subject.name)
 }
 
 /// The innermost of the threads that wait for one another which names more than the kernel.

@@ -7,7 +7,8 @@ use onoff_trace::{Interrupt, StringId, Trace};
 /// Switches looked at on one processor for one stretch, at most.
 const MOST_SWITCHES: usize = 1 << 16;
 
-/// Stretches in which a processor's events were lost: it was said to begin one thread, and next to stop another.
+/// Stretches in which a processor's events were lost: it was said to begin one thread, and next to stop another; or the recorder
+/// lost events, and nothing at all was recorded for longer than a running machine is silent.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     of_processor: HashMap<u16, Vec<(i64, i64)>>,
@@ -34,6 +35,14 @@ impl Gaps {
         for gaps in of_processor.values_mut() {
             *gaps = union(std::mem::take(gaps));
         }
+        let silent = silent_stretches(trace);
+        for gaps in of_processor.values_mut() {
+            gaps.extend_from_slice(&silent);
+            *gaps = union(std::mem::take(gaps));
+        }
+        for &cpu in running.keys() {
+            of_processor.entry(cpu).or_insert_with(|| silent.clone());
+        }
         let any = union(of_processor.values().flatten().copied().collect());
         Self { of_processor, any }
     }
@@ -48,6 +57,64 @@ impl Gaps {
         within(&self.any, start_ns, end_ns)
     }
 }
+
+/// Stretches without any record of what processors did, in a recording whose recorder says that it lost events or buffers: a
+/// machine that runs records a switch, a wake-up or an interrupt many times in each of them.
+fn silent_stretches(trace: &Trace) -> Vec<(i64, i64)> {
+    if !LOST_BY_RECORDER.iter().any(|counter| trace.losses.count(counter) > 0) {
+        return Vec::new();
+    }
+    let Some((from, to)) = crate::cpu::recorded(trace) else {
+        return Vec::new();
+    };
+    let slots = to.saturating_sub(from) / SILENT_SLOT_NS + 1;
+    let Some(slots) = usize::try_from(slots).ok().filter(|&slots| slots <= MOST_SLOTS) else {
+        return Vec::new();
+    };
+    // Of each slot, the first and the last record in it.
+    let mut seen: Vec<Option<(i64, i64)>> = vec![None; slots];
+    let mut see = |time_ns: i64| {
+        let slot = usize::try_from(time_ns.saturating_sub(from) / SILENT_SLOT_NS).ok();
+        if let Some(slot) = slot.filter(|_| time_ns >= from).and_then(|slot| seen.get_mut(slot)) {
+            *slot = Some(slot.map_or((time_ns, time_ns), |(first, last)| (first.min(time_ns), last.max(time_ns))));
+        }
+    };
+    for piece in trace.context_switches.pieces() {
+        piece.time_ns.iter().for_each(|&time_ns| see(time_ns));
+    }
+    for piece in trace.ready_threads.pieces() {
+        piece.time_ns.iter().for_each(|&time_ns| see(time_ns));
+    }
+    for piece in trace.interrupts.pieces() {
+        piece.end_ns.iter().for_each(|&time_ns| see(time_ns));
+    }
+    let mut silent = Vec::new();
+    let mut last = from;
+    for (first, latest) in seen.into_iter().flatten() {
+        if first.saturating_sub(last) >= LEAST_SILENT_NS {
+            silent.push((last, first));
+        }
+        last = latest;
+    }
+    silent
+}
+
+/// What a recorder says of itself when it loses events.
+const LOST_BY_RECORDER: [&str; 7] = [
+    "events_lost_by_recorder",
+    "buffers_lost_by_recorder",
+    "events_lost",
+    "buffers_lost",
+    "buffers_marked_lossy",
+    "trace_events_lost",
+    "trace_gaps",
+];
+/// Slots of this length hold a first and a last record each: what is silent for so long lies between two of them.
+const SILENT_SLOT_NS: i64 = LEAST_SILENT_NS;
+/// So long no processor of a running machine is without a record, ns: 100 ms, six intervals of the clock of Windows.
+const LEAST_SILENT_NS: i64 = 100_000_000;
+/// Slots, at most: more than a day of them.
+const MOST_SLOTS: usize = 1_000_000;
 
 /// Stretches in order of time, those that meet made one.
 fn within(gaps: &[(i64, i64)], start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use onoff_trace::{ActivityKind, SystemKind, Trace};
 
-use super::actors::Actors;
+use super::actors::{Actors, is_of_service};
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
 use super::model::{AccountSubjectKind, Did, NotKnown};
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::transition::linux;
+use crate::transition::shutdown::ends_waited_for;
 use crate::waits::driver_name;
 
 /// Work that was under way from one time to another.
@@ -25,6 +26,7 @@ struct Work {
     id: SubjectId,
 }
 
+const EXIT: u8 = 0;
 const POLICY: u8 = 1;
 const SERVICE: u8 = 2;
 const PROGRAM: u8 = 3;
@@ -70,6 +72,7 @@ impl RecordedWork {
         for row in trace.notifications.iter() {
             let name = trace.text(row.name);
             let id = match row.pid.filter(|_| name.is_empty()) {
+                None if is_of_service(row.kind) && !name.is_empty() => Some(actors.service_id(name.to_owned(), None)),
                 Some(pid) => actors.process(pid, row.start_ns),
                 None if name.is_empty() => None,
                 None => Some(actors.subjects.id(Subject::new(AccountSubjectKind::Process, driver_name(name)))),
@@ -96,6 +99,11 @@ impl RecordedWork {
             if !name.is_empty() {
                 let id = actors.subjects.id(Subject::new(kind, name));
                 add(row.start_ns, open(row.end_ns), rank, id);
+            }
+        }
+        for (start_ns, end_ns, pid) in ends_waited_for(trace) {
+            if let Some(id) = actors.process(pid, end_ns) {
+                add(start_ns, end_ns, EXIT, id);
             }
         }
         rows.sort_by_key(|row| row.start_ns);

@@ -62,6 +62,7 @@ fn readies(trace: &mut Trace, rows: &[(i64, u32, u32)]) {
         adjust_reason: 1,
         adjust_increment: 0,
         flags: 0,
+        after_switches: None,
     });
     trace.ready_threads.push(ReadyThreads::from_iter(rows));
 }

@@ -149,6 +149,7 @@ pub(crate) fn hostile(seed: u64) -> Trace {
             container_pid: any.maybe_id(),
             outcome: any.pick(ServiceOutcome::ALL),
             automatic: any.below(2) == 0,
+            start_type: None,
             result: any.pick(&texts),
             timeout_ns: any.maybe_time(),
             main_tid: None,

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Duration, ServiceChange, Trace};
 
 use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
-use crate::activity::of_kind;
+use crate::activity::{Work, of_kind};
 use crate::evidence::Certainty;
 
 /// Longest time, ns, from a service's end to the start of one that is held to have waited for it: 50 ms. In published
@@ -25,12 +25,13 @@ pub const CONTAINER_GAP_NS: i64 = 10_000_000;
 const NOTABLE_CONTAINER_NS: i64 = 1_000_000;
 
 /// For each service the position of the one it waited for, and the evidence. `services` are by start.
-pub(super) fn waits(services: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
+pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
+    let groups = of_kind(trace, ActivityKind::ServiceGroup);
     let starts = || services.iter().enumerate().filter(|(_, service)| is_ordered_start(service));
     // What a start can have waited for, by time: of each, the latest before it is the candidate. Services without a group
     // start side by side once the groups are done, so only services of groups are waited for to their end.
     let mut ended: Vec<(i64, usize)> = starts()
-        .filter(|(_, service)| !service.group.is_empty())
+        .filter(|(_, service)| holds_up(&groups, service))
         .filter_map(|(at, service)| Some((service.end_ns?, at)))
         .collect();
     ended.sort_unstable();
@@ -66,6 +67,36 @@ pub(super) fn waits(services: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>>
         })
         .collect()
 }
+
+/// Whether later load-order groups wait until `service` has started: it is started automatically, in a group, and where the
+/// service control manager recorded when it went on from that group, that was not before the service ran.
+#[must_use]
+pub fn holds_up_its_group(trace: &Trace, service: &Unit) -> bool {
+    holds_up(&of_kind(trace, ActivityKind::ServiceGroup), service)
+}
+
+fn holds_up(groups: &[Work], service: &Unit) -> bool {
+    if !is_ordered_start(service) || service.group.is_empty() || service.start_type == Some(ON_DEMAND) {
+        return false;
+    }
+    // The group that was being started when the service was; services of one name of a group may start later.
+    let mut its = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(&service.group)).peekable();
+    if its.peek().is_none() {
+        return true;
+    }
+    its.any(|group| {
+        group.start_ns <= service.start_ns
+            && match (group.end_ns, service.end_ns) {
+                // A group that was not done when the recording ended waits for whoever has not started.
+                (None, _) => true,
+                (Some(group_end), Some(end)) => end <= group_end,
+                (Some(_), None) => false,
+            }
+    })
+}
+
+/// Start type of services that somebody else starts.
+const ON_DEMAND: u32 = 3;
 
 fn is_ordered_start(service: &Unit) -> bool {
     service.kind == ServiceChange::Start && service.automatic
@@ -278,5 +309,32 @@ mod tests {
         let measured = groups(&trace, &units(&trace));
         assert_eq!(measured.len(), 1);
         assert_eq!((measured[0].services, measured[0].certainty), (2, Certainty::Measured));
+    }
+
+    #[test]
+    fn a_service_on_demand_or_one_its_group_did_not_wait_for_holds_up_nobody() {
+        let held_up = |start_type: Option<u32>, group_end_ms: Option<i64>| {
+            let mut trace = Trace::default();
+            if let Some(end_ms) = group_end_ms {
+                activity(&mut trace, ActivityKind::ServiceGroup, "Network", 90 * MS, Some(end_ms * MS));
+            }
+            service(&mut trace, "Slow", "Network", (100, Some(110), None, Some(3_000)));
+            let rows: Vec<_> = trace.service_transitions.iter().collect();
+            trace.service_transitions =
+                rows.into_iter().map(|row| onoff_trace::ServiceTransition { start_type, ..row }).collect();
+            service(&mut trace, "Next", "Later", (3_005, Some(3_010), None, Some(3_020)));
+            let services = units(&trace);
+            let waits = services[1].waited_for.as_ref().is_some_and(|wait| wait.name == "Slow");
+            assert_eq!(waits, holds_up_its_group(&trace, &services[0]));
+            waits
+        };
+        assert!(held_up(None, None));
+        assert!(held_up(Some(2), None));
+        assert!(held_up(Some(2), Some(3_001)));
+        // The manager went on to other groups long before it ran.
+        assert!(!held_up(Some(2), Some(200)));
+        // Somebody else asked for it while the group was being started.
+        assert!(!held_up(Some(3), None));
+        assert!(!held_up(Some(3), Some(3_001)));
     }
 }

@@ -12,7 +12,7 @@ mod unit;
 use onoff_trace::{ServiceChange, ServiceTransition, SystemKind, Trace};
 
 pub(crate) use hosts::hosted;
-pub use load_order::{CONTAINER_GAP_NS, WAIT_GAP_NS, groups};
+pub use load_order::{CONTAINER_GAP_NS, WAIT_GAP_NS, groups, holds_up_its_group};
 pub use unit::{
     ServiceGroup, ServiceNotification, StillStarting, TimeOut, TimeOutKind, Unit, UnitProcess, UnitWait, WaitKind,
 };
@@ -27,7 +27,7 @@ pub fn units(trace: &Trace) -> Vec<Unit> {
     units.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
     let waits = match trace.system.kind {
         SystemKind::Linux => declared_order::waits(trace, &units),
-        _ => load_order::waits(&units),
+        _ => load_order::waits(trace, &units),
     };
     // Who waits starts after the one it waits for, so from the last start to the first every count is complete when it
     // is passed on.
@@ -82,6 +82,7 @@ pub(crate) fn unit(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) 
         time_out: None,
         notification: ServiceNotification::Unknown,
         automatic: row.automatic,
+        start_type: row.start_type,
         on_path: false,
         waited_for: None,
         held_up: Vec::new(),

@@ -149,6 +149,8 @@ pub struct Unit {
     pub notification: ServiceNotification,
     /// Whether it belongs to the start of the system: Windows' automatic starts, units before the start was finished.
     pub automatic: bool,
+    /// Start type as Windows numbers them: 2 automatic, 3 on demand; `None` where the recording does not say.
+    pub start_type: Option<u32>,
     /// Whether the transition waited for it: it is on the way to the default target, or on the path of stopping. False where no
     /// such path is known.
     pub on_path: bool,

@@ -122,12 +122,14 @@ impl<'t> Causes<'t> {
             };
         };
         let routine = self.routine_at(ready.cpu, ready.time_ns);
-        let covered = routine.is_some_and(|routine| routine.end_ns >= ready.time_ns);
         let marked = ready.flags & IN_INTERRUPT != 0;
+        // Where the clock goes on in steps a routine has no length: it cannot be known to cover what has its time, but marks tell.
+        let is_told = |routine: &Interrupt| self.marks_interrupts && routine.start_ns == routine.end_ns;
+        let covered = routine.is_some_and(|routine| routine.end_ns >= ready.time_ns && !is_told(&routine));
         let by_thread = ready.readying_tid.filter(|&by| by != 0 && by != tid && !marked && !covered);
         if let Some(by) = by_thread {
             // Without marks, the thread named may be the one that a completion interrupted.
-            let interrupted = !self.marks_interrupts || routine.is_some();
+            let interrupted = !self.marks_interrupts || routine.is_some_and(|routine| !is_told(&routine));
             return match self.disk_of(tid, out.time_ns, ready.time_ns) {
                 Some(row) if interrupted => (Cause::Disk(row), Certainty::Inferred),
                 _ if self.marks_interrupts => (Cause::Thread(by), Certainty::Measured),

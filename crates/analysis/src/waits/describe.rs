@@ -326,7 +326,9 @@ impl Describer<'_, '_> {
     /// The request that the thread of a step, or one that waits for it, was carrying out.
     fn request(&self, walked: &Walked, step: &RawStep) -> Option<&Request> {
         let middle = step.start_ns.midpoint(step.end_ns);
-        threads_of(walked, step).take(LISTED_WAITERS).find_map(|tid| self.requests.of_thread(tid, middle))
+        threads_of(walked, step)
+            .take(LISTED_WAITERS)
+            .find_map(|tid| self.requests.of_thread(self.identities.lives().key(tid, middle), middle))
     }
 
     fn step(&self, walked: &Walked, step: &RawStep) -> PathStep {

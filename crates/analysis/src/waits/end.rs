@@ -18,6 +18,9 @@ const LOOK_BACK: usize = 1 << 20;
 /// The first thread of a process is made ready within this time of the process's start, ns: 1 s.
 const FIRST_THREAD_NS: i64 = 1_000_000_000;
 
+/// Programs whose start ends a phase of a boot.
+const ENDS_A_PHASE: [&str; 4] = ["smss.exe", "winlogon.exe", "explorer.exe", "userinit.exe"];
+
 /// The thread with which a stretch of time ends, and why it is held to be that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndThread {
@@ -85,7 +88,12 @@ impl Waits<'_> {
 
     /// The thread that created the process that starts at `time_ns`.
     fn creator(&self, time_ns: i64, running: &Running<'_, '_>) -> Option<EndThread> {
-        let process = self.trace.processes.iter().find(|process| process.start_ns == Some(time_ns))?;
+        // Where the clock goes on in steps several may start at one time: those that end a phase come first.
+        let starts = self.trace.processes.iter().filter(|process| process.start_ns == Some(time_ns));
+        let process = starts.min_by_key(|process| {
+            let image = file_name(self.trace.text(process.image));
+            !ENDS_A_PHASE.iter().any(|name| name.eq_ignore_ascii_case(image))
+        })?;
         let image = file_name(self.trace.text(process.image));
         let rule = format!("the thread that created {image}");
         // The start record's own thread; 0 stands in for none where a boot was traced before threads had ids.

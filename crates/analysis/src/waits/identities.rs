@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_trace::{SystemKind, Trace, milestone};
+use onoff_trace::{Lives, SystemKind, Trace, Utid, milestone};
 
 use crate::processes::Images;
 use crate::units::hosted;
@@ -16,46 +16,38 @@ const NAMED_SERVICES: usize = 4;
 pub(super) struct Identities<'t> {
     trace: &'t Trace,
     images: Images<'t>,
-    /// Lives of each thread id by start, with the row in the table of threads.
-    threads: HashMap<u32, Vec<(Option<i64>, usize)>>,
     /// The services of Windows that a process hosts, by its row.
     hosted: HashMap<usize, BTreeSet<String>>,
 }
 
 impl<'t> Identities<'t> {
     pub(super) fn of(trace: &'t Trace) -> Self {
-        let mut threads: HashMap<u32, Vec<(Option<i64>, usize)>> = HashMap::new();
-        for (row, thread) in trace.threads.iter().enumerate() {
-            let lives = threads.entry(thread.tid).or_default();
-            lives.push((thread.start_ns, row));
-        }
-        for lives in threads.values_mut() {
-            lives.sort_unstable();
-        }
         let images = Images::of(trace);
         let hosted = match trace.system.kind {
             SystemKind::Linux => HashMap::new(),
             _ => hosted(trace, &images),
         };
-        Self { trace, images, threads, hosted }
+        Self { trace, images, hosted }
     }
 
-    /// Begin and row in the table of threads of the thread that had id `tid` at `time_ns`: the latest life that began by
-    /// then, else the first.
-    fn life(&self, tid: u32, time_ns: i64) -> Option<(Option<i64>, usize)> {
-        let lives = self.threads.get(&tid)?;
-        let after = lives.partition_point(|&(start, _)| start <= Some(time_ns));
-        lives.get(after.saturating_sub(1)).copied()
+    /// The lives of all threads and processes.
+    pub(super) const fn lives(&self) -> &Lives {
+        self.images.lives()
+    }
+
+    /// The life of the thread that had id `tid` at `time_ns`.
+    fn life(&self, tid: u32, time_ns: i64) -> Option<Utid> {
+        self.images.lives().thread(tid, time_ns)
     }
 
     /// When the thread that had id `tid` at `time_ns` began; `None` when it existed before the recording or is not listed.
     pub(super) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
-        self.life(tid, time_ns)?.0
+        self.trace.threads.get(self.life(tid, time_ns)?.row())?.start_ns
     }
 
     /// The thread that created the thread which had id `tid` at `time_ns`, where its start was recorded.
     pub(super) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
-        self.trace.threads.get(self.life(tid, time_ns)?.1)?.creator_tid
+        self.trace.threads.get(self.life(tid, time_ns)?.row())?.creator_tid
     }
 
     /// Process id of a thread. Thread 0 is a processor's idle thread.
@@ -63,7 +55,7 @@ impl<'t> Identities<'t> {
         if tid == 0 {
             return Some(0);
         }
-        self.trace.threads.pid.get(self.life(tid, time_ns)?.1).copied()
+        self.trace.threads.pid.get(self.life(tid, time_ns)?.row()).copied()
     }
 
     /// Image file name of a process.
@@ -87,13 +79,13 @@ impl<'t> Identities<'t> {
     /// The name given to a thread, else empty.
     pub(super) fn thread_name(&self, tid: u32, time_ns: i64) -> &'t str {
         self.life(tid, time_ns)
-            .and_then(|(_, row)| self.trace.threads.name.get(row))
+            .and_then(|life| self.trace.threads.name.get(life.row()))
             .map_or("", |&name| self.trace.text(name))
     }
 
     /// Whether the recording lists a thread with this id.
     pub(super) fn is_known(&self, tid: u32) -> bool {
-        self.threads.contains_key(&tid)
+        self.images.lives().has_thread(tid)
     }
 
     /// When user space began, with the initial file system where there is one, ns; before everything where that is not

@@ -58,6 +58,7 @@ pub use path::{
 pub(crate) use cause::Unknown;
 pub(crate) use describe::threads_of;
 pub(crate) use path::driver_name;
+pub(crate) use phases::unsettled_phases;
 pub use phases::{TransitionPhase, phases};
 pub use stacks::StackFrame;
 pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, WhyStretch, why};
@@ -116,11 +117,12 @@ impl<'t> Waits<'t> {
     #[must_use]
     pub fn of(trace: &'t Trace) -> Self {
         let timelines = Timelines::of(trace);
+        let identities = Identities::of(trace);
         Self {
             trace,
-            identities: Identities::of(trace),
             causes: Causes::of(&timelines),
-            requests: Requests::of(trace),
+            requests: Requests::of(trace, identities.lives()),
+            identities,
             holds: Holds::of(trace),
             timelines,
         }

@@ -2,6 +2,7 @@
 
 use onoff_trace::Trace;
 
+use crate::account::SETTLING;
 use crate::interval::Interval;
 use crate::transition::{TransitionKind, rules_of};
 
@@ -26,14 +27,29 @@ pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhas
     rules
         .into_iter()
         .flat_map(|rules| {
-            (rules.spans)(trace).into_iter().filter_map(|(name, start_ns, end_ns)| {
-                let (start_ns, end_ns) = (start_ns?, end_ns?);
-                (start_ns < end_ns).then(|| TransitionPhase {
-                    transition: rules.kind,
-                    name: name.as_str().to_owned(),
-                    range: Interval::new(start_ns, end_ns),
-                })
-            })
+            (rules.spans)(trace)
+                .into_iter()
+                .filter_map(|(name, start_ns, end_ns)| of_range(rules.kind, name.as_str(), (start_ns?, end_ns?)))
         })
         .collect()
+}
+
+/// The phases of `kind` in `trace`, or of all kinds, in which the computer should have settled and had not when the recording
+/// ended: up to its end.
+#[must_use]
+pub(crate) fn unsettled_phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
+    let rules = rules_of(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind));
+    rules
+        .flat_map(|rules| {
+            let is_settling = |name: &str| SETTLING.contains(&name);
+            let spans = (rules.spans)(trace).into_iter();
+            let open = spans.filter(move |(name, _, end_ns)| end_ns.is_none() && is_settling(name.as_str()));
+            open.filter_map(|(name, start_ns, _)| of_range(rules.kind, name.as_str(), (start_ns?, trace.duration_ns)))
+        })
+        .collect()
+}
+
+fn of_range(transition: TransitionKind, name: &str, (start_ns, end_ns): (i64, i64)) -> Option<TransitionPhase> {
+    let range = Interval::new(start_ns, end_ns);
+    (start_ns < end_ns).then(|| TransitionPhase { transition, name: name.to_owned(), range })
 }

@@ -5,7 +5,7 @@ use crate::interval::covered_ns;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_trace::{StringId, Trace};
+use onoff_trace::{Lives, StringId, ThreadKey, Trace};
 
 use super::describe::threads_of;
 use super::path::{SubjectKind, driver_name};
@@ -50,14 +50,14 @@ pub(super) struct Requests {
     devices: Vec<Request>,
     services: Vec<Request>,
     /// Positions in `devices` by thread, by begin.
-    by_thread: HashMap<u32, Vec<usize>>,
+    by_thread: HashMap<ThreadKey, Vec<usize>>,
 }
 
 /// Requests of one thread that are looked at for one step.
 const MOST_NESTED: usize = 64;
 
 impl Requests {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(super) fn of(trace: &Trace, lives: &Lives) -> Self {
         let operations = trace.device_operations.iter().map(|row| {
             let ends = (row.start_ns, row.end_ns);
             (ends, row.tid, row.device, row.driver)
@@ -73,10 +73,10 @@ impl Requests {
             })
             .collect();
         devices.sort_by_key(|request| request.start_ns);
-        let mut by_thread: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut by_thread: HashMap<ThreadKey, Vec<usize>> = HashMap::new();
         for (at, request) in devices.iter().enumerate() {
             if let By::Thread(tid) = request.by {
-                by_thread.entry(tid).or_default().push(at);
+                by_thread.entry(lives.key(tid, request.start_ns)).or_default().push(at);
             }
         }
         let services = trace
@@ -95,9 +95,9 @@ impl Requests {
         Self { devices, services, by_thread }
     }
 
-    /// The innermost device request that thread `tid` was carrying out at `time_ns`.
-    pub(super) fn of_thread(&self, tid: u32, time_ns: i64) -> Option<&Request> {
-        let rows = self.by_thread.get(&tid)?;
+    /// The innermost device request that a thread was carrying out at `time_ns`.
+    pub(super) fn of_thread(&self, thread: ThreadKey, time_ns: i64) -> Option<&Request> {
+        let rows = self.by_thread.get(&thread)?;
         let begun = |&at: &usize| self.devices.get(at).is_some_and(|request| request.start_ns <= time_ns);
         let after = rows.partition_point(begun);
         rows.get(..after)?

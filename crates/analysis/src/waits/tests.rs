@@ -60,6 +60,7 @@ fn readies(trace: &mut Trace, rows: &[(i64, u16, u32, u32, bool)]) {
         adjust_reason: 1,
         adjust_increment: 0,
         flags: u8::from(in_interrupt),
+        after_switches: None,
     });
     trace.ready_threads.push(ReadyThreads::from_iter(rows));
 }
@@ -385,6 +386,7 @@ fn damaged_recordings_give_some_path_of_the_right_length() {
                 adjust_reason: 0,
                 adjust_increment: 0,
                 flags: u8::try_from(pick(&[0, 0, 1, 255])).unwrap(),
+                after_switches: None,
             });
         }
         if pick(&[0, 1]) == 0 {

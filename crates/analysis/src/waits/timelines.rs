@@ -9,6 +9,8 @@ use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThr
 /// Thread ids below this have a place in an array; those of damaged recordings may go beyond and use a map.
 const DENSE_THREADS: u32 = 1 << 20;
 const NO_SLOT: u32 = u32::MAX;
+/// Wake-ups of one thread at one time that are looked at.
+const MOST_AT_ONE_TIME: usize = 256;
 /// Set in the flags of a thread made ready by a deferred procedure call or an interrupt.
 pub(super) const IN_INTERRUPT: u8 = 1;
 
@@ -26,6 +28,8 @@ pub(super) enum Turn {
 pub(super) struct ThreadSwitch {
     /// Position among the thread's switches.
     pub(super) place: usize,
+    /// Position among all switches of the recording, which is the order in which they were logged.
+    pub(super) number: u32,
     /// What it was for the thread.
     pub(super) turn: Turn,
     /// The row.
@@ -100,6 +104,18 @@ impl Pieces {
         let start = self.starts.get(piece).copied().unwrap_or(0);
         (piece, row.saturating_sub(start) as usize)
     }
+}
+
+/// Whether a wake-up was logged before a switch; `false` where that is not known.
+pub(super) fn was_logged_before(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
+    ready.time_ns < switch.row.time_ns
+        || ready.time_ns == switch.row.time_ns && ready.after_switches.is_some_and(|before| before <= switch.number)
+}
+
+/// Whether a wake-up was logged after a switch; `false` where that is not known.
+fn was_logged_after(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
+    ready.time_ns > switch.row.time_ns
+        || ready.time_ns == switch.row.time_ns && ready.after_switches.is_some_and(|before| before > switch.number)
 }
 
 /// The switches and wake-ups of every thread of a recording.
@@ -229,10 +245,11 @@ impl<'t> Timelines<'t> {
 
     /// The switch at `place` of a thread's list.
     pub(super) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
-        let (piece, at) = self.switch_pieces.locate(*self.switch_rows(tid).get(place)?);
+        let number = *self.switch_rows(tid).get(place)?;
+        let (piece, at) = self.switch_pieces.locate(number);
         let row = self.trace.context_switches.pieces().get(piece)?.get(at)?;
         let turn = if row.new_tid == tid { Turn::In } else { Turn::Out };
-        Some(ThreadSwitch { place, turn, row })
+        Some(ThreadSwitch { place, number, turn, row })
     }
 
     /// How many of the thread's switches come before `time_ns`.
@@ -251,6 +268,50 @@ impl<'t> Timelines<'t> {
         let place = rows.partition_point(|&row| self.ready_time(row) < from_ns);
         let (piece, at) = self.ready_pieces.locate(*rows.get(place)?);
         self.trace.ready_threads.pieces().get(piece)?.get(at)
+    }
+
+    /// The wake-up that ended the wait which began with switch `out` and ended with `next`, if it ended.
+    ///
+    /// Where the clock goes on in steps many records have one time: a wake-up that was logged before `out` ended an earlier wait,
+    /// and one logged after `next` a later one. Between two processors the order of logging at one time is not known: there a
+    /// wake-up counts if the thread cannot have waited for it at another time.
+    pub(super) fn ready_of_wait(
+        &self,
+        tid: u32,
+        out: &ThreadSwitch,
+        next: Option<&ThreadSwitch>,
+    ) -> Option<ReadyThread> {
+        let rows = self.slot(tid).map_or(&[][..], |slot| self.readies.get(slot));
+        let first = rows.partition_point(|&row| self.ready_time(row) < out.row.time_ns);
+        let mut of_another_processor = None;
+        for &row in rows.get(first..).unwrap_or(&[]).iter().take(MOST_AT_ONE_TIME) {
+            let (piece, at) = self.ready_pieces.locate(row);
+            let ready = self.trace.ready_threads.pieces().get(piece)?.get(at)?;
+            if next.is_some_and(|next| ready.time_ns > next.row.time_ns) {
+                break;
+            }
+            if was_logged_before(&ready, out) {
+                let ran_before = || {
+                    let before = out.place.checked_sub(1).and_then(|place| self.switch(tid, place));
+                    before.is_none_or(|before| before.row.time_ns < out.row.time_ns)
+                };
+                if ready.cpu != out.row.cpu && ran_before() {
+                    of_another_processor = Some(ready);
+                }
+                continue;
+            }
+            let Some(next) = next.filter(|next| was_logged_after(&ready, next)) else {
+                return Some(ready);
+            };
+            let runs_on = || {
+                let after = self.switch(tid, next.place + 1);
+                after.is_none_or(|after| after.row.time_ns > next.row.time_ns)
+            };
+            if of_another_processor.is_none() && ready.cpu != next.row.cpu && runs_on() {
+                of_another_processor = Some(ready);
+            }
+        }
+        of_another_processor
     }
 
     /// The switches of all processors up to `time_ns`, last first, at most `most` of them.

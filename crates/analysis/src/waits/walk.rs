@@ -17,7 +17,7 @@ use super::cause::{Cause, Causes, Unknown};
 use super::identities::Identities;
 use super::reason::{self, Off};
 use super::service_waits::{Hold, Holds};
-use super::timelines::{ThreadSwitch, Timelines, Turn};
+use super::timelines::{ThreadSwitch, Timelines, Turn, was_logged_before};
 use crate::evidence::Certainty;
 
 /// Threads that wait for one another, at most.
@@ -231,7 +231,7 @@ impl<'a, 't> Walk<'a, 't> {
         let next = self.timelines.switch(self.tid, out.place + 1);
         let next_ns = next.map_or(i64::MAX, |next| next.row.time_ns);
         self.back_ns = next.map_or(NO_STACK, |next| next.row.time_ns);
-        let ready = self.timelines.first_ready(self.tid, out.row.time_ns).filter(|ready| ready.time_ns <= next_ns);
+        let ready = self.timelines.ready_of_wait(self.tid, out, next.as_ref());
         if let Some(ready) = ready
             && ready.time_ns < self.time_ns
         {
@@ -320,7 +320,8 @@ impl<'a, 't> Walk<'a, 't> {
         let before = out.place.checked_sub(1).and_then(|place| self.timelines.switch(self.tid, place));
         let from_ns = out.row.time_ns.saturating_sub(LEAVING_NS);
         let from_ns = before.map_or(from_ns, |before| before.row.time_ns.max(from_ns));
-        self.timelines.first_ready(self.tid, from_ns).is_some_and(|ready| ready.time_ns < out.row.time_ns)
+        let ready = self.timelines.first_ready(self.tid, from_ns).filter(|ready| ready.time_ns < out.row.time_ns);
+        ready.is_some_and(|ready| before.is_none_or(|before| !was_logged_before(&ready, &before)))
     }
 
     /// The thread waited for a disk request. What came before its issue is the issuing thread's.

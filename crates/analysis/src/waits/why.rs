@@ -5,7 +5,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::path::{CriticalPath, PathThread};
-use super::phases::{TransitionPhase, phases};
+use super::phases::{TransitionPhase, phases, unsettled_phases};
 use super::reason;
 use super::service_waits::{self, Holds, Segment, Starts};
 use super::timelines::Turn;
@@ -338,7 +338,8 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
 
 /// What the recording does not hold, with what it does hold.
 fn no_such_phase(trace: &Trace) -> String {
-    let mut names: Vec<String> = phases(trace, None).into_iter().map(|it| it.name).collect();
+    let all = phases(trace, None).into_iter().chain(unsettled_phases(trace, None));
+    let mut names: Vec<String> = all.map(|it| it.name).collect();
     names.dedup();
     match names.as_slice() {
         [] => "phase whose begin and end are known".to_owned(),
@@ -354,6 +355,7 @@ fn phase_stretches(
 ) -> Vec<Stretch> {
     phases(trace, kind)
         .into_iter()
+        .chain(unsettled_phases(trace, kind))
         .filter(|phase| {
             // As JSON has it, and as text shows it.
             let shown = phase.name.replace('_', " ");

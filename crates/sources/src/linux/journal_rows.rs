@@ -291,6 +291,7 @@ fn row(unit: StringId, change: ServiceChange, time_ns: i64, event: StringId) -> 
         container_pid: None,
         outcome: ServiceOutcome::Unfinished,
         automatic: false,
+        start_type: None,
         result: StringId::EMPTY,
         timeout_ns: None,
         main_tid: None,

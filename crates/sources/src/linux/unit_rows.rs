@@ -28,6 +28,7 @@ pub(super) fn add_start(unit: &str, start_ns: i64, end_ns: i64, event: &str, ass
         container_pid: None,
         outcome: ServiceOutcome::Completed,
         automatic: false,
+        start_type: None,
         result: StringId::EMPTY,
         timeout_ns: None,
         main_tid: None,

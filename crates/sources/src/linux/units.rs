@@ -213,6 +213,7 @@ fn row(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) -> ServiceTransi
         container_pid: unit.main_pid,
         outcome: ServiceOutcome::Unfinished,
         automatic: false,
+        start_type: None,
         result: assembly.text(&unit.result),
         timeout_ns: None,
         main_tid: None,

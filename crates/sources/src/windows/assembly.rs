@@ -39,6 +39,8 @@ pub(super) struct Assembly<'r> {
     walk_losses: onoff_etl::Losses,
     running: Running,
     context_switches: Batches<ContextSwitches>,
+    /// Context switches of the pieces that were taken.
+    switches_before: usize,
     compact_switches: CompactSwitchTracker,
     ready_threads: Batches<ReadyThreads>,
     samples: Batches<Samples>,
@@ -68,6 +70,7 @@ impl<'r> Assembly<'r> {
             walk_losses: onoff_etl::Losses::default(),
             running: Running::default(),
             context_switches: Batches::default(),
+            switches_before: 0,
             compact_switches: CompactSwitchTracker::new(build),
             ready_threads: Batches::default(),
             samples: Batches::default(),
@@ -94,6 +97,12 @@ impl<'r> Assembly<'r> {
         for &(row, cpu) in &piece.unattributed {
             piece.ready_threads.readying_tid.set(row, self.running.get(cpu));
         }
+        for row in 0..piece.ready_threads.len() {
+            let within = piece.ready_threads.get(row).and_then(|ready| ready.after_switches);
+            let before = within.and_then(|within| u32::try_from(self.switches_before).ok()?.checked_add(within));
+            piece.ready_threads.after_switches.set(row, before.filter(|&before| before > 0));
+        }
+        self.switches_before = self.switches_before.saturating_add(piece.switch_count);
         self.running.update(&piece.running);
         self.context_switches.push(piece.context_switches);
         self.ready_threads.push(piece.ready_threads);

@@ -21,6 +21,9 @@ pub(super) enum Value {
     Kibibytes(&'static str),
     /// A `FILETIME`, for a milestone in nanoseconds since 1970-01-01 UTC.
     FileTime(&'static str),
+    /// By how much the wall clock was set forward, ms: a field of its own since Windows 11 22H2, before that the new time less the
+    /// old one.
+    ClockStep,
 }
 
 /// What a milestone is about.
@@ -33,7 +36,7 @@ pub(super) enum Detail {
 }
 
 use Detail::{Field, Literal};
-use Value::{FileTime, Kibibytes, Microseconds, Milliseconds, Nothing, Number};
+use Value::{ClockStep, FileTime, Kibibytes, Microseconds, Milliseconds, Nothing, Number};
 
 /// Event, milestone, quantity, detail.
 pub(super) type Rule = (Provider, u16, &'static str, Value, Detail);
@@ -53,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_STARTED, Number("StartOSImageStart"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_EXIT_BEGIN, Number("ExitBootServicesEntry"), Detail::None),
     (KERNEL_BOOT, 30, name::FIRMWARE_EXIT_END, Number("ExitBootServicesExit"), Detail::None),
-    (KERNEL_GENERAL, 1, name::CLOCK_SET, Number("TimeDeltaInMs"), Field("ProcessName")),
+    (KERNEL_GENERAL, 1, name::CLOCK_SET, ClockStep, Field("ProcessName")),
     (KERNEL_GENERAL, 12, name::SYSTEM_START, Number("BootMode"), Detail::None),
     (KERNEL_GENERAL, 13, name::SYSTEM_STOP, Nothing, Detail::None),
     (READY_BOOST, 1024, name::READ_AHEAD_TRAINING, Number("RB_HistoryCount"), Detail::None),
@@ -202,8 +205,16 @@ pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
         Microseconds(field) => scaled(field, 1_000),
         Kibibytes(field) => scaled(field, 1_024),
         FileTime(field) => event.number(field).and_then(unix_ns),
+        ClockStep => event.signed("TimeDeltaInMs").or_else(|| {
+            let [new, old] = ["NewTime", "OldTime"].map(|field| event.number(field));
+            let ticks = i128::from(new?) - i128::from(old?);
+            i64::try_from(ticks / FILE_TIME_PER_MS).ok()
+        }),
     }
 }
+
+/// Ticks of a `FILETIME`, which are 100 ns, in a millisecond.
+const FILE_TIME_PER_MS: i128 = 10_000;
 
 /// A `FILETIME`, 100 ns since 1601-01-01 UTC, as nanoseconds since 1970-01-01 UTC; `None` for none.
 fn unix_ns(file_time: u64) -> Option<i64> {

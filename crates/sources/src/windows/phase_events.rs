@@ -97,3 +97,72 @@ impl<'a> PhaseEvent<'a> {
         texts.display(format_args!("{}/{}", self.provider.name, self.id))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
+    use onoff_trace::{Tables, milestone};
+    use uuid::Uuid;
+
+    use super::wanted;
+    use crate::{Files, Limits, Options, open_files};
+
+    /// Versions that any of the events has: the catalogue knows 14 of the one that has most.
+    const VERSIONS: u8 = 16;
+
+    fn read(events: impl Iterator<Item = (Uuid, u16, u8, Payload)>) -> onoff_trace::Trace {
+        let session = Session::windows_10(1);
+        let start = session.start_ticks;
+        let mut builder = EtlBuilder::new(session);
+        for (at, (provider, id, version, payload)) in (1..).zip(events) {
+            let event =
+                ManifestEvent { provider, id, version, thread: 8, process: 4, level: 4, ..ManifestEvent::default() };
+            builder.push(0, &Record::manifest(event, start + at, payload));
+        }
+        let files = Files::held([("events.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
+        open_files(&files, Tables::all(), &Options::default()).unwrap()
+    }
+
+    /// Windows 7 to 11 record the same events in up to 14 versions: none of them is a loss for what it lacks.
+    #[test]
+    fn no_version_of_an_event_is_unreadable() {
+        // Zeros are long enough for every layout; only the time at which a transition begins or ends cannot be zero.
+        const TIME: u64 = 133_500_000_000_000_000;
+        let payload = |guid: onoff_etl::Guid, id: u16| {
+            let before = match (guid == super::KERNEL_POWER.guid, id) {
+                (true, 1) => Payload::wide().u64(0).u64(TIME),
+                (true, 2) => Payload::wide().u32(0).u64(TIME),
+                _ => Payload::wide(),
+            };
+            before.bytes(&[0; 4096])
+        };
+        let of_event = |(guid, id): (onoff_etl::Guid, u16)| {
+            let provider = guid.to_string().parse::<Uuid>().unwrap();
+            (0..VERSIONS).map(move |version| (provider, id, version, payload(guid, id)))
+        };
+        let trace = read(wanted(Tables::all()).flat_map(of_event));
+        let unreadable = trace.losses.iter().find(|loss| loss.counter == "phase_event_unreadable");
+        assert_eq!(unreadable.map(|loss| loss.first.as_deref()), None);
+        assert!(trace.milestones.len() > 500, "{}", trace.milestones.len());
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_known_by_how_much_in_every_version() {
+        let general = Uuid::from_u128(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
+        let (new, old) = (133_500_000_000_000_000_u64, 133_500_036_000_000_000_u64);
+        let times = || Payload::wide().u64(new).u64(old);
+        let versions = [
+            (0, times()),
+            (1, times().u32(1)),
+            (2, times().u32(1).text("svchost.exe").u32(900)),
+            (4, times().i64(-3_600_000).u32(1).text("svchost.exe").u32(900).u64(0).i32(0).u8(0).u8(0)),
+        ];
+        let trace = read(versions.into_iter().map(|(version, payload)| (general, 1, version, payload)));
+        let set = trace.milestones.iter().filter(|row| trace.text(row.name) == milestone::CLOCK_SET);
+        let set: Vec<_> = set.map(|row| (row.value, trace.text(row.detail))).collect();
+        // One hour back.
+        let by = Some(-3_600_000);
+        assert_eq!(set, [(by, ""), (by, ""), (by, "svchost.exe"), (by, "svchost.exe")]);
+        assert_eq!(trace.losses.count("phase_event_unreadable"), 0);
+    }
+}

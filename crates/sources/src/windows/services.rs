@@ -136,6 +136,7 @@ impl ServiceTracker {
         let pid = event.number32("PID").filter(|&pid| pid != 0);
         let image = event.text("ImageName", texts).unwrap_or_default();
         let automatic = event.number32("ExecutionPhase") == Some(AUTO_START_PHASE) || self.in_auto_start;
+        let start_type = event.number32("StartType");
         let in_shutdown = event.number32("ExecutionPhase") == Some(SHUTDOWN_PHASE);
         let time_ns = event.time_ns();
         let service = self.services.entry(name).or_default();
@@ -189,6 +190,7 @@ impl ServiceTracker {
                 container_pid: pid,
                 outcome: ServiceOutcome::Unfinished,
                 automatic: kind == Start && automatic,
+                start_type,
                 result: StringId::EMPTY,
                 timeout_ns: None,
                 main_tid: None,

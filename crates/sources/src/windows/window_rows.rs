@@ -25,6 +25,8 @@ use super::set_aside::SetAside;
 pub(super) struct WindowRows {
     pub(super) context_switches: ContextSwitches,
     pub(super) ready_threads: ReadyThreads,
+    /// Context switches of this window, kept or not.
+    pub(super) switch_count: usize,
     /// Rows of `ready_threads` that came before the first switch of their processor in this window.
     pub(super) unattributed: Vec<(usize, u16)>,
     /// The thread that each processor ran at the window's end, where a switch said so.
@@ -95,6 +97,7 @@ impl WindowRows {
             ControlFlow::<Infallible>::Continue(())
         });
         piece.walk_losses = walk.losses;
+        piece.switch_count = piece.context_switches.len();
         if !selection.keeps_switches {
             piece.context_switches = ContextSwitches::new();
         }
@@ -208,6 +211,8 @@ impl WindowRows {
             adjust_reason: ready.adjust_reason,
             adjust_increment: ready.adjust_increment,
             flags: ready.flags,
+            // Of this window: those of windows before are added when the pieces are put together.
+            after_switches: u32::try_from(self.context_switches.len()).ok(),
         });
         Some(())
     }

@@ -401,6 +401,13 @@ pub fn clock_set(delta_ms: i64) -> Occurrence {
     GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(4, payload).with_wall_clock(0)
 }
 
+/// The clock was set from one time to another (`FILETIME`), as Windows before 11 22H2 records it (Kernel-General 1 v2).
+#[must_use]
+pub fn clock_set_before_22h2(new: u64, old: u64) -> Occurrence {
+    let payload = Payload::wide().u64(new).u64(old).u32(2).text("").u32(4);
+    GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(2, payload)
+}
+
 /// The system's own idle detection begins after a transition (PerfTrack, by id: 1001 and 1101
 /// sleep, 1002 and 1102 hibernation, 1111 fast startup, 1112 modern standby).
 #[must_use]

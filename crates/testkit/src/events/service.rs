@@ -47,6 +47,16 @@ pub fn status_change(execution_phase: u32, state: u32, process: u32, service: &s
     SERVICES.event(105, 105, 101, 0x1_0000, payload)
 }
 
+/// The same of a service that is started on demand.
+#[must_use]
+pub fn on_demand(status: Occurrence) -> Occurrence {
+    /// Where `StartType` is, and "on demand" (`SERVICE_DEMAND_START`).
+    const AT: usize = 8;
+    const ON_DEMAND: u32 = 3;
+    let payload = status.payload.clone().overwrite(AT, &ON_DEMAND.to_le_bytes());
+    Occurrence { payload, ..status }
+}
+
 /// Performance-critical services begin (106) or have started (107).
 #[must_use]
 pub fn critical_auto_start(begin: bool) -> Occurrence {

@@ -30,6 +30,8 @@ pub(super) struct Disk {
     files: HashMap<String, File>,
     next_file: u64,
     next_request: u64,
+    /// Which disk it is.
+    number: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +45,7 @@ const FIRST_FILE: u64 = 64 << 20;
 const FILE_SPACING: u64 = 48 << 20;
 
 impl Disk {
-    pub(super) fn new(access: u64, per_mib: u64) -> Self {
+    pub(super) fn new(number: u32, access: u64, per_mib: u64) -> Self {
         Self {
             access,
             per_mib,
@@ -53,6 +55,7 @@ impl Disk {
             files: HashMap::new(),
             next_file: 0,
             next_request: 0,
+            number,
         }
     }
 
@@ -61,7 +64,8 @@ impl Disk {
     pub(super) fn locate(&mut self, path: &str, size: u32) -> (u64, u64, bool) {
         let fresh = !self.files.contains_key(path);
         if fresh {
-            let key = if path.is_empty() { 0 } else { 0xFFFF_F8A0_0000_0000 + self.next_file * 0x180 };
+            let first = 0xFFFF_F8A0_0000_0000 + (u64::from(self.number) << 32);
+            let key = if path.is_empty() { 0 } else { first + self.next_file * 0x180 };
             let offset = FIRST_FILE + self.next_file * FILE_SPACING;
             self.next_file += 1;
             self.files.insert(path.to_owned(), File { key, offset });
@@ -87,7 +91,7 @@ impl Disk {
     /// A request packet of its own for the next request.
     pub(super) fn next_packet(&mut self) -> u64 {
         self.next_request += 1;
-        0xFFFF_FA80_0000_0000 + (self.next_request % 4096) * 0x1B0
+        0xFFFF_FA80_0000_0000 + (u64::from(self.number) << 24) + (self.next_request % 4096) * 0x1B0
     }
 
     pub(super) fn queue(&mut self, queued: Queued) {

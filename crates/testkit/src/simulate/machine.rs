@@ -42,8 +42,8 @@ enum Event {
     Slice { cpu: usize, generation: u64 },
     /// A wait has lasted as long as it may, unless it has ended.
     Timeout { thread: usize, signal: usize, wait: u64 },
-    /// The disk's request is done.
-    DiskDone,
+    /// A disk's request is done.
+    DiskDone(usize),
     /// A slice of the idle metric is over.
     Metric,
     /// A profile sample is due on every processor.
@@ -104,8 +104,8 @@ pub(super) struct Process {
 /// What the machine is told about its recording.
 pub(super) struct Settings {
     pub(super) processors: u32,
-    pub(super) disk_access: u64,
-    pub(super) disk_per_mib: u64,
+    /// Of each disk, the time before a request's first byte and for each MiB.
+    pub(super) disks: Vec<(u64, u64)>,
     pub(super) seed: u64,
     pub(super) sample_interval: Option<u64>,
     pub(super) switch_stacks_percent: u32,
@@ -125,11 +125,11 @@ pub(super) struct Machine<'s> {
     pub(super) recorder: Recorder<'s>,
     pub(super) accounting: Accounting,
     pub(super) processes: Vec<Process>,
-    pub(super) disk: Disk,
+    pub(super) disks: Vec<Disk>,
     pub(super) notes: Vec<(Note, u64)>,
     /// Milestones and what the wall clock showed (`FILETIME`).
     pub(super) wall_clocks: Vec<(usize, u64)>,
-    /// By how much the wall clock went on while the recording's clock stood still.
+    /// By how much the wall clock went on while the recording's clock stood still, less by how much it was set back.
     wall_ahead: u64,
     /// Nothing runs: the computer is off.
     is_off: bool,
@@ -165,7 +165,10 @@ impl<'s> Machine<'s> {
         }
         Self {
             accounting: Accounting::new(settings.processors),
-            disk: Disk::new(settings.disk_access, settings.disk_per_mib),
+            disks: (0..)
+                .zip(&settings.disks)
+                .map(|(number, &(access, per_mib))| Disk::new(number, access, per_mib))
+                .collect(),
             random: Random::new(settings.seed),
             recorder,
             notes: Vec::new(),
@@ -290,7 +293,7 @@ impl<'s> Machine<'s> {
                 }
                 Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
                 Event::Timeout { thread, signal, wait } => self.timed_out(thread, signal, wait),
-                Event::DiskDone => self.disk_done(),
+                Event::DiskDone(disk) => self.disk_done(disk),
                 Event::Metric => self.metric(time),
                 Event::Sample => self.sample(time),
                 Event::Stop if enough => break,
@@ -370,9 +373,11 @@ impl<'s> Machine<'s> {
         for cpu in 0..self.cpus.len() {
             self.account(cpu, self.now);
         }
-        if let Some((queued, accounted)) = self.disk.active {
-            self.accounting.disk_busy(queued.request.priority, accounted, self.now);
-            self.disk.active = Some((queued, self.now));
+        for disk in &mut self.disks {
+            if let Some((queued, accounted)) = disk.active {
+                self.accounting.disk_busy(queued.request.priority, accounted, self.now);
+                disk.active = Some((queued, self.now));
+            }
         }
     }
 
@@ -439,7 +444,7 @@ impl<'s> Machine<'s> {
 
     /// What the wall clock shows (`FILETIME`).
     fn wall_clock(&self, time: u64) -> u64 {
-        self.recorder.start_time() + time + self.wall_ahead
+        (self.recorder.start_time() + time).wrapping_add(self.wall_ahead)
     }
 
     /// The computer is off while the recording's clock goes on: nobody runs, and what waits for a
@@ -553,7 +558,18 @@ impl<'s> Machine<'s> {
     }
 }
 
-/// NT path of a path on the system volume.
+/// NT path of a path on the system volume, or on that of a further disk: `D:\...`.
 pub(super) fn volume_path(path: &str) -> String {
-    format!("\\Device\\HarddiskVolume2{path}")
+    match disk_of(path) {
+        0 => format!("\\Device\\HarddiskVolume2{path}"),
+        disk => format!("\\Device\\HarddiskVolume{}{}", disk + 2, &path[2..]),
+    }
+}
+
+/// The disk that a path is on: `D:` is the second one.
+pub(super) fn disk_of(path: &str) -> usize {
+    match path.as_bytes() {
+        [letter @ b'D'..=b'Z', b':', ..] => usize::from(letter - b'C'),
+        _ => 0,
+    }
 }

@@ -96,6 +96,10 @@ impl Scenario {
             Some(from) => recorder.lose(from.0, self.recording.lost_to.0),
             None => recorder,
         };
+        let recorder = match self.recording.clock_step {
+            Some(step) => recorder.in_steps(step.0),
+            None => recorder,
+        };
         let truth = self.play(plan, recorder, at_least)?;
         let mut truth = truth;
         let files = 1 + u64::from(user.is_some());
@@ -130,8 +134,9 @@ impl Scenario {
     fn play(&self, plan: Plan, recorder: Recorder<'_>, at_least: Option<u64>) -> Result<Truth, ScenarioError> {
         let settings = Settings {
             processors: self.machine.processors,
-            disk_access: self.machine.disk_access.0,
-            disk_per_mib: self.machine.disk_per_mib.0,
+            disks: std::iter::once((self.machine.disk_access.0, self.machine.disk_per_mib.0))
+                .chain(self.machine.more_disks.iter().map(|disk| (disk.access.0, disk.per_mib.0)))
+                .collect(),
             seed: self.seed,
             sample_interval: self.recording.sample_interval.map(|interval| interval.0.max(1_000)),
             switch_stacks_percent: self.recording.switch_stacks_percent,
@@ -240,6 +245,12 @@ impl Scenario {
         let size = settings.disk_size.0;
         machine.state(|clock| configuration::physical_disk(clock, 0, size, &settings.disk, "C"));
         machine.state(|clock| configuration::logical_disk(clock, 0, 1 << 20, size - (1 << 20), "C:"));
+        for (number, disk) in (1_u32..).zip(&settings.more_disks) {
+            let letter = char::from_u32(u32::from(b'C') + number).map(String::from).unwrap_or_default();
+            machine.state(|clock| configuration::physical_disk(clock, number, size, &disk.model, &letter));
+            let drive = format!("{letter}:");
+            machine.state(|clock| configuration::logical_disk(clock, number, 1 << 20, size - (1 << 20), &drive));
+        }
         machine.state(configuration::power);
         machine
             .state(|clock| configuration::platform(clock, "onoff testkit", "Simulated machine", "01/09/2024", "1.0"));
@@ -269,6 +280,11 @@ impl Scenario {
             machine.state(|clock| configuration::device(clock, instance, description, "", &device.driver));
         }
         machine.state(|clock| configuration::volume_mapping(clock, "\\Device\\HarddiskVolume2\\", "C:\\"));
+        for number in 1..=settings.more_disks.len() {
+            let letter = char::from(b'C' + number as u8);
+            let volume = format!("\\Device\\HarddiskVolume{}\\", number + 2);
+            machine.state(|clock| configuration::volume_mapping(clock, &volume, &format!("{letter}:\\")));
+        }
         machine.state(configuration::rundown_complete);
     }
 }

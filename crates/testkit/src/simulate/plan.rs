@@ -9,10 +9,13 @@ use super::transition;
 use super::transition::truth::Transitions;
 use super::truth::{Device, Service};
 use super::work::Work;
+use crate::events::logon;
 use crate::events::storage::IoPriority;
 
 /// Index of the System process in every plan.
 pub(super) const SYSTEM: usize = 0;
+/// The step of Winlogon that asks a person.
+const REQUEST_CREDENTIALS: u16 = 203;
 /// Priority of the boot's own threads.
 pub(super) const BOOT_PRIORITY: u8 = 9;
 
@@ -54,6 +57,9 @@ impl Plan {
                 .service
                 .iter()
                 .filter_map(|service| service.host_id)
+                .chain(scenario.processes.iter().flat_map(|process| {
+                    process.id.into_iter().chain(process.thread.iter().filter_map(|thread| thread.id))
+                }))
                 .chain(
                     scenario
                         .applications
@@ -188,6 +194,18 @@ impl Plan {
                     steps.push(Step::DpcBegin(time.0));
                     steps.push(Step::DpcEnd(driver.clone()));
                 }
+                Work::AskPerson(time) => {
+                    steps.push(Step::tell(logon::winlogon_step(REQUEST_CREDENTIALS, true)));
+                    steps.push(Step::Sleep(time.0));
+                    steps.push(Step::tell(logon::winlogon_step(REQUEST_CREDENTIALS, false)));
+                }
+                Work::Times(count, work) => {
+                    let once = self.steps(work);
+                    for _ in 0..*count {
+                        steps.extend_from_slice(&once);
+                    }
+                }
+                Work::ClockBack(time) => steps.push(Step::SetBack(time.0)),
                 Work::Mark(text) => steps.push(Step::Mark(text.clone())),
                 Work::Loop { burst, pause, until } => {
                     steps.push(Step::Loop { burst: burst.0, pause: pause.0, until: until.map(|until| until.0) })
@@ -205,6 +223,7 @@ impl Plan {
                 steps.extend(self.steps(&thread.work));
                 let index = self.thread(process, thread.priority, steps);
                 self.threads[index].io_priority = thread.io_priority;
+                self.threads[index].id = thread.id.unwrap_or(self.threads[index].id);
                 self.threads[index].first_cpu = copy as usize;
             }
         }
@@ -220,7 +239,10 @@ impl Plan {
             }
             let parent = if process.session == 0 { services } else { shell };
             let command = process.command.as_deref().unwrap_or(&process.image);
-            let index = self.process(parent, process.session, &process.image, command);
+            let index = match process.id {
+                Some(id) => self.process_with_id(id, parent, process.session, &process.image, command),
+                None => self.process(parent, process.session, &process.image, command),
+            };
             self.processes[index].symbols = process.symbols;
             self.processes[index].stack.clone_from(&process.stack);
             self.scenario_threads(index, &process.thread, &[]);

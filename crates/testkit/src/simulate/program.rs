@@ -82,6 +82,8 @@ pub(super) enum Step {
     Off { ticks: u64, clock_stands_still: bool },
     /// Records a mark.
     Mark(String),
+    /// The wall clock is set back by so many ticks.
+    SetBack(u64),
     /// A disk request; waits for it.
     Disk { transfer: Transfer, size: u32, path: String },
     /// A flush; waits for it.

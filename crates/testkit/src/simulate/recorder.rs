@@ -28,6 +28,8 @@ pub(super) struct Recorder<'s> {
     /// Clock values between which every event is lost.
     lost_between: Option<(u64, u64)>,
     lost: u64,
+    /// Ticks in which the clock goes on.
+    step: u64,
     failure: Option<io::Error>,
 }
 
@@ -48,6 +50,7 @@ impl<'s> Recorder<'s> {
             records: 0,
             lost_between: None,
             lost: 0,
+            step: 1,
             failure: None,
         }
     }
@@ -58,6 +61,12 @@ impl<'s> Recorder<'s> {
         self
     }
 
+    /// The clock goes on in steps of so many ticks.
+    pub(super) fn in_steps(mut self, step: u64) -> Self {
+        self.step = step.max(1);
+        self
+    }
+
     /// Events lost so far.
     pub(super) fn lost(&self) -> u64 {
         self.lost
@@ -65,7 +74,7 @@ impl<'s> Recorder<'s> {
 
     /// Clock value of a time since the recording began.
     pub(super) fn clock(&self, time: u64) -> u64 {
-        self.start_ticks + time
+        self.start_ticks + time - time % self.step
     }
 
     /// The wall clock (`FILETIME`) when the recording began.

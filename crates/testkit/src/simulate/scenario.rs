@@ -91,6 +91,20 @@ pub struct Machine {
     pub disk_access: Span,
     /// Time for each MiB.
     pub disk_per_mib: Span,
+    /// Further disks: their volumes are `D:`, `E:` and so on, and a path that begins so is on them.
+    pub more_disks: Vec<MoreDisk>,
+}
+
+/// A disk beside the one that boots.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MoreDisk {
+    /// Model.
+    pub model: String,
+    /// Time before a request's first byte.
+    pub access: Span,
+    /// Time for each MiB.
+    pub per_mib: Span,
 }
 
 impl Default for Machine {
@@ -105,6 +119,7 @@ impl Default for Machine {
             disk_size: Size(250 << 30),
             disk_access: Span(40_000),
             disk_per_mib: Span(100_000),
+            more_disks: Vec::new(),
         }
     }
 }
@@ -178,6 +193,8 @@ pub struct Recording {
     pub lost_from: Option<Span>,
     /// Until when.
     pub lost_to: Span,
+    /// Steps in which the recording's clock goes on, as the system's time does: 1 ms, 15.6 ms; none = every tick.
+    pub clock_step: Option<Span>,
 }
 
 impl Default for Recording {
@@ -198,6 +215,7 @@ impl Default for Recording {
             ready_threads: true,
             lost_from: None,
             lost_to: Span(0),
+            clock_step: None,
         }
     }
 }
@@ -353,6 +371,9 @@ pub struct Service {
     /// Work after it runs.
     #[serde(default)]
     pub after: Vec<Work>,
+    /// Somebody asks for it while the manager is at its place: its start type is "on demand", and its group does not wait for it.
+    #[serde(default)]
+    pub on_demand: bool,
     /// Services that must run first.
     #[serde(default)]
     pub depends_on: Vec<String>,
@@ -444,6 +465,8 @@ pub struct Startup {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
+    /// Process id; several may have the same one, one after the other.
+    pub id: Option<u32>,
     /// Image file name.
     pub image: String,
     /// Command line; the image when absent.
@@ -476,6 +499,8 @@ fn identity<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Option<Uuid>, D
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Thread {
+    /// Thread id; several may have the same one, one after the other.
+    pub id: Option<u32>,
     /// Priority, 1 to 31.
     #[serde(default = "normal")]
     pub priority: u8,
@@ -565,6 +590,37 @@ pub struct ExpectDevice {
     pub pre_pend_ms: u64,
 }
 
+/// Scenarios that others are put over: `over = "healthy-boot"`.
+const BASES: [(&str, &str); 3] = [
+    ("healthy-boot", include_str!("../../scenarios/healthy-boot.toml")),
+    ("healthy-shutdown", include_str!("../../scenarios/healthy-shutdown.toml")),
+    ("healthy-sleep", include_str!("../../scenarios/healthy-sleep.toml")),
+];
+
+/// Puts `over` over `base`: keys of both are taken from `over`, tables key by key, and lists of tables grow; an entry of such a
+/// list that has the name of one that is there is put over that one.
+fn put_over(base: &mut toml::Table, over: toml::Table) {
+    use toml::Value::{Array, Table};
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Table(below)), Table(above)) => put_over(below, above),
+            (Some(Array(below)), Array(above)) if below.iter().chain(&above).all(toml::Value::is_table) => {
+                for entry in above {
+                    let name = entry.get("name").cloned();
+                    let same = below.iter_mut().find(|known| name.is_some() && known.get("name") == name.as_ref());
+                    match (same, entry) {
+                        (Some(Table(known)), Table(entry)) => put_over(known, entry),
+                        (_, entry) => below.push(entry),
+                    }
+                }
+            }
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
 /// Why a scenario cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
@@ -586,7 +642,16 @@ impl Scenario {
     /// When the text is not TOML, has an unknown or missing key, or asks for no or more than
     /// 1024 processors.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self = toml::from_str(text).map_err(Box::new)?;
+        let mut table: toml::Table = toml::from_str(text).map_err(Box::new)?;
+        if let Some(toml::Value::String(base)) = table.remove("over") {
+            let Some((_, base)) = BASES.iter().find(|(name, _)| *name == base) else {
+                return Err(ScenarioError::Impossible(format!("no scenario may be put over `{base}`")));
+            };
+            let mut whole: toml::Table = toml::from_str(base).map_err(Box::new)?;
+            put_over(&mut whole, table);
+            table = whole;
+        }
+        let scenario: Self = table.try_into().map_err(Box::new)?;
         if !(1..=1024).contains(&scenario.machine.processors) {
             return Err(ScenarioError::Impossible("processors must be 1 to 1024".to_owned()));
         }

@@ -46,7 +46,8 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Resu
         steps.push(Step::tell_note(service::starting_group(true, group), Note::Group(index, Edge::Begin)));
         let mut running = Vec::new();
         for service in services.service.iter().filter(|service| service.group == group) {
-            running.push(start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?);
+            let runs = start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?;
+            running.extend((!service.on_demand).then_some(runs));
         }
         steps.extend(running.into_iter().map(Step::Wait));
         steps.push(Step::tell_note(service::starting_group(false, group), Note::Group(index, Edge::End)));
@@ -113,19 +114,17 @@ fn start(
     let reported = plan.signal(&format!("service {} reported", service.name));
     let runs = plan.signal(&format!("service {} runs", service.name));
 
-    steps.push(Step::tell_note(
-        service::status_change(1, state::START_PENDING, 0, &service.name, &command),
-        Note::ServiceStart(index),
-    ));
+    let status = |state: u32, process: u32| {
+        let status = service::status_change(1, state, process, &service.name, &command);
+        if service.on_demand { service::on_demand(status) } else { status }
+    };
+    steps.push(Step::tell_note(status(state::START_PENDING, 0), Note::ServiceStart(index)));
     steps.push(Step::Begin);
     if fresh {
         steps.push(Step::Start(process, None));
     }
     steps.push(Step::Pad(service.container.0));
-    steps.push(Step::tell_note(
-        service::status_change(1, state::START_PENDING, process_id, &service.name, &command),
-        Note::ServiceCheckpoint(index),
-    ));
+    steps.push(Step::tell_note(status(state::START_PENDING, process_id), Note::ServiceCheckpoint(index)));
     steps.push(Step::Set(go));
 
     let mut own = vec![
@@ -152,10 +151,7 @@ fn start(
         BOOT_PRIORITY,
         vec![
             Step::Wait(reported),
-            Step::tell_note(
-                service::status_change(1, state::RUNNING, process_id, &service.name, &command),
-                Note::ServiceEnd(index),
-            ),
+            Step::tell_note(status(state::RUNNING, process_id), Note::ServiceEnd(index)),
             Step::Set(runs),
         ],
     );

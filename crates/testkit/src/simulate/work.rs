@@ -16,6 +16,9 @@
 //! | `open 3s e1dexpress.sys \Device\Mup\a\b` | opens a file and waits so for the answer |
 //! | `dpc 40ms nvlddmkm.sys` | its processor runs a deferred procedure call of this driver |
 //! | `mark TEXT` | records a mark |
+//! | `clock-back 3600s` | sets the wall clock back |
+//! | `ask-person 9s` | waits for a person's credentials, as Winlogon does |
+//! | `times 300: cpu 2ms; dpc 8ms a.sys` | does these steps so often |
 //! | `loop 2ms/8ms` | for ever: computes for about the first time, sleeps about the second |
 //! | `loop 2ms/8ms 30s` | the same until this time since the recording began |
 
@@ -69,6 +72,12 @@ pub enum Work {
     },
     /// Records a mark.
     Mark(String),
+    /// Sets the wall clock back.
+    ClockBack(Span),
+    /// Asks a person for credentials, who takes so long.
+    AskPerson(Span),
+    /// Steps that are done so often.
+    Times(u32, Vec<Work>),
     /// Computes and sleeps in turn.
     Loop {
         /// About how long it computes each time.
@@ -123,6 +132,14 @@ impl FromStr for Work {
                 None => Self::Wait(rest.to_owned()),
             }),
             "device" | "open" | "dpc" => driver(verb, rest, line),
+            "ask-person" => Ok(Self::AskPerson(rest.parse()?)),
+            "times" => {
+                let (count, steps) =
+                    rest.split_once(':').ok_or_else(|| format!("`{line}`: expected COUNT: STEP; STEP"))?;
+                let count = count.trim().parse().map_err(|_| format!("`{line}`: expected a count"))?;
+                Ok(Self::Times(count, steps.split(';').map(str::parse).collect::<Result<_, _>>()?))
+            }
+            "clock-back" => Ok(Self::ClockBack(rest.parse()?)),
             "mark" => Ok(Self::Mark(rest.to_owned())),
             "loop" => {
                 let (cycle, until) = rest.split_once(' ').unwrap_or((rest, ""));

@@ -52,6 +52,9 @@ table! {
         adjust_increment: i8,
         /// Flag bits: 1 done in a DPC, 2 kernel stack not resident, 4 process out of memory, 8 direct switch attempt.
         flags: u8,
+        /// Context switches logged before it: its place among those of the same time, where the clock goes on in steps. `None` where
+        /// none was logged before, or their order is not known.
+        after_switches: Option<u32>,
     }
 }
 

@@ -51,6 +51,8 @@ table! {
         outcome: ServiceOutcome,
         /// Started by the automatic start phase.
         automatic: bool,
+        /// Start type as Windows numbers them: 2 automatic, 3 on demand; `None` where the recording does not say.
+        start_type: Option<u32>,
         /// How it ended in the service manager's own word, e.g. `timeout` or `exit-code`; empty when it gives none.
         result: StringId,
         /// Thread of the host that entered the service's main function, which began it then (`load_ns`).

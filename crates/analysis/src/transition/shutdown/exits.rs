@@ -87,6 +87,19 @@ pub(super) fn burst(trace: &Trace) -> Option<Burst> {
     })
 }
 
+/// Where the ends of processes are all that a shutdown recorded: from each end to the next, with the process that ended then. The
+/// system waits until all of them have.
+pub(crate) fn ends_waited_for(trace: &Trace) -> Vec<(i64, i64, u32)> {
+    if !trace.notifications.is_empty() || !trace.context_switches.is_empty() {
+        return Vec::new();
+    }
+    let Some(burst) = burst(trace) else {
+        return Vec::new();
+    };
+    let ends = exits(trace, burst.first_ns).processes.into_iter();
+    ends.map(|exit| (exit.end_ns.saturating_sub(exit.since_previous_ns), exit.end_ns, exit.pid)).collect()
+}
+
 /// Ends of a process's threads or modules: the first, and how many.
 type Parts = HashMap<u32, Vec<i64>>;
 

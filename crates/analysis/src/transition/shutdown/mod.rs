@@ -4,6 +4,7 @@
 
 mod boundaries;
 mod exits;
+pub(crate) use exits::ends_waited_for;
 mod longest;
 pub mod report;
 mod services;

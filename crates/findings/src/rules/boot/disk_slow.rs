@@ -1,14 +1,19 @@
 //! A disk that is slower than a healthy hard disk.
 
+use std::collections::BTreeMap;
+
+use onoff_analysis::disk::DiskWork;
+use onoff_analysis::interval::union;
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
+use onoff_trace::DiskOperation;
 
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Requests that take the disk at least twice as long as a healthy hard disk needs (18 ms each and 50 MiB/s), by 2 s or more before the
-    /// desktop.
+    /// A disk, each judged alone, whose requests took at least twice as long as a healthy hard disk needs (18 ms each and 50 MiB/s), by 2 s
+    /// or more before the desktop.
     ///
     /// # Why it costs time
     /// All phases read, and everything waits for reads: a slow disk makes the whole boot slow, and every other finding with it.
@@ -28,49 +33,79 @@ rule! {
     "boot/disk-slow", "a disk that is slower than a healthy hard disk", Boot(check)
 }
 
+/// What one disk did in one phase.
+struct PhaseWork {
+    name: &'static str,
+    start_ns: i64,
+    requests: u64,
+    took_ns: i64,
+    usual_ns: i64,
+}
+
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs_kernel("DISK_IO")?;
-    let mut actual = 0_i64;
-    let mut expected = 0_i64;
-    let mut requests = 0_u64;
-    let mut slow_phases = Vec::new();
+    // Each disk alone: a fast one that has much to do would hide a slow one.
+    let mut disks: BTreeMap<u32, Vec<PhaseWork>> = BTreeMap::new();
     for phase in facts.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
-        let Some(disk) = &phase.disk else {
+        let Some((start_ns, end_ns)) = phase.start_ns.zip(phase.end_ns) else {
             continue;
         };
-        let works = [disk.operations.read, disk.operations.write];
-        let count: u64 = works.iter().map(|work| work.operations).sum();
-        let bytes: u64 = works.iter().map(|work| work.bytes).fold(0, u64::saturating_add);
-        let took: i64 = works.iter().map(|work| work.service_ns).fold(0, i64::saturating_add);
-        let usual =
-            i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_REQUEST_NS).saturating_add(
-                i64::try_from(bytes >> 10).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_MEBIBYTE_NS / 1024),
-            );
-        requests = requests.saturating_add(count);
-        actual = actual.saturating_add(took);
-        expected = expected.saturating_add(usual);
-        if took > usual {
-            slow_phases.push((phase.name.as_str(), phase.start_ns, count, took, usual));
+        for (disk, work) in works(facts, (start_ns, end_ns)) {
+            let mebibytes_ns =
+                i64::try_from(work.bytes >> 10).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_MEBIBYTE_NS / 1024);
+            let requests_ns =
+                i64::try_from(work.operations).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_REQUEST_NS);
+            disks.entry(disk).or_default().push(PhaseWork {
+                name: phase.name.as_str(),
+                start_ns,
+                requests: work.operations,
+                took_ns: work.service_ns,
+                usual_ns: requests_ns.saturating_add(mebibytes_ns),
+            });
         }
     }
+    Ok(disks.iter().filter_map(|(&disk, phases)| of_disk(facts, disk, phases)).collect())
+}
+
+/// Reads and writes that completed in a stretch, by disk.
+fn works(facts: &BootFacts<'_>, (start_ns, end_ns): Stretch) -> BTreeMap<u32, DiskWork> {
+    let mut works: BTreeMap<u32, DiskWork> = BTreeMap::new();
+    let completed = facts.trace.disk_ios.iter().filter(|row| row.complete_ns >= start_ns && row.complete_ns < end_ns);
+    for row in completed.filter(|row| row.operation != DiskOperation::Flush) {
+        works.entry(row.disk).or_default().add(&row);
+    }
+    works
+}
+
+/// The finding about one disk, if it is slow.
+fn of_disk(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<RuleFinding> {
+    let sum = |of: fn(&PhaseWork) -> i64| phases.iter().map(of).fold(0_i64, i64::saturating_add);
+    let (actual, expected) = (sum(|phase| phase.took_ns), sum(|phase| phase.usual_ns));
+    let requests = phases.iter().map(|phase| phase.requests).fold(0_u64, u64::saturating_add);
     let lost = actual.saturating_sub(expected);
     if actual < expected.saturating_mul(thresholds::DISK_SLOW_FACTOR) || lost < thresholds::DISK_SLOW_NS {
-        return Ok(Vec::new());
+        return None;
     }
     let mean = actual / i64::try_from(requests).unwrap_or(i64::MAX).max(1);
-    let model = facts.trace.system.disks.first().map_or("", |disk| disk.model.as_str());
+    let known = facts.trace.system.disks.iter().find(|known| known.number == disk);
+    let model = known.map(|known| known.model.clone()).filter(|model| !model.is_empty());
+    let name = model.unwrap_or_else(|| format!("disk {disk}"));
     let mut finding = RuleFinding::new(
-        FindingSubject::new(FindingSubjectKind::Disk, model),
+        FindingSubject::new(FindingSubjectKind::Disk, name.clone()),
         format!(
-            "the disk takes {} per request, {} times a healthy hard disk's time",
+            "disk {name} took {} per request, {} times a healthy hard disk's time",
             time(mean),
             actual.saturating_add(expected / 2) / expected.max(1)
         ),
     )
     .costs(match &facts.path {
-        // What the path itself waited for the disk is all that a faster one could give.
+        // What the path itself waited for this disk is all that a faster one could give.
         Some(path) => {
-            let waited = path.time(facts.main_path(), |step| step.kind == StepKind::Disk);
+            let busy = facts.trace.disk_ios.iter().filter(|row| row.disk == disk).map(|row| {
+                let served_ns = row.complete_ns.saturating_sub(row.service_ns.max(0));
+                (row.issue_ns.unwrap_or(served_ns).min(served_ns), row.complete_ns)
+            });
+            let waited = path.time_within(&union(busy.collect()), |step| step.kind == StepKind::Disk);
             Cost::at_most(lost.min(waited))
         }
         None => Cost::at_most(lost),
@@ -78,11 +113,17 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     .advise(
         "look at the disk's health, cable and driver first, then for a faster one; other findings may follow from it",
     );
-    for (name, start, count, took, usual) in slow_phases {
+    for phase in phases.iter().filter(|phase| phase.took_ns > phase.usual_ns) {
         finding = finding.because(
-            start,
-            format!("{name}: {count} requests in {}; a healthy hard disk needs {}", time(took), time(usual)),
+            phase.start_ns,
+            format!(
+                "{}: {} requests in {}; a healthy hard disk needs {}",
+                phase.name,
+                phase.requests,
+                time(phase.took_ns),
+                time(phase.usual_ns)
+            ),
         );
     }
-    Ok(vec![finding])
+    Some(finding)
 }

@@ -18,7 +18,8 @@ rule! {
     /// the logon 3.6 s and the boot 0.9 s shorter for a service of 6 s.
     ///
     /// # When it is wrong
-    /// When the service itself waits for another one, the other one is to blame; `boot/service-chain` and `onoff why` tell.
+    /// A service on demand, and one whose group the service control manager recorded as done before the service ran, kept no group
+    /// waiting: neither is reported. When the service itself waits for another one, the other one is to blame; `boot/service-chain` and `onoff why` tell.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities", tables 7 and A-2; the limit of 1 s
@@ -29,7 +30,7 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
     Ok(starts(facts)
-        .filter(|service| !service.group.is_empty() && service.automatic)
+        .filter(|service| onoff_analysis::units::holds_up_its_group(facts.trace, service))
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
         .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
         .map(|service| {

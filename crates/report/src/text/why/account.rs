@@ -145,6 +145,7 @@ pub const fn kind(kind: AccountSubjectKind) -> &'static str {
         AccountSubjectKind::Unit => "unit",
         AccountSubjectKind::Driver => "driver",
         AccountSubjectKind::Process => "program",
+        AccountSubjectKind::File => "file",
         AccountSubjectKind::Script => "script",
         AccountSubjectKind::Policy => "policy",
         AccountSubjectKind::Subscriber => "subscriber",

@@ -95,11 +95,18 @@ impl SwitchTracker {
                 adjust_reason: 0,
                 adjust_increment: 0,
                 flags: if in_interrupt { IN_INTERRUPT } else { 0 },
+                after_switches: u32::try_from(self.switches.len()).ok().filter(|&before| before > 0),
             });
         }
     }
 
-    pub(super) fn finish(self, assembly: &mut Assembly) {
+    pub(super) fn finish(mut self, assembly: &mut Assembly) {
+        if !assembly.context_switches.is_empty() {
+            // The order of records of several traces is not known.
+            for row in 0..self.ready.len() {
+                self.ready.after_switches.set(row, None);
+            }
+        }
         assembly.context_switches.push(self.switches);
         assembly.ready_threads.push(self.ready);
     }

@@ -4,6 +4,7 @@ use super::{By, Machine, volume_path};
 use crate::assemble::Record;
 use crate::events::kernel::{self, Image, Left, Moment};
 use crate::events::storage;
+use crate::simulate::disk::Disk;
 use crate::simulate::program::Note;
 
 impl Machine<'_> {
@@ -206,7 +207,7 @@ impl Machine<'_> {
             }
         }
         let names: Vec<(u64, String)> =
-            self.disk.names().into_iter().map(|(key, path)| (key, path.to_owned())).collect();
+            self.disks.iter().flat_map(Disk::names).map(|(key, path)| (key, path.to_owned())).collect();
         for (key, path) in names {
             let time = self.stamp();
             let clock = self.recorder.clock(time);

@@ -1,6 +1,6 @@
 //! Disk requests from issue to completion.
 
-use super::{By, Event, Machine, volume_path};
+use super::{By, Event, Machine, disk_of, volume_path};
 use crate::events::kernel;
 use crate::events::storage::{self, DiskRequest, Operation};
 use crate::simulate::disk::Queued;
@@ -10,25 +10,26 @@ impl Machine<'_> {
     pub(super) fn disk_request(
         &mut self,
         thread: usize,
+        disk: usize,
         operation: Operation,
         size: u32,
-        offset: u64,
-        file: u64,
+        (file, offset): (u64, u64),
     ) -> DiskRequest {
         DiskRequest {
-            disk: 0,
+            disk: disk as u32,
             operation,
             size,
             offset,
             file,
-            irp: self.disk.next_packet(),
+            irp: self.disks[disk].next_packet(),
             priority: self.threads[thread].plan.io_priority,
             thread: self.threads[thread].plan.id,
         }
     }
 
     pub(super) fn request(&mut self, cpu: usize, thread: usize, transfer: Transfer, size: u32, path: &str) {
-        let (key, offset, fresh) = self.disk.locate(path, size);
+        let disk = disk_of(path);
+        let (key, offset, fresh) = self.disks[disk].locate(path, size);
         // A written file is new in this boot: its name is recorded at once, others at the end.
         if fresh && transfer == Transfer::Write {
             let time = self.stamp();
@@ -39,7 +40,7 @@ impl Machine<'_> {
             self.put(cpu, &record);
         }
         let operation = if transfer == Transfer::Write { Operation::Write } else { Operation::Read };
-        let request = self.disk_request(thread, operation, size, offset, key);
+        let request = self.disk_request(thread, disk, operation, size, (key, offset));
         self.issue(cpu, thread, request, transfer == Transfer::Fault);
     }
 
@@ -52,18 +53,19 @@ impl Machine<'_> {
         } else {
             self.now
         };
-        self.disk.queue(Queued { request, issued, thread, fault });
-        self.begin_disk();
+        let disk = request.disk as usize;
+        self.disks[disk].queue(Queued { request, issued, thread, fault });
+        self.begin_disk(disk);
     }
 
-    pub(super) fn begin_disk(&mut self) {
-        if let Some(time) = self.disk.begin(self.now) {
-            self.schedule(self.now + time, Event::DiskDone);
+    pub(super) fn begin_disk(&mut self, disk: usize) {
+        if let Some(time) = self.disks[disk].begin(self.now) {
+            self.schedule(self.now + time, Event::DiskDone(disk));
         }
     }
 
-    pub(super) fn disk_done(&mut self) {
-        let Some((queued, accounted)) = self.disk.active.take() else {
+    pub(super) fn disk_done(&mut self, disk: usize) {
+        let Some((queued, accounted)) = self.disks[disk].active.take() else {
             return;
         };
         let cpu = self.threads[queued.thread].last_cpu;
@@ -82,7 +84,7 @@ impl Machine<'_> {
         let record = queued.request.complete(self.recorder.clock(time), time - queued.issued);
         self.put(cpu, &record);
         // The disk goes on at once, before anything else is recorded.
-        self.begin_disk();
+        self.begin_disk(disk);
         if queued.fault {
             let time = self.stamp();
             let record = storage::hard_fault(

@@ -3,6 +3,7 @@
 use super::{By, Event, Machine};
 use crate::assemble::Record;
 use crate::events::kernel::{self, Left, Moment};
+use crate::events::power;
 use crate::events::storage::Operation;
 use crate::simulate::accounting::SLICE;
 use crate::simulate::program::{Note, Signal, Step};
@@ -99,13 +100,24 @@ impl Machine<'_> {
                 self.put(cpu, &record);
                 true
             }
+            Step::SetBack(ticks) => {
+                let time = self.stamp();
+                let old = self.wall_clock(time);
+                self.wall_ahead = self.wall_ahead.wrapping_sub(ticks);
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let set = power::clock_set_before_22h2(self.wall_clock(time), old);
+                let record = set.at(self.recorder.clock(time), plan.id, process);
+                self.put(cpu, &record);
+                true
+            }
             Step::Disk { transfer, size, path } => {
                 self.request(cpu, thread, transfer, size, &path);
                 self.leave(cpu, Left::DISK);
                 false
             }
             Step::Flush => {
-                let request = self.disk_request(thread, Operation::Flush, 0, 0, 0);
+                let request = self.disk_request(thread, 0, Operation::Flush, 0, (0, 0));
                 self.issue(cpu, thread, request, false);
                 self.leave(cpu, Left::DISK);
                 false

@@ -305,6 +305,7 @@ fn any_recording_is_answered() {
                 container_pid: any.maybe_id(),
                 outcome: any.pick(ServiceOutcome::ALL),
                 automatic: any.below(2) == 0,
+                start_type: None,
                 result: StringId::EMPTY,
                 timeout_ns: any.maybe_time(),
                 main_tid: None,
