@@ -3,9 +3,8 @@
 
 use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::suspend::{SuspendOptions, TABLES, analyse};
-use onoff_report::lists::suspend::SuspendRows;
-use onoff_report::table::write_csv;
 use onoff_report::text::suspend::{SuspendTextOptions, write as write_text};
+use onoff_report::{csv::timed, section};
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
 };
@@ -159,7 +158,7 @@ fn the_document_has_the_papers_names_and_numbers() {
 #[test]
 fn rows_are_phases_and_their_children() {
     let report = analyse(&slow_service(), &SuspendOptions::default()).unwrap();
-    let csv = written(|out| write_csv(&SuspendRows::of(&report), out).unwrap());
+    let csv = written(|out| section::csv::write(&[timed::sleeps(&report)], out).unwrap());
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines[0], "transition,kind,phase,what,name,driver,pid,start_ns,end_ns,duration_ns");
     assert_eq!(lines[1], "1,sleep,SuspendApps,phase,SuspendApps,,,2000000000,3320415000,1320415000");
