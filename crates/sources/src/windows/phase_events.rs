@@ -104,7 +104,7 @@ mod tests {
     use onoff_trace::{Tables, milestone};
     use uuid::Uuid;
 
-    use super::wanted;
+    use crate::windows::phases::wanted;
     use crate::{Files, Limits, Options, open_files};
 
     /// Versions that any of the events has: the catalogue knows 14 of the one that has most.
