@@ -80,7 +80,7 @@ pub(super) fn logon(trace: &Trace, desktop_ns: Option<i64>) -> Logon {
     worst_first(&mut notification_subscribers);
     let logged_on = |desktop_ns: i64| {
         let ends = credential_requests.iter().filter_map(|request| request.end_ns);
-        ends.filter(|&end_ns| end_ns <= desktop_ns).max().map(|end_ns| desktop_ns - end_ns)
+        ends.filter(|&end_ns| end_ns <= desktop_ns).max().map(|end_ns| desktop_ns.saturating_sub(end_ns))
     };
     Logon {
         to_desktop_ns: desktop_ns.and_then(logged_on),
