@@ -40,9 +40,10 @@ pub fn tables_of_runs(subject: Option<RunSubject>) -> Tables {
     tables.with(measures::TABLE)
 }
 
-/// The same, with those that say who took the time of each phase.
-fn tables_with_accounts(transition: Option<RunSubject>) -> Tables {
-    tables_of_runs(transition).union(waits::TABLES)
+/// The same, with those that say who took the time of each phase: whichever transition is chosen, an account is made of the same
+/// tables, so that it is the same in every verb.
+fn tables_with_accounts() -> Tables {
+    tables_of_runs(None).union(waits::WHY_TABLES)
 }
 
 impl Session {
@@ -61,7 +62,7 @@ impl Session {
         if chosen || (self.kind() == RecordingKind::NetworkCapture && transition.is_none()) {
             return self.network_boots(&name, number);
         }
-        let trace = self.system_tables(tables_with_accounts(transition))?;
+        let trace = self.system_tables(tables_with_accounts())?;
         let origin = Origin::of(name, &trace);
         let candidates = match transition {
             Some(transition) => vec![transition],

@@ -218,6 +218,7 @@ impl Ledger {
                 }
             })
             .collect();
+        join_unnumbered(&mut entries, duration_ns);
         entries.sort_by(|a, b| {
             let key = |entry: &AccountEntry| (std::cmp::Reverse(entry.ns), entry.kind, entry.pid);
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.device).cmp(&(&b.name, &b.device)))
@@ -228,6 +229,38 @@ impl Ledger {
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
         PhaseAccount { start_ns, end_ns, duration_ns, measure, is_cut: false, entries, not_known_ns }
     }
+}
+
+/// Gives what a record says of a program without its process id to that program, where only one process of the name is in the account:
+/// one name is one entry.
+fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
+    let is_unnumbered = |entry: &AccountEntry| entry.kind == AccountSubjectKind::Process && entry.pid.is_none();
+    let (unnumbered, mut others): (Vec<_>, Vec<_>) = std::mem::take(entries).into_iter().partition(is_unnumbered);
+    for entry in unnumbered {
+        let mut same = others.iter_mut().filter(|other| {
+            other.kind == entry.kind && other.pid.is_some() && other.name.eq_ignore_ascii_case(&entry.name)
+        });
+        match (same.next(), same.next()) {
+            (Some(only), None) => {
+                only.ns = only.ns.saturating_add(entry.ns);
+                only.percent = percent_of(only.ns, duration_ns);
+                only.certainty = only.certainty.and(entry.certainty);
+                for share in entry.did {
+                    match only.did.iter_mut().find(|known| known.did == share.did) {
+                        Some(known) => known.ns = known.ns.saturating_add(share.ns),
+                        None => only.did.push(share),
+                    }
+                }
+                only.did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
+                only.stretches.extend(entry.stretches);
+                keep_longest(&mut only.stretches);
+                only.stretches.sort_unstable();
+                only.stretch_count = only.stretch_count.saturating_add(entry.stretch_count);
+            }
+            _ => others.push(entry),
+        }
+    }
+    *entries = others;
 }
 
 fn keep_longest(stretches: &mut Vec<AccountStretch>) {

@@ -82,7 +82,7 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         waits_for_work: arguments.idle,
         path,
     };
-    let phase = phase.filter(|_| !matches!(question.about, About::Phase(..)));
+    let phase = phase.filter(|_| !matches!(question.about, About::Phase(..) | About::LongestPhase(_)));
     Ok(Invocation {
         task: Task::Why(WhyTask { question, at, phase, symbols, format }),
         recording: arguments.recording.into(),
