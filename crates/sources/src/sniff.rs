@@ -126,7 +126,8 @@ fn is_network_capture(bytes: &[u8]) -> bool {
 fn is_event_trace_log(bytes: &[u8]) -> bool {
     let Some(head) = bytes.first_chunk::<0x50>() else {
         // Cut inside the first buffer header: the reader of the format says so better than this can.
-        return bytes.len() >= 4 && plausible_buffer_size(bytes);
+        // Records begin at multiples of 8, so buffers end there; a text with a byte order mark does not look so.
+        return bytes.first().is_some_and(|low| low % 8 == 0) && plausible_buffer_size(bytes);
     };
     let record = &head[0x48..];
     plausible_buffer_size(bytes)
