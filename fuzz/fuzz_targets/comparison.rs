@@ -7,7 +7,7 @@ use onoff_analysis::compare::gate::{Limit, cannot_judge, judge};
 use onoff_analysis::compare::study::Study;
 use onoff_analysis::compare::table::TableSpecification;
 use onoff_analysis::compare::{CompareOptions, Configuration, Factor, Run, compare};
-use onoff_report::{csv, github, json, junit, markdown, sarif};
+use onoff_report::{csv, github, json, junit, markdown, sarif, section};
 
 /// The runs of a baseline's text, as the program takes them.
 fn runs(text: &[u8]) -> Option<Vec<Run>> {
@@ -56,7 +56,7 @@ fuzz_target!(|bytes: &[u8]| {
                 assert!(change.percent.is_none_or(f64::is_finite), "a percentage is a number");
             }
             json::document::write(&[], &comparison, &mut out).unwrap();
-            csv::compare::write(&comparison, &mut out).unwrap();
+            section::csv::write(&[csv::compare::measures(&comparison)], &mut out).unwrap();
             markdown::write(&comparison.tables, &mut out).unwrap();
             judge(&comparison, &limits)
         }
