@@ -1,6 +1,6 @@
 //! How wide text for people is: as wide as the terminal, or as the reader chose.
 //!
-//! Tables fit themselves to the width when they are written ([`super::table::Table`]); other lines are wrapped by [`Fitted`] on their way
+//! Tables fit themselves to the width when they are written ([`super::table::Table`]); other lines are wrapped by `Fitted` on their way
 //! out. Nothing is lost by it: what does not fit goes to the next line, except the middle of long names and the bars, which repeat numbers.
 
 use std::cell::Cell;
