@@ -1,6 +1,6 @@
 //! Records a computer turning on and off: plans what is to be done, does it, and puts everything back.
 //!
-//! Planning and doing are apart. [`offer`] looks at what the kernel, systemd and the boot loader offer; [`plan`] makes of it
+//! Planning and doing are apart. [`capabilities`] looks at what the kernel, systemd and the boot loader offer; [`plan`] makes of it
 //! and of the [`job`] a list of [`step`]s, each of which can be said as a sentence, done and undone; [`session`] does them.
 //! What undoes a step is on disk before the step is done ([`state`]), so that a computer that crashed between any two
 //! steps can be put back.

@@ -6,7 +6,7 @@
 //!
 //! | module | question |
 //! | --- | --- |
-//! | [`words`] | what is the next word: an option, its value, its list? |
+//! | [`command_words`] | what is the next word: an option, its value, its list? |
 //! | [`command_line`] | what does the whole line ask for? |
 //! | [`action`] | what is an action, and what does it need? |
 //! | `actions` | which actions are there? One file each |
