@@ -78,7 +78,7 @@ describe.each(browsers)("in %s", (name) => {
     await page.waitForSelector(".chain li");
     // The scenario's slow service waits in its own initialisation for six seconds.
     const longest = await page.$$eval(".chain li", (all) => all.map((each) => (each as HTMLElement).innerText).find((line) => /5\.88\s*s/.test(line)));
-    expect(longest).toMatch(/shapersvc\.exe \(\d+\) waited for a timer/);
+    expect(longest).toMatch(/shapersvc\.exe \(\d+: SoundShaper\) waited for a timer/);
     await click(page, ".chain li", "shapersvc.exe");
     await page.evaluate(() => (document.querySelector(".chain li .evidence") as HTMLElement).click());
     await settled(page);
