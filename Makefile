@@ -39,12 +39,14 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	@tools/setup wasm
 	@tools/setup mdbook
 	@tools/setup deny
+	@tools/setup scripts
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	python3 tools/check_rooms.py
 	python3 tools/check_circles.py
 	cargo deny --locked check bans licenses sources
 	@tools/check-advisories
+	@tools/check-scripts
 	python3 tools/json_reference.py --check
 	python3 tools/check_rules_page.py
 	python3 tools/check_named_tests.py

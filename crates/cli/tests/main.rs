@@ -27,6 +27,7 @@ mod prefetch;
 mod questions;
 mod readme;
 mod record;
+mod release_scripts;
 mod running;
 mod shapes;
 mod shutdown;
