@@ -34,6 +34,25 @@ fn its_documents_are_those_of_the_plain_verbs() {
 }
 
 #[test]
+fn a_range_may_be_the_name_of_a_phase() {
+    let (folder, truth) = Folder::boot_and_truth(SLOW);
+    let phase = truth.phases.iter().find(|phase| phase.name == "WinLogonInit").unwrap();
+    let by_times = format!("{}ns {}ns", phase.start_ns, phase.end_ns);
+    let run =
+        |range: &str| folder.run(&format!("xperf -i boot.etl -a dumper -range {range} -a process -range {range}"));
+    let by_name = run("winlogoninit");
+    let said = String::from_utf8(by_name.stderr.clone()).unwrap();
+    assert!(said.starts_with("onoff: WinLogonInit of the boot: 13.5 s to 22.7 s\n"), "{said}");
+    assert!(by_name.stdout.len() > 1_000);
+    assert_eq!(by_name.stdout, run(&by_times).stdout);
+
+    let refused = folder.run("xperf -i boot.etl -a dumper -range Logon");
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.starts_with("onoff: -range Logon: no such phase; the recording holds PreSMSS, SMSSInit"), "{said}");
+}
+
+#[test]
 fn the_options_of_boot_leave_out_what_they_say() {
     let folder = Folder::boot(SLOW);
     folder.file("expected.txt", b"\xef\xbb\xbfSMSS.exe\r\n\r\ncsrss.exe\r\n");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::action::{Action, Question};
 use super::actions;
-use super::command_words::{Words, usage};
+use super::command_words::{PhaseTimes, Words, usage};
 use crate::failure::Failure;
 
 /// What the line asks for.
@@ -36,6 +36,22 @@ pub struct Processing {
     pub symbols: bool,
     /// Instrumentation manifests, or providers' DLLs, that describe events.
     pub manifests: Vec<PathBuf>,
+    /// The phases that a `-range` names: [`Self::with_phases`] gives them their times.
+    pub phases: Vec<String>,
+    words: Vec<OsString>,
+}
+
+impl Processing {
+    /// The same line with the times of its phases.
+    ///
+    /// # Errors
+    /// Those of [`parse`].
+    pub fn with_phases(self, times: PhaseTimes) -> Result<Self, Failure> {
+        match parse_with(self.words, times)? {
+            CommandLine::Process(line) => Ok(line),
+            CommandLine::Help(_) => Err(usage("the line asks for help")),
+        }
+    }
 }
 
 /// An action with its options.
@@ -78,10 +94,14 @@ const NOT_PROCESSING: &[&str] = &[
 
 /// Understands the words after `onoff xperf`.
 pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
-    if words.is_empty() {
+    parse_with(words, PhaseTimes::new())
+}
+
+fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLine, Failure> {
+    if line_words.is_empty() {
         return Ok(CommandLine::Help(None));
     }
-    let mut words = Words::new(words);
+    let mut words = Words::new(line_words.clone(), phases);
     let mut inputs = Vec::new();
     let mut output = None;
     let mut calls: Vec<Call> = Vec::new();
@@ -94,6 +114,8 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
         quiet: false,
         symbols: false,
         manifests: Vec::new(),
+        phases: Vec::new(),
+        words: line_words,
     };
     while let Some(option) = words.of_the_line()? {
         match option.as_str() {
@@ -143,7 +165,7 @@ pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
     if calls.is_empty() {
         calls.push(Call::new(&actions::dumper::ACTION, &mut words)?);
     }
-    Ok(CommandLine::Process(Processing { inputs, output, calls, ..line }))
+    Ok(CommandLine::Process(Processing { inputs, output, calls, phases: words.into_unread_phases(), ..line }))
 }
 
 fn last<'c>(calls: &'c mut [Call], option: &str) -> Result<&'c mut Call, Failure> {

@@ -1,5 +1,6 @@
 //! The words of the command line, taken one by one.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -23,7 +24,12 @@ pub struct Words {
     at: usize,
     /// Options of the line without a value that stood among an action's.
     flags: Vec<String>,
+    phases: PhaseTimes,
+    unread_phases: Vec<String>,
 }
+
+/// From when until when the phases last that a line names in `-range`, ns since the recording's start.
+pub type PhaseTimes = BTreeMap<String, (i64, i64)>;
 
 /// A stretch of the recording's time, as typed: from one time up to, not including, another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +66,13 @@ pub fn usage(message: impl Into<String>) -> Failure {
 
 impl Words {
     /// All words, from the first.
-    pub fn new(words: Vec<OsString>) -> Self {
-        Self { words, at: 0, flags: Vec::new() }
+    pub fn new(words: Vec<OsString>, phases: PhaseTimes) -> Self {
+        Self { words, at: 0, flags: Vec::new(), phases, unread_phases: Vec::new() }
+    }
+
+    /// The phases that `-range` named and whose times are not known yet: their ranges are the whole recording so far.
+    pub fn into_unread_phases(self) -> Vec<String> {
+        self.unread_phases
     }
 
     /// The next word as an option of the whole line: its name in lower case, without its dash.
@@ -174,12 +185,29 @@ impl Words {
         })
     }
 
-    /// The values of `-range`: two times, or one up to the recording's end.
+    /// The values of `-range`: two times, one up to the recording's end, or a phase, as in `-range WinLogonInit`.
     pub fn range(&mut self, option: &str) -> Result<Range, Failure> {
+        if let Some(phase) = self.phase() {
+            let known = self.phases.get(&phase).copied();
+            if known.is_none() {
+                self.unread_phases.push(phase);
+            }
+            let (from, until) = known.unwrap_or((i64::MIN, i64::MAX));
+            return Ok(Range { from: TimePoint::SinceStart(from), until: TimePoint::SinceStart(until) });
+        }
         let from = self.time(option)?;
         let is_over = self.peek().is_none_or(|word| option_name(word).is_some());
         let until = if is_over { TimePoint::SinceStart(i64::MAX) } else { self.time(option)? };
         Ok(Range { from, until })
+    }
+
+    /// Takes the next word if it is the name of a phase: times begin with a digit.
+    fn phase(&mut self) -> Option<String> {
+        let word = self.peek()?.to_str()?;
+        let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '*');
+        let phase = is_name.then(|| word.to_owned())?;
+        self.at += 1;
+        Some(phase)
     }
 
     /// Takes the next word if it is `text`, in any case.
@@ -242,7 +270,7 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Words {
-        Words::new(text.split_whitespace().map(OsString::from).collect())
+        Words::new(text.split_whitespace().map(OsString::from).collect(), PhaseTimes::new())
     }
 
     #[test]

@@ -29,9 +29,10 @@ An option may begin with '/' instead of '-'. An action's options follow it.
 ";
 
 const TIMES: &str = "\
-A time is 1234[s|ms|us|ns] since the recording's begin, in µs without a unit, or
+A time is 1234[s|ms|us|ns] since the recording's start, in µs without a unit, or
 yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC.
 -range T1 T2 is from T1 up to, not including, T2; without T2, up to the end.
+-range WinLogonInit is that phase, which xperf has not.
 A length of time is 1234[s|ms|us|ns] or hh:mm:ss.ffff.
 ";
 

@@ -7,14 +7,15 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use onoff_analysis::Scope;
+use onoff_analysis::transition::{PHASE_TABLES, named_phase};
 use onoff_output::OutputFile;
-use onoff_report::text::{losses, printable::printable};
+use onoff_report::text::{losses, printable::printable, quantity::duration};
 use onoff_sources::{EventFilter, EventStream, Files, Options, Progress};
 use onoff_trace::{Clock, Tables, Trace};
 
 use super::action::{Answer, Listener, Question};
 use super::command_line::{Call, Processing};
-use super::command_words::{Range, usage};
+use super::command_words::{PhaseTimes, Range, usage};
 use super::listen::listen;
 use super::output::Outputs;
 use super::quality::Facts;
@@ -34,7 +35,28 @@ pub fn run(line: Processing, progress: NewProgress<'_>) -> Result<(), Failure> {
     let options = onoff_files::Options { manifests: line.manifests.clone(), ..onoff_files::Options::default() };
     let options = options.read()?;
     let files = onoff_files::open_all(&line.inputs, &options.limits)?;
-    answer(&mut Reader::new(&files, options, Some(progress)), line)
+    let mut reader = Reader::new(&files, options, Some(progress));
+    let line = with_phases(&mut reader, line)?;
+    answer(&mut reader, line)
+}
+
+/// The line with the times of the phases that its ranges name, and says which times those are.
+fn with_phases(reader: &mut Reader<'_>, line: Processing) -> Result<Processing, Failure> {
+    if line.phases.is_empty() {
+        return Ok(line);
+    }
+    let trace = reader.tables(PHASE_TABLES)?;
+    let mut times = PhaseTimes::new();
+    for name in &line.phases {
+        // The option has another name elsewhere.
+        let phase =
+            named_phase(&trace, name).map_err(|error| usage(error.to_string().replacen("--phase", "-range", 1)))?;
+        if !line.quiet && !times.contains_key(name) {
+            remark(&format!("{phase}: {} to {}", duration(phase.start_ns), duration(phase.end_ns)));
+        }
+        times.insert(name.clone(), (phase.start_ns, phase.end_ns));
+    }
+    line.with_phases(times)
 }
 
 /// Reads the recording, and counts how often.
