@@ -49,6 +49,43 @@ fn the_formats_hold_the_same() {
 }
 
 #[test]
+fn a_boot_is_split_by_phase_and_other_recordings_have_none() {
+    let folder = Folder::boot("slow-boot.toml");
+    let csv = folder.answer("io boot.etl --by phase --format csv");
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let column = header.iter().position(|&column| column == "phase").unwrap();
+    let phases: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(column).unwrap()).collect();
+    assert!(phases.contains(&"PreSMSS") && phases.contains(&"SMSSInit"), "{csv}");
+    let (code, why) = paper().refusal("io paper.csv.gz --by phase");
+    assert_eq!(code, 2);
+    assert!(why.contains("no boot, shutdown or sleep"), "{why}");
+}
+
+#[test]
+fn a_trace_of_the_kernel_answers_for_programs_and_disks() {
+    let folder = Folder::new();
+    let mut text = "# tracer: nop\n".to_owned();
+    let mut line = |at: usize, what: &str| text += &format!("  app-77 [000] ..... 3.{at:06}: {what}\n");
+    line(0, "sys_openat(dfd: 0xffffff9c, filename: 0x7ffd0 \"/etc/settings\", flags: 0x80000, mode: 0x0)");
+    line(1, "sys_openat -> 0x3");
+    for at in 0..1500 {
+        line(2 + at * 2, "sys_read(fd: 0x3, buf: 0x7ffd0, count: 0x4)");
+        line(3 + at * 2, "sys_read -> 0x4");
+    }
+    line(4000, "block_rq_issue: 8,0 R 4096 () 2048 + 8 [app]");
+    line(4100, "block_rq_complete: 8,0 R () 2048 + 8 [0]");
+    folder.file("trace.txt", text.as_bytes());
+    let report: Value = serde_json::from_str(&folder.answer("io trace.txt --format json")).unwrap();
+    let views = report["views"].as_array().unwrap();
+    let of = |view: &Value| (view["level"].clone(), view["table"]["requests"].clone(), view["table"]["bytes"].clone());
+    let wanted = [("application", 1500, 6000), ("device", 1, 4096)];
+    let wanted = wanted.map(|(level, requests, bytes)| (Value::from(level), Value::from(requests), Value::from(bytes)));
+    assert_eq!(views.iter().map(of).collect::<Vec<_>>(), wanted);
+    assert_eq!(views[0]["groups"][0]["file"], "/etc/settings");
+    assert_eq!(report["findings"][0]["code"], "amplification");
+}
+
+#[test]
 fn two_recordings_are_compared() {
     let folder = paper();
     folder.file("better.csv", b"pid,process,file,operation,offset,length\n7,loader,/card/a.dat,read,0,411945\n");

@@ -100,6 +100,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
             continue;
         };
         out.record();
+        out.pass(offset);
         let Some(kind) = event.kind else { continue };
         let key = (event.device.to_owned(), event.sector, kind);
         match event.action {

@@ -28,25 +28,26 @@ impl<'b> Records<'b> {
             return false;
         };
         let mut start = 0;
-        let mut at = 0;
         let mut quoted = false;
-        loop {
+        let mut end = rest.len();
+        for at in memchr::memchr3_iter(b'"', b',', b'\n', rest) {
             match rest.get(at) {
                 Some(b'"') => quoted = !quoted,
                 Some(b',') if !quoted => {
                     fields.push(rest.get(start..at).unwrap_or_default());
                     start = at + 1;
                 }
-                Some(b'\n') | None if !quoted || at >= rest.len() => {
-                    let field = rest.get(start..at).unwrap_or_default();
-                    fields.push(field.strip_suffix(b"\r").unwrap_or(field));
-                    self.next += at + 1;
-                    return true;
+                Some(b'\n') if !quoted => {
+                    end = at;
+                    break;
                 }
                 _ => {}
             }
-            at += 1;
         }
+        let field = rest.get(start..end).unwrap_or_default();
+        fields.push(field.strip_suffix(b"\r").unwrap_or(field));
+        self.next += end + 1;
+        true
     }
 }
 

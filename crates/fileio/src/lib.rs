@@ -48,6 +48,7 @@ pub use format::Format;
 pub use losses::{Loss, LossKind, Losses};
 pub use operation::{Level, Operation, OperationKind, Outcome, Summary};
 pub use recognition::{SNIFFED, recognise};
+pub use strace::{SystemCall, SystemCalls};
 
 /// Reads a recording and hands each operation to `sink`, in the recording's order.
 ///
@@ -57,10 +58,23 @@ pub use recognition::{SNIFFED, recognise};
 /// Bytes of no known format, or a recording that cannot be read at all. Single records that cannot be read are counted in the
 /// summary's losses instead.
 pub fn read(bytes: &[u8], sink: &mut dyn FnMut(&Operation<'_>)) -> Result<Summary, Error> {
+    read_and_pass(bytes, sink, &mut |_| {})
+}
+
+/// The same. Every few megabytes `passed` is called with a number of bytes: so many at the start are not looked at again, and a
+/// caller that maps a file can give back their memory. Formats that point back and forth never call it.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_and_pass(
+    bytes: &[u8],
+    sink: &mut dyn FnMut(&Operation<'_>),
+    passed: &mut dyn FnMut(usize),
+) -> Result<Summary, Error> {
     let Some(format) = recognise(bytes) else {
         return Err(Error::UnknownFormat);
     };
-    let mut counted = operation::Counted::new(format, sink);
+    let mut counted = operation::Counted::new(format, sink, passed);
     match format {
         Format::ProcessMonitorLog => process_monitor_log::read(bytes, &mut counted)?,
         Format::ProcessMonitorCsv => process_monitor_csv::read(bytes, &mut counted)?,

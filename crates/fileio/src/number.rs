@@ -98,7 +98,7 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
             return None;
         }
         let start = next;
-        let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         next = start + length + 1;
         let line = rest.get(..length)?;
         Some((start, line.strip_suffix(b"\r").unwrap_or(line)))

@@ -108,9 +108,15 @@ pub struct Summary {
     pub losses: Losses,
 }
 
+/// Bytes after which it is said how far a reader is.
+const PASSED_BYTES: usize = 4 << 20;
+
 /// Puts times on one axis, and counts.
 pub(crate) struct Counted<'s> {
     sink: &'s mut dyn FnMut(&Operation<'_>),
+    /// Is told how many bytes at the start are not looked at again.
+    passed: &'s mut dyn FnMut(usize),
+    passed_bytes: usize,
     summary: Summary,
     first_ns: Option<i64>,
     /// Whether times are since 1970.
@@ -118,9 +124,34 @@ pub(crate) struct Counted<'s> {
 }
 
 impl<'s> Counted<'s> {
-    pub(crate) fn new(format: Format, sink: &'s mut dyn FnMut(&Operation<'_>)) -> Self {
+    pub(crate) fn new(
+        format: Format,
+        sink: &'s mut dyn FnMut(&Operation<'_>),
+        passed: &'s mut dyn FnMut(usize),
+    ) -> Self {
         let summary = Summary { format, operations: 0, records: 0, first_unix_ns: None, losses: Losses::default() };
-        Counted { sink, summary, first_ns: None, unix: false }
+        Counted { sink, passed, passed_bytes: 0, summary, first_ns: None, unix: false }
+    }
+
+    /// The same for operations whose times are on the caller's axis, going on with `losses`.
+    pub(crate) fn of_known_times(
+        format: Format,
+        losses: Losses,
+        sink: &'s mut dyn FnMut(&Operation<'_>),
+        passed: &'s mut dyn FnMut(usize),
+    ) -> Self {
+        let mut counted = Self::new(format, sink, passed);
+        counted.first_ns = Some(0);
+        counted.summary.losses = losses;
+        counted
+    }
+
+    /// Says that nothing before byte `offset` is looked at again.
+    pub(crate) fn pass(&mut self, offset: usize) {
+        if offset.saturating_sub(self.passed_bytes) >= PASSED_BYTES {
+            self.passed_bytes = offset;
+            (self.passed)(offset);
+        }
     }
 
     /// Says that the recording's times count from 1970-01-01 UTC.

@@ -82,6 +82,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
             continue;
         }
         out.record();
+        out.pass(offset);
         line += 1;
         if push(&columns, &fields, line, out).is_none() {
             out.lose(LossKind::Unreadable, offset);

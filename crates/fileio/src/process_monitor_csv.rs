@@ -50,6 +50,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
             continue;
         }
         out.record();
+        out.pass(offset);
         line += 1;
         let Some(kind) = fields.get(columns.operation).and_then(|field| kind_of(plain(field))) else {
             continue;

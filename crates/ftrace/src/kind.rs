@@ -3,9 +3,12 @@
 //! Field names and orders: the `TRACE_EVENT` definitions of Linux 4.15 to 6.x; the `format` files say the same.
 
 mod fields;
+mod system_call;
 mod text_fields;
 
 use crate::event::{Body, Event};
+
+pub use system_call::{SystemCallArgument, system_call_arguments};
 
 /// What a thread was doing when it stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +222,15 @@ pub enum Kind<'a> {
         /// Its id.
         pid: u32,
     },
+    /// A system call begins; its name without `sys_`. [`system_call_arguments`] has its arguments.
+    SystemCallBegin(&'a str),
+    /// It returns.
+    SystemCallEnd {
+        /// Its name without `sys_`.
+        name: &'a str,
+        /// What it returned; an error is negative.
+        result: i64,
+    },
     /// Text that somebody wrote into the trace.
     Mark(&'a str),
     /// Another event.
@@ -229,6 +241,9 @@ impl<'a> Kind<'a> {
     /// What `event` means; `None` when it is one of these and its body cannot be read.
     #[must_use]
     pub fn of(event: &Event<'a>) -> Option<Self> {
+        if let Some(call) = system_call::read(event) {
+            return call;
+        }
         match event.body {
             Body::Text(text) => text_fields::read(event.name, text),
             Body::Record(body) => fields::read(event.name, body),

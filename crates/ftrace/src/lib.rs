@@ -25,6 +25,8 @@ pub mod text;
 pub use data::{DataFile, RecordBody, RecordValue};
 pub use error::Error;
 pub use event::{Body, Context, Event};
-pub use kind::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
+pub use kind::{
+    BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, SystemCallArgument, TaskState, system_call_arguments,
+};
 pub use losses::Losses;
 pub use text::TextTrace;

@@ -26,8 +26,14 @@ pub(crate) fn open(files: &Files, wanted: Tables) -> Result<Trace, Error> {
     let mut filling = Filling { sorted: true, ..Filling::default() };
     filling.trace.wanted = wanted;
     let mut summaries = Vec::new();
-    for file in files.iter() {
-        let summary = onoff_fileio::read(file.bytes(), &mut |operation| filling.add(operation))
+    for (at, file) in files.iter().enumerate() {
+        let mut released = 0;
+        let mut passed = |bytes: usize| {
+            let bytes = bytes as u64;
+            files.release(at, released..bytes);
+            released = bytes;
+        };
+        let summary = onoff_fileio::read_and_pass(file.bytes(), &mut |operation| filling.add(operation), &mut passed)
             .map_err(|source| Error::FileOperations { name: file.name().to_owned(), source })?;
         filling.count(file.name(), &summary);
         filling.trace.files.push(RecordingFile {
@@ -72,35 +78,7 @@ impl Filling {
         self.last_ns = operation.start_ns;
         self.earliest_ns = self.earliest_ns.min(operation.start_ns);
         self.trace.duration_ns = self.trace.duration_ns.max(end_ns.unwrap_or(operation.start_ns));
-        self.trace.file_ios.push(FileIo {
-            start_ns: operation.start_ns,
-            end_ns,
-            operation: match operation.kind {
-                OperationKind::Open => FileOperation::Create,
-                OperationKind::Close => FileOperation::Cleanup,
-                OperationKind::Read => FileOperation::Read,
-                OperationKind::Write => FileOperation::Write,
-                OperationKind::Flush => FileOperation::Flush,
-            },
-            pid,
-            tid: operation.tid,
-            file: self.file.1,
-            offset: operation.offset,
-            size: operation.length,
-            level: match operation.level {
-                Level::Application => IoLevel::Application,
-                Level::Paging => IoLevel::Paging,
-                Level::Device => IoLevel::Device,
-            },
-            unbuffered: operation.unbuffered,
-            status: Some(match operation.outcome {
-                Outcome::Done => 0,
-                Outcome::EndOfFile => STATUS_END_OF_FILE,
-                Outcome::Failed => STATUS_UNSUCCESSFUL,
-            }),
-            irp: 0,
-            file_object: operation.handle,
-        });
+        self.trace.file_ios.push(row(operation, pid, self.file.1));
     }
 
     /// A number for a process that has a name only.
@@ -166,8 +144,41 @@ impl Filling {
     }
 }
 
+/// An operation as a row.
+pub(crate) fn row(operation: &Operation<'_>, pid: Option<u32>, file: StringId) -> FileIo {
+    FileIo {
+        start_ns: operation.start_ns,
+        end_ns: operation.duration_ns.map(|duration_ns| operation.start_ns.saturating_add(duration_ns)),
+        operation: match operation.kind {
+            OperationKind::Open => FileOperation::Create,
+            OperationKind::Close => FileOperation::Cleanup,
+            OperationKind::Read => FileOperation::Read,
+            OperationKind::Write => FileOperation::Write,
+            OperationKind::Flush => FileOperation::Flush,
+        },
+        pid,
+        tid: operation.tid,
+        file,
+        offset: operation.offset,
+        size: operation.length,
+        level: match operation.level {
+            Level::Application => IoLevel::Application,
+            Level::Paging => IoLevel::Paging,
+            Level::Device => IoLevel::Device,
+        },
+        unbuffered: operation.unbuffered,
+        status: Some(match operation.outcome {
+            Outcome::Done => 0,
+            Outcome::EndOfFile => STATUS_END_OF_FILE,
+            Outcome::Failed => STATUS_UNSUCCESSFUL,
+        }),
+        irp: 0,
+        file_object: operation.handle,
+    }
+}
+
 /// The counter of a loss; its name and text are those of the reader.
-fn counter(kind: LossKind) -> Counter {
+pub(crate) fn counter(kind: LossKind) -> Counter {
     Counter {
         name: kind.as_str(),
         severity: if kind.hides_requests() { Severity::Warning } else { Severity::Notice },

@@ -91,6 +91,7 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::ReadyThreads,
             TableName::Interrupts,
             TableName::DiskIos,
+            TableName::FileIos,
             TableName::ServiceTransitions,
             TableName::ServiceDependencies,
             TableName::DeviceOperations,

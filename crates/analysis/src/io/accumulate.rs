@@ -5,9 +5,9 @@ use onoff_trace::{DiskOperation, FileOperation, IoLevel, StringId, Trace};
 
 use super::cache::CacheModel;
 use super::filter::{self, Fit, StorageDevice};
-use super::groups::{GroupKey, Groups, MOST_PAGES};
+use super::groups::{GroupKey, Groups, IoGroup, MOST_PAGES};
 use super::histogram::Sizes;
-use super::pages::{PageNumbers, span};
+use super::pages::{BlockSize, PageNumbers};
 use super::table::RequestTable;
 use super::{IoOptions, IoView};
 use crate::scope::Scope;
@@ -68,70 +68,171 @@ enum Apart {
 
 const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 
-/// The requests of a recording, or what else an operation is.
-fn all<'t>(trace: &'t Trace, scope: &'t Scope) -> impl Iterator<Item = Result<Request, (Apart, Request)>> + 't {
-    let images = Images::of(trace);
-    let wanted = move |pid: Option<u32>, time_ns: i64| {
-        let image = images.at(pid, time_ns);
-        let fits =
-            scope.processes.is_empty() || scope.processes.iter().any(|pattern| pattern.matches(trace.text(image)));
-        (scope.range.contains(time_ns) && fits).then_some(image)
-    };
-    let wanted = std::rc::Rc::new(wanted);
-    let of_disk = std::rc::Rc::clone(&wanted);
-    let files = trace.file_ios.iter().filter_map(move |io| {
-        let process = wanted(io.pid, io.start_ns)?;
-        let request = Request {
-            start_ns: io.start_ns,
-            duration_ns: io.end_ns.map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0)),
-            pid: io.pid,
-            process,
-            file: io.file,
-            handle: io.file_object,
-            offset: io.offset,
-            length: io.size,
-            level: io.level,
-            is_write: io.operation == FileOperation::Write,
-            unbuffered: io.unbuffered,
-        };
-        let apart = match (io.operation, io.status) {
-            (FileOperation::Flush, _) => Apart::Flush,
-            (FileOperation::Read, Some(STATUS_END_OF_FILE)) => Apart::AtEnd,
-            (FileOperation::Read | FileOperation::Write, Some(status)) if status >> 30 == 3 => Apart::Failed,
-            (FileOperation::Read | FileOperation::Write, _) => return Some(Ok(request)),
-            _ => Apart::Other,
-        };
-        Some(Err((apart, request)))
-    });
-    let disks = trace.disk_ios.iter().filter_map(move |io| {
-        let start_ns = io.issue_ns.unwrap_or(io.complete_ns);
-        let process = of_disk(io.pid, start_ns)?;
-        (io.operation != DiskOperation::Flush).then_some(Ok(Request {
-            start_ns,
-            duration_ns: Some(io.service_ns.max(0)),
-            pid: io.pid,
-            process,
-            file: io.file,
-            handle: u64::from(io.disk) + 1,
-            offset: io.offset,
-            length: io.size,
-            level: IoLevel::Device,
-            is_write: io.operation == DiskOperation::Write,
-            unbuffered: true,
-        }))
-    });
-    files.chain(disks)
-}
-
-/// The requests of one level and direction, for a second look.
-pub(super) fn requests<'t>(
+/// The requests of a recording, or what else an operation is: of the files first, then of the disks.
+#[derive(Debug)]
+struct Requests<'t> {
     trace: &'t Trace,
     scope: &'t Scope,
-    level: IoLevel,
-    is_write: bool,
-) -> impl Iterator<Item = Request> + 't {
-    let found = all(trace, scope).filter_map(Result::ok);
-    found.filter(move |request| request.level == level && request.is_write == is_write)
+    images: Images,
+    /// By image: whether the scope has it.
+    fits: HashMap<StringId, bool>,
+    next_file: usize,
+    next_disk: usize,
+}
+
+impl<'t> Requests<'t> {
+    fn of(trace: &'t Trace, scope: &'t Scope) -> Self {
+        Self { trace, scope, images: Images::of(trace), fits: HashMap::new(), next_file: 0, next_disk: 0 }
+    }
+
+    /// The image of the process, if the scope has it and the time.
+    fn wanted(&mut self, pid: Option<u32>, time_ns: i64) -> Option<StringId> {
+        let Self { trace, scope, images, fits, .. } = self;
+        if !scope.range.contains(time_ns) {
+            return None;
+        }
+        let image = images.at(pid, time_ns);
+        let matches = || scope.processes.iter().any(|pattern| pattern.matches(trace.text(image)));
+        (scope.processes.is_empty() || *fits.entry(image).or_insert_with(matches)).then_some(image)
+    }
+}
+
+impl Iterator for Requests<'_> {
+    type Item = Result<Request, (Apart, Request)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(io) = self.trace.file_ios.get(self.next_file) {
+            self.next_file += 1;
+            let Some(process) = self.wanted(io.pid, io.start_ns) else { continue };
+            let request = Request {
+                start_ns: io.start_ns,
+                duration_ns: io.end_ns.map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0)),
+                pid: io.pid,
+                process,
+                file: io.file,
+                handle: io.file_object,
+                offset: io.offset,
+                length: io.size,
+                level: io.level,
+                is_write: io.operation == FileOperation::Write,
+                unbuffered: io.unbuffered,
+            };
+            let apart = match (io.operation, io.status) {
+                (FileOperation::Flush, _) => Apart::Flush,
+                (FileOperation::Read, Some(STATUS_END_OF_FILE)) => Apart::AtEnd,
+                (FileOperation::Read | FileOperation::Write, Some(status)) if status >> 30 == 3 => Apart::Failed,
+                (FileOperation::Read | FileOperation::Write, _) => return Some(Ok(request)),
+                _ => Apart::Other,
+            };
+            return Some(Err((apart, request)));
+        }
+        while let Some(io) = self.trace.disk_ios.get(self.next_disk) {
+            self.next_disk += 1;
+            let start_ns = io.issue_ns.unwrap_or(io.complete_ns);
+            if io.operation == DiskOperation::Flush {
+                continue;
+            }
+            let Some(process) = self.wanted(io.pid, start_ns) else { continue };
+            return Some(Ok(Request {
+                start_ns,
+                duration_ns: Some(io.service_ns.max(0)),
+                pid: io.pid,
+                process,
+                file: io.file,
+                handle: u64::from(io.disk) + 1,
+                offset: io.offset,
+                length: io.size,
+                level: IoLevel::Device,
+                is_write: io.operation == DiskOperation::Write,
+                unbuffered: true,
+            }));
+        }
+        None
+    }
+}
+
+/// An access to a page by a request.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    page: u32,
+    /// Group of the request.
+    group: u32,
+    /// Group by process and file of the request, where that is another.
+    subject: u32,
+    /// The pages that a read-ahead reads with it.
+    unit: u32,
+    /// Number of the file's key block.
+    key: u32,
+    /// Whether it is the request's first page.
+    is_first: bool,
+}
+
+/// Accesses that are gathered before the caches' models follow them, while the next are gathered.
+const GATHERED: usize = 1 << 18;
+
+/// Accesses of a view that are kept for the curves of its groups; with more these curves are left out.
+const MOST_KEPT: usize = 1 << 24;
+
+/// What caches make of the accesses of a view.
+#[derive(Debug)]
+struct Caches {
+    /// Group, subject and page of all accesses in order, for the groups' own curves; `None` when there were too many.
+    kept: Option<Vec<(u32, u32)>>,
+    kept_subjects: Option<Vec<u32>>,
+    pages: CacheModel,
+    ahead: Option<CacheModel>,
+    with_keys: Option<CacheModel>,
+}
+
+impl Caches {
+    fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions) -> Self {
+        let application = level == IoLevel::Application;
+        let model = || CacheModel::new(options.exact_accesses);
+        Self {
+            kept: application.then(Vec::new),
+            kept_subjects: has_subjects.then(Vec::new),
+            pages: model(),
+            ahead: (application && !is_write && options.read_ahead_pages > 1).then(model),
+            with_keys: (application && options.key_blocks > 0).then(model),
+        }
+    }
+
+    /// Hands what is gathered to the models, of which each can run on a processor of its own.
+    fn follow(&mut self, gathered: &mut Vec<Access>) {
+        let accesses = gathered.as_slice();
+        let Self { kept, kept_subjects, pages, ahead, with_keys } = self;
+        let of_pages = || accesses.iter().for_each(|access| pages.access(access.page));
+        let of_ahead = || {
+            let Some(model) = ahead else { return };
+            let mut last = None;
+            for access in accesses {
+                if access.is_first || last != Some(access.unit) {
+                    model.access(access.unit);
+                    last = Some(access.unit);
+                }
+            }
+        };
+        let of_keys = || {
+            let Some(model) = with_keys else { return };
+            for access in accesses {
+                if access.is_first {
+                    model.access(access.key);
+                }
+                model.access(access.page);
+            }
+        };
+        rayon::join(of_keys, || rayon::join(of_pages, of_ahead));
+        if kept.as_ref().is_some_and(|kept| kept.len() + accesses.len() > MOST_KEPT) {
+            (*kept, *kept_subjects) = (None, None);
+        }
+        if let Some(kept) = kept {
+            kept.extend(accesses.iter().map(|access| (access.group, access.page)));
+        }
+        if let Some(subjects) = kept_subjects {
+            subjects.extend(accesses.iter().map(|access| access.subject));
+        }
+        gathered.clear();
+    }
 }
 
 /// Requests of one level and direction.
@@ -142,153 +243,197 @@ pub(super) struct View {
     pub(super) table: RequestTable,
     sizes: Sizes,
     pages: PageNumbers,
-    files: HashMap<StringId, u32>,
-    cache: CacheModel,
-    ahead: Option<(PageNumbers, CacheModel)>,
-    with_keys: Option<CacheModel>,
+    units: PageNumbers,
+    /// By page: the pages that a read-ahead reads with it.
+    unit_of_page: Vec<u32>,
+    has_read_ahead: bool,
+    next_unit: u32,
+    /// Numbers given to pages, and to files' key blocks.
+    next_number: u32,
+    /// By file of the recording: its number in this view plus one, and that of its key block.
+    files: Vec<(u32, u32)>,
+    gathered: Vec<Access>,
     /// By what was asked for.
     groups: Groups,
     /// By process and file, for the findings; `None` when that is what was asked for.
     subjects: Option<Groups>,
-    /// Accesses to pages, for the second look.
+    /// Accesses to pages.
     accesses: u64,
 }
 
 /// The by of the findings.
 const SUBJECTS: [GroupKey; 2] = [GroupKey::Process, GroupKey::File];
 
-/// Requests above which the second look at the groups' own caches is left out.
-pub(super) const MOST_FOR_CURVES: u64 = 20_000_000;
-
-/// Pages that are followed one by one in a whole recording.
-const MOST_ACCESSES: u64 = 1 << 32;
+/// Pages that are followed one by one in a whole recording; their numbers have 32 bits.
+const MOST_ACCESSES: u64 = u32::MAX as u64 - 1;
 
 impl View {
     fn new(level: IoLevel, is_write: bool, options: &IoOptions) -> Self {
         let application = level == IoLevel::Application;
-        let model = || CacheModel::new(options.exact_accesses);
-        let ahead =
-            (application && !is_write && options.read_ahead_pages > 1).then(|| (PageNumbers::default(), model()));
-        let subjects = options.by != SUBJECTS && application;
+        let subjects = application && options.by != SUBJECTS;
         Self {
             level,
             is_write,
             table: RequestTable::default(),
             sizes: Sizes::default(),
             pages: PageNumbers::default(),
-            files: HashMap::new(),
-            cache: model(),
-            ahead,
-            with_keys: (application && options.key_blocks > 0).then(model),
-            groups: Groups::new(&options.by, options.slice_ns),
-            subjects: subjects.then(|| Groups::new(&SUBJECTS, options.slice_ns)),
+            units: PageNumbers::default(),
+            unit_of_page: Vec::new(),
+            has_read_ahead: application && !is_write && options.read_ahead_pages > 1,
+            next_unit: 0,
+            next_number: 0,
+            files: Vec::new(),
+            gathered: Vec::new(),
+            groups: Groups::new(options),
+            subjects: subjects.then(|| Groups::new(&IoOptions { by: SUBJECTS.to_vec(), ..options.clone() })),
             accesses: 0,
         }
     }
 
-    /// Counts a request; answers the pages that were not followed.
-    fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions) -> u64 {
-        let page_bytes = options.page_bytes.max(1);
-        let sizes = (page_bytes, options.buffer_bytes.max(1));
-        let pages = span(request.offset, request.length, page_bytes);
-        let count = pages.map_or(0, |(first, last)| (last - first).saturating_add(1));
-        self.table.add(request, count, page_bytes);
-        self.sizes.add(request.length);
-        let next = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
-        let file = *self.files.entry(request.file).or_insert(next);
-        let group = self.groups.add(trace, request, count, sizes);
-        let subject = self.subjects.as_mut().map(|subjects| subjects.add(trace, request, count, sizes));
-        let Some((first, last)) = pages else { return 0 };
-        if let Some(with_keys) = &mut self.with_keys {
-            with_keys.access(file.saturating_mul(2));
+    /// The number of a file in this view, and that of its key block.
+    fn file(&mut self, file: StringId) -> (u32, u32) {
+        let index = file.index();
+        if index >= self.files.len() {
+            self.files.resize(index + 1, (0, 0));
         }
-        let followed = count.min(MOST_PAGES).min(MOST_ACCESSES.saturating_sub(self.accesses));
-        self.accesses += followed;
-        let mut ahead_last = None;
-        for page in (first..=last).take(usize::try_from(followed).unwrap_or(0)) {
-            let Some((number, _)) = self.pages.of(request.file, page) else { continue };
-            self.cache.access(number);
-            self.groups.touch(group, number);
-            if let (Some(subjects), Some(subject)) = (&mut self.subjects, subject) {
-                subjects.touch(subject, number);
-            }
-            if let Some(with_keys) = &mut self.with_keys {
-                with_keys.access(number.saturating_mul(2).saturating_add(1));
-            }
-            if let Some((numbers, model)) = &mut self.ahead {
-                let unit = page / options.read_ahead_pages;
-                if ahead_last != Some(unit)
-                    && let Some((number, _)) = numbers.of(request.file, unit)
-                {
-                    model.access(number);
-                    ahead_last = Some(unit);
-                }
-            }
+        let Some(known) = self.files.get_mut(index) else { return (0, 0) };
+        if known.0 == 0 {
+            self.table.files += 1;
+            // The key block of a file is a page like others, in the cache that holds both.
+            *known = (u32::try_from(self.table.files).unwrap_or(u32::MAX), self.next_number);
+            self.next_number = self.next_number.saturating_add(1);
         }
-        count - followed
+        *known
     }
 
-    /// The groups by process and file.
-    pub(super) fn subjects(&mut self) -> &mut Groups {
-        self.subjects.as_mut().unwrap_or(&mut self.groups)
+    /// The number of a page of a file, and of the pages that a read-ahead reads with it.
+    fn page(&mut self, file: u32, page: u64, read_ahead_pages: u64) -> (u32, u32) {
+        let (number, is_new) = self.pages.of(file, page, self.next_number);
+        if is_new {
+            self.next_number = self.next_number.saturating_add(1);
+            self.table.unique_pages += 1;
+            if self.has_read_ahead {
+                let (unit, is_new) = self.units.of(file, page / read_ahead_pages.max(1), self.next_unit);
+                self.next_unit = self.next_unit.saturating_add(u32::from(is_new));
+                self.unit_of_page.resize(number as usize, 0);
+                self.unit_of_page.push(unit);
+            }
+        }
+        (number, self.unit_of_page.get(number as usize).copied().unwrap_or(0))
+    }
+
+    /// Counts a request; answers the pages that were not followed.
+    fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) -> u64 {
+        let pages = sizes.0.span(request.offset, request.length);
+        let count = pages.map_or(0, |(first, last)| (last - first).saturating_add(1));
+        self.table.add(request, count, sizes.0);
+        self.sizes.add(request.length);
+        let (file, key) = self.file(request.file);
+        let group = self.groups.add(trace, request, count, sizes);
+        let subject = self.subjects.as_mut().map_or(0, |subjects| subjects.add(trace, request, count, sizes));
+        let Some((first, last)) = pages else { return 0 };
+        let left = MOST_ACCESSES.saturating_sub(self.accesses.max(u64::from(self.next_number)));
+        let followed = count.min(MOST_PAGES).min(left);
+        self.accesses += followed;
+        let mut is_first = true;
+        for page in (first..=last).take(usize::try_from(followed).unwrap_or(0)) {
+            let (page, unit) = self.page(file, page, options.read_ahead_pages);
+            self.groups.touch(group, page);
+            if let Some(subjects) = &mut self.subjects {
+                subjects.touch(subject, page);
+            }
+            self.gathered.push(Access { page, group, subject, unit, key, is_first });
+            is_first = false;
+        }
+        count - followed
     }
 }
 
 /// Everything of a recording.
 #[derive(Debug)]
-pub(super) struct Accumulation<'t> {
-    trace: &'t Trace,
-    pub(super) scope: &'t Scope,
+pub(super) struct Accumulation {
     pub(super) views: Vec<View>,
-    pub(super) flushes: HashMap<(Option<u32>, usize), (u64, i64)>,
+    caches: Vec<Caches>,
+    pub(super) flushes: HashMap<(Option<u32>, StringId), (u64, i64)>,
     pub(super) reads_at_end: u64,
     pub(super) failed: u64,
     pub(super) pages_not_followed: u64,
     fit: Fit,
 }
 
-impl<'t> Accumulation<'t> {
-    pub(super) fn of(trace: &'t Trace, scope: &'t Scope, options: &IoOptions) -> Self {
-        let views = [IoLevel::Application, IoLevel::Paging, IoLevel::Device]
+impl Accumulation {
+    pub(super) fn of(trace: &Trace, scope: &Scope, options: &IoOptions) -> Self {
+        let kinds = [IoLevel::Application, IoLevel::Paging, IoLevel::Device]
             .into_iter()
-            .flat_map(|level| [false, true].map(|is_write| View::new(level, is_write, options)))
-            .collect();
+            .flat_map(|level| [(level, false), (level, true)]);
+        let views: Vec<View> = kinds.map(|(level, is_write)| View::new(level, is_write, options)).collect();
+        let caches = views.iter().map(|view| Caches::new(view.level, view.is_write, view.subjects.is_some(), options));
+        let caches = caches.collect();
         let mut all_of = Self {
-            trace,
-            scope,
             views,
+            caches,
             flushes: HashMap::new(),
             reads_at_end: 0,
             failed: 0,
             pages_not_followed: 0,
             fit: Fit::default(),
         };
-        for found in all(trace, scope) {
+        let mut requests = Requests::of(trace, scope);
+        let mut gathered: Vec<Vec<Access>> = all_of.views.iter().map(|_| Vec::new()).collect();
+        loop {
+            // The models follow what was gathered before.
+            let mut caches = std::mem::take(&mut all_of.caches);
+            let follow = || {
+                for (caches, gathered) in caches.iter_mut().zip(&mut gathered) {
+                    caches.follow(gathered);
+                }
+            };
+            let (more, ()) = rayon::join(|| all_of.gather(trace, &mut requests, options), follow);
+            all_of.caches = caches;
+            for (view, gathered) in all_of.views.iter_mut().zip(&mut gathered) {
+                std::mem::swap(&mut view.gathered, gathered);
+            }
+            if !more && gathered.iter().all(Vec::is_empty) {
+                return all_of;
+            }
+        }
+    }
+
+    /// Counts the next requests; answers whether there are more.
+    fn gather(&mut self, trace: &Trace, requests: &mut Requests<'_>, options: &IoOptions) -> bool {
+        let sizes = (BlockSize::new(options.page_bytes), BlockSize::new(options.buffer_bytes));
+        for found in requests {
             match found {
-                Ok(request) => all_of.add(&request, options),
-                Err((Apart::AtEnd, _)) => all_of.reads_at_end += 1,
-                Err((Apart::Failed, _)) => all_of.failed += 1,
+                Ok(request) => {
+                    if self.add(trace, &request, options, sizes) {
+                        return true;
+                    }
+                }
+                Err((Apart::AtEnd, _)) => self.reads_at_end += 1,
+                Err((Apart::Failed, _)) => self.failed += 1,
                 Err((Apart::Flush, flush)) => {
-                    let (count, time_ns) = all_of.flushes.entry((flush.pid, flush.file.index())).or_default();
+                    let (count, time_ns) = self.flushes.entry((flush.pid, flush.file)).or_default();
                     *count += 1;
                     *time_ns = time_ns.saturating_add(flush.duration_ns.unwrap_or(0));
                 }
                 Err((Apart::Other, _)) => {}
             }
         }
-        all_of
+        false
     }
 
-    fn add(&mut self, request: &Request, options: &IoOptions) {
+    /// Counts a request; answers whether enough is gathered.
+    fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) -> bool {
         let at = request.level as usize * 2 + usize::from(request.is_write);
-        let Some(view) = self.views.get_mut(at) else { return };
-        self.pages_not_followed += view.add(self.trace, request, options);
+        let Some(view) = self.views.get_mut(at) else { return false };
+        self.pages_not_followed += view.add(trace, request, options, sizes);
         if request.level == IoLevel::Device
             && !request.is_write
             && let Some(duration_ns) = request.duration_ns
         {
             self.fit.add(request.length, duration_ns);
         }
+        view.gathered.len() >= GATHERED
     }
 
     /// The device as its own reads show it.
@@ -296,22 +441,35 @@ impl<'t> Accumulation<'t> {
         self.fit.device()
     }
 
+    /// Programs' requests in one direction by process and file, most requests first, with the curves of the first.
+    pub(super) fn subjects(&mut self, trace: &Trace, options: &IoOptions, is_write: bool) -> Vec<IoGroup> {
+        let views = self.views.iter_mut().zip(&self.caches);
+        let found = views.into_iter().find(|(view, _)| (view.level, view.is_write) == (IoLevel::Application, is_write));
+        let Some((view, caches)) = found else { return Vec::new() };
+        let groups = match &mut view.subjects {
+            Some(subjects) => {
+                subjects.curves(trace, caches.kept.as_deref(), caches.kept_subjects.as_deref());
+                subjects
+            }
+            None => {
+                view.groups.curves(trace, caches.kept.as_deref(), None);
+                &mut view.groups
+            }
+        };
+        groups.finish(trace, options)
+    }
+
     pub(super) fn finish(self, trace: &Trace, options: &IoOptions, device: Option<StorageDevice>) -> Vec<IoView> {
         let page_bytes = options.page_bytes.max(1);
-        let scope = self.scope;
-        let views = self.views.into_iter().filter(|view| view.table.requests > 0);
+        let views = self.views.into_iter().zip(self.caches).filter(|(view, _)| view.table.requests > 0);
         views
-            .map(|mut view| {
+            .map(|(mut view, caches)| {
                 let mut table = view.table;
-                table.unique_pages = view.pages.len();
-                table.files = view.files.len() as u64;
                 table.finish(page_bytes, options.key_blocks);
-                let cache = view.cache.finish();
+                let cache = caches.pages.finish();
                 let application = view.level == IoLevel::Application;
-                let mut groups = view.groups.finish(trace, page_bytes, options.key_blocks);
-                if application && table.requests <= MOST_FOR_CURVES {
-                    let requests = requests(trace, scope, view.level, view.is_write);
-                    view.groups.curves(trace, &mut groups, requests, page_bytes);
+                if application {
+                    view.groups.curves(trace, caches.kept.as_deref(), None);
                 }
                 IoView {
                     level: view.level.as_str(),
@@ -319,13 +477,11 @@ impl<'t> Accumulation<'t> {
                     histogram: view.sizes.finish(),
                     patterns: view.groups.patterns(),
                     filter: application.then(|| filter::costs(&table, &cache, page_bytes, options.key_blocks, device)),
-                    cache_with_read_ahead: view
-                        .ahead
-                        .map(|(_, model)| model.finish().in_pages(options.read_ahead_pages)),
-                    cache_with_key_blocks: view.with_keys.map(|model| model.finish()),
+                    cache_with_read_ahead: caches.ahead.map(|model| model.finish().in_pages(options.read_ahead_pages)),
+                    cache_with_key_blocks: caches.with_keys.map(|model| model.finish()),
                     cache,
                     table,
-                    groups: groups.into_iter().map(|(_, group)| group).collect(),
+                    groups: view.groups.finish(trace, options),
                 }
             })
             .collect()

@@ -78,6 +78,10 @@ impl CacheModel {
         self.accesses += 1;
         if self.accesses <= self.most {
             self.exact.access(page);
+            // A curve that is never sampled needs no sample.
+            if self.most == u64::MAX {
+                return;
+            }
         } else if self.sampled_part.is_none() {
             self.sampled_part = Some(self.sampled.clone());
         }

@@ -1,6 +1,6 @@
 //! What is worth changing in how programs ask for their data. Each names its evidence; what was not recorded is not guessed.
 
-use onoff_trace::{IoLevel, Trace};
+use onoff_trace::Trace;
 use serde::Serialize;
 
 use super::IoOptions;
@@ -76,33 +76,19 @@ const AGAIN_PERCENT: f64 = 90.0;
 const FEWEST_FLUSHES: u64 = 100;
 
 /// What is worth changing, most requests first.
-pub(super) fn find(trace: &Trace, all: &mut Accumulation<'_>, options: &IoOptions) -> Vec<IoFinding> {
+pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -> Vec<IoFinding> {
     let mut findings = Vec::new();
     let page_bytes = options.page_bytes.max(1);
-    for view in all.views.iter_mut().filter(|view| view.level == IoLevel::Application) {
-        let is_write = view.is_write;
-        let requests = all_requests(trace, all.scope, is_write);
-        let subjects = view.subjects();
-        let mut groups = subjects.finish(trace, page_bytes, options.key_blocks);
-        groups.retain(|(_, group)| group.table.requests >= FEWEST_FLUSHES);
-        if view.table.requests <= super::accumulate::MOST_FOR_CURVES {
-            view.subjects().curves(trace, &mut groups, requests, page_bytes);
-        }
-        for (id, group) in &groups {
-            let flushes = all.flushes.get(&(group.pid, id.file())).copied();
+    for is_write in [false, true] {
+        let groups = all.subjects(trace, options, is_write);
+        for group in groups.iter().filter(|group| group.table.requests >= FEWEST_FLUSHES) {
+            let file = trace.strings.find(&group.file).unwrap_or_default();
+            let flushes = all.flushes.get(&(group.pid, file)).copied();
             of_group(group, is_write, flushes, page_bytes, &mut findings);
         }
     }
     findings.sort_by(|a, b| (b.requests, a.code, &a.process, &a.file).cmp(&(a.requests, b.code, &b.process, &b.file)));
     findings
-}
-
-fn all_requests<'t>(
-    trace: &'t Trace,
-    scope: &'t crate::scope::Scope,
-    is_write: bool,
-) -> impl Iterator<Item = super::accumulate::Request> + 't {
-    super::accumulate::requests(trace, scope, IoLevel::Application, is_write)
 }
 
 /// Whether `part` is more than `percent` of `whole`.

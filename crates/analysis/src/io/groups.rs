@@ -2,13 +2,16 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{StringId, Trace};
+use rayon::prelude::*;
 use serde::Serialize;
 
+use super::IoOptions;
 use super::accumulate::Request;
 use super::cache::{CacheCurve, CacheModel};
-use super::pages::{PageNumbers, span};
+use super::pages::BlockSize;
 use super::patterns::{Patterns, Stream};
 use super::table::RequestTable;
+use crate::waits::TransitionPhase;
 
 /// What requests can share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -26,6 +29,8 @@ pub enum GroupKey {
     Handle,
     /// The slice of time.
     Slice,
+    /// The phase of the recorded transition in which they began.
+    Phase,
 }
 
 /// Requests of a group.
@@ -45,6 +50,8 @@ pub struct IoGroup {
     pub handle: Option<u64>,
     /// Start of the slice of time, ns; `None` when not grouped by.
     pub slice_start_ns: Option<i64>,
+    /// Phase of the recorded transition; empty outside of all, and when not grouped by.
+    pub phase: String,
     /// Its requests.
     pub table: RequestTable,
     /// How they follow each other.
@@ -62,13 +69,8 @@ pub(super) struct GroupId {
     path: usize,
     handle: u64,
     slice: i64,
-}
-
-impl GroupId {
-    /// The file, of groups by file.
-    pub(super) const fn file(&self) -> usize {
-        self.path
-    }
+    /// Number of the phase plus one.
+    phase: usize,
 }
 
 /// Texts made from paths: folders and extensions, each once.
@@ -119,146 +121,221 @@ struct Row {
     streams: Vec<usize>,
 }
 
-/// Group, process, file and open file of a request.
-type StreamId = (u32, Option<u32>, StringId, u64);
+/// A request as far as its group and its stream depend on it: who made it, where, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct StreamKey {
+    pid: Option<u32>,
+    process: StringId,
+    file: StringId,
+    handle: u64,
+    slice: i64,
+    phase: usize,
+}
+
+/// Group and stream of requests with one key.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    group: u32,
+    stream: usize,
+}
+
+/// No group has touched the page yet.
+const NOBODY: u32 = u32::MAX;
 
 /// Requests in groups, as they grow.
 #[derive(Clone, Debug)]
 pub(super) struct Groups {
     by: Vec<GroupKey>,
     slice_ns: i64,
-    index: HashMap<GroupId, usize>,
+    /// The phases that are grouped by.
+    phases: Vec<TransitionPhase>,
+    found: HashMap<StreamKey, Found>,
+    last: Option<(StreamKey, Found)>,
     rows: Vec<Row>,
-    last: Option<(GroupId, usize)>,
-    pages: HashSet<(u32, u32)>,
+    index: HashMap<GroupId, u32>,
+    /// By page: the group that touched it first.
+    owners: Vec<u32>,
+    /// Groups that touched a page that is another's.
+    others: HashSet<(u32, u32)>,
     files: HashSet<(u32, StringId)>,
-    streams: HashMap<StreamId, usize>,
+    streams: HashMap<(u32, Option<u32>, StringId, u64), usize>,
     all_streams: Vec<Stream>,
-    last_stream: Option<(StreamId, usize)>,
     parts: PathParts,
+    curves: HashMap<u32, CacheCurve>,
 }
 
 impl Groups {
-    pub(super) fn new(by: &[GroupKey], slice_ns: i64) -> Self {
+    pub(super) fn new(options: &IoOptions) -> Self {
+        let by_phase = options.by.contains(&GroupKey::Phase);
         Self {
-            by: by.to_vec(),
-            slice_ns: slice_ns.max(1),
-            index: HashMap::new(),
-            rows: Vec::new(),
+            by: options.by.clone(),
+            slice_ns: options.slice_ns.max(1),
+            phases: if by_phase { options.phases.clone() } else { Vec::new() },
+            found: HashMap::new(),
             last: None,
-            pages: HashSet::new(),
+            rows: Vec::new(),
+            index: HashMap::new(),
+            owners: Vec::new(),
+            others: HashSet::new(),
             files: HashSet::new(),
             streams: HashMap::new(),
             all_streams: Vec::new(),
-            last_stream: None,
             parts: PathParts::default(),
+            curves: HashMap::new(),
         }
     }
 
-    fn id(&mut self, trace: &Trace, request: &Request) -> GroupId {
+    /// The first phase that holds a moment: its number plus one.
+    fn phase(&self, time_ns: i64) -> usize {
+        self.phases.iter().position(|phase| phase.range.contains(time_ns)).map_or(0, |at| at + 1)
+    }
+
+    fn id(&mut self, trace: &Trace, key: &StreamKey) -> GroupId {
         let mut id = GroupId::default();
-        for key in &self.by {
-            match key {
-                GroupKey::Process => (id.pid, id.process) = (request.pid, request.process),
-                GroupKey::File => id.path = request.file.index(),
-                GroupKey::Extension => id.path = self.parts.of(trace, request.file, extension),
-                GroupKey::Folder => id.path = self.parts.of(trace, request.file, folder),
-                GroupKey::Handle => id.handle = request.handle,
-                GroupKey::Slice => id.slice = request.start_ns.div_euclid(self.slice_ns),
+        for by in &self.by {
+            match by {
+                GroupKey::Process => (id.pid, id.process) = (key.pid, key.process),
+                GroupKey::File => id.path = key.file.index(),
+                GroupKey::Extension => id.path = self.parts.of(trace, key.file, extension),
+                GroupKey::Folder => id.path = self.parts.of(trace, key.file, folder),
+                GroupKey::Handle => id.handle = key.handle,
+                GroupKey::Slice => id.slice = key.slice,
+                GroupKey::Phase => id.phase = key.phase,
             }
         }
         id
     }
 
-    /// Counts a request; answers the number of its group.
-    pub(super) fn add(&mut self, trace: &Trace, request: &Request, span: u64, sizes: (u64, u64)) -> u32 {
-        let id = self.id(trace, request);
-        let at = match self.last {
-            Some((last, at)) if last == id => at,
-            _ => {
-                let next = self.rows.len();
-                let at = *self.index.entry(id).or_insert(next);
-                if at == next {
-                    self.rows.push(Row { id, file: request.file, ..Row::default() });
-                }
-                self.last = Some((id, at));
-                at
-            }
-        };
-        let group = u32::try_from(at).unwrap_or(u32::MAX);
-        let key = (group, request.pid, request.file, request.handle);
-        let stream = match self.last_stream {
-            Some((last, stream)) if last == key => stream,
-            _ => {
-                let next = self.all_streams.len();
-                let stream = *self.streams.entry(key).or_insert(next);
-                if stream == next {
-                    self.all_streams.push(Stream::default());
-                    if let Some(row) = self.rows.get_mut(at) {
-                        row.streams.push(stream);
-                    }
-                }
-                self.last_stream = Some((key, stream));
-                stream
-            }
-        };
-        let (page_bytes, buffer_bytes) = sizes;
-        if let Some(stream) = self.all_streams.get_mut(stream) {
-            stream.add(request.offset, request.length, page_bytes, buffer_bytes);
+    /// Group and stream of requests with a key that was not met yet.
+    fn open(&mut self, trace: &Trace, key: &StreamKey) -> Found {
+        let id = self.id(trace, key);
+        let next = u32::try_from(self.rows.len()).unwrap_or(NOBODY - 1);
+        let group = *self.index.entry(id).or_insert(next);
+        if group == next {
+            self.rows.push(Row { id, file: key.file, ..Row::default() });
         }
-        let new_file = self.files.insert((group, request.file));
-        if let Some(row) = self.rows.get_mut(at) {
-            row.table.add(request, span, page_bytes);
+        let next = self.all_streams.len();
+        let stream = *self.streams.entry((group, key.pid, key.file, key.handle)).or_insert(next);
+        let new_file = self.files.insert((group, key.file));
+        if let Some(row) = self.rows.get_mut(group as usize) {
             row.table.files += u64::from(new_file);
+            if stream == next {
+                row.streams.push(stream);
+            }
         }
-        group
+        if stream == next {
+            self.all_streams.push(Stream::default());
+        }
+        Found { group, stream }
+    }
+
+    /// Counts a request; answers the number of its group.
+    pub(super) fn add(
+        &mut self,
+        trace: &Trace,
+        request: &Request,
+        span: u64,
+        (page, buffer): (BlockSize, BlockSize),
+    ) -> u32 {
+        let by_slice = self.by.contains(&GroupKey::Slice);
+        let key = StreamKey {
+            pid: request.pid,
+            process: request.process,
+            file: request.file,
+            handle: request.handle,
+            slice: if by_slice { request.start_ns.div_euclid(self.slice_ns) } else { 0 },
+            phase: if self.phases.is_empty() { 0 } else { self.phase(request.start_ns) },
+        };
+        let found = match self.last {
+            Some((last, found)) if last == key => found,
+            _ => match self.found.get(&key) {
+                Some(&found) => found,
+                None => {
+                    let found = self.open(trace, &key);
+                    self.found.insert(key, found);
+                    found
+                }
+            },
+        };
+        self.last = Some((key, found));
+        if let Some(stream) = self.all_streams.get_mut(found.stream) {
+            stream.add(request.offset, request.length, page, buffer);
+        }
+        if let Some(row) = self.rows.get_mut(found.group as usize) {
+            row.table.add(request, span, page);
+        }
+        found.group
     }
 
     /// Counts a page of a request of `group`.
     pub(super) fn touch(&mut self, group: u32, page: u32) {
-        if self.pages.insert((group, page))
-            && let Some(row) = self.rows.get_mut(group as usize)
-        {
+        let index = page as usize;
+        if index >= self.owners.len() {
+            self.owners.resize(index + 1, NOBODY);
+        }
+        let Some(owner) = self.owners.get_mut(index) else { return };
+        let is_new = if *owner == NOBODY {
+            *owner = group;
+            true
+        } else {
+            *owner != group && self.others.insert((group, page))
+        };
+        if is_new && let Some(row) = self.rows.get_mut(group as usize) {
             row.table.unique_pages += 1;
         }
     }
 
-    /// The groups, those with the most requests first.
-    pub(super) fn finish(&mut self, trace: &Trace, page_bytes: u64, key_blocks: u64) -> Vec<(GroupId, IoGroup)> {
-        let has = |key| self.by.contains(&key);
-        let mut groups: Vec<(GroupId, IoGroup)> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let mut table = row.table;
-                table.finish(page_bytes, key_blocks);
-                let part = |wanted: bool| {
-                    let text = wanted.then(|| self.parts.texts.get(row.id.path)).flatten();
-                    text.cloned().unwrap_or_default()
-                };
-                let group = IoGroup {
-                    pid: row.id.pid,
-                    process: trace.text(row.id.process).to_owned(),
-                    file: if has(GroupKey::File) { trace.text(row.file).to_owned() } else { String::new() },
-                    extension: part(has(GroupKey::Extension)),
-                    folder: part(has(GroupKey::Folder)),
-                    handle: has(GroupKey::Handle).then_some(row.id.handle).filter(|&handle| handle != 0),
-                    slice_start_ns: has(GroupKey::Slice).then(|| row.id.slice.saturating_mul(self.slice_ns)),
-                    table,
-                    patterns: merged(row.streams.iter().filter_map(|&at| self.all_streams.get(at))),
-                    cache: None,
-                };
-                (row.id, group)
-            })
-            .collect();
-        groups.sort_by(|(_, a), (_, b)| {
-            let order = |group: &IoGroup| (group.table.requests, group.table.bytes);
-            let names = |group: &IoGroup| {
-                (group.slice_start_ns, group.process.clone(), group.pid, group.file.clone(), group.handle)
-            };
-            order(b).cmp(&order(a)).then_with(|| names(a).cmp(&names(b)))
+    /// The groups' numbers, those with the most requests first.
+    fn order(&self, trace: &Trace) -> Vec<u32> {
+        let has_file = self.by.contains(&GroupKey::File);
+        let row = |number: &u32| self.rows.get(*number as usize);
+        let counts = |row: &Row| (row.table.requests, row.table.bytes);
+        let names = |row: &Row| {
+            let file = if has_file { trace.text(row.file) } else { "" };
+            (
+                row.id.phase,
+                row.id.slice,
+                trace.text(row.id.process).to_owned(),
+                row.id.pid,
+                file.to_owned(),
+                row.id.handle,
+            )
+        };
+        let mut order: Vec<u32> = (0..u32::try_from(self.rows.len()).unwrap_or(u32::MAX)).collect();
+        order.sort_by(|a, b| {
+            let by_counts = row(b).map(counts).cmp(&row(a).map(counts));
+            by_counts.then_with(|| row(a).map(names).cmp(&row(b).map(names)))
         });
-        groups
+        order
+    }
+
+    /// The groups, those with the most requests first.
+    pub(super) fn finish(&self, trace: &Trace, options: &IoOptions) -> Vec<IoGroup> {
+        let has = |key| self.by.contains(&key);
+        let group = |number: u32| {
+            let row = self.rows.get(number as usize)?;
+            let mut table = row.table;
+            table.finish(options.page_bytes.max(1), options.key_blocks);
+            let part = |wanted: bool| {
+                let text = wanted.then(|| self.parts.texts.get(row.id.path)).flatten();
+                text.cloned().unwrap_or_default()
+            };
+            let phase = row.id.phase.checked_sub(1).and_then(|at| self.phases.get(at));
+            Some(IoGroup {
+                pid: row.id.pid,
+                process: trace.text(row.id.process).to_owned(),
+                file: if has(GroupKey::File) { trace.text(row.file).to_owned() } else { String::new() },
+                extension: part(has(GroupKey::Extension)),
+                folder: part(has(GroupKey::Folder)),
+                handle: has(GroupKey::Handle).then_some(row.id.handle).filter(|&handle| handle != 0),
+                slice_start_ns: has(GroupKey::Slice).then(|| row.id.slice.saturating_mul(self.slice_ns)),
+                phase: phase.map(|phase| phase.name.clone()).unwrap_or_default(),
+                table,
+                patterns: merged(row.streams.iter().filter_map(|&at| self.all_streams.get(at))),
+                cache: self.curves.get(&number).cloned(),
+            })
+        };
+        self.order(trace).into_iter().filter_map(group).collect()
     }
 
     /// The patterns of all requests.
@@ -266,32 +343,24 @@ impl Groups {
         merged(self.all_streams.iter())
     }
 
-    /// The curves of the groups with the most requests, which needs a second look at the requests.
-    pub(super) fn curves<'r>(
-        &mut self,
-        trace: &Trace,
-        groups: &mut [(GroupId, IoGroup)],
-        requests: impl Iterator<Item = Request> + 'r,
-        page_bytes: u64,
-    ) {
-        let mut models: HashMap<GroupId, (PageNumbers, CacheModel)> = groups
-            .iter()
-            .take(GROUPS_WITH_CURVES)
-            .map(|&(id, _)| (id, (PageNumbers::default(), CacheModel::new(u64::MAX))))
-            .collect();
-        for request in requests {
-            let id = self.id(trace, &request);
-            let Some((numbers, model)) = models.get_mut(&id) else { continue };
-            let Some((first, last)) = span(request.offset, request.length, page_bytes) else { continue };
-            for page in first..=last.min(first.saturating_add(MOST_PAGES)) {
-                if let Some((number, _)) = numbers.of(request.file, page) {
-                    model.access(number);
+    /// Finds the curves of the groups with the most requests, from group and page of each access. Other groups may be meant: then
+    /// `numbers` has the group of each. Without accesses there are none.
+    pub(super) fn curves(&mut self, trace: &Trace, accesses: Option<&[(u32, u32)]>, numbers: Option<&[u32]>) {
+        let Some(accesses) = accesses.filter(|_| self.curves.is_empty()) else { return };
+        let mut first = self.order(trace);
+        first.truncate(GROUPS_WITH_CURVES);
+        let curve = |&group: &u32| {
+            let mut model = CacheModel::new(u64::MAX);
+            match numbers {
+                Some(numbers) => {
+                    let own = accesses.iter().zip(numbers).filter(|&(_, &number)| number == group);
+                    own.for_each(|(access, _)| model.access(access.1));
                 }
+                None => accesses.iter().filter(|access| access.0 == group).for_each(|access| model.access(access.1)),
             }
-        }
-        for (id, group) in groups {
-            group.cache = models.get(id).map(|(_, model)| model.finish());
-        }
+            (group, model.finish())
+        };
+        self.curves = first.par_iter().map(curve).collect::<Vec<_>>().into_iter().collect();
     }
 }
 

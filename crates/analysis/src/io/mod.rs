@@ -26,6 +26,7 @@ use serde::Serialize;
 use crate::evidence::touched_by;
 use crate::interval::Interval;
 use crate::scope::Scope;
+use crate::waits::TransitionPhase;
 
 pub use cache::{CacheCurve, CachePoint, SampledCurve};
 pub use compare::{IoChange, IoComparison, compare};
@@ -50,6 +51,8 @@ pub struct IoOptions {
     pub by: Vec<GroupKey>,
     /// Length of a slice of time, ns, where groups are by slice.
     pub slice_ns: i64,
+    /// The phases, where groups are by phase; a request belongs to the first that holds its begin.
+    pub phases: Vec<TransitionPhase>,
     /// Pages that a read-ahead reads at a time; 1 is none.
     pub read_ahead_pages: u64,
     /// Bytes of the buffer that a program could read or write through.
@@ -67,6 +70,7 @@ impl Default for IoOptions {
             key_blocks: 1,
             by: vec![GroupKey::Process, GroupKey::File],
             slice_ns: 1_000_000_000,
+            phases: Vec::new(),
             read_ahead_pages: 8,
             buffer_bytes: 64 * 1024,
             device: None,

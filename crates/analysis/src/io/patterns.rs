@@ -3,6 +3,8 @@
 use hashbrown::HashMap;
 use serde::Serialize;
 
+use super::pages::BlockSize;
+
 /// Requests by how they follow the one before to the same file by the same process. Each is in one of the first six.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Patterns {
@@ -52,13 +54,13 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn add(&mut self, offset: u64, length: u64, page_bytes: u64, buffer_bytes: u64) {
+    pub(super) fn add(&mut self, offset: u64, length: u64, page: BlockSize, buffer: BlockSize) {
         let end = offset.saturating_add(length);
         let counts = &mut self.counts;
         let consecutive = self.started && offset == self.end;
         if !self.started {
             counts.first += 1;
-            self.first_small = offset == 0 && length < page_bytes;
+            self.first_small = offset == 0 && length < page.bytes();
         } else if consecutive {
             counts.consecutive += 1;
         } else {
@@ -78,7 +80,7 @@ impl Stream {
                 }
             }
         }
-        if self.requests == 1 && self.first_small && !consecutive && offset >= page_bytes {
+        if self.requests == 1 && self.first_small && !consecutive && offset >= page.bytes() {
             counts.header_then_body += 1;
         }
         if consecutive {
@@ -89,15 +91,15 @@ impl Stream {
             self.run_page = None;
         }
         counts.longest_run = counts.longest_run.max(self.run);
-        if let Some((first, last)) = super::pages::span(offset, length, page_bytes) {
+        if let Some((first, last)) = page.span(offset, length) {
             // The page in which the request before ended is there already.
             let new = (last - first).saturating_add(u64::from(self.run_page != Some(first)));
             counts.merged_requests = counts.merged_requests.saturating_add(new);
             self.run_page = Some(last);
         }
-        if length >= buffer_bytes {
+        if length >= buffer.bytes() {
             counts.buffered_requests += 1;
-        } else if let Some((first, last)) = super::pages::span(offset, length, buffer_bytes) {
+        } else if let Some((first, last)) = buffer.span(offset, length) {
             counts.buffered_requests += (last - first) + u64::from(self.buffered != Some(first));
             self.buffered = Some(last);
         }
@@ -174,7 +176,7 @@ mod tests {
     fn stream(requests: &[(u64, u64)]) -> (Patterns, Option<i64>) {
         let mut stream = Stream::default();
         for &(offset, length) in requests {
-            stream.add(offset, length, 4096, 65_536);
+            stream.add(offset, length, BlockSize::new(4096), BlockSize::new(65_536));
         }
         let (patterns, stride) = stream.finish();
         (patterns, stride.map(|(stride, _)| stride))

@@ -1,8 +1,9 @@
 //! Exact LRU stack distances: how many different pages were touched since a page was touched last.
 //!
 //! A cache of N pages that evicts what was used longest ago has a page exactly when its distance is at most N (R. Mattson and
-//! others, 1970), so one pass answers for every size. A Fenwick tree over the order of last touches counts the pages in between;
-//! it is renumbered when full, so memory grows with the pages and not with the accesses.
+//! others, 1970), so one pass answers for every size. The last touches are bits in their order; a Fenwick tree over blocks of
+//! them counts the pages in between. Both are small enough for a processor's cache, which a tree over single places is not.
+//! They are renumbered when full, so memory grows with the pages and not with the accesses.
 
 /// Distances of a sequence of accesses.
 #[derive(Clone, Debug, Default)]
@@ -11,8 +12,10 @@ pub(super) struct StackDistances {
     place: Vec<u32>,
     /// By place: the page touched there.
     page: Vec<u32>,
-    /// Fenwick tree over the places: 1 where a page's last touch is.
-    tree: Vec<u32>,
+    /// By place, a bit: whether it is a page's last touch.
+    live_bits: Vec<u64>,
+    /// Fenwick tree over blocks of places: how many last touches each has.
+    blocks: Vec<u32>,
     /// Pages touched.
     live: u32,
     /// By distance less one: how often.
@@ -23,6 +26,12 @@ pub(super) struct StackDistances {
 
 /// Places before the first renumbering.
 const FEWEST_PLACES: usize = 1 << 12;
+/// Places of a word of bits.
+const WORD: usize = 64;
+/// Words of a block: half a cache line of the tree stands for eight lines of bits.
+const BLOCK_WORDS: usize = 16;
+/// Places of a block.
+const BLOCK: usize = WORD * BLOCK_WORDS;
 
 impl StackDistances {
     /// A touch of page `page`, whose number is small.
@@ -38,7 +47,7 @@ impl StackDistances {
             self.count(1);
             return;
         }
-        if self.page.len() >= self.tree.len() {
+        if self.page.len() >= self.live_bits.len() * WORD {
             self.renumber();
         }
         match self.place.get(index).copied().unwrap_or(0) {
@@ -48,7 +57,7 @@ impl StackDistances {
             }
             place => {
                 let at = place as usize - 1;
-                let since = self.live - self.before(at + 1);
+                let since = self.after(at);
                 self.count(since as usize + 1);
                 self.change(at, u32::MAX);
             }
@@ -70,53 +79,89 @@ impl StackDistances {
         }
     }
 
-    /// Live places before `end`.
-    fn before(&self, end: usize) -> u32 {
-        let mut sum = 0_u32;
-        let mut at = end;
-        while at > 0 {
-            sum = sum.wrapping_add(self.tree.get(at - 1).copied().unwrap_or(0));
-            at &= at - 1;
+    /// Live places after `at`.
+    fn after(&self, at: usize) -> u32 {
+        let next = at + 1;
+        if self.page.len() - next < BLOCK {
+            return self.between(next, self.page.len());
+        }
+        let block = next / BLOCK;
+        let mut before = self.between(block * BLOCK, next);
+        let mut tree = block;
+        while tree > 0 {
+            before = before.wrapping_add(self.blocks.get(tree - 1).copied().unwrap_or(0));
+            tree &= tree - 1;
+        }
+        self.live.wrapping_sub(before)
+    }
+
+    /// Live places from `start` up to, not including, `end`, counted bit by bit.
+    fn between(&self, start: usize, end: usize) -> u32 {
+        let (first, last) = (start / WORD, end / WORD);
+        let words = self.live_bits.get(first..=last.min(self.live_bits.len().saturating_sub(1))).unwrap_or_default();
+        let mut sum = 0;
+        for (at, &word) in (first..).zip(words) {
+            let mut word = word;
+            if at == first {
+                word &= u64::MAX << (start % WORD);
+            }
+            if at == last {
+                word &= !(u64::MAX << (end % WORD));
+            }
+            sum += word.count_ones();
         }
         sum
     }
 
-    /// Adds `change` (1, or minus one as its wrapped form) at a place.
+    /// Sets (1) or clears (minus one in its wrapped form) the bit of a place.
     fn change(&mut self, at: usize, change: u32) {
-        let mut at = at + 1;
-        while let Some(slot) = self.tree.get_mut(at - 1) {
+        if let Some(word) = self.live_bits.get_mut(at / WORD) {
+            *word ^= 1 << (at % WORD);
+        }
+        let mut tree = at / BLOCK + 1;
+        while let Some(slot) = self.blocks.get_mut(tree - 1) {
             *slot = slot.wrapping_add(change);
-            at += at & at.wrapping_neg();
+            tree += tree & tree.wrapping_neg();
         }
     }
 
     /// Leaves out the places that are no page's last touch any more.
     fn renumber(&mut self) {
-        let mut kept = Vec::with_capacity(self.live as usize);
-        for (at, &page) in self.page.iter().enumerate() {
+        let mut kept = 0;
+        for at in 0..self.page.len() {
+            let Some(&page) = self.page.get(at) else { break };
             if let Some(place) = self.place.get_mut(page as usize)
                 && *place as usize == at + 1
             {
-                kept.push(page);
-                *place = u32::try_from(kept.len()).unwrap_or(u32::MAX);
+                kept += 1;
+                *place = u32::try_from(kept).unwrap_or(u32::MAX);
+                if let Some(slot) = self.page.get_mut(kept - 1) {
+                    *slot = page;
+                }
             }
         }
-        let places = (kept.len() * 4).max(FEWEST_PLACES);
-        self.tree.clear();
-        self.tree.resize(places, 0);
-        // A tree over ones at its start, built in one pass.
-        for at in 1..=places {
-            let own = u32::from(at <= kept.len());
-            let sum = self.tree.get(at - 1).copied().unwrap_or(0).wrapping_add(own);
-            if let Some(slot) = self.tree.get_mut(at - 1) {
+        self.page.truncate(kept);
+        let places = (kept * 4).max(FEWEST_PLACES).next_multiple_of(BLOCK);
+        self.live_bits.clear();
+        self.live_bits.resize(places / WORD, 0);
+        for (at, word) in self.live_bits.iter_mut().enumerate() {
+            let ones = kept.saturating_sub(at * WORD).min(WORD);
+            *word = if ones == WORD { u64::MAX } else { !(u64::MAX << ones) };
+        }
+        self.blocks.clear();
+        self.blocks.resize(places / BLOCK, 0);
+        // A tree over full blocks at its start, built in one pass.
+        for at in 1..=self.blocks.len() {
+            let own = u32::try_from(kept.saturating_sub((at - 1) * BLOCK).min(BLOCK)).unwrap_or(0);
+            let sum = self.blocks.get(at - 1).copied().unwrap_or(0).wrapping_add(own);
+            if let Some(slot) = self.blocks.get_mut(at - 1) {
                 *slot = sum;
             }
             let parent = at + (at & at.wrapping_neg());
-            if let Some(slot) = self.tree.get_mut(parent - 1) {
+            if let Some(slot) = self.blocks.get_mut(parent - 1) {
                 *slot = slot.wrapping_add(sum);
             }
         }
-        self.page = kept;
     }
 
     pub(super) const fn accesses(&self) -> u64 {
@@ -159,8 +204,15 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn as_a_stack_moved_by_hand(accesses in prop::collection::vec(0..40_u32, 0..400)) {
+        fn as_a_stack_moved_by_hand(
+            accesses in prop_oneof![
+                prop::collection::vec(0..40_u32, 0..400),
+                // Across blocks, and past a renumbering.
+                prop::collection::vec(0..2500_u32, 4000..6000),
+            ],
+        ) {
             let mut distances = StackDistances::default();
             for &page in &accesses {
                 distances.access(page);

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::pages::BlockSize;
+
 /// Requests, bytes and pages. A page is a block of a filter that keeps nothing and reads key blocks besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RequestTable {
@@ -47,15 +49,15 @@ pub(super) const SMALL_BYTES: u64 = 512;
 
 impl RequestTable {
     /// Counts a request that spans `span` pages.
-    pub(super) fn add(&mut self, request: &super::accumulate::Request, span: u64, page_bytes: u64) {
+    pub(super) fn add(&mut self, request: &super::accumulate::Request, span: u64, page: BlockSize) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(request.length);
         self.largest_bytes = self.largest_bytes.max(request.length);
         self.exact_pages = self.exact_pages.saturating_add(span);
         self.small_requests += u64::from(request.length < SMALL_BYTES);
-        let misaligned = !request.offset.is_multiple_of(page_bytes) || !request.length.is_multiple_of(page_bytes);
+        let misaligned = !page.is_start(request.offset) || !page.is_start(request.length);
         self.misaligned_requests += u64::from(misaligned);
-        self.unbuffered_small_requests += u64::from(request.unbuffered && request.length < page_bytes);
+        self.unbuffered_small_requests += u64::from(request.unbuffered && request.length < page.bytes());
         if let Some(duration_ns) = request.duration_ns {
             self.timed_requests += 1;
             self.time_ns = self.time_ns.saturating_add(duration_ns.max(0));

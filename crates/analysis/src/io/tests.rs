@@ -145,6 +145,46 @@ fn groups_by_any_key_hold_all_requests() {
 }
 
 #[test]
+fn requests_belong_to_the_phase_in_which_they_begin() {
+    // One request each microsecond.
+    let trace = recording(requests(FileOperation::Read, (0..10).map(|at| (at * 4096, 4096))));
+    let phase = |name: &str, start_ns, end_ns| TransitionPhase {
+        transition: crate::transition::TransitionKind::Boot,
+        name: name.to_owned(),
+        range: Interval::new(start_ns, end_ns),
+    };
+    let phases = vec![phase("PreSMSS", 0, 2000), phase("SMSSInit", 2000, 7000)];
+    let options = IoOptions { by: vec![GroupKey::Phase], phases, ..IoOptions::default() };
+    let groups = report(&trace, &options).views[0].groups.clone();
+    let counts: Vec<_> = groups.iter().map(|group| (group.phase.as_str(), group.table.requests)).collect();
+    assert_eq!(counts, [("SMSSInit", 5), ("", 3), ("PreSMSS", 2)]);
+}
+
+#[test]
+fn the_curves_of_groups_are_those_of_their_own_requests() {
+    // Two processes take turns: one reads one page again and again, the other goes round eight pages.
+    let mut made = Vec::new();
+    for at in 0..4000_u64 {
+        made.push(Made { file: "one", operation: FileOperation::Read, offset: 0, size: 4096 });
+        made.push(Made { file: "eight", operation: FileOperation::Read, offset: at % 8 * 4096, size: 4096 });
+    }
+    let trace = recording(made);
+    for by in [vec![GroupKey::Process, GroupKey::File], vec![GroupKey::File], vec![GroupKey::File, GroupKey::Slice]] {
+        let options = IoOptions { by, slice_ns: i64::MAX, ..IoOptions::default() };
+        let report = report(&trace, &options);
+        let pages: Vec<_> = report.views[0]
+            .groups
+            .iter()
+            .map(|group| (group.file.as_str(), group.cache.as_ref().and_then(|curve| curve.pages_for_99_percent)))
+            .collect();
+        assert_eq!(pages, [("eight", Some(8)), ("one", Some(1))]);
+        // Over all, both share a cache.
+        assert_eq!(report.views[0].cache.pages_for_99_percent, Some(9));
+        assert_eq!(report.findings.iter().map(|finding| finding.cache_pages).collect::<Vec<_>>(), [Some(8), Some(1)]);
+    }
+}
+
+#[test]
 fn small_requests_speak_above_the_limit_only() {
     let small = |count| requests(FileOperation::Read, (0..count).map(|at| (at * 4, 4)));
     assert!(codes(small(2000)).contains(&FindingCode::SmallRequests));

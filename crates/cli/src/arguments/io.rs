@@ -23,6 +23,8 @@ pub enum IoBy {
     Handle,
     /// The slice of time (--slice)
     Slice,
+    /// The phase of the recorded boot, shutdown or sleep
+    Phase,
 }
 
 /// Show how programs ask for their data: sizes, pages, patterns, and what a buffer, a cache or a filter makes of them
@@ -31,14 +33,16 @@ pub enum IoBy {
 Examples:
   onoff io capture.pml                             Process Monitor, its own file or CSV
   onoff io trace.etl --by process                  Windows, with file events
+  onoff io boot.etl --by phase,process             who asks for what in each phase of a boot
   onoff io record -- ls -R /etc                    run a command under strace and answer
   onoff io strace.txt --filter key-blocks=1,block=4096 --device latency=100us,bandwidth=20MB/s
   onoff io with-filter.csv --compare without.csv
   onoff io trace.csv --format csv -o requests.csv
 
-Reads Windows event traces (FileIo, DiskIo), Process Monitor (.pml and CSV), strace, blkparse,
-fio's I/O and latency logs, darshan-dxt-parser, and CSV with the columns time, pid, process,
-file, operation, offset, length. The kind is told by the content.
+Reads Windows event traces (FileIo, DiskIo, Microsoft-Windows-Kernel-File), Process Monitor (.pml
+and CSV), strace, Linux ftrace and trace-cmd (block and syscalls events), blkparse, fio's I/O and
+latency logs, darshan-dxt-parser, and CSV with the columns time, pid, process, file, operation,
+offset, length. onoff recognises the kind by its content.
 
 {EXIT_CODES}"))]
 pub struct IoArguments {

@@ -1,7 +1,9 @@
 //! `onoff io`.
 
-use onoff_analysis::io::{self, IoReport, TABLES};
+use onoff_analysis::io::{self, GroupKey, IoReport, TABLES};
 use onoff_analysis::recording::Provenance;
+use onoff_analysis::transition::PHASE_TABLES;
+use onoff_analysis::waits::phases;
 use onoff_report::{json, section, text};
 
 use crate::arguments::table::TableFormat;
@@ -39,11 +41,20 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
 }
 
 fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
-    let (session, trace) = super::open(recording, TABLES)?;
+    let by_phase = question.options.by.contains(&GroupKey::Phase);
+    let (session, trace) = super::open(recording, if by_phase { TABLES.union(PHASE_TABLES) } else { TABLES })?;
     let scope = onoff::scope_of(&trace, question.range)
         .map_err(|error| Failure::NothingToAnswer(format!("--range: {error}")))?
         .of_processes(question.processes.clone());
-    let report = io::analyse(&trace, &scope, &question.options);
+    let mut options = question.options.clone();
+    if by_phase {
+        options.phases = phases(&trace, None);
+        if options.phases.is_empty() {
+            let why = "--by phase: the recording holds no boot, shutdown or sleep with a phase of known length";
+            return Err(Failure::NothingToAnswer(why.to_owned()));
+        }
+    }
+    let report = io::analyse(&trace, &scope, &options);
     if report.views.is_empty() {
         return Err(Failure::NothingToAnswer(text::io::nothing(&report, &trace.recorder)));
     }

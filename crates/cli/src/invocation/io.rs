@@ -170,6 +170,7 @@ impl From<IoBy> for GroupKey {
             IoBy::Folder => Self::Folder,
             IoBy::Handle => Self::Handle,
             IoBy::Slice => Self::Slice,
+            IoBy::Phase => Self::Phase,
         }
     }
 }

@@ -4,7 +4,8 @@ use hashbrown::HashMap;
 
 use super::descriptors::{Descriptors, OpenFile, OpenFileId, is_seekable};
 use super::line::{self, Axis, Content, Time, arguments, descriptor, unquoted};
-use crate::losses::LossKind;
+use crate::format::Format;
+use crate::losses::{LossKind, Losses};
 use crate::number::{lines, unsigned};
 use crate::operation::{Counted, Operation, OperationKind, Outcome};
 
@@ -19,6 +20,7 @@ struct Begun {
 }
 
 /// One whole call.
+#[derive(Debug)]
 struct Call<'c> {
     /// Where its line is, bytes from the start.
     place: usize,
@@ -43,6 +45,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
             continue;
         }
         out.record();
+        out.pass(offset);
         let Some(parsed) = line::parse(&text) else {
             out.lose(LossKind::Unreadable, offset);
             continue;
@@ -86,10 +89,70 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) {
     }
 }
 
+#[derive(Debug)]
 struct Reader {
     files: Descriptors,
     /// Whether lines name their thread.
     numbered: bool,
+}
+
+/// System calls that another recorder than `strace` saw, one by one, with their arguments as `strace` writes them.
+#[derive(Debug)]
+pub struct SystemCalls {
+    reader: Reader,
+    losses: Losses,
+}
+
+/// A system call that has returned.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemCall<'c> {
+    /// Thread.
+    pub tid: u32,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// How long it took, ns.
+    pub duration_ns: i64,
+    /// Its name.
+    pub name: &'c str,
+    /// Its arguments: a descriptor as a number, a path in quotes, flags in words.
+    pub arguments: &'c [&'c str],
+    /// What it returned; an error is negative.
+    pub result: i64,
+}
+
+impl Default for SystemCalls {
+    fn default() -> Self {
+        Self { reader: Reader { files: Descriptors::default(), numbered: true }, losses: Losses::default() }
+    }
+}
+
+impl SystemCalls {
+    /// Takes the next call, in the order in which they return, and hands what it did to a file to `sink`. Times stay as they are.
+    pub fn call(&mut self, call: &SystemCall<'_>, sink: &mut dyn FnMut(&Operation<'_>)) {
+        let mut passed = |_| {};
+        let mut out = Counted::of_known_times(Format::Strace, std::mem::take(&mut self.losses), sink, &mut passed);
+        let whole = Call {
+            place: 0,
+            tid: call.tid,
+            start_ns: call.start_ns,
+            between_ns: None,
+            name: call.name,
+            arguments: call.arguments,
+            result: Some(call.result),
+            result_path: None,
+            took_ns: Some(call.duration_ns),
+        };
+        if self.reader.apply(&whole, &mut out).is_none() {
+            out.lose(LossKind::Unreadable, 0);
+        }
+        self.losses = out.finish().losses;
+    }
+
+    /// What could not be placed.
+    #[must_use]
+    pub const fn losses(&self) -> &Losses {
+        &self.losses
+    }
 }
 
 /// How a read or write finds its place.

@@ -8,4 +8,5 @@ mod descriptors;
 mod line;
 
 pub(crate) use calls::read;
+pub use calls::{SystemCall, SystemCalls};
 pub(crate) use line::is_call;

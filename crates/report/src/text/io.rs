@@ -358,6 +358,9 @@ pub fn all_groups(report: &IoReport) -> Section<'_> {
 /// What a group is of, in words.
 fn group_name(group: &IoGroup) -> String {
     let mut name: Vec<String> = Vec::new();
+    if !group.phase.is_empty() {
+        name.push(group.phase.clone());
+    }
     if let Some(start_ns) = group.slice_start_ns {
         name.push(duration(start_ns));
     }
@@ -384,6 +387,7 @@ fn group_columns<'a>(section: SectionOf<'a, (&'a IoView, &'a IoGroup)>) -> Secti
         .column(data("folder"), |row| Value::text(&row.1.folder))
         .column(data("handle"), move |row| Value::of(row.1.handle, count))
         .column(data("slice_start_ns"), |row| Value::of(row.1.slice_start_ns, Value::Time))
+        .column(data("phase"), |row| Value::text(&row.1.phase))
         .column(Heading::quantity("requests", "requests"), move |row| count(row.1.table.requests))
         .column(Heading::quantity("bytes", "bytes"), |row| Value::Bytes(row.1.table.bytes))
         .column(Heading::quantity("average_bytes", "average"), move |row| {

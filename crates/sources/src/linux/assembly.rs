@@ -2,9 +2,9 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, FirmwareMeasurements, Interrupts, Inventory, Losses,
-    Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency, ServiceTransition, StringId,
-    StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace,
+    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, FileIo, FirmwareMeasurements, Interrupts, Inventory,
+    Losses, Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency, ServiceTransition,
+    StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace,
 };
 
 use onoff_trace::system::Disk;
@@ -32,6 +32,7 @@ pub(super) struct Assembly {
     pub(super) ready_threads: Batches<ReadyThreads>,
     pub(super) interrupts: Batches<Interrupts>,
     pub(super) disk_ios: Vec<DiskIo>,
+    pub(super) file_ios: Vec<FileIo>,
     /// Device numbers, major and minor, of the disks, in the order of the numbers given to them.
     disks: Vec<(u32, u32)>,
     /// Counts of the records of every part, when they are asked for.
@@ -67,6 +68,7 @@ impl Assembly {
             ready_threads: Batches::default(),
             interrupts: Batches::default(),
             disk_ios: Vec::new(),
+            file_ios: Vec::new(),
             disks: Vec::new(),
             inventory: Inventory::default(),
             events_lost: 0,
@@ -166,6 +168,8 @@ impl Assembly {
         trace.events_lost = self.events_lost;
         self.disk_ios.sort_by_key(|row| row.complete_ns);
         trace.disk_ios = self.disk_ios.into_iter().collect();
+        self.file_ios.sort_by_key(|row| row.start_ns);
+        trace.file_ios = self.file_ios.into_iter().collect();
         if wants(TableName::Inventory) {
             trace.inventory = Some(counted(self.inventory));
         }

@@ -251,7 +251,12 @@ impl<'r> Assembly<'r> {
             trace.disk_ios = self.disk.finish(&self.file_names, &owners, losses);
         }
         if wants(TableName::FileIos) {
-            trace.file_ios = self.file_operations.finish(&self.file_names, &owners, losses);
+            // The provider's account of the same would only repeat the kernel logger's.
+            trace.file_ios = if self.file_operations.is_empty() {
+                phases.file_events.finish(&owners, losses)
+            } else {
+                self.file_operations.finish(&self.file_names, &owners, losses)
+            };
         }
         if wants(TableName::HardFaults) {
             trace.hard_faults = self.hard_faults.finish(&self.file_names, &owners, losses);

@@ -78,24 +78,33 @@ struct Tracked {
     file_key: u64,
 }
 
-struct Begin {
-    operation: onoff_trace::FileOperation,
-    subject: FileSubject,
-    offset: u64,
-    size: u64,
+/// An operation that begins.
+pub(super) struct Begin {
+    pub(super) operation: onoff_trace::FileOperation,
+    pub(super) subject: FileSubject,
+    pub(super) offset: u64,
+    pub(super) size: u64,
     /// Flags of the request packet.
-    flags: u32,
-    path: StringId,
+    pub(super) flags: u32,
+    pub(super) path: StringId,
 }
 
 impl FileOperationTracker {
     pub(super) fn on_open(&mut self, record: &Record<'_>, open: &FileOpen<'_>, texts: &mut Texts) {
-        let path = texts.utf16(open.open_path);
-        self.opened.insert(open.file_object, path);
         let subject =
             FileSubject { irp: open.irp, file_object: open.file_object, file_key: 0, thread_id: open.thread_id };
-        let operation = onoff_trace::FileOperation::Create;
-        self.begin(record, Begin { operation, subject, offset: 0, size: 0, flags: 0, path });
+        self.open(record, subject, texts.utf16(open.open_path));
+    }
+
+    /// A file is opened by `path`.
+    pub(super) fn open(&mut self, record: &Record<'_>, subject: FileSubject, path: StringId) {
+        self.opened.insert(subject.file_object, path);
+        self.begin(record, Begin { path, ..Begin::plain(onoff_trace::FileOperation::Create, subject) });
+    }
+
+    /// Whether nothing was recorded.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
     pub(super) fn on_operation(&mut self, record: &Record<'_>, event: &FileOperation) {
@@ -178,7 +187,7 @@ impl FileOperationTracker {
         row.status = Some(end.status);
     }
 
-    fn begin(&mut self, record: &Record<'_>, begin: Begin) {
+    pub(super) fn begin(&mut self, record: &Record<'_>, begin: Begin) {
         let Begin { subject, .. } = begin;
         self.under_way.begin(subject.irp, self.rows.len());
         self.rows.push(Tracked {
@@ -230,7 +239,7 @@ impl FileOperationTracker {
 }
 
 impl Begin {
-    fn plain(operation: onoff_trace::FileOperation, subject: FileSubject) -> Begin {
+    pub(super) fn plain(operation: onoff_trace::FileOperation, subject: FileSubject) -> Begin {
         Begin { operation, subject, offset: 0, size: 0, flags: 0, path: StringId::EMPTY }
     }
 }

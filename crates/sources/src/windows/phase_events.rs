@@ -29,6 +29,7 @@ macro_rules! providers {
 
 providers! {
     KERNEL_PROCESS = 0x22fb2cd6_0e7b_422b_a0c7_2fad1fd0e716, "Microsoft-Windows-Kernel-Process";
+    KERNEL_FILE = 0xedd08927_9cc4_4e65_b970_c2560fb5c289, "Microsoft-Windows-Kernel-File";
     KERNEL_PNP = 0x9c205a39_1250_487d_abd7_e831c6290539, "Microsoft-Windows-Kernel-PnP";
     KERNEL_BOOT = 0x15ca44ff_4d7a_4baa_bba5_0998955e531e, "Microsoft-Windows-Kernel-Boot";
     KERNEL_GENERAL = 0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d, "Microsoft-Windows-Kernel-General";

@@ -7,6 +7,7 @@ use onoff_trace::{Image, Losses, Process, StringId, TableName, Tables, Thread};
 use super::activities::ActivityTracker;
 use super::counters;
 use super::devices::DeviceTracker;
+use super::file_events::FileEventTracker;
 use super::images::ImageTracker;
 use super::milestones::MilestoneTracker;
 use super::notifications::NotificationTracker;
@@ -17,7 +18,7 @@ use super::services::ServiceTracker;
 use super::set_aside::SetAside;
 use super::texts::Texts;
 use super::threads::ThreadTracker;
-use super::{activities, devices, milestones, notifications, power_requests, services};
+use super::{activities, devices, file_events, milestones, notifications, power_requests, services};
 
 /// The trackers that follow such events.
 #[derive(Debug, Default)]
@@ -28,6 +29,7 @@ pub(super) struct Phases {
     pub(super) activities: ActivityTracker,
     pub(super) notifications: NotificationTracker,
     pub(super) power_requests: PowerRequestTracker,
+    pub(super) file_events: FileEventTracker,
     pub(super) processes: ProcessTracker,
     pub(super) threads: ThreadTracker,
     pub(super) images: ImageTracker,
@@ -61,7 +63,7 @@ fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
 
 /// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads are
 /// what declares an event: there is no second list to forget it in.
-fn declared() -> [(TableName, Vec<Event>); 9] {
+fn declared() -> [(TableName, Vec<Event>); 10] {
     [
         (TableName::Milestones, milestones::events().collect()),
         (TableName::DeviceOperations, devices::events().collect()),
@@ -69,6 +71,7 @@ fn declared() -> [(TableName, Vec<Event>); 9] {
         (TableName::Activities, activities::events().collect()),
         (TableName::Notifications, notifications::events().collect()),
         (TableName::PowerRequests, power_requests::events().collect()),
+        (TableName::FileIos, file_events::events().collect()),
         (TableName::Processes, events(PROCESS).collect()),
         (TableName::Threads, events(THREAD).collect()),
         (TableName::Images, events(IMAGE).collect()),
@@ -115,6 +118,7 @@ impl Phases {
             self.services.on_event(event, texts),
             self.devices.on_event(event, texts),
             self.power_requests.on_event(event, texts),
+            self.file_events.on_event(event, texts),
         ];
         read.iter().all(Option::is_some).then_some(())
     }

@@ -214,6 +214,7 @@ pub(in crate::linux) const TABLES: &[TableName] = &[
     TableName::ReadyThreads,
     TableName::Interrupts,
     TableName::DiskIos,
+    TableName::FileIos,
     TableName::DeviceOperations,
     TableName::PowerRequests,
     TableName::Activities,

@@ -1,7 +1,7 @@
 //! Every event to the tracker that knows it.
 
 use hashbrown::HashMap;
-use onoff_ftrace::{Event, Kind};
+use onoff_ftrace::{Event, Kind, system_call_arguments};
 use onoff_trace::{Counter, KindCount, Milestone, Severity, TableName, milestone};
 
 use super::disk::DiskTracker;
@@ -10,6 +10,7 @@ use super::interrupts::InterruptTracker;
 use super::power::PowerTracker;
 use super::signals;
 use super::switches::SwitchTracker;
+use super::system_calls::SystemCallTracker;
 use crate::linux::assembly::Assembly;
 use crate::linux::clocks::{Clocks, SourceClock};
 
@@ -29,6 +30,7 @@ pub(super) struct Follower<'a> {
     disk: DiskTracker,
     initcalls: InitcallTracker,
     power: PowerTracker,
+    system_calls: SystemCallTracker,
     counts: Option<HashMap<String, u64>>,
     events: u64,
 }
@@ -43,6 +45,7 @@ impl<'a> Follower<'a> {
             disk: DiskTracker::default(),
             initcalls: InitcallTracker::default(),
             power: PowerTracker::default(),
+            system_calls: SystemCallTracker::default(),
             events: 0,
             assembly,
         }
@@ -134,6 +137,13 @@ impl<'a> Follower<'a> {
                 };
                 assembly.milestones.push(row);
             }
+            Kind::SystemCallBegin(name) => {
+                let arguments = system_call_arguments(event);
+                self.system_calls.on_begin(time_ns, (event.pid, event.task), name, &arguments, assembly);
+            }
+            Kind::SystemCallEnd { name, result } => {
+                self.system_calls.on_end(time_ns, event.pid, name, result, assembly);
+            }
             Kind::Signal { number, task, pid } => {
                 signals::on_signal(time_ns, event.pid, number, (task, pid), assembly);
             }
@@ -151,11 +161,12 @@ impl<'a> Follower<'a> {
 
     /// What is still open at the trace's end.
     pub(super) fn finish(self) {
-        let Self { assembly, switches, interrupts, initcalls, power, counts, events, .. } = self;
+        let Self { assembly, switches, interrupts, initcalls, power, system_calls, counts, events, .. } = self;
         switches.finish(assembly);
         interrupts.finish(assembly);
         initcalls.finish(assembly);
         power.finish(assembly);
+        system_calls.finish(assembly);
         let inventory = &mut assembly.inventory;
         inventory.events += events;
         for (name, count) in counts.into_iter().flatten() {

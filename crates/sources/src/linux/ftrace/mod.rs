@@ -5,7 +5,7 @@
 //! | [`files`] | which files are read, and by which clock? |
 //! | [`trace_file`] | how is one opened and read? |
 //! | [`follower`] | which tracker takes an event? |
-//! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `signals` | trackers, one per subject |
+//! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `signals`, `system_calls` | trackers, one per subject |
 
 mod disk;
 pub(super) mod files;
@@ -15,6 +15,7 @@ mod interrupts;
 mod power;
 mod signals;
 mod switches;
+mod system_calls;
 pub(super) mod trace_file;
 
 use crate::linux::assembly::Assembly;

@@ -1,0 +1,160 @@
+//! System calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's own text writes `sys_read(fd: 3, …)` and `sys_read -> 0x10`.
+
+use super::Kind;
+use crate::data::RecordValue;
+use crate::event::{Body, Event};
+
+/// An argument of a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemCallArgument<'a> {
+    /// Its name in the kernel.
+    pub name: &'a str,
+    /// Its value; 0 where the text has a word only.
+    pub value: u64,
+    /// What a pointer points at, or the flags in words, where the kernel writes that (Linux 6.19 and later).
+    pub text: Option<&'a str>,
+}
+
+/// Most arguments of a system call.
+const MOST_ARGUMENTS: usize = 6;
+
+/// The name of the call, and whether it begins or ends; `None` for events that are no system call. `sys_enter` and `sys_exit` alone
+/// (`raw_syscalls`) number the calls of one architecture instead of naming them; they are not read.
+fn name_and_edge<'a>(event: &Event<'a>) -> Option<(&'a str, bool)> {
+    let name = event.name.strip_prefix("sys_")?;
+    if let Some(name) = name.strip_prefix("enter_") {
+        Some((name, true))
+    } else if let Some(name) = name.strip_prefix("exit_") {
+        Some((name, false))
+    } else {
+        let Body::Text(text) = event.body else { return None };
+        match text.trim_start().as_bytes().first()? {
+            b'(' => Some((name, true)),
+            b'-' => Some((name, false)),
+            _ => None,
+        }
+    }
+}
+
+/// What the event says of a system call: `None` when it is none, `Some(None)` when its result cannot be read.
+pub(super) fn read<'a>(event: &Event<'a>) -> Option<Option<Kind<'a>>> {
+    let (name, begins) = name_and_edge(event)?;
+    if begins {
+        return Some(Some(Kind::SystemCallBegin(name)));
+    }
+    let result = match event.body {
+        Body::Record(body) => body.number("ret"),
+        Body::Text(text) => {
+            let text = text.trim().trim_start_matches("->").trim_start();
+            let text = text.strip_prefix("ret=").unwrap_or(text);
+            text.split_ascii_whitespace().next().and_then(number).map(u64::cast_signed)
+        }
+    };
+    Some(result.map(|result| Kind::SystemCallEnd { name, result }))
+}
+
+/// The arguments of a system call that begins, in their order.
+#[must_use]
+pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a>> {
+    match event.body {
+        Body::Record(body) => {
+            let mut arguments: Vec<SystemCallArgument<'a>> = Vec::new();
+            for (name, value) in body.fields().filter(|(name, _)| !matches!(*name, "__syscall_nr" | "nr")) {
+                match value {
+                    RecordValue::Number(value) if arguments.len() < MOST_ARGUMENTS => {
+                        arguments.push(SystemCallArgument { name, value: value.cast_unsigned(), text: None });
+                    }
+                    // `__filename_val` behind the arguments is what `filename` points at.
+                    RecordValue::Text(text) => {
+                        let of = name.trim_start_matches("__").trim_end_matches("_val");
+                        let argument = arguments.iter_mut().find(|argument| argument.name == of);
+                        if let Some(argument) = argument {
+                            argument.text = Some(text);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            arguments
+        }
+        Body::Text(text) => {
+            let text = text.trim();
+            let inside = text.strip_prefix('(').map_or(text, |rest| rest.strip_suffix(')').unwrap_or(rest));
+            parts(inside).filter_map(argument).take(MOST_ARGUMENTS).collect()
+        }
+    }
+}
+
+/// What commas separate that are not within quotes.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let now = rest?;
+        let mut quoted = false;
+        let end = now.bytes().position(|byte| {
+            quoted ^= byte == b'"';
+            byte == b',' && !quoted
+        });
+        rest = end.and_then(|end| now.get(end + 1..));
+        now.get(..end.unwrap_or(now.len()))
+    })
+}
+
+/// `fd: 3`, `fd: 0x00000003`, `filename: 0x7ffd "/etc/x"`, `flags: O_RDONLY|O_CLOEXEC`.
+fn argument(part: &str) -> Option<SystemCallArgument<'_>> {
+    let (name, value) = part.trim().split_once([':', '='])?;
+    let value = value.trim();
+    let (word, rest) = value.split_once(' ').unwrap_or((value, ""));
+    let quoted = rest.trim().strip_prefix('"').map(|text| text.strip_suffix('"').unwrap_or(text));
+    Some(match number(word) {
+        Some(value) => SystemCallArgument { name, value, text: quoted },
+        None => SystemCallArgument { name, value: 0, text: Some(word) },
+    })
+}
+
+/// The kernel writes arguments and results in hexadecimal notation, with `0x` or without.
+fn number(word: &str) -> Option<u64> {
+    u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TextTrace;
+
+    fn events(line: &str) -> Vec<(Option<Kind<'_>>, Vec<SystemCallArgument<'_>>)> {
+        let mut found = Vec::new();
+        TextTrace::new(line.as_bytes()).read(|event| found.push((Kind::of(&event), system_call_arguments(&event))));
+        found
+    }
+
+    #[test]
+    fn each_spelling_of_a_call_says_the_same() {
+        let own = events("a-1 [000] ..... 1.5: sys_read(fd: 3, buf: 7ffd00, count: 1000)\n");
+        let own_newer = events("a-1 [000] ..... 1.5: sys_read(fd: 0x3, buf: 0x7ffd00, count: 0x1000)\n");
+        let report =
+            events("a-1     [000] 1.5: sys_enter_read:       fd: 0x00000003, buf: 0x7ffd00, count: 0x00001000\n");
+        for found in [&own, &own_newer, &report] {
+            let [(Some(Kind::SystemCallBegin("read")), arguments)] = &found[..] else { panic!("{found:?}") };
+            let values: Vec<_> = arguments.iter().map(|argument| (argument.name, argument.value)).collect();
+            assert_eq!(values, [("fd", 3), ("buf", 0x007f_fd00), ("count", 4096)]);
+        }
+        for line in [
+            "a-1 [000] ..... 1.5: sys_read -> 0xfffffffffffffff7\n",
+            "a-1 [000] 1.5: sys_exit_read: 0xfffffffffffffff7\n",
+        ] {
+            assert_eq!(events(line)[0].0, Some(Kind::SystemCallEnd { name: "read", result: -9 }), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_pointer_points_at_is_read_where_it_is_written() {
+        let line = "a-1 [000] ..... 1.5: sys_openat(dfd: 0xffffff9c, filename: 0x7ffd00 \"/etc/a, b\", flags: O_RDONLY|O_CLOEXEC, mode: 0x0)\n";
+        let found = events(line);
+        let texts: Vec<_> = found[0].1.iter().map(|argument| argument.text).collect();
+        assert_eq!(texts, [None, Some("/etc/a, b"), Some("O_RDONLY|O_CLOEXEC"), None]);
+        // Calls by number are not read, and a result that is no number is unreadable.
+        assert_eq!(events("a-1 [000] 1.5: sys_enter: NR 0 (3, 7f, 10, 0, 0, 0)\n")[0].0, Some(Kind::Other));
+        assert_eq!(events("a-1 [000] 1.5: sys_exit_read: what\n")[0].0, None);
+    }
+}
