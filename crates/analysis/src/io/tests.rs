@@ -166,7 +166,7 @@ fn the_curves_of_groups_are_those_of_their_own_requests() {
     let mut made = Vec::new();
     for at in 0..4000_u64 {
         made.push(Made { file: "one", operation: FileOperation::Read, offset: 0, size: 4096 });
-        made.push(Made { file: "eight", operation: FileOperation::Read, offset: at % 8 * 4096, size: 4096 });
+        made.push(Made { file: "eight", operation: FileOperation::Read, offset: at * 3 % 8 * 4096, size: 4096 });
     }
     let trace = recording(made);
     for by in [vec![GroupKey::Process, GroupKey::File], vec![GroupKey::File], vec![GroupKey::File, GroupKey::Slice]] {
