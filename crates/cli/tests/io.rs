@@ -82,7 +82,7 @@ fn a_trace_of_the_kernel_answers_for_programs_and_disks() {
     let wanted = wanted.map(|(level, requests, bytes)| (Value::from(level), Value::from(requests), Value::from(bytes)));
     assert_eq!(views.iter().map(of).collect::<Vec<_>>(), wanted);
     assert_eq!(views[0]["groups"][0]["file"], "/etc/settings");
-    assert_eq!(report["findings"][0]["code"], "amplification");
+    assert_eq!(report["findings"][0]["code"], "small_requests");
 }
 
 #[test]
