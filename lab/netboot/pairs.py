@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Records the same two files by the firmware shell's own TFTP client with windows of 1 to 64 blocks, for the latency model.
+"""Records the same two files by one TFTP client with windows of 1 to 64 blocks, for the latency model.
 
-lab/netboot/pairs.py OUT [--delay MS]    OUT/capture.pcap, OUT/serial.log
+lab/netboot/pairs.py OUT [--client shell|u-boot] [--delay MS]    OUT/capture.pcap, OUT/serial.log
 
-With --delay every frame to and from the guest is held back so long, one way, on the client's side of the capture.
-Needs root and the packages that record.py needs, and mtools and dosfstools.
+The client is the firmware shell's (OVMF), or that of a boot loader with a network stack of its own (U-Boot). With --delay every frame
+to and from the guest is held back so long, one way, on the client's side of the capture. Where the host has other work, its times
+are those of the host unless this runs before the others: `chrt --fifo 20 lab/netboot/pairs.py OUT`.
+Needs root and the packages that record.py needs, and mtools, dosfstools and u-boot-qemu.
 """
 
 import argparse
@@ -32,6 +34,8 @@ LONG = 400
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("out", type=pathlib.Path)
+    arguments.add_argument("--client", choices=["shell", "u-boot"], default="shell", help="who loads the files")
+    arguments.add_argument("--u-boot", default="/usr/lib/u-boot/qemu-x86_64/u-boot.rom", help="U-Boot for QEMU")
     arguments.add_argument("--delay", type=float, default=0.0, help="ms, one way")
     arguments.add_argument("--atftpd", default="atftpd", help="the server's program")
     arguments.add_argument("--limit", type=float, default=400)
@@ -49,6 +53,40 @@ def script():
             option = f"-w {window} " if window > 1 else ""
             lines.append(f"tftp -s {block} {option}192.168.77.1 {name} x.bin")
     return "\r\n".join([*lines, f"echo {DONE}", "reset -s", ""])
+
+
+def commands():
+    """What U-Boot is to do, line by line."""
+    lines = ["setenv autoload no", "setenv ipaddr 192.168.77.60", "setenv netmask 255.255.255.0", "setenv serverip 192.168.77.1"]
+    for name, block in BLOCKS.items():
+        for window in WINDOWS:
+            lines += [f"setenv tftpblocksize {block}", f"setenv tftpwindowsize {window}", f"tftpboot 0x2000000 {name}"]
+    return [*lines, f"echo {DONE}"]
+
+
+def play(guest, lines, serial, limit):
+    """Types each line when the loader's prompt is there; until the last is done, s."""
+    begin, said, written = time.monotonic(), b"", 0
+    os.set_blocking(guest.stdout.fileno(), False)
+    with serial.open("wb") as log:
+        while lines and guest.poll() is None and time.monotonic() - begin < limit:
+            select.select([guest.stdout], [], [], 0.2)
+            part = guest.stdout.read() or b""
+            log.write(part)
+            log.flush()
+            said += part
+            if b"any key" in said and not written:
+                guest.stdin.write(b"\n")
+                guest.stdin.flush()
+                written, said = 1, b""
+            elif written and said.rstrip(b" ").endswith(b"=>"):
+                line, lines = lines[0], lines[1:]
+                guest.stdin.write(line.encode() + b"\n")
+                guest.stdin.flush()
+                said = b""
+        if not lines:
+            time.sleep(1)
+            log.write(guest.stdout.read() or b"")
 
 
 def record(arguments, out, work):
@@ -85,18 +123,24 @@ def record(arguments, out, work):
             time.sleep(0.5)
         else:
             network = ["-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no"]
-        guest = subprocess.Popen([*inside, "qemu-system-x86_64", "-machine", "q35,smm=off", "-accel", "tcg", "-cpu", "max,-hypervisor",
-                                  "-m", "512", "-display", "none", "-no-user-config", "-nodefaults",
-                                  "-drive", "if=pflash,format=raw,unit=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd",
-                                  "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd", *network,
-                                  "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:77:00:01,romfile=",
-                                  "-device", "virtio-rng-pci", "-serial", f"file:{serial}",
-                                  "-drive", f"if=none,id=fat,format=raw,file={disk}", "-device", "virtio-blk-pci,drive=fat,bootindex=0"],
-                                 stdin=subprocess.DEVNULL)
-        running.append(guest)
-        begin = time.monotonic()
-        while guest.poll() is None and time.monotonic() - begin < arguments.limit:
-            time.sleep(0.5)
+        machine = [*inside, "qemu-system-x86_64", "-machine", "q35,smm=off", "-accel", "tcg", "-cpu", "max,-hypervisor",
+                   "-m", "512", "-display", "none", "-no-user-config", "-nodefaults", *network, "-device", "virtio-rng-pci"]
+        card = "netdev=n0,mac=52:54:00:77:00:01,romfile="
+        if arguments.client == "u-boot":
+            machine += ["-bios", arguments.u_boot, "-device", f"e1000,{card}", "-serial", "stdio"]
+            guest = subprocess.Popen(machine, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            running.append(guest)
+            play(guest, commands(), serial, arguments.limit)
+        else:
+            machine += ["-drive", "if=pflash,format=raw,unit=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd",
+                        "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd", "-device", f"virtio-net-pci,{card}",
+                        "-serial", f"file:{serial}",
+                        "-drive", f"if=none,id=fat,format=raw,file={disk}", "-device", "virtio-blk-pci,drive=fat,bootindex=0"]
+            guest = subprocess.Popen(machine, stdin=subprocess.DEVNULL)
+            running.append(guest)
+            begin = time.monotonic()
+            while guest.poll() is None and time.monotonic() - begin < arguments.limit:
+                time.sleep(0.5)
         time.sleep(1)
     finally:
         for process in reversed(running):

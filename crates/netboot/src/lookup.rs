@@ -21,6 +21,10 @@ pub struct Lookup {
     pub asked_ns: i64,
     /// Time of the answer, ns.
     pub answered_ns: Option<i64>,
+    /// Code of the answer, 0 when the server knows the name (RFC 1035, 4.1.1); `None` without an answer.
+    pub code: Option<u8>,
+    /// Whether an answer held a record.
+    pub found: bool,
 }
 
 /// Notes a question or an answer; says whether there was room for it.
@@ -37,13 +41,28 @@ pub(crate) fn see(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'
         .take(64)
         .find(|lookup| lookup.id == id && lookup.client == client && lookup.name == name);
     match known {
-        Some(lookup) if answer => lookup.answered_ns = lookup.answered_ns.or(Some(time_ns)),
+        Some(lookup) if answer => {
+            lookup.answered_ns = lookup.answered_ns.or(Some(time_ns));
+            let (code, records) = head(datagram.payload);
+            lookup.code = lookup.code.or(Some(code));
+            lookup.found |= code == 0 && records > 0;
+        }
         Some(_) => {}
         None if answer => {}
         None if full => return false,
-        None => lookups.push(Lookup { client, name, id, asked_ns: time_ns, answered_ns: None }),
+        None => {
+            lookups.push(Lookup { client, name, id, asked_ns: time_ns, answered_ns: None, code: None, found: false })
+        }
     }
     true
+}
+
+/// Code of an answer and how many records it holds.
+fn head(payload: &[u8]) -> (u8, u16) {
+    match payload {
+        [_, _, _, code, _, _, high, low, ..] => (code & 15, u16::from_be_bytes([*high, *low])),
+        _ => (0, 0),
+    }
 }
 
 /// Number, whether it is an answer, and the name of the first question.
@@ -94,10 +113,12 @@ mod tests {
         assert!(see(&mut lookups, 6, &datagram(&message, "10.0.0.2:4000", "10.0.0.1:53")));
         let mut answer = message.clone();
         answer[2] = 0x81;
+        answer[3] = 0x83;
         assert!(see(&mut lookups, 9, &datagram(&answer, "10.0.0.1:53", "10.0.0.2:4000")));
         assert_eq!(lookups.len(), 1);
         assert_eq!(lookups[0].name, "boot.lan");
         assert_eq!((lookups[0].asked_ns, lookups[0].answered_ns), (5, Some(9)));
+        assert_eq!((lookups[0].code, lookups[0].found), (Some(3), false));
         for length in 0..message.len() - 4 {
             assert_eq!(parse(&message[..length]), None);
         }

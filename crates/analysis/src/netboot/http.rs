@@ -132,7 +132,7 @@ fn lookup(connection: &Connection, request: &HttpRequest, link: &LinkIndex<'_>) 
     let host = request.host.split(':').next().unwrap_or_default();
     let first_ns = connection.first_ns;
     let found = link
-        .lookups(first_ns.saturating_sub(SHORTLY_NS), first_ns)
-        .find(|lookup| lookup.client == connection.client.ip() && lookup.name.eq_ignore_ascii_case(host))?;
+        .lookups(connection.client.ip(), first_ns.saturating_sub(SHORTLY_NS), first_ns)
+        .find(|lookup| lookup.name.eq_ignore_ascii_case(host))?;
     Some(found.answered_ns?.saturating_sub(found.asked_ns).max(0))
 }

@@ -12,10 +12,12 @@ use onoff_netboot::{Capture, MacAddress};
 pub(super) struct LinkIndex<'a> {
     /// Questions whether an address is in use, by address, each by time.
     probes: HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>>,
+    /// Addresses that a station asked for, each time.
+    asked: HashMap<MacAddress, Vec<(i64, IpAddr)>>,
     /// The shortest time from a question to its answer, ns, by address.
     answers: HashMap<IpAddr, i64>,
-    /// Names looked up, by time.
-    lookups: Vec<&'a Lookup>,
+    /// Names looked up, by who asked, each by time.
+    lookups: HashMap<IpAddr, Vec<&'a Lookup>>,
 }
 
 impl<'a> LinkIndex<'a> {
@@ -27,8 +29,17 @@ impl<'a> LinkIndex<'a> {
                 *shortest = after_ns.min(*shortest);
             }
         }
-        index.lookups = capture.lookups.iter().collect();
-        index.lookups.sort_by_key(|lookup| lookup.asked_ns);
+        for probe in &capture.address_probes {
+            if let Some(by) = probe.by {
+                index.asked.entry(by).or_default().push((probe.time_ns, probe.target));
+            }
+        }
+        for lookup in &capture.lookups {
+            index.lookups.entry(lookup.client).or_default().push(lookup);
+        }
+        for lookups in index.lookups.values_mut() {
+            lookups.sort_by_key(|lookup| lookup.asked_ns);
+        }
         index
     }
 
@@ -55,10 +66,10 @@ impl<'a> LinkIndex<'a> {
         times.get(start..end).unwrap_or_default()
     }
 
-    /// Questions for `address` by `station`.
-    pub(super) fn probes_by(&self, address: IpAddr, station: MacAddress) -> usize {
-        let all = self.probes.get(&address).map_or(&[][..], Vec::as_slice);
-        all.iter().filter(|(_, by)| *by == Some(station)).count()
+    /// What `station` asked for from `from_ns` to `to_ns`.
+    pub(super) fn asked_by(&self, station: MacAddress, from_ns: i64, to_ns: i64) -> impl Iterator<Item = IpAddr> + '_ {
+        let all = self.asked.get(&station).map_or(&[][..], Vec::as_slice);
+        all.iter().filter(move |(time, _)| (from_ns..=to_ns).contains(time)).map(|&(_, target)| target)
     }
 
     /// The shortest time from a question for an address to its answer, ns.
@@ -66,10 +77,11 @@ impl<'a> LinkIndex<'a> {
         self.answers.get(&address).copied()
     }
 
-    /// Names looked up from `from_ns` to `to_ns`, by time.
-    pub(super) fn lookups(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &'a Lookup> + '_ {
-        let start = self.lookups.partition_point(|lookup| lookup.asked_ns < from_ns);
-        let later = self.lookups.get(start..).unwrap_or_default().iter().copied();
+    /// Names that `client` looked up from `from_ns` to `to_ns`, by time.
+    pub(super) fn lookups(&self, client: IpAddr, from_ns: i64, to_ns: i64) -> impl Iterator<Item = &'a Lookup> + '_ {
+        let all = self.lookups.get(&client).map_or(&[][..], Vec::as_slice);
+        let start = all.partition_point(|lookup| lookup.asked_ns < from_ns);
+        let later = all.get(start..).unwrap_or_default().iter().copied();
         later.take_while(move |lookup| lookup.asked_ns <= to_ns)
     }
 }
@@ -115,7 +127,8 @@ mod tests {
         let index = LinkIndex::of(&capture);
         assert_eq!((index.probes(one, 20, 90), index.probes(one, 21, 89), index.probes(other, 0, 59)), (3, 1, 0));
         assert_eq!((index.first_probe(one, 0, 100), index.first_probe(one, 91, 100)), (Some(20), None));
-        assert_eq!((index.probes_by(one, station), index.probes_by(other, station)), (2, 0));
+        assert_eq!(index.asked_by(station, 0, 89).collect::<Vec<_>>(), [one]);
+        assert_eq!(index.asked_by(station, 0, 90).count(), 2);
         assert_eq!((index.shortest_answer(one), index.shortest_answer(other)), (Some(5), None));
         assert_eq!(index.probes(one, 90, 20), 0, "a range that ends before it starts holds nothing");
     }

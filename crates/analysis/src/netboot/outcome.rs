@@ -125,6 +125,10 @@ pub enum Reason {
     HttpError,
     /// The HTTP server does not accept connections, or does not answer.
     HttpUnanswered,
+    /// The name of the server could not be looked up (DNS).
+    NameNotResolved,
+    /// The TLS handshake failed.
+    TlsFailed,
     /// The boot program gave control back to the firmware, or the machine started anew.
     BackToFirmware,
     /// The same boot program was loaded again and again.
@@ -161,6 +165,8 @@ impl Reason {
             Self::WrongArchitecture => "wrong_architecture",
             Self::HttpError => "http_error",
             Self::HttpUnanswered => "http_unanswered",
+            Self::NameNotResolved => "name_not_resolved",
+            Self::TlsFailed => "tls_failed",
             Self::BackToFirmware => "back_to_firmware",
             Self::Loop => "loop",
         }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Connection, HttpRequest, Protocol, http, tls};
+use super::{Connection, HttpRequest, Protocol, TlsAlert, http, tls};
 use crate::address::MacAddress;
 use crate::frame::Segment;
 use crate::limits::REQUESTS;
@@ -47,6 +47,8 @@ impl Open {
                 zero_windows: 0,
                 zero_window_ns: 0,
                 reset: false,
+                tls_alert: None,
+                closed: false,
             },
             server_next: None,
             client_next: None,
@@ -68,8 +70,15 @@ impl Open {
         let connection = &mut self.connection;
         connection.last_ns = connection.last_ns.max(time_ns);
         connection.reset |= segment.reset;
+        connection.closed |= segment.fin;
+        let from_client = segment.source == connection.client;
+        if connection.protocol == Protocol::Tls
+            && let Some(code) = tls::alert(segment.payload)
+        {
+            connection.tls_alert.get_or_insert(TlsAlert { from_client, code, time_ns });
+        }
         connection.oversized_frames += u64::from(wire_bytes > LARGEST_STANDARD_FRAME);
-        if segment.source == connection.client {
+        if from_client {
             self.client_sent(time_ns, segment);
         } else {
             self.server_sent(time_ns, segment);

@@ -58,6 +58,59 @@ pub struct Connection {
     pub zero_window_ns: i64,
     /// Whether it was broken off.
     pub reset: bool,
+    /// Why the TLS handshake was broken off, if an end said so before it was encrypted.
+    pub tls_alert: Option<TlsAlert>,
+    /// Whether an end closed it.
+    pub closed: bool,
+}
+
+/// A fatal alert of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsAlert {
+    /// Whether the client sent it.
+    pub from_client: bool,
+    /// Its code (RFC 8446, 6).
+    pub code: u8,
+    /// When, ns.
+    pub time_ns: i64,
+}
+
+impl TlsAlert {
+    /// Its name in RFC 8446, or in the earlier one that had it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self.code {
+            10 => "unexpected_message",
+            20 => "bad_record_mac",
+            40 => "handshake_failure",
+            42 => "bad_certificate",
+            43 => "unsupported_certificate",
+            44 => "certificate_revoked",
+            45 => "certificate_expired",
+            46 => "certificate_unknown",
+            47 => "illegal_parameter",
+            48 => "unknown_ca",
+            49 => "access_denied",
+            50 => "decode_error",
+            51 => "decrypt_error",
+            70 => "protocol_version",
+            71 => "insufficient_security",
+            80 => "internal_error",
+            86 => "inappropriate_fallback",
+            109 => "missing_extension",
+            112 => "unrecognized_name",
+            113 => "bad_certificate_status_response",
+            116 => "certificate_required",
+            120 => "no_application_protocol",
+            _ => "another alert",
+        }
+    }
+
+    /// Whether it is about the certificate that the other end showed.
+    #[must_use]
+    pub const fn of_certificate(self) -> bool {
+        matches!(self.code, 42..=46 | 48 | 113)
+    }
 }
 
 /// Ports that boots use: HTTP and HTTPS with their usual others, and file servers.

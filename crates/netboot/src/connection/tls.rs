@@ -2,6 +2,8 @@
 
 use crate::tftp::name;
 
+const ALERT: u8 = 21;
+const FATAL: u8 = 2;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 const CLIENT_HELLO: u8 = 1;
@@ -10,6 +12,14 @@ const SERVER_NAME: u16 = 0;
 /// Whether a payload begins a TLS handshake.
 pub(super) fn begins(payload: &[u8]) -> bool {
     matches!(payload, [HANDSHAKE, 3, _, _, _, CLIENT_HELLO, ..])
+}
+
+/// A fatal alert that is not encrypted: its code (RFC 8446, 6).
+pub(super) fn alert(payload: &[u8]) -> Option<u8> {
+    match payload {
+        [ALERT, 3, _, 0, 2, FATAL, code, ..] => Some(*code),
+        _ => None,
+    }
 }
 
 /// Whether a payload begins with a record of encrypted data.

@@ -60,6 +60,8 @@ pub(super) struct Open {
     blocks: BlockNumbers,
     /// The last block, once a short one was seen.
     end: Option<u64>,
+    /// The highest block that was as long as blocks are: another one follows it, whatever size was announced.
+    full: u64,
     acknowledged: Option<u64>,
     windows: Windows,
     after_acknowledgment: Spread,
@@ -118,6 +120,7 @@ impl Open {
             counts: Counts::default(),
             blocks: BlockNumbers::default(),
             end: None,
+            full: 0,
             acknowledged: None,
             windows: Windows::default(),
             after_acknowledgment: Spread::default(),
@@ -225,6 +228,8 @@ impl Open {
         self.first_data_ns = self.first_data_ns.or(Some(arrival.time_ns));
         if bytes < self.block_size() {
             self.end = Some(self.end.map_or(position, |end| end.max(position)));
+        } else {
+            self.full = self.full.max(position);
         }
         let waited = arrival.time_ns.saturating_sub(self.last_ns);
         if !self.silence(arrival, !new) {
@@ -250,6 +255,8 @@ impl Open {
         // The last block may be missing from the capture: then the announced size tells that it was the last.
         let announced = self.granted.as_ref().and_then(|granted| granted.file_bytes).filter(|_| !self.write);
         let last = announced.map(|bytes| bytes / u64::from(self.block_size().max(1)) + 1);
+        // Some servers announce 0, whatever the size: a whole block there shows that the file goes on.
+        let last = last.filter(|&last| self.full < last);
         let ends = self.end.is_some_and(|end| position >= end) || last.is_some_and(|last| position >= last);
         let short = gone < u64::from(self.window()) && !ends && next_window.is_none();
         let waited = arrival.time_ns.saturating_sub(self.last_ns);

@@ -112,6 +112,43 @@ fn addresses() -> Vec<MadeOutcome> {
             }),
         ),
         made(
+            "the router is not on the link",
+            "failed",
+            "server_not_on_link",
+            goes_on({
+                let router = Ipv4Addr::new(10, 0, 0, 254);
+                let far = DhcpFields { boot_server: Ipv4Addr::new(10, 9, 0, 1), ..fields.clone() };
+                Scene::default().lease(&far).looks_for(router).wait_ms(1_000).looks_for(router)
+            }),
+        ),
+        made(
+            "the client only asks whether its own address is free",
+            "unknown",
+            "no_request",
+            goes_on({
+                let own = Ipv4Addr::new(10, 0, 0, 50);
+                begun().looks_for(own).wait_ms(1_000).looks_for(own)
+            }),
+        ),
+        made(
+            "the request for the address is not answered",
+            "failed",
+            "no_dhcp_answer",
+            goes_on({
+                let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields);
+                scene.dhcp(Dhcp::Request, &fields).wait_ms(4_000).dhcp(Dhcp::Request, &fields)
+            }),
+        ),
+        made(
+            "the client takes none of the offers",
+            "failed",
+            "no_boot_file",
+            goes_on({
+                let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields);
+                scene.wait_ms(4_000).dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields)
+            }),
+        ),
+        made(
             "plain BOOTP loads",
             "loaded",
             "files_loaded",
@@ -189,6 +226,15 @@ fn files() -> Vec<MadeOutcome> {
         made("the capture ends within a file", "unknown", "capture_ends", {
             begun().request("boot.efi", &[]).blocks(1..30, &x64)
         }),
+        made("the server announces no size, and falls silent", "failed", "server_silent", {
+            let scene = begun().request("boot.efi", &options).grant(&[("tsize", "0")]).acknowledge(0);
+            let scene = scene.blocks(1..30, &x64).wait_ms(4_000).acknowledge(29);
+            goes_on(scene.wait_ms(4_000).acknowledge(29))
+        }),
+        made("the server announces no size, and the file comes whole", "loaded", "files_loaded", {
+            let scene = begun().request("boot.efi", &options).grant(&[("tsize", "0")]).acknowledge(0);
+            goes_on(scene.blocks(1..30, &x64).data(30, b"end").acknowledge(30))
+        }),
         made("the block number does not roll over", "failed", "block_number_limit", {
             let mut scene = begun().request("boot.efi", &[]);
             for block in 1..=65_535 {
@@ -210,6 +256,28 @@ fn files() -> Vec<MadeOutcome> {
     ]
 }
 
+/// HTTP boot over TLS: the client's first message, the server's, and `last` by the client, which then closes.
+fn handshake_with(last: &[u8], closes: bool) -> Scene {
+    let fields = DhcpFields {
+        architecture: 16,
+        class: "HTTPClient:Arch:00016:UNDI:003001".into(),
+        boot_file: Some("https://10.0.0.1/boot.efi".into()),
+        ..DhcpFields::default()
+    };
+    let ack = TcpFlags { ack: true, ..TcpFlags::default() };
+    let (syn, both) = (TcpFlags { syn: true, ..TcpFlags::default() }, TcpFlags { syn: true, ..ack });
+    let hello = |kind: u8| [&[22, 3, 3, 0, 64, kind, 0, 0, 60][..], &[7; 60]].concat();
+    let scene = Scene::default()
+        .lease(&fields)
+        .segment(true, (0, 0), syn, b"")
+        .segment(false, (0, 1), both, b"")
+        .segment(true, (1, 1), ack, &hello(1))
+        .segment(false, (1, 70), ack, &hello(2))
+        .segment(true, (70, 70), ack, last);
+    let end = 70 + last.len() as u32;
+    if closes { scene.segment(true, (end, 70), TcpFlags { fin: true, ..ack }, b"") } else { scene }
+}
+
 fn others() -> Vec<MadeOutcome> {
     let x64 = Scene::program(0x8664);
     let fields = DhcpFields::default();
@@ -220,6 +288,8 @@ fn others() -> Vec<MadeOutcome> {
         boot_file: Some("http://10.0.0.1/boot.efi".into()),
         ..fields.clone()
     };
+    let by_name = DhcpFields { boot_file: Some("http://boot.lan/boot.efi".into()), ..over_http.clone() };
+    let handshake = |last: &[u8]| handshake_with(last, true);
     let syn = TcpFlags { syn: true, ..TcpFlags::default() };
     let again = |number: u32| DhcpFields { transaction: number, ..DhcpFields::default() };
     let mut loops = Scene::default();
@@ -257,6 +327,30 @@ fn others() -> Vec<MadeOutcome> {
         made("HTTP: nobody accepts", "failed", "http_unanswered", {
             let scene = Scene::default().lease(&over_http).segment(true, (0, 0), syn, b"").wait_ms(1_000);
             goes_on(scene.segment(true, (0, 0), syn, b"").wait_ms(2_000).segment(true, (0, 0), syn, b""))
+        }),
+        made("HTTP: the server's name is not known", "failed", "name_not_resolved", {
+            goes_on(Scene::default().lease(&by_name).looks_up("boot.lan", 1, Some((3, 0))))
+        }),
+        made("HTTP: no name server answers", "failed", "name_not_resolved", {
+            let scene = Scene::default().lease(&by_name).looks_up("boot.lan", 1, None).wait_ms(2_000);
+            goes_on(scene.looks_up("boot.lan", 1, None))
+        }),
+        made("HTTP: the name has no IPv6 address, and an IPv4 one", "loaded", "files_loaded", {
+            let scene = Scene::default().lease(&by_name).looks_up("boot.lan", 1, Some((0, 0)));
+            goes_on(scene.looks_up("boot.lan", 2, Some((0, 1))).http("/boot.efi", "200 OK", &[7; 900]))
+        }),
+        made("a name that the boot has nothing to do with", "unknown", "no_request", {
+            goes_on(begun().looks_up("time.example", 1, Some((3, 0))))
+        }),
+        made("HTTPS: the client refuses the certificate", "failed", "tls_failed", {
+            goes_on(handshake(&[21, 3, 3, 0, 2, 2, 48]))
+        }),
+        made("HTTPS: the handshake ends without a word", "failed", "tls_failed", goes_on(handshake(&[]))),
+        made("HTTPS: a handshake, and data", "loaded", "files_loaded", {
+            let ack = TcpFlags { ack: true, ..TcpFlags::default() };
+            let data = [23, 3, 3, 0, 200].into_iter().chain([7; 200]).collect::<Vec<u8>>();
+            let scene = handshake_with(&data, false);
+            goes_on(scene.segment(false, (1_001, 300), ack, &data))
         }),
         made("every frame captured twice", "loaded", "files_loaded", {
             goes_on(Scene::default().captured(2).lease(&fields).file("boot.efi", 40, &x64))

@@ -457,6 +457,31 @@ impl Scene {
             .segment(false, (1, sent), ack, &[answer.as_bytes(), body].concat())
     }
 
+    /// The client looks up a name, question `number`; `answer` is the code and the number of records, if the server answers.
+    #[must_use]
+    pub fn looks_up(mut self, host: &str, number: u8, answer: Option<(u8, u8)>) -> Self {
+        let mut name: Vec<u8> = Vec::new();
+        for label in host.split('.') {
+            name.push(label.len() as u8);
+            name.extend(label.as_bytes());
+        }
+        name.extend([0, 0, 1, 0, 1]);
+        let (client, server): (SocketAddr, SocketAddr) = ((CLIENT, 1_053).into(), (SERVER, 53).into());
+        let message = |head: [u8; 12]| [&head[..], &name].concat();
+        let question = udp(client, server, &message([0, number, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
+        self.frame(&ethernet(CLIENT_MAC, SERVER_MAC, 0x0800, &question));
+        self.now_ns += 1_000_000;
+        if let Some((code, records)) = answer {
+            let mut body = message([0, number, 0x81, 0x80 | code, 0, 1, 0, records, 0, 0, 0, 0]);
+            for _ in 0..records {
+                body.extend([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 0, 0, 1]);
+            }
+            self.frame(&ethernet(SERVER_MAC, CLIENT_MAC, 0x0800, &udp(server, client, &body)));
+            self.now_ns += 1_000_000;
+        }
+        self
+    }
+
     /// Another machine's frame, which shows that the capture goes on.
     #[must_use]
     pub fn someone_else(mut self) -> Self {

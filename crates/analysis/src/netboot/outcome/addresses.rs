@@ -1,5 +1,7 @@
 //! Boots that did not come to a file: how the dialogues for an address ended.
 
+use std::net::IpAddr;
+
 use onoff_netboot::dhcp::DhcpKind;
 
 use super::super::dhcp::DhcpExchange;
@@ -44,6 +46,9 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Finding {
         return addressed(evidence, best);
     }
     let last_ns = best.messages.last().map_or(best.start_ns, |message| message.time_ns);
+    if best.offer_delay_ns.is_some() && best.request_attempts > 0 && best.ip_version == 4 {
+        return unacknowledged(evidence, best, last_ns);
+    }
     if best.offer_delay_ns.is_some() {
         let gave_up = evidence.is_over(last_ns) || best.attempts > 1;
         return if gave_up { untaken(evidence, best, last_ns) } else { ends(evidence, StageKind::Dhcp, last_ns) };
@@ -109,6 +114,28 @@ fn boot_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Finding {
     )
 }
 
+/// The client took an offer, and its server did not confirm it.
+fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Finding {
+    if exchange.request_attempts < 2 && !evidence.is_over(last_ns) {
+        return ends(evidence, StageKind::Dhcp, last_ns);
+    }
+    let address = exchange.address.as_deref().unwrap_or("an address");
+    let server = exchange.servers.first().map_or("the server", String::as_str);
+    let requests = match exchange.request_attempts {
+        1 => "request".to_owned(),
+        requests => format!("{requests} requests"),
+    };
+    let what = format!("{server} offered {address} and did not answer the client's {requests} for it");
+    failed(
+        Reason::NoDhcpAnswer,
+        StageKind::Dhcp,
+        exchange,
+        last_ns,
+        what,
+        "look at the DHCP server's log at this time: the lease may be given to another client, its failover partner may have to answer, or the answer was lost on its way",
+    )
+}
+
 /// Offers came and the client took none.
 fn untaken(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Finding {
     if exchange.boot_file.is_some() || cut(evidence, exchange) {
@@ -141,9 +168,12 @@ fn cut(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> bool {
 fn addressed(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Finding {
     let named = evidence.dhcp.iter().filter_map(|exchange| exchange.boot_file.as_deref()).next_back();
     let rest = time(evidence.rest_ns(exchange.end_ns));
-    if let Some((target, questions)) = unanswered_server(evidence) {
-        let what = format!("nobody answered for the server {target} on the client's link ({questions} ARP questions)");
-        return failed(
+    if let Some(sought) = unanswered_server(evidence, exchange) {
+        let Sought { target, questions, is_server } = sought;
+        let server = if is_server { format!("the server {target}") } else { target.to_string() };
+        let via = if is_server { "" } else { ", the router to its server or another server" };
+        let what = format!("nobody answered for {server}{via} on the client's link ({questions} ARP questions)");
+        let found = failed(
             Reason::ServerNotOnLink,
             StageKind::BootProgram,
             exchange,
@@ -151,6 +181,7 @@ fn addressed(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Finding {
             what,
             "switch the server on, or correct its address in the DHCP configuration (next-server, option 66), the subnet mask or the router",
         );
+        return if is_server { found } else { found.likely() };
     }
     if !evidence.is_over(exchange.end_ns) {
         let what = format!("the capture ends {rest} after the client had its address");
@@ -176,18 +207,36 @@ fn addressed(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Finding {
     )
 }
 
-/// Servers that are looked for among the ARP questions: offers name one, or a few.
-const SERVERS: usize = 16;
+/// Addresses whose questions are counted: a client that boots looks for its server and for a router.
+const SOUGHT: usize = 16;
 
-/// A server that the client looked for on the link, in vain, and how often.
-fn unanswered_server(evidence: &Evidence<'_>) -> Option<(std::net::IpAddr, usize)> {
-    let mut servers: Vec<&str> = evidence.dhcp.iter().filter_map(|exchange| exchange.boot_server.as_deref()).collect();
-    servers.sort_unstable();
-    servers.dedup();
+/// An address that the client looked for on its link, in vain.
+struct Sought {
+    target: IpAddr,
+    questions: usize,
+    /// Whether an answer of DHCP names it as the server to load from.
+    is_server: bool,
+}
+
+/// What the client looked for after it had its address, in vain: a server that the answers name, or else what it asked for
+/// most, the router for example.
+fn unanswered_server(evidence: &Evidence<'_>, addressed: &DhcpExchange) -> Option<Sought> {
     let client = evidence.client.mac?;
-    servers.into_iter().filter_map(|server| server.parse().ok()).take(SERVERS).find_map(|target| {
-        let asked = evidence.link.probes_by(target, client);
-        let silent = !evidence.capture.addresses.contains_key(&target);
-        (asked >= 2 && silent).then_some((target, asked))
-    })
+    let own: Vec<IpAddr> = evidence.client.addresses.iter().filter_map(|address| address.parse().ok()).collect();
+    let servers: Vec<IpAddr> =
+        evidence.dhcp.iter().filter_map(|exchange| exchange.boot_server.as_deref()?.parse().ok()).collect();
+    let mut sought: Vec<Sought> = Vec::new();
+    for target in evidence.link.asked_by(client, addressed.start_ns, evidence.until_ns) {
+        // A client asks for the address it was given to see whether it is free.
+        if own.contains(&target) || evidence.capture.addresses.contains_key(&target) {
+            continue;
+        }
+        if let Some(one) = sought.iter_mut().find(|one| one.target == target) {
+            one.questions += 1;
+        } else if sought.len() < SOUGHT {
+            sought.push(Sought { target, questions: 1, is_server: servers.contains(&target) });
+        }
+    }
+    let in_vain = sought.into_iter().filter(|one| one.questions >= 2);
+    in_vain.max_by_key(|one| (one.is_server, one.questions))
 }

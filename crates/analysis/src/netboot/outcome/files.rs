@@ -1,6 +1,8 @@
 //! Boots that came to a file: how its transfer or download ended.
 
+use onoff_netboot::connection::{Connection, Protocol};
 use onoff_netboot::frame::UndeliveredReason;
+use onoff_netboot::lookup::Lookup;
 use onoff_netboot::tftp::ProgramMachine;
 use onoff_netboot::transfer::{LastPacket, Outcome, Transfer};
 
@@ -123,7 +125,7 @@ pub(super) fn after(evidence: &Evidence<'_>, loaded: Option<&Loaded>, after_ns: 
     {
         return Some(found);
     }
-    if let Some(found) = connection(evidence, after_ns) {
+    if let Some(found) = connection(evidence, after_ns).or_else(|| name_lookup(evidence, after_ns)) {
         return Some(found);
     }
     let (file, transfer) = if probe_only {
@@ -365,6 +367,18 @@ fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Finding> {
         return Some(ends(evidence, StageKind::Http, download.end_ns, &format!("{url} was coming")));
     }
     if download.first_byte_ns.is_none() {
+        let encrypted = download.method.is_empty();
+        let closed = evidence.traffic.connections.iter().any(|connection| {
+            connection.requests.len() == 1
+                && connection.opened_ns == Some(download.start_ns)
+                && (connection.closed || connection.reset)
+        });
+        if encrypted && closed {
+            // TLS 1.3 encrypts the alert that refuses a certificate.
+            let what =
+                format!("the connection to {} was closed as soon as its TLS handshake was over", download.server);
+            return Some(fail(Reason::TlsFailed, what, OF_CERTIFICATES).likely());
+        }
         let what = format!("the server did not answer the request for {url}");
         return Some(fail(Reason::HttpUnanswered, what, "look at the HTTP server's log and load at this time"));
     }
@@ -376,20 +390,23 @@ fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Finding> {
     )
 }
 
-/// A connection for HTTP boot that did not come about.
+/// The last connection for HTTP boot, when it did not come to a request.
 fn connection(evidence: &Evidence<'_>, after_ns: i64) -> Option<Finding> {
     let over_http = evidence.dhcp.iter().filter(|exchange| exchange.stack != Stack::OperatingSystem).any(|exchange| {
         exchange.vendor_class.starts_with("HTTPClient")
             || exchange.boot_file.as_ref().is_some_and(|file| file.starts_with("http"))
     });
+    let until_ns = evidence.system_ns.unwrap_or(i64::MAX);
+    let connection =
+        evidence.traffic.connections.iter().rfind(|connection| {
+            (after_ns..until_ns).contains(&connection.first_ns) && connection.requests.is_empty()
+        })?;
+    if connection.protocol == Protocol::Tls && (over_http || has_program(evidence)) {
+        return tls(evidence, connection);
+    }
     if !over_http {
         return None;
     }
-    let connection = evidence
-        .traffic
-        .connections
-        .iter()
-        .rfind(|connection| connection.first_ns >= after_ns && connection.requests.is_empty())?;
     let server = connection.server;
     let cure = "start the HTTP server, and open its port in the firewall; the address comes from the URL in the DHCP configuration";
     let fail = |what: String| Finding::failed(Reason::HttpUnanswered, StageKind::Http, connection.last_ns, what, cure);
@@ -400,6 +417,88 @@ fn connection(evidence: &Evidence<'_>, after_ns: i64) -> Option<Finding> {
         return Some(fail(format!("{server} did not answer {} attempts to connect", connection.syns)));
     }
     None
+}
+
+/// Whether a boot program with a network stack of its own asked for an address.
+fn has_program(evidence: &Evidence<'_>) -> bool {
+    evidence.dhcp.iter().any(|exchange| exchange.stack == Stack::BootProgram)
+}
+
+const OF_CERTIFICATES: &str = "enroll the certificate of the server's authority in the client's firmware, check that the server's certificate names the host of the URL and is not out of date, and that the client's clock is right";
+
+/// A TLS handshake that came to no request.
+fn tls(evidence: &Evidence<'_>, connection: &Connection) -> Option<Finding> {
+    let server = connection.server;
+    let fail =
+        |what: String, cure: &str| Finding::failed(Reason::TlsFailed, StageKind::Http, connection.last_ns, what, cure);
+    if let Some(alert) = connection.tls_alert {
+        let who = if alert.from_client { "the client" } else { "the server" };
+        let name = alert.name();
+        let what = format!("{who} broke off the TLS handshake with {server}: {name} (alert {})", alert.code);
+        let cure = if alert.of_certificate() {
+            OF_CERTIFICATES
+        } else {
+            "let the server offer a TLS version and ciphers that this client knows; its log names what it refused"
+        };
+        return Some(fail(what, cure));
+    }
+    if !connection.closed && !connection.reset && !evidence.is_over(connection.last_ns) {
+        let what = format!("the TLS handshake with {server} was under way");
+        return Some(ends(evidence, StageKind::Http, connection.last_ns, &what));
+    }
+    Some(fail(format!("the TLS handshake with {server} ended without a request"), OF_CERTIFICATES).likely())
+}
+
+/// The server's name, which the client looked up in vain and did not come beyond.
+fn name_lookup(evidence: &Evidence<'_>, after_ns: i64) -> Option<Finding> {
+    let until_ns = evidence.system_ns.unwrap_or(evidence.until_ns);
+    let clients = evidence.client.addresses.iter().filter_map(|address| address.parse().ok());
+    let lookups: Vec<&Lookup> = clients.flat_map(|client| evidence.link.lookups(client, after_ns, until_ns)).collect();
+    let last = lookups.iter().max_by_key(|lookup| lookup.asked_ns)?;
+    let name = &last.name;
+    // IPv4 and IPv6 addresses are looked up apart, and one is enough.
+    let same = || lookups.iter().filter(|lookup| lookup.name.eq_ignore_ascii_case(name));
+    let connected = evidence.traffic.connections.iter().any(|connection| connection.first_ns > last.asked_ns);
+    let requested = evidence.traffic.transfers.iter().any(|transfer| transfer.request_ns > last.asked_ns);
+    if same().any(|lookup| lookup.found) || connected || requested {
+        return None;
+    }
+    let urls = evidence.dhcp.iter().filter_map(|exchange| exchange.boot_file.as_deref());
+    let named = urls.filter_map(host_of).any(|host| host.eq_ignore_ascii_case(name));
+    if !named && !has_program(evidence) {
+        return None;
+    }
+    let last_ns = last.answered_ns.unwrap_or(last.asked_ns);
+    if !evidence.is_over(last_ns) {
+        return Some(ends(evidence, StageKind::Http, last_ns, &format!("the client looked up {name}")));
+    }
+    let code = same().filter_map(|lookup| lookup.code).max();
+    let (what, cure) = match code {
+        None => (
+            format!("no DNS server answered the client's question for {name}"),
+            "start the DNS server, or correct its address in the DHCP configuration (option 6; DHCPv6 option 23)",
+        ),
+        Some(3) => (
+            format!("the DNS server knows no host {name} (NXDOMAIN)"),
+            "correct the URL in the DHCP configuration, or add the name to the DNS server that the client is given",
+        ),
+        Some(0) => (
+            format!("the DNS server knows no address of {name}"),
+            "add an address of the IP version that the client boots over, or put an address into the URL",
+        ),
+        Some(code) => (
+            format!("the DNS server did not resolve {name} (response code {code})"),
+            "look at the DNS server's log at this time: it refused the question or could not answer it",
+        ),
+    };
+    let found = Finding::failed(Reason::NameNotResolved, StageKind::Http, last_ns, what, cure);
+    Some(if named { found } else { found.likely() })
+}
+
+/// The host of a URL; `None` for a path.
+fn host_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    rest.split(['/', ':', '?']).next()
 }
 
 /// Something came whole, and no file after it failed.
