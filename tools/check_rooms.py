@@ -46,6 +46,7 @@ MAY_IMPORT = {
         "onoff-analysis",
         "onoff-findings",
         "onoff-report",
+        "onoff-symbols",
     },
     "onoff-wasm": {"onoff"},
     "onoff-record": {"onoff-journal"},

@@ -36,11 +36,6 @@ impl Failure {
         }
     }
 
-    /// Whether a recording is what is wrong, and not the question or where the answer goes.
-    pub const fn is_of_a_recording(&self) -> bool {
-        matches!(self, Self::Unreadable(_) | Self::NothingToAnswer(_))
-    }
-
     /// Says what went wrong in one line on stderr, and gives the exit code.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
@@ -64,6 +59,13 @@ impl Failure {
             Refusal::Unreadable(error) => error.into(),
             Refusal::Nothing(nothing) => Self::NothingToAnswer(instead(nothing)),
         }
+    }
+}
+
+impl Failure {
+    /// The same, where what the recording holds instead says so itself.
+    pub fn without_an_answer<N: Debug + Display>(refusal: Refusal<N>) -> Self {
+        Self::refused(refusal, |instead| instead.to_string())
     }
 }
 

@@ -12,7 +12,6 @@ pub mod netboot;
 pub mod prefetch;
 pub mod record;
 pub mod shutdown;
-pub mod study;
 pub mod summary;
 pub mod suspend;
 pub mod symbols;
@@ -22,7 +21,7 @@ pub mod why;
 
 use std::path::PathBuf;
 
-use onoff::{List, ListQuestion};
+use onoff::{EventQuestion, List, ListQuestion};
 use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::TransitionKind;
@@ -112,7 +111,7 @@ pub enum Task {
     /// Show what the recording holds.
     Info(InfoFormat),
     /// Show the events.
-    Events(EventQuestion),
+    Events(EventTask),
     /// Show where the time before the operating system went.
     Firmware(FirmwareQuestion),
     /// Show how programs ask for their data.
@@ -207,13 +206,9 @@ pub enum InfoFormat {
 
 /// Which events to show, and how.
 #[derive(Debug)]
-pub struct EventQuestion {
-    /// Which, but for the time.
-    pub filter: EventFilter,
-    /// From when to when; calendar times wait for the recording's clock.
-    pub range: Option<(TimePoint, TimePoint)>,
-    /// The phase that they are in, instead.
-    pub phase: Option<String>,
+pub struct EventTask {
+    /// Which.
+    pub question: EventQuestion,
     /// How.
     pub format: PlainFormat,
 }
@@ -416,8 +411,9 @@ impl Invocation {
             ..EventFilter::default()
         };
         let range = time_range(arguments.range.as_deref())?;
+        let question = EventQuestion { filter, range, phase: arguments.phase };
         Ok(Self {
-            task: Task::Events(EventQuestion { filter, range, phase: arguments.phase, format: arguments.format }),
+            task: Task::Events(EventTask { question, format: arguments.format }),
             recording: arguments.recording.into(),
             destination: arguments.output.into(),
         })

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use onoff::{RunsQuestion, files_of_one_recording};
 use onoff_output::Inputs;
 use onoff_xperf::CommandLine;
 
 use crate::failure::Failure;
-use crate::invocation::compare::RunsQuestion;
 use crate::invocation::diagnose::DiagnosisQuestion;
 use crate::invocation::{Invocation, Task};
 
@@ -33,7 +33,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         }
         Task::Compare(question) => {
             paths.extend(question.study.clone());
-            of_runs(&question.runs, &mut paths);
+            of_runs(&question.compared.runs, &mut paths);
         }
         Task::Io(question) => paths.extend(question.compare.clone()),
         Task::Diagnose(DiagnosisQuestion::Diagnose(_, image, _), _) => paths.extend_from_slice(image),
@@ -43,8 +43,8 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
             paths.extend(question.needed.clone());
         }
         Task::Prefetch(question) => paths.extend_from_slice(&question.paths),
-        Task::Gate(question) => of_runs(&question.runs, &mut paths),
-        Task::View(question) => question.runs.iter().for_each(|runs| of_runs(runs, &mut paths)),
+        Task::Gate(question) => of_runs(&question.compared.runs, &mut paths),
+        Task::View(question) => question.compared.iter().for_each(|compared| of_runs(&compared.runs, &mut paths)),
         Task::Xperf(CommandLine::Process(line)) => paths.extend_from_slice(&line.inputs),
         Task::ListBoots(_)
         | Task::Suspend(..)
@@ -72,7 +72,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
 fn of_runs(question: &RunsQuestion, paths: &mut Vec<PathBuf>) {
     paths.extend_from_slice(&question.reading.manifests);
     for path in question.configurations.iter().flat_map(|configuration| &configuration.paths) {
-        paths.extend(crate::commands::files_of_one_recording(path));
+        paths.extend(files_of_one_recording(path));
     }
 }
 

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::by_account::{ByAccount, GENERAL};
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
-use crate::finding::{FindingSeverity, RuleFinding};
+use crate::finding::{CostBasis, FindingSeverity, RuleFinding};
 use crate::registry::RULES;
 use crate::rule::{Check, Outcome, Rule};
 use crate::thresholds;
@@ -348,5 +348,14 @@ fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {
         FindingSeverity::Moderate
     } else {
         FindingSeverity::Note
+    }
+}
+
+impl Diagnosis {
+    /// The cost of the dearest finding that was measured, ns. An upper bound is no cost that anybody measured.
+    #[must_use]
+    pub fn most_measured_cost_ns(&self) -> Option<i64> {
+        let measured = self.findings.iter().filter(|finding| finding.cost_basis == CostBasis::CriticalPath);
+        measured.filter_map(|finding| finding.cost_ns).max()
     }
 }

@@ -13,3 +13,14 @@ pub enum Refusal<N: std::fmt::Debug + std::fmt::Display> {
     #[error("{0}")]
     Nothing(N),
 }
+
+impl<N: std::fmt::Debug + std::fmt::Display> Refusal<N> {
+    /// The same refusal, with what the recording holds instead as text.
+    #[must_use]
+    pub fn into_text(self) -> Refusal<String> {
+        match self {
+            Self::Unreadable(error) => Refusal::Unreadable(error),
+            Self::Nothing(instead) => Refusal::Nothing(instead.to_string()),
+        }
+    }
+}

@@ -29,31 +29,62 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod baseline;
+#[cfg(feature = "files")]
+mod configurations;
 mod error;
+mod events;
+#[cfg(feature = "files")]
+mod firmware;
+#[cfg(feature = "symbols")]
+mod functions;
 #[cfg(feature = "files")]
 mod image;
 mod lanes;
 mod lists;
+#[cfg(feature = "files")]
+mod other_kinds;
 mod overview;
 #[cfg(feature = "files")]
 mod prefetch;
+mod range;
+mod requests;
 mod runs;
 mod session;
 #[cfg(feature = "files")]
 mod summary;
+mod tables;
 
 pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
+pub use baseline::{read_baseline, write_baseline};
+#[cfg(feature = "files")]
+pub use configurations::{
+    BadRecording, ConfigurationSource, Listener, ReadRuns, RunsQuestion, TransitionChoice, files_of_one_recording,
+    read_runs, read_study,
+};
 pub use error::{Error, Refusal};
+pub use events::{EventQuestion, Events, NoEvents};
+#[cfg(feature = "files")]
+pub use firmware::{
+    NoFirmwareTimes, add_capture, add_firmware, boot_axis_without_a_recording, firmware, provenance_of_firmware,
+};
 #[cfg(feature = "files")]
 pub use image::{ImageKnowledge, OpenedImage};
 pub use lanes::Lanes;
-pub use lists::{List, ListAnswer, ListQuestion, NoList, OutOfRange, check_order, scope_of};
+pub use lists::{List, ListAnswer, ListQuestion, NoList};
+#[cfg(feature = "files")]
+pub use other_kinds::other_kind;
+#[cfg(feature = "files")]
+pub use overview::overview_of_files;
 #[cfg(feature = "files")]
 pub use prefetch::prefetch;
-pub use runs::{RunsOfTransition, firmware_run, tables_of_runs};
+pub use range::{OutOfRange, check_order, scope_of};
+pub use requests::NoRequests;
+pub use runs::{RunsOfTransition, firmware_run};
 pub use session::{Session, Transitions};
 #[cfg(feature = "files")]
 pub use summary::summarise_all;
+pub use tables::tables_of_runs;
 
 pub use onoff_analysis as analysis;
 pub use onoff_findings as findings;

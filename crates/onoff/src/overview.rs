@@ -24,7 +24,7 @@ use onoff_trace::{TableName, Tables, Trace};
 
 use crate::error::Error;
 use crate::session::Session;
-use crate::tables_of_runs;
+use crate::tables::tables_of_runs;
 
 /// What the verbs read that list rows.
 const LISTED: Tables = Tables::of(&[
@@ -182,6 +182,54 @@ fn what_it_holds(summary: &RecordingSummary) -> String {
         0 => "what it holds; nothing was lost".to_owned(),
         kinds => format!("what it holds, and {} of loss", counted(kinds as u64, "kind")),
     }
+}
+
+/// What files are that are no recording of a system, but of use to a verb: firmware's tables, an installation of Windows, what Windows
+/// reads ahead. `None` where they are none of these.
+#[cfg(feature = "files")]
+#[must_use]
+pub fn overview_of_files(paths: &[std::path::PathBuf]) -> Option<Overview> {
+    of_firmware(paths).or_else(|| of_image(paths)).or_else(|| of_prefetch(paths))
+}
+
+#[cfg(feature = "files")]
+fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
+    let mut lines = Lines::default();
+    match crate::firmware(paths, &onoff_files::Options::default(), &[], 0) {
+        Ok(report) => {
+            let options = text::firmware::FirmwareTextOptions { top: 1 };
+            lines.add("firmware", |out| text::firmware::write(&report, &options, out));
+        }
+        // Tables without times are told from other files by this.
+        Err(crate::Refusal::Nothing(nothing)) => lines.say("firmware", nothing.to_string()),
+        Err(crate::Refusal::Unreadable(_)) => {}
+    }
+    of_files(paths, "firmware's tables", lines)
+}
+
+#[cfg(feature = "files")]
+fn of_image(paths: &[std::path::PathBuf]) -> Option<Overview> {
+    let image = crate::OpenedImage::open(paths).ok().filter(|image| !image.report.hives.is_empty())?;
+    let audit = image.audit(&crate::ImageKnowledge::default(), None);
+    let answer =
+        onoff_findings::image::ImageAnswer { image: image.report, audit, overlay: None, unreadable: image.unreadable };
+    let mut lines = Lines::default();
+    lines.add("image", |out| text::image::write(&answer, &text::image::ImageTextOptions { top: 1 }, out));
+    of_files(paths, "an installation of Windows that is not running", lines)
+}
+
+#[cfg(feature = "files")]
+fn of_prefetch(paths: &[std::path::PathBuf]) -> Option<Overview> {
+    let report = crate::prefetch(paths, Vec::new()).ok().filter(|report| !report.is_empty())?;
+    let mut lines = Lines::default();
+    lines.add("prefetch", |out| text::prefetch::write(&report, &text::prefetch::PrefetchTextOptions { top: 1 }, out));
+    of_files(paths, "what Windows reads ahead", lines)
+}
+
+#[cfg(feature = "files")]
+fn of_files(paths: &[std::path::PathBuf], is: &str, lines: Lines) -> Option<Overview> {
+    let name = crate::firmware::named(paths);
+    (!lines.0.is_empty()).then(|| Overview { name, is: is.to_owned(), lines: lines.0, ..Overview::default() })
 }
 
 /// The first lines, in the order in which they were asked for.

@@ -14,6 +14,7 @@ use onoff_trace::{Tables, Trace};
 
 use crate::Session;
 use crate::error::Refusal;
+use crate::tables::tables_of_runs;
 
 /// The runs of one transition that a recording holds; several sleeps are several runs.
 #[derive(Clone, Debug)]
@@ -24,23 +25,7 @@ pub struct RunsOfTransition {
     pub runs: Vec<Run>,
 }
 
-/// The tables that runs of a transition are made of; of all three where it is not chosen.
-#[must_use]
-pub fn tables_of_runs(subject: Option<RunSubject>) -> Tables {
-    let tables = match subject.map(RunSubject::transition) {
-        // A boot may be the half of a fast startup that comes back.
-        Some(Some(TransitionKind::Boot)) => {
-            transition::tables(Some(TransitionKind::Boot)).union(transition::tables(Some(TransitionKind::Suspend)))
-        }
-        Some(Some(kind)) => transition::tables(Some(kind)),
-        // Not of tables: of packets, and of what the firmware handed over.
-        Some(None) => Tables::NONE,
-        None => transition::tables(None),
-    };
-    tables.with(measures::TABLE)
-}
-
-/// The same, with those that say who took the time of each phase: whichever transition is chosen, an account is made of the same
+/// The tables of runs, with those that say who took the time of each phase: whichever transition is chosen, an account is made of the same
 /// tables, so that it is the same in every verb.
 fn tables_with_accounts() -> Tables {
     tables_of_runs(None).union(waits::WHY_TABLES)

@@ -7,19 +7,22 @@ use onoff_analysis::account::{AccountedPhase, accounts, culprits};
 use onoff_analysis::netboot::report::NetbootReport;
 use onoff_analysis::netboot::{self, NetbootOptions, NoNetboot};
 use onoff_analysis::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
-use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::boot::{self, BootOptions, BootReport, NotABoot};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions};
+use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, TransitionKind, named_phase};
 use onoff_analysis::waits::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{Files, Limits, Options, RecordingKind};
 use onoff_trace::{RecordedBoot, SystemKind, TableName, Tables, Trace};
 
 use crate::answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
 use crate::error::{Error, Refusal};
+use crate::range::OutOfRange;
+use crate::tables::tables_of_runs;
 
 /// A recording, opened; every question about it is asked here.
 #[derive(Debug)]
@@ -153,7 +156,7 @@ impl Session {
             return Ok(Transitions::default());
         }
         // All that the three need, read at once.
-        self.tables(crate::tables_of_runs(None).union(WHY_TABLES))?;
+        self.tables(tables_of_runs(None).union(WHY_TABLES))?;
         Ok(Transitions {
             boot: held(self.boot(&BootOptions::default()))?,
             shutdown: held(self.shutdown(&ShutdownOptions::default()))?,
@@ -254,6 +257,23 @@ impl Session {
     /// A recording that cannot be read, or in which nobody waits as the question says.
     pub fn why(&self, question: &WhyQuestion) -> Result<WhyReport, Refusal<NoWhy>> {
         why(&*self.system_tables(Self::TABLES_OF_WAITS)?, question).map_err(Refusal::Nothing)
+    }
+
+    /// The phase called `name`.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or without such a phase.
+    pub fn phase(&self, name: &str) -> Result<NamedPhase, Refusal<NoSuchPhase>> {
+        named_phase(&*self.system_tables(PHASE_TABLES)?, name).map_err(Refusal::Nothing)
+    }
+
+    /// Where `point` lies in the recording, ns from its start.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or whose clock has no such time.
+    pub fn time(&self, point: TimePoint) -> Result<i64, Refusal<OutOfRange>> {
+        let trace = self.system_tables(Tables::NONE)?;
+        point.resolve_on(&trace.clock).ok_or(Refusal::Nothing(OutOfRange::Time))
     }
 
     /// The tables that [`Session::why`] reads.

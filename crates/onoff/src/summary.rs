@@ -8,7 +8,8 @@ use onoff_analysis::summary::{self, Summary, SummaryRow};
 use onoff_sources::RecordingKind;
 use rayon::prelude::*;
 
-use crate::{Error, Refusal, Session, tables_of_runs};
+use crate::tables::tables_of_runs;
+use crate::{Error, Refusal, Session};
 
 /// The transitions of `recordings`, each the paths of its files ([`onoff_files::recordings`]), read on all processors. One that cannot
 /// be read is a row that says why, whatever is wrong with it. `done` hears of each, from any thread.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod netboot_properties;
+mod questions;
 
 use onoff::analysis::compare::RunSubject;
 use std::path::{Path, PathBuf};

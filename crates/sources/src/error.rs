@@ -187,6 +187,14 @@ pub enum Error {
         /// Why.
         source: onoff_journal::Error,
     },
+    /// A document that goes with recordings, such as a kept baseline or a study, cannot be used.
+    #[error("{name}: {reason}")]
+    Document {
+        /// The file.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// An event schema that the user named cannot be used.
     #[error("{}: {reason}", path.display())]
     Schema {

@@ -1,17 +1,9 @@
 //! `onoff boot`.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use onoff::{BootAnswer, Refusal, Session};
-use onoff_analysis::boot_axis::{self, AxisFirmware};
-use onoff_analysis::firmware::{FirmwareOptions, analyse};
-use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::netboot::report::NetbootReport;
+use onoff::{BootAnswer, Refusal, add_capture, add_firmware, boot_axis_without_a_recording};
 use onoff_analysis::recording::Provenance;
-use onoff_analysis::transition::boot::{BootOptions, GivenFirmware, NotABoot};
+use onoff_analysis::transition::boot::{BootOptions, NotABoot};
 use onoff_analysis::transition::linux;
-use onoff_files::Options;
 use onoff_report::{json, text};
 use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
 use onoff_xperf::layouts::pnp_csv;
@@ -31,14 +23,13 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut provenances = Vec::new();
     if !beside.firmware.is_empty() {
-        let (given, provenance) = given_firmware(&beside.firmware, &recording.options)?;
-        options.firmware = Some(given);
-        provenances.push(provenance);
+        let added = add_firmware(&mut options, &beside.firmware, &recording.options);
+        provenances.push(added.map_err(Failure::without_an_answer)?);
     }
     if !beside.capture.is_empty() {
-        let (given, provenance) = given_capture(&beside.capture, &recording.options)?;
-        options.capture = Some(Arc::new(given));
-        provenances.push(provenance);
+        let added = add_capture(&mut options, &beside.capture, &recording.options);
+        provenances
+            .push(added.map_err(|refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}")))?);
     }
     if recording.files.is_empty() && options.firmware.is_some() && options.capture.is_some() {
         return without_a_recording(&options, (format, &provenances), destination);
@@ -100,42 +91,13 @@ pub fn list(recording: Recording, format: PlainFormat, destination: &Destination
     })
 }
 
-/// The five times of the boot in firmware tables, and their phases.
-fn given_firmware(files: &[PathBuf], options: &Options) -> Result<(GivenFirmware, Provenance), Failure> {
-    let recording = onoff_files::open_firmware(files, &options.limits)?;
-    match recording.checkpoints {
-        Some(checkpoints) => {
-            let provenance = super::firmware::provenance(&recording.inputs);
-            let report = analyse(&recording, &FirmwareOptions::default());
-            let phases = report.map(|report| report.phases).unwrap_or_default();
-            Ok((GivenFirmware { checkpoints, from: recording.boot_from, phases }, provenance))
-        }
-        None => {
-            let asked: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-            Err(Failure::NothingToAnswer(text::firmware::no_times(&asked.join(", "), &recording.into())))
-        }
-    }
-}
-
-/// The network boots in a capture.
-fn given_capture(files: &[PathBuf], options: &Options) -> Result<(NetbootReport, Provenance), Failure> {
-    let session = Session::open(files, options)?;
-    let report = session.netboot(&NetbootOptions::default());
-    let report = report.map_err(|refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}")))?;
-    Ok((report, session.provenance()?))
-}
-
 /// The axis of firmware and packets alone.
 fn without_a_recording(
     options: &BootOptions,
     (format, provenances): (BootFormat, &[Provenance]),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let firmware = options.firmware.as_ref();
-    let firmware =
-        firmware.map(|given| AxisFirmware { checkpoints: given.checkpoints, phases: &given.phases, fit: None });
-    let axis = boot_axis::axis(None, firmware.as_ref(), options.capture.as_deref());
-    let Some(axis) = axis else {
+    let Some(axis) = boot_axis_without_a_recording(options) else {
         return Err(Failure::NothingToAnswer("name a recording, or give --firmware and --capture".to_owned()));
     };
     destination.write(|out| {

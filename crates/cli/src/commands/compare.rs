@@ -1,21 +1,22 @@
 //! `onoff compare`.
 
+use onoff::{BadRecording, ReadRuns};
 use onoff_analysis::compare::table::TableSpecification;
 use onoff_analysis::compare::{SetApart, SetApartReason, compare};
 use onoff_report::{csv, json, markdown, section, text};
 
 use onoff_view::picture;
 
-use super::runs::{self, BadRecording};
+use super::runs;
 use crate::arguments::compare::CompareFormat;
 use crate::failure::Failure;
 use crate::invocation::compare::CompareQuestion;
 use crate::output::Destination;
 
 pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), Failure> {
-    let runs::ReadRuns { configurations, provenances: recordings, .. } =
-        runs::read(&question.runs, question.format == CompareFormat::Json, BadRecording::SetApart)?;
-    let mut comparison = compare(&configurations, &question.runs.options)
+    let ReadRuns { configurations, provenances: recordings, .. } =
+        runs(&question.compared.runs, question.format == CompareFormat::Json, BadRecording::SetApart)?;
+    let mut comparison = compare(&configurations, &question.compared.options)
         .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
     let mut tables = question.tables;
     if tables.is_empty() && question.format == CompareFormat::Markdown {

@@ -1,9 +1,8 @@
 //! `onoff diagnose`.
 
 use onoff_analysis::recording::summarise;
-use onoff_findings::finding::CostBasis;
 use onoff_findings::image::speak_together;
-use onoff_findings::{RULES, RuleFinding, RuleList, TABLES};
+use onoff_findings::{RULES, RuleList, TABLES};
 use onoff_report::{json, text};
 
 use crate::failure::Failure;
@@ -67,10 +66,7 @@ pub fn run(
         }
         Ok(())
     })?;
-    // An upper bound is no cost that anybody measured.
-    let costs = |finding: &RuleFinding| finding.cost_ns.filter(|_| finding.cost_basis == CostBasis::CriticalPath);
-    let most = diagnosis.findings.iter().filter_map(costs).max();
-    match (most, fail_on) {
+    match (diagnosis.most_measured_cost_ns(), fail_on) {
         (Some(most), Some(limit)) if most >= limit => Err(Failure::Told(COSTLY)),
         _ => Ok(()),
     }

@@ -1,12 +1,16 @@
 //! `onoff gate`.
 
-use onoff_analysis::compare::compare;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use onoff::{BadRecording, ReadRuns, write_baseline};
 use onoff_analysis::compare::gate::{GateVerdict, cannot_judge, judge};
+use onoff_analysis::compare::{Run, compare};
+use onoff_output::OutputFile;
 use onoff_report::text::quantity::counted;
 use onoff_report::{github, json, junit, markdown, sarif, text};
 
-use super::runs::BadRecording;
-use super::{baseline, runs};
+use super::runs;
 use crate::arguments::gate::GateFormat;
 use crate::failure::Failure;
 use crate::invocation::gate::GateQuestion;
@@ -26,11 +30,11 @@ pub fn run(question: &GateQuestion, destination: &Destination) -> Result<(), Fai
 }
 
 fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Failure> {
-    let runs::ReadRuns { configurations, provenances: recordings, .. } =
-        runs::read(&question.runs, question.format == GateFormat::Json, BadRecording::Refused)?;
+    let ReadRuns { configurations, provenances: recordings, .. } =
+        runs(&question.compared.runs, question.format == GateFormat::Json, BadRecording::Refused)?;
     if let Some(path) = &question.save_baseline {
         let kept = configurations.first().map_or(&[][..], |it| &it.runs);
-        baseline::save(path, kept)?;
+        save(path, kept)?;
         if configurations.len() == 1 {
             return destination.write(|out| {
                 let count = counted(kept.len() as u64, "run");
@@ -38,7 +42,7 @@ fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Fail
             });
         }
     }
-    let options = &question.runs.options;
+    let options = &question.compared.options;
     let report = match compare(&configurations, options) {
         Ok(comparison) => judge(&comparison, &question.limits),
         Err(why) => cannot_judge(&configurations, options, &question.limits, &why),
@@ -59,4 +63,13 @@ fn answer(question: &GateQuestion, destination: &Destination) -> Result<(), Fail
         GateVerdict::Regression => Err(Failure::Told(REGRESSION)),
         GateVerdict::NoVerdict => Err(Failure::Told(NO_VERDICT)),
     }
+}
+
+/// Keeps runs in a file.
+fn save(path: &Path, runs: &[Run]) -> Result<(), Failure> {
+    let failed =
+        |error: io::Error| Failure::Unreadable(format!("{}: cannot write the baseline: {error}", path.display()));
+    let mut out = BufWriter::new(OutputFile::create(path).map_err(failed)?);
+    write_baseline(runs, &mut out).map_err(failed)?;
+    out.into_inner().map_err(|error| failed(error.into_error()))?.commit().map_err(failed)
 }

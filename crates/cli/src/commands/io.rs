@@ -1,9 +1,8 @@
 //! `onoff io`.
 
-use onoff_analysis::io::{self, GroupKey, IoReport, TABLES};
+use onoff::NoRequests;
+use onoff_analysis::io::{self, IoReport};
 use onoff_analysis::recording::Provenance;
-use onoff_analysis::transition::PHASE_TABLES;
-use onoff_analysis::waits::phases;
 use onoff_report::{json, section, text};
 
 use crate::arguments::table::TableFormat;
@@ -41,23 +40,15 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
 }
 
 fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
-    let by_phase = question.options.by.contains(&GroupKey::Phase);
-    let (session, trace) = super::open(recording, if by_phase { TABLES.union(PHASE_TABLES) } else { TABLES })?;
-    let scope = onoff::scope_of(&trace, question.range)
-        .map_err(|error| Failure::NothingToAnswer(format!("--range: {error}")))?
-        .of_processes(question.processes.clone());
-    let mut options = question.options.clone();
-    if by_phase {
-        options.phases = phases(&trace, None);
-        if options.phases.is_empty() {
-            let why = "--by phase: the recording holds no boot, shutdown or sleep with a phase of known length";
-            return Err(Failure::NothingToAnswer(why.to_owned()));
-        }
-    }
-    let report = io::analyse(&trace, &scope, &options);
-    if report.views.is_empty() {
-        return Err(Failure::NothingToAnswer(text::io::nothing(&report, &trace.recorder)));
-    }
+    let (session, report) =
+        super::ask(recording, |session| session.requests(question.range, &question.processes, &question.options))?;
+    let report = report.map_err(|refusal| {
+        Failure::refused(refusal, |instead| match instead {
+            NoRequests::Range(error) => format!("--range: {error}"),
+            nothing @ NoRequests::NoPhase => format!("--by phase: {nothing}"),
+            NoRequests::Nothing(nothing) => nothing,
+        })
+    })?;
     let provenance = if question.format == TableFormat::Json { session.provenance()? } else { Provenance::default() };
     Ok((report, provenance))
 }

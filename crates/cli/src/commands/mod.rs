@@ -1,6 +1,5 @@
 //! The commands: open, ask, write.
 
-mod baseline;
 mod boot;
 mod collect;
 mod compare;
@@ -21,7 +20,6 @@ mod picture;
 mod prefetch;
 mod record;
 mod right_verb;
-mod runs;
 mod shell;
 mod shutdown;
 mod summary;
@@ -30,13 +28,10 @@ mod this_computer;
 mod view;
 mod why;
 
-pub use runs::files_of_one_recording;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff::Session;
-use onoff_analysis::transition::{NamedPhase, named_phase};
+use onoff::{BadRecording, Listener, ReadRuns, RunsQuestion, Session};
 use onoff_files::Options;
 use onoff_sources::Files;
 use onoff_trace::{Tables, Trace};
@@ -110,9 +105,15 @@ fn open(recording: Recording, wanted: Tables) -> Result<(Session, Arc<Trace>), F
     Ok((session, trace?))
 }
 
-/// The phase called `name`.
-fn phase(trace: &Trace, name: &str) -> Result<NamedPhase, Failure> {
-    named_phase(trace, name).map_err(|error| Failure::NothingToAnswer(error.to_string()))
+/// Reads the runs that are compared, with progress.
+fn runs(question: &RunsQuestion, with_provenance: bool, bad: BadRecording) -> Result<ReadRuns, Failure> {
+    let mut line = None;
+    let mut progress = |number: usize, of: usize| -> Option<Listener> {
+        // One line at a time.
+        line = None;
+        Some(line.insert(ProgressLine::reading_one(number, of)).listener())
+    };
+    onoff::read_runs(question, with_provenance, bad, &mut progress).map_err(Failure::without_an_answer)
 }
 
 /// The recording's files; where none was named, this computer's.

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff_analysis::compare::compare;
+use onoff::{BadRecording, ReadRuns, RunsQuestion};
+use onoff_analysis::compare::{CompareOptions, compare};
 use onoff_view::build::{Shown, TABLES};
 use onoff_view::compare::{PageComparison, comparison, mark, typical_run};
 use onoff_view::page::{Page, drawn_beforehand};
@@ -12,7 +13,6 @@ use onoff_view::{file, server::Server};
 use super::runs;
 use crate::failure::Failure;
 use crate::invocation::Recording;
-use crate::invocation::compare::RunsQuestion;
 use crate::invocation::view::ViewQuestion;
 use crate::output::Destination;
 
@@ -25,8 +25,8 @@ const NOTHING: &str = "nothing to show: no boot, shutdown or sleep, and no event
 const TOKEN_BYTES: usize = 16;
 
 pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destination) -> Result<(), Failure> {
-    let (mut shown, comparison) = match &question.runs {
-        Some(runs) => compared(runs)?,
+    let (mut shown, comparison) = match &question.compared {
+        Some(runs) => compared(&runs.runs, &runs.options)?,
         None => (recordings(recording)?, None),
     };
     if comparison.is_none() && shown.iter().all(|each| each.tracks.is_empty()) {
@@ -85,10 +85,12 @@ fn shown(files: &[PathBuf], recording: &Recording) -> Result<Shown, Failure> {
 
 /// Two sides: what differs, and of each side the run nearest to its median, the candidate's first. Runs whose lanes cannot be
 /// shown, such as network boots and kept baselines, are compared all the same.
-fn compared(question: &RunsQuestion) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
-    let runs::ReadRuns { configurations, files, .. } = runs::read(question, false, runs::BadRecording::Refused)?;
-    let answer =
-        compare(&configurations, &question.options).map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
+fn compared(
+    question: &RunsQuestion,
+    options: &CompareOptions,
+) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
+    let ReadRuns { configurations, files, .. } = runs(question, false, BadRecording::Refused)?;
+    let answer = compare(&configurations, options).map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
     let mut page = comparison(&configurations, &answer);
     let has_lanes = answer.transition.transition().is_some();
     let mut all = Vec::new();

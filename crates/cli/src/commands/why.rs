@@ -1,38 +1,45 @@
 //! `onoff why`.
 
+use onoff::{OutOfRange, Session};
 use onoff_analysis::Interval;
-use onoff_analysis::transition::{boot, shutdown, suspend};
-use onoff_analysis::waits::{WHY_TABLES, why};
+use onoff_analysis::waits::WhyReport;
 use onoff_report::{folded, json, text};
 
+use super::functions;
 use crate::failure::Failure;
 use crate::invocation::Recording;
 use crate::invocation::why::{WhyFormat, WhyTask};
 use crate::output::Destination;
 
-pub fn run(recording: Recording, mut task: WhyTask, destination: &Destination) -> Result<(), Failure> {
-    let tables = WHY_TABLES.union(boot::TABLES).union(shutdown::TABLES).union(suspend::TABLES);
-    let (session, trace) = super::open(recording, tables)?;
-    if let Some(at) = task.at {
-        let resolved = at.resolve_on(&trace.clock).ok_or_else(|| {
-            Failure::NothingToAnswer(
-                "--at: the recording does not know real time, or the time lies outside of what it can hold".to_owned(),
-            )
-        })?;
-        task.question.at_ns = Some(resolved);
-    }
-    if let Some(name) = &task.phase {
-        let phase = super::phase(&trace, name)?;
-        task.question.within = Some(Interval::new(phase.start_ns, phase.end_ns));
-    }
-    let mut report = why(&trace, &task.question).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
-    super::functions::name(&trace, task.symbols, &mut report);
+pub fn run(recording: Recording, task: WhyTask, destination: &Destination) -> Result<(), Failure> {
+    let format = task.format;
+    let (session, report) = super::ask(recording, |session| answer(session, task))?;
+    let report = report?;
     destination.write(|out| {
-        match task.format {
+        match format {
             WhyFormat::Text(options) => text::why::write(&report, &options, out)?,
             WhyFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
             WhyFormat::Folded => folded::write(&report, out)?,
         }
         Ok(())
     })
+}
+
+fn answer(session: &Session, mut task: WhyTask) -> Result<WhyReport, Failure> {
+    // All that is asked below, read at once.
+    session.tables(Session::TABLES_OF_WAITS)?;
+    if let Some(at) = task.at {
+        let no_time = |_: OutOfRange| {
+            "--at: the recording does not know real time, or the time lies outside of what it can hold".to_owned()
+        };
+        task.question.at_ns = Some(session.time(at).map_err(|refusal| Failure::refused(refusal, no_time))?);
+    }
+    if let Some(name) = &task.phase {
+        let phase = session.phase(name).map_err(Failure::without_an_answer)?;
+        task.question.within = Some(Interval::new(phase.start_ns, phase.end_ns));
+    }
+    let mut report = session.why(&task.question).map_err(Failure::without_an_answer)?;
+    let servers_left_alone = functions::is_offline(&task.symbols) && !task.symbols.path.servers().is_empty();
+    session.name_functions(&mut report, functions::finder(task.symbols), servers_left_alone)?;
+    Ok(report)
 }

@@ -1,56 +1,31 @@
 //! What the arguments of `onoff compare` mean.
 
-use onoff_analysis::compare::RunSubject;
 use std::path::{Path, PathBuf};
 
+use onoff::{ConfigurationSource, RunsQuestion, TransitionChoice, read_study};
 use onoff_analysis::compare::table::TableSpecification;
-use onoff_analysis::compare::{CompareOptions, Factor};
+use onoff_analysis::compare::{CompareOptions, RunSubject};
 use onoff_files::Options;
 use onoff_report::text::compare::CompareTextOptions;
 
-use super::study;
 use super::{Invocation, Recording, Task};
 use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments, SidesArguments};
 use crate::failure::Failure;
 
-/// Where the runs of a configuration come from.
-#[derive(Clone, Debug)]
-pub struct ConfigurationSource {
-    /// What it is called.
-    pub name: String,
-    /// In what it differs from others.
-    pub factors: Vec<Factor>,
-    /// Recordings and folders, as given.
-    pub paths: Vec<PathBuf>,
-}
-
-/// Which transition of the recordings to compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TransitionChoice {
-    /// Which; what the first recording holds when `None`.
-    pub name: Option<RunSubject>,
-    /// Number of the only one to take of a recording; all of them when `None`.
-    pub number: Option<u32>,
-}
-
-/// What to read, and how to compare it.
+/// Which runs to read, and how to compare them.
 #[derive(Debug)]
-pub struct RunsQuestion {
-    /// The configurations; the first is the baseline.
-    pub configurations: Vec<ConfigurationSource>,
-    /// Which transition.
-    pub transition: TransitionChoice,
+pub struct ComparedRuns {
+    /// The runs.
+    pub runs: RunsQuestion,
     /// What counts.
     pub options: CompareOptions,
-    /// How to read recordings.
-    pub reading: Options,
 }
 
 /// What to compare, and how to show it.
 #[derive(Debug)]
 pub struct CompareQuestion {
     /// The runs.
-    pub runs: RunsQuestion,
+    pub compared: ComparedRuns,
     /// The file of the study, if the runs come from one.
     pub study: Option<PathBuf>,
     /// Whether single runs are shown.
@@ -65,7 +40,7 @@ pub struct CompareQuestion {
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
-    let (runs, tables) = match &arguments.study {
+    let (compared, tables) = match &arguments.study {
         Some(path) => of_study(path, arguments.runs)?,
         None => {
             let sides = arguments.runs.all_sides()?;
@@ -79,7 +54,7 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
         return Err(Failure::WrongUsage(message.to_owned()));
     }
     let question = CompareQuestion {
-        runs,
+        compared,
         each_run: arguments.each_run,
         study: arguments.study,
         tables,
@@ -94,12 +69,12 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
 }
 
 /// Settles what a study means.
-fn of_study(path: &Path, arguments: RunsArguments) -> Result<(RunsQuestion, Vec<TableSpecification>), Failure> {
-    let (study, configurations) = study::read(path)?;
-    let mut question = question(arguments.sides, reading(arguments.manifests), configurations);
-    question.transition = transition(study.transition.as_deref())?;
-    question.options.kinds_differ = true;
-    Ok((question, study.tables))
+fn of_study(path: &Path, arguments: RunsArguments) -> Result<(ComparedRuns, Vec<TableSpecification>), Failure> {
+    let (study, configurations) = read_study(path)?;
+    let mut compared = compared(arguments.sides, reading(arguments.manifests), configurations);
+    compared.runs.transition = transition(study.transition.as_deref())?;
+    compared.options.kinds_differ = true;
+    Ok((compared, study.tables))
 }
 
 impl RunsArguments {
@@ -122,7 +97,7 @@ impl RunsArguments {
 }
 
 /// Settles which runs are meant; there may be no candidate where only the baseline is kept.
-pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -> Result<RunsQuestion, Failure> {
+pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -> Result<ComparedRuns, Failure> {
     let named =
         |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
     for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
@@ -136,7 +111,9 @@ pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -
         configurations.push(named("candidate", arguments.candidate.clone()));
     }
     let transition = transition(arguments.transition.as_deref())?;
-    Ok(RunsQuestion { transition, ..question(arguments, reading, configurations) })
+    let mut compared = compared(arguments, reading, configurations);
+    compared.runs.transition = transition;
+    Ok(compared)
 }
 
 /// How recordings are read with these schemas.
@@ -144,16 +121,14 @@ pub fn reading(manifests: Vec<PathBuf>) -> Options {
     Options { manifests, ..Options::default() }
 }
 
-fn question(arguments: SidesArguments, reading: Options, configurations: Vec<ConfigurationSource>) -> RunsQuestion {
-    RunsQuestion {
-        configurations,
-        transition: TransitionChoice { name: None, number: None },
+fn compared(arguments: SidesArguments, reading: Options, configurations: Vec<ConfigurationSource>) -> ComparedRuns {
+    ComparedRuns {
+        runs: RunsQuestion { configurations, transition: TransitionChoice::default(), reading },
         options: CompareOptions {
             include: arguments.include.into_iter().map(Into::into).collect(),
             least_runs: usize::from(arguments.least_runs),
             kinds_differ: false,
         },
-        reading,
     }
 }
 

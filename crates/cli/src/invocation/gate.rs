@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use onoff_analysis::compare::gate::Limit;
 use onoff_report::text::gate::GateTextOptions;
 
-use super::compare::{RunsQuestion, reading, runs};
+use super::compare::{ComparedRuns, reading, runs};
 use super::{Invocation, Recording, Task};
 use crate::arguments::gate::{GateArguments, GateFormat};
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub struct GateQuestion {
     /// The runs; with no candidate, only the baseline is kept.
-    pub runs: RunsQuestion,
+    pub compared: ComparedRuns,
     /// The limits.
     pub limits: Vec<Limit>,
     /// Where to keep the baseline.
@@ -40,7 +40,7 @@ pub fn resolve(arguments: GateArguments) -> Result<Invocation, Failure> {
         .collect::<Result<Vec<Limit>, _>>()
         .map_err(|refusal| Failure::NothingToAnswer(format!("--limit: {refusal}")))?;
     let question = GateQuestion {
-        runs: runs(sides, reading(arguments.runs.manifests), saves_only)?,
+        compared: runs(sides, reading(arguments.runs.manifests), saves_only)?,
         limits,
         save_baseline: arguments.save_baseline,
         format: arguments.format,

@@ -1,6 +1,6 @@
 //! What the arguments of `onoff view` mean.
 
-use super::compare::{RunsQuestion, runs};
+use super::compare::{ComparedRuns, runs};
 use super::{Invocation, Recording, Task};
 use crate::arguments::view::ViewArguments;
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub struct ViewQuestion {
     /// The sides, where two are compared.
-    pub runs: Option<RunsQuestion>,
+    pub compared: Option<ComparedRuns>,
     /// Port of 127.0.0.1; 0 for any free one.
     pub port: u16,
     /// Whether to open the browser.
@@ -25,7 +25,7 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
         let message = "give recordings either as files, or as sides with --baseline and --candidate";
         return Err(Failure::NothingToAnswer(message.to_owned()));
     }
-    let runs = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
-    let question = ViewQuestion { runs, port: arguments.port.unwrap_or(0), open: !arguments.no_open };
+    let compared = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
+    let question = ViewQuestion { compared, port: arguments.port.unwrap_or(0), open: !arguments.no_open };
     Ok(Invocation { task: Task::View(Box::new(question)), recording, destination: arguments.output.into() })
 }

@@ -1,0 +1,34 @@
+//! What a file is that a question got no answer from, and who reads it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use onoff_files::{is_standard_input, open_all};
+use onoff_sources::{KnownKind, LOOKED_AT, Limits, RecordingKind, known_kind};
+
+/// What the first of `paths` is, or what packed files hold, if it is of those kinds that are easily taken for a recording of a system.
+#[must_use]
+pub fn other_kind(paths: &[PathBuf]) -> Option<KnownKind> {
+    of_file(paths.first()?).or_else(|| inside(paths))
+}
+
+fn inside(paths: &[PathBuf]) -> Option<KnownKind> {
+    if paths.iter().any(|path| is_standard_input(path)) {
+        return None;
+    }
+    let files = open_all(paths, &Limits::default()).ok()?;
+    let is_of_a_system = matches!(files.kind(), RecordingKind::EventTraceLog | RecordingKind::Linux);
+    (!is_of_a_system).then(|| KnownKind { is: files.kind().as_str(), read_by: files.kind().read_by(), instead: "" })
+}
+
+fn of_file(path: &Path) -> Option<KnownKind> {
+    if is_standard_input(path) || !path.is_file() {
+        return None;
+    }
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(LOOKED_AT as u64).read_to_end(&mut head).ok()?;
+    let kind = known_kind(&path.display().to_string(), &head)?;
+    let is_of_a_system = kind.read_by.contains("'onoff boot',");
+    (!is_of_a_system && !kind.read_by.is_empty()).then_some(kind)
+}

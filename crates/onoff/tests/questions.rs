@@ -1,0 +1,149 @@
+//! What was asked with arguments of the program before is asked of the library: events, phases, kept baselines, recordings of a folder.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::Command;
+
+use onoff::analysis::compare::{Run, RunSubject, SetApartReason};
+use onoff::report::text::time_point::TimePoint;
+use onoff::sources::{EventFilter, Pattern};
+use onoff::trace::SystemKind;
+use onoff::{
+    BadRecording, ConfigurationSource, Error, EventQuestion, NoEvents, OutOfRange, Refusal, RunsQuestion,
+    TransitionChoice, other_kind, overview_of_files, read_baseline, read_runs, write_baseline,
+};
+
+use super::{sample, session};
+
+/// The times of the events that a question is about, ns.
+fn times(question: &EventQuestion) -> Vec<i64> {
+    let session = session("slow-boot.etl");
+    let mut times = Vec::new();
+    let end = session.events(question).unwrap().for_each(|event| {
+        times.push(event.time_ns);
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(end.unwrap().shown, times.len() as u64);
+    times
+}
+
+#[test]
+fn events_of_a_phase_are_those_between_its_times() {
+    let session = session("slow-boot.etl");
+    let phase = session.phase("WinLogonInit").unwrap();
+    let of_phase = times(&EventQuestion { phase: Some("WinLogonInit".to_owned()), ..EventQuestion::default() });
+    let all = times(&EventQuestion::default());
+    let between: Vec<i64> = all.iter().copied().filter(|time| (phase.start_ns..phase.end_ns).contains(time)).collect();
+    assert!(!between.is_empty() && between.len() < all.len());
+    assert_eq!(of_phase, between);
+    let range = (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
+    assert_eq!(times(&EventQuestion { range: Some(range), ..EventQuestion::default() }), between);
+
+    let backwards = EventQuestion { range: Some((range.1, range.0)), ..EventQuestion::default() };
+    let refused = session.events(&backwards).err();
+    assert!(matches!(refused, Some(Refusal::Nothing(NoEvents::Range(OutOfRange::Order { .. })))), "{refused:?}");
+    let unknown = EventQuestion { phase: Some("lunch".to_owned()), ..EventQuestion::default() };
+    assert!(matches!(session.events(&unknown).err(), Some(Refusal::Nothing(NoEvents::Phase(_)))));
+}
+
+#[test]
+fn events_are_filtered_and_visited_until_who_visits_has_enough() {
+    let session = session("slow-boot.etl");
+    let filter = EventFilter { events: vec![Pattern::new("Process/Start")], ..EventFilter::default() };
+    let question = EventQuestion { filter, ..EventQuestion::default() };
+    let events = session.events(&question).unwrap();
+    assert_eq!(events.system(), SystemKind::Windows);
+    let mut names = BTreeSet::new();
+    let end = events.for_each(|event| {
+        names.insert(event.name.to_owned());
+        ControlFlow::Break(event.time_ns)
+    });
+    assert!(matches!(end.unwrap().outcome, ControlFlow::Break(0..)));
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), ["P-Start"]);
+}
+
+/// A question about the boots in `paths`.
+fn boots_in(paths: Vec<PathBuf>) -> RunsQuestion {
+    let source = ConfigurationSource { name: "baseline".to_owned(), factors: Vec::new(), paths };
+    RunsQuestion {
+        configurations: vec![source],
+        transition: TransitionChoice { name: Some(RunSubject::Boot), number: None },
+        reading: onoff_files::Options::default(),
+    }
+}
+
+#[test]
+fn a_folder_of_recordings_is_known_by_their_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = sample("runs/after");
+    let mut copies = 0;
+    for (number, file) in std::fs::read_dir(&runs).unwrap().enumerate() {
+        let file = file.unwrap().path();
+        if file.is_file() {
+            // A name that says nothing.
+            std::fs::copy(&file, folder.path().join(format!("{number}.dat"))).unwrap();
+            copies += 1;
+        }
+    }
+    std::fs::copy(sample("slow-boot.etl"), folder.path().join("boot")).unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "no recording, and not called one").unwrap();
+    std::fs::write(folder.path().join("notes.etl"), "this is called a recording, and is none: it is set apart")
+        .unwrap();
+    let mut heard = Vec::new();
+    let question = boots_in(vec![folder.path().to_owned()]);
+    let read = read_runs(&question, true, BadRecording::SetApart, &mut |number, of| {
+        heard.push((number, of));
+        None
+    })
+    .unwrap();
+    let found = &read.configurations[0].runs;
+    let is_unreadable = |run: &&Run| run.set_apart.iter().any(|apart| apart.reason == SetApartReason::Unreadable);
+    let unreadable: Vec<&str> = found.iter().filter(is_unreadable).map(|run| &*run.name).collect();
+    assert!(matches!(&unreadable[..], [name] if name.ends_with("notes.etl")), "{unreadable:?}");
+    assert_eq!(found.len(), copies + 2);
+    assert!(found.iter().any(|run| run.name.ends_with("boot")));
+    assert_eq!((read.files[0].len() + 1, heard.len()), (found.len(), heard[0].1));
+    assert!(!read.provenances.is_empty());
+
+    let empty = tempfile::tempdir().unwrap();
+    let refused = read_runs(&boots_in(vec![empty.path().to_owned()]), false, BadRecording::Refused, &mut |_, _| None);
+    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.ends_with("no recording in this folder")));
+}
+
+#[test]
+fn a_baseline_that_is_kept_is_read_again_and_nothing_else_is() {
+    let question = boots_in(vec![sample("slow-boot.etl")]);
+    let read = read_runs(&question, false, BadRecording::Refused, &mut |_, _| None).unwrap();
+    assert!(read.provenances.is_empty(), "nobody wanted them");
+    let runs = &read.configurations[0].runs;
+    let mut kept = Vec::new();
+    write_baseline(runs, &mut kept).unwrap();
+    assert_eq!(read_baseline("kept.json", &kept).unwrap(), (RunSubject::Boot, runs.clone()));
+    for wrong in [&b"{}"[..], b"", &kept[..kept.len() / 2]] {
+        let refused = read_baseline("kept.json", wrong);
+        assert!(matches!(refused, Err(Error::Document { name, .. }) if name == "kept.json"));
+    }
+}
+
+#[test]
+fn what_is_no_recording_of_a_system_says_what_it_is() {
+    let capture = [sample("netboot-slow-link.pcap.xz")];
+    assert!(other_kind(&capture).is_some_and(|kind| kind.read_by.contains("netboot")));
+    assert!(other_kind(&[sample("slow-boot.etl")]).is_none());
+    let firmware = overview_of_files(&[sample("firmware-FBPT.bin.xz")]).unwrap();
+    assert_eq!(firmware.lines[0].verb, "firmware");
+    assert!(overview_of_files(&[sample("README.md")]).is_none());
+}
+
+#[test]
+fn the_front_end_of_twenty_lines_prints_a_boot() {
+    // Cargo builds the examples with the tests.
+    let tests = std::env::current_exe().unwrap();
+    let example =
+        tests.ancestors().nth(2).unwrap().join("examples").join(format!("boot{}", std::env::consts::EXE_SUFFIX));
+    let output = Command::new(&example).arg(sample("slow-boot.etl")).output();
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", example.display()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("winlogon"), "{text}");
+}
