@@ -165,6 +165,7 @@ impl Sessions {
             None,
             Some(Note::SystemVideo(Edge::Begin)),
         ));
+        steps.extend(plan.steps(&session.system_video_work));
         steps.push(Step::Sleep(session.system_video.0));
         steps.extend(execute(
             plan,

@@ -312,6 +312,9 @@ pub struct Session {
     /// Video initialisation of the system session.
     #[serde(default)]
     pub system_video: Span,
+    /// What the session manager does before that, where the video driver usually initialises.
+    #[serde(default)]
+    pub system_video_work: Vec<Work>,
     /// Video initialisation of the user session.
     #[serde(default)]
     pub user_video: Span,
@@ -377,6 +380,11 @@ pub struct Service {
     /// Services that must run first.
     #[serde(default)]
     pub depends_on: Vec<String>,
+    /// Id of the thread of its main function; several threads may have the same one, one after the other.
+    pub main_thread_id: Option<u32>,
+    /// Its main function returns, and the thread ends, once it runs; the host stays for its other services.
+    #[serde(default)]
+    pub main_returns: bool,
     /// Priority of its threads.
     #[serde(default = "normal")]
     pub priority: u8,

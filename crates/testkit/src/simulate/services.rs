@@ -140,9 +140,12 @@ fn start(
     own.push(Step::Set(reported));
     own.push(Step::tell(service::service_main(false, &service.name)));
     own.extend(plan.steps(&service.after));
-    own.push(Step::Wait(plan.signal("never")));
+    if !service.main_returns {
+        own.push(Step::Wait(plan.signal("never")));
+    }
     let thread = plan.thread(process, service.priority, own);
     plan.threads[thread].io_priority = service.io_priority;
+    plan.threads[thread].id = service.main_thread_id.unwrap_or(plan.threads[thread].id);
     plan.threads[thread].service_tag = index as u32 + 1;
 
     // The manager itself records that a service runs, on a thread of its own.
