@@ -41,8 +41,8 @@ const TOLD_PARTS: usize = 3;
 /// The account that findings are held against.
 pub(crate) struct ByAccount<'a> {
     pub(crate) phases: &'a [AccountedPhase],
-    /// The services that a process hosts.
-    pub(crate) services_of: &'a dyn Fn(u32) -> Vec<String>,
+    /// The services that a process hosts, by its id and a time: ids are used again.
+    pub(crate) services_of: &'a dyn Fn(u32, i64) -> Vec<String>,
 }
 
 /// A subject of a phase: places of the phase and of its entry.
@@ -323,11 +323,12 @@ impl ByAccount<'_> {
     /// The subject of that name: in the phase where the finding's evidence begins, else where it took longest.
     fn named(&self, finding: &RuleFinding, name: &str) -> Option<Place> {
         let name = name.trim();
+        let begins = finding.when.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|one| one.time_ns));
         let hosted = finding
             .subject
             .pid
             .filter(|_| finding.subject.kind == FindingSubjectKind::Process)
-            .map_or_else(Vec::new, |pid| (self.services_of)(pid));
+            .map_or_else(Vec::new, |pid| (self.services_of)(pid, begins.unwrap_or(i64::MAX)));
         let is_its = |entry: &AccountEntry| match finding.subject.kind {
             FindingSubjectKind::Service => {
                 let kinds = [AccountSubjectKind::Service, AccountSubjectKind::Unit, AccountSubjectKind::Process];
@@ -358,7 +359,6 @@ impl ByAccount<'_> {
             }
             _ => entry_of_general(finding, entry),
         };
-        let begins = finding.when.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|one| one.time_ns));
         let mut best: Option<(bool, i64, Place)> = None;
         for (at, phase) in self.phases.iter().enumerate() {
             if finding.phase.as_ref().is_some_and(|known| *known != phase.phase) {
@@ -628,7 +628,8 @@ mod tests {
             finding.code = GENERAL;
             findings.push(finding);
         }
-        let services_of = |pid: u32| if pid == 8 { vec!["Other".to_owned(), "Agent".to_owned()] } else { Vec::new() };
+        let services_of =
+            |pid: u32, _: i64| if pid == 8 { vec!["Other".to_owned(), "Agent".to_owned()] } else { Vec::new() };
         let mut left: Vec<_> = ByAccount { phases, services_of: &services_of }
             .settle(findings)
             .into_iter()

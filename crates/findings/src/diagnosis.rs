@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use onoff_analysis::account::{AccountedPhase, accounts, culprits};
 use onoff_analysis::lacking::Lacking;
+use onoff_analysis::processes::Images;
 use onoff_analysis::transition::boot::BootOptions;
 use onoff_analysis::transition::linux::suspend::SleepOutcome;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
@@ -12,7 +13,7 @@ use onoff_analysis::transition::{
     self, Details, MissingEvidence, Phase, Transition, TransitionKind, TransitionOptions, TypedTransition, Variant,
 };
 use onoff_analysis::waits;
-use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
+use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
 use crate::by_account::{ByAccount, GENERAL};
@@ -179,9 +180,14 @@ fn of_phases(accounts: &[AccountedPhase], phases: &[Phase]) -> Vec<AccountedPhas
     accounts.iter().filter(is_its).cloned().collect()
 }
 
-/// The services that are recorded of a process.
-fn services_of(trace: &Trace, pid: u32) -> Vec<String> {
-    let its = trace.service_transitions.iter().filter(|row| row.container_pid == Some(pid));
+/// The services that are recorded of the process that had id `pid` at `time_ns`.
+fn services_of(trace: &Trace, images: &Images<'_>, pid: u32, time_ns: i64) -> Vec<String> {
+    let life = images.row_at(pid, time_ns);
+    let is_its = |row: &ServiceTransition| {
+        let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
+        row.container_pid == Some(pid) && images.row_at(pid, seen_ns) == life
+    };
+    let its = trace.service_transitions.iter().filter(is_its);
     let mut names: Vec<String> = its.map(|row| trace.text(row.service).to_owned()).collect();
     names.sort_unstable();
     names.dedup();
@@ -278,7 +284,8 @@ impl Run {
             }
         }
         let own = self.diagnosis.findings.split_off(before);
-        let hosted = |pid: u32| services_of(trace, pid);
+        let images = Images::of(trace);
+        let hosted = |pid: u32, time_ns: i64| services_of(trace, &images, pid, time_ns);
         let mut settled = ByAccount { phases: accounts, services_of: &hosted }.settle(own);
         settled.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
         for finding in &mut settled {

@@ -152,7 +152,7 @@ fn own(step: &PathStep, trace: &Trace, lives: &Lives) -> Step {
     let mut tids = vec![step.thread.tid];
     tids.extend(&step.waiters);
     let mut pids: Vec<u32> = step.thread.pid.into_iter().collect();
-    let of_thread = |&tid: &u32| trace.threads.pid.get(lives.thread(tid, step.end_ns)?.row()).copied();
+    let of_thread = |&tid: &u32| trace.threads.pid.get(lives.thread(tid, step.start_ns)?.row()).copied();
     pids.extend(step.waiters.iter().filter_map(of_thread));
     Step {
         when: (step.start_ns, step.end_ns),

@@ -4,6 +4,7 @@
 mod accounts;
 mod boot;
 mod compression;
+mod one_account;
 mod round_trip;
 mod sample;
 mod scenarios;

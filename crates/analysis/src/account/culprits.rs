@@ -3,6 +3,8 @@
 //! Parts of the system that every transition consists of are nobody's fault, unless their phase took longer than it usually
 //! does and nobody else explains it. Programs or services that each took little and together much are one culprit: a relay.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare};
@@ -113,11 +115,22 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             .filter(|entry| entry.kind != AccountSubjectKind::File);
         let before = found.len();
         found.extend(single.map(of_phase));
+        // One program in many processes, none of which took long, is one culprit.
+        let mut programs: BTreeMap<String, Vec<&AccountEntry>> = BTreeMap::new();
+        let short = |entry: &&AccountEntry| entry.kind == AccountSubjectKind::Process && entry.ns < LEAST_CULPRIT_NS;
+        for entry in others().filter(short).filter(|_| !has_no_path(&phase.phase)) {
+            programs.entry(entry.name.to_ascii_lowercase()).or_default().push(entry);
+        }
+        programs.retain(|_, processes| processes.len() > 1 && sum_of(processes) >= LEAST_CULPRIT_NS);
+        for processes in programs.values() {
+            found.extend(together(phase, processes).map(|entry| of_phase(&entry)));
+        }
         if !has_no_path(&phase.phase) {
             for kind in [AccountSubjectKind::Process, AccountSubjectKind::Service] {
                 let members: Vec<&AccountEntry> = others()
                     .filter(|entry| entry.kind == kind && entry.ns < LEAST_CULPRIT_NS)
                     .filter(|entry| entry.ns >= LEAST_OF_RELAY_NS)
+                    .filter(|entry| !programs.contains_key(&entry.name.to_ascii_lowercase()))
                     .collect();
                 found.extend(relay(phase, members));
             }
@@ -197,19 +210,14 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
     })
 }
 
-/// Members that together took long, as one culprit.
-fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culprit> {
-    let ns = members.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
-    if members.len() < LEAST_RELAY || ns < LEAST_CULPRIT_NS {
-        return None;
-    }
-    members.sort_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
+fn sum_of(entries: &[&AccountEntry]) -> i64 {
+    entries.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns))
+}
+
+/// Several entries of a phase as one, with the name of the first.
+fn together(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<AccountEntry> {
     let first = members.first()?;
-    let names: Vec<String> = members.iter().map(|entry| entry.name.clone()).collect();
-    let mut name = names.iter().take(NAMED_OF_RELAY).map(String::as_str).collect::<Vec<_>>().join(" → ");
-    if names.len() > NAMED_OF_RELAY {
-        name = format!("{name} → {} more", names.len() - NAMED_OF_RELAY);
-    }
+    let ns = sum_of(members);
     let mut did: Vec<DidShare> = Vec::new();
     for share in members.iter().flat_map(|entry| &entry.did) {
         match did.iter_mut().find(|known| known.did == share.did) {
@@ -220,24 +228,38 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
     did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
     let mut stretches: Vec<AccountStretch> = members.iter().flat_map(|entry| entry.stretches.iter().copied()).collect();
     stretches.sort_unstable();
+    Some(AccountEntry {
+        kind: first.kind,
+        name: first.name.clone(),
+        device: String::new(),
+        pid: None,
+        not_known: None,
+        ns,
+        percent: percent_of(ns, phase.account.duration_ns),
+        certainty: members.iter().fold(Certainty::Measured, |sum, entry| sum.and(entry.certainty)),
+        requests: None,
+        did,
+        stretch_count: members.iter().fold(0, |sum, entry| sum + entry.stretch_count),
+        stretches,
+    })
+}
+
+/// Members that together took long, as one culprit.
+fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culprit> {
+    if members.len() < LEAST_RELAY || sum_of(&members) < LEAST_CULPRIT_NS {
+        return None;
+    }
+    members.sort_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
+    let names: Vec<String> = members.iter().map(|entry| entry.name.clone()).collect();
+    let mut name = names.iter().take(NAMED_OF_RELAY).map(String::as_str).collect::<Vec<_>>().join(" → ");
+    if names.len() > NAMED_OF_RELAY {
+        name = format!("{name} → {} more", names.len() - NAMED_OF_RELAY);
+    }
     Some(Culprit {
         phase: phase.phase.clone(),
         phase_ns: phase.account.duration_ns,
         measure: phase.account.measure,
-        entry: AccountEntry {
-            kind: first.kind,
-            name,
-            device: String::new(),
-            pid: None,
-            not_known: None,
-            ns,
-            percent: percent_of(ns, phase.account.duration_ns),
-            certainty: members.iter().fold(Certainty::Measured, |sum, entry| sum.and(entry.certainty)),
-            requests: None,
-            did,
-            stretch_count: members.iter().fold(0, |sum, entry| sum + entry.stretch_count),
-            stretches,
-        },
+        entry: AccountEntry { name, ..together(phase, &members)? },
         members: names,
         of_system: false,
     })
@@ -310,6 +332,19 @@ mod tests {
         assert_eq!(named(&[relay(Process, 2)]), []);
         // Drivers start side by side and one after the other in every boot.
         assert_eq!(named(&[relay(Driver, 6)]), []);
+    }
+
+    #[test]
+    fn one_program_in_many_processes_is_one_culprit_and_several_programs_are_a_relay() {
+        use AccountSubjectKind::Process;
+        let process = |name: &str, pid, ms| AccountEntry { pid: Some(pid), ..entry(Process, name, ms) };
+        let many = (1..=12).map(|pid| process(if pid % 2 == 0 { "reg.exe" } else { "Reg.exe" }, pid, 200));
+        assert_eq!(named(&[phase("WinLogonInit", many.collect())]), [("Reg.exe".to_owned(), 2_400)]);
+        // Little in all, or of different names: nobody.
+        let few = (1..=4).map(|pid| process("reg.exe", pid, 200));
+        assert_eq!(named(&[phase("WinLogonInit", few.collect())]), []);
+        let different = (1..=12).map(|pid| process(&format!("r{pid}.exe"), pid, 200));
+        assert_eq!(named(&[phase("WinLogonInit", different.collect())]), []);
     }
 
     #[test]

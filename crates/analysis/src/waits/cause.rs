@@ -1,7 +1,7 @@
 //! What ended a wait: another thread, a timer, a disk's completion, a driver's deferred procedure call.
 
 use hashbrown::HashMap;
-use onoff_trace::{ContextSwitch, Interrupt, InterruptKind, ReadyThread, StringId, Trace};
+use onoff_trace::{ContextSwitch, Interrupt, InterruptKind, Lives, ReadyThread, StringId, ThreadKey, Trace};
 
 use super::reason;
 use super::timelines::{IN_INTERRUPT, Timelines};
@@ -67,8 +67,9 @@ pub(crate) enum Unknown {
 pub(super) struct Causes<'t> {
     trace: &'t Trace,
     modules: Modules,
-    /// Disk requests of each thread, by completion.
-    disk_by_thread: HashMap<u32, Vec<u32>>,
+    /// Disk requests of each thread's life, by completion.
+    disk_by_thread: HashMap<ThreadKey, Vec<u32>>,
+    lives: Lives,
     /// First time of a wake-up mark, see [`Timelines::marks_interrupts`].
     marks_interrupts: bool,
     /// Ends of the pieces of the table of interrupts.
@@ -78,10 +79,14 @@ pub(super) struct Causes<'t> {
 impl<'t> Causes<'t> {
     pub(super) fn of(timelines: &Timelines<'t>) -> Self {
         let trace = timelines.trace();
-        let mut disk_by_thread: HashMap<u32, Vec<u32>> = HashMap::new();
-        for (row, tid) in (0_u32..).zip(trace.disk_ios.iter().map(|request| request.tid)) {
-            if let Some(tid) = tid {
-                disk_by_thread.entry(tid).or_default().push(row);
+        let lives = trace.lives();
+        let mut disk_by_thread: HashMap<ThreadKey, Vec<u32>> = HashMap::new();
+        for (row, request) in (0_u32..).zip(trace.disk_ios.iter()) {
+            if let Some(tid) = request.tid {
+                // Whoever issued it, even where it completes after the thread has ended.
+                let served_ns = request.complete_ns.saturating_sub(request.service_ns.max(0));
+                let key = lives.key(tid, request.issue_ns.unwrap_or(served_ns).min(served_ns));
+                disk_by_thread.entry(key).or_default().push(row);
             }
         }
         let mut latest = i64::MIN;
@@ -98,6 +103,7 @@ impl<'t> Causes<'t> {
             trace,
             modules: Modules::of(trace),
             disk_by_thread,
+            lives,
             marks_interrupts: timelines.marks_interrupts(),
             piece_ends,
         }
@@ -178,7 +184,7 @@ impl<'t> Causes<'t> {
 
     /// The last request of `tid` that completed in the wait, and close to its end.
     fn disk_of(&self, tid: u32, out_ns: i64, end_ns: i64) -> Option<u32> {
-        let rows = self.disk_by_thread.get(&tid)?;
+        let rows = self.disk_by_thread.get(&self.lives.key(tid, out_ns))?;
         let completed = |row: u32| self.completed(row);
         let after = rows.partition_point(|&row| completed(row) <= end_ns);
         let row = *rows.get(after.checked_sub(1)?)?;

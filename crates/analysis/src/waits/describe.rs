@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_trace::{StringId, Trace};
+use onoff_trace::{StringId, Trace, Upid};
 
 use super::cause::Unknown;
 use super::identities::Identities;
@@ -58,10 +58,10 @@ impl Unknown {
     }
 }
 
-/// A share's key; a process id tells processes of one name apart.
+/// A share's key; a process's life tells processes of one name, and of one id, apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Name {
-    Process(Option<u32>),
+    Process(Option<u32>, Option<Upid>),
     Text(StringId),
     Why(Unknown),
     Kernel,
@@ -117,9 +117,9 @@ impl Describer<'_, '_> {
                 Certainty::Missing => path.missing_ns += ns,
             }
         }
-        path.shares = self.shares(shares, end_ns, duration_ns);
+        path.shares = self.shares(shares, duration_ns);
         path.kinds = kinds(&path.shares, duration_ns);
-        path.on_path = self.on_path(walked, end_ns, duration_ns);
+        path.on_path = self.on_path(walked, duration_ns);
         path.services = self.services(walked, duration_ns);
         self.list(walked, &mut path);
         path.groups = self.groups(walked);
@@ -137,7 +137,7 @@ impl Describer<'_, '_> {
                 Work::Running | Work::Ready | Work::Kernel => None,
             };
             let ns = step.end_ns.saturating_sub(step.start_ns);
-            let pid = self.identities.pid_of(step.tid, step.end_ns);
+            let pid = self.identities.pid_of(step.tid, step.start_ns);
             // Waits at requests to two devices are two things; who ran does so at many.
             let request = what.and_then(|_| self.request(walked, step));
             let device = request.map_or(StringId::EMPTY, Request::subject);
@@ -200,7 +200,11 @@ impl Describer<'_, '_> {
             Work::Unknown(why) => Name::Why(why),
             Work::Kernel => Name::Kernel,
             Work::Running | Work::Ready | Work::Timer(_) | Work::Disk(_) => {
-                Name::Process(self.identities.pid_of(step.tid, step.end_ns))
+                let (pid, life) = (
+                    self.identities.pid_of(step.tid, step.start_ns),
+                    self.identities.process_of(step.tid, step.start_ns),
+                );
+                Name::Process(pid, life)
             }
         }
     }
@@ -210,12 +214,14 @@ impl Describer<'_, '_> {
         files.get(row as usize).copied().unwrap_or_default()
     }
 
-    fn shares(&self, shares: HashMap<(StepKind, Name), i64>, end_ns: i64, duration_ns: i64) -> Vec<PathShare> {
+    fn shares(&self, shares: HashMap<(StepKind, Name), i64>, duration_ns: i64) -> Vec<PathShare> {
         // Different ids may have the same name: drivers in two folders.
         let mut named: BTreeMap<(StepKind, String, Option<u32>), i64> = BTreeMap::new();
         for ((kind, name), ns) in shares {
             let (name, pid) = match name {
-                Name::Process(pid) => (self.process(pid, end_ns), pid),
+                Name::Process(pid, life) => {
+                    (life.map_or_else(String::new, |life| self.identities.image_of(life).to_owned()), pid)
+                }
                 Name::Text(text) if kind == StepKind::ServiceDependency => (self.trace.text(text).to_owned(), None),
                 Name::Kernel => (KERNEL.to_owned(), None),
                 Name::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
@@ -231,19 +237,21 @@ impl Describer<'_, '_> {
         list
     }
 
-    fn on_path(&self, walked: &Walked, end_ns: i64, duration_ns: i64) -> Vec<OnPath> {
+    fn on_path(&self, walked: &Walked, duration_ns: i64) -> Vec<OnPath> {
         let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
-        let mut pids: HashMap<u32, i64> = HashMap::new();
-        let mut seen: Vec<u32> = Vec::new();
+        let mut lives: HashMap<(u32, Option<Upid>), i64> = HashMap::new();
+        let mut seen: Vec<(u32, Option<Upid>)> = Vec::new();
         for step in &walked.steps {
             let ns = step.end_ns.saturating_sub(step.start_ns);
             seen.clear();
             for tid in threads_of(walked, step) {
-                if let Some(pid) = self.identities.pid_of(tid, step.end_ns)
-                    && !seen.contains(&pid)
-                {
-                    seen.push(pid);
-                    *pids.entry(pid).or_default() += ns;
+                let Some(pid) = self.identities.pid_of(tid, step.start_ns) else {
+                    continue;
+                };
+                let life = (pid, self.identities.process_of(tid, step.start_ns));
+                if !seen.contains(&life) {
+                    seen.push(life);
+                    *lives.entry(life).or_default() += ns;
                 }
             }
             if let Some(hold) = self.holds.get(step.hold) {
@@ -259,9 +267,9 @@ impl Describer<'_, '_> {
             };
             *sums.entry((kind, name.to_owned(), None)).or_default() += ns;
         }
-        for (pid, ns) in pids {
-            let name = self.process(Some(pid), end_ns);
-            sums.insert((SubjectKind::Process, name, Some(pid)), ns);
+        for ((pid, life), ns) in lives {
+            let name = life.map_or("", |life| self.identities.image_of(life)).to_owned();
+            *sums.entry((SubjectKind::Process, name, Some(pid))).or_default() += ns;
         }
         for Overlap { kind, name, ns } in
             self.requests.overlaps(self.trace, walked, |tid, time| self.identities.pid_of(tid, time))
@@ -337,7 +345,8 @@ impl Describer<'_, '_> {
             start_ns: step.start_ns,
             end_ns: step.end_ns,
             duration_ns: step.end_ns.saturating_sub(step.start_ns),
-            thread: self.thread(step.tid, step.end_ns),
+            // By its start: at its end the id may be another's already.
+            thread: self.thread(step.tid, step.start_ns),
             kind: kind_of(step),
             service: self.waited_service(step.hold),
             detail: match step.work {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_trace::{Lives, SystemKind, Trace, Utid, milestone};
+use onoff_trace::{Lives, SystemKind, Trace, Upid, Utid, milestone};
+
+use crate::owners::file_name;
 
 use crate::processes::Images;
 use crate::units::hosted;
@@ -40,9 +42,21 @@ impl<'t> Identities<'t> {
         self.images.lives().thread(tid, time_ns)
     }
 
-    /// When the thread that had id `tid` at `time_ns` began; `None` when it existed before the recording or is not listed.
+    /// When the thread that had id `tid` up to `time_ns` began; `None` when it existed before the recording or is not listed.
+    ///
+    /// Where the clock goes on in steps one life of an id can end when the next one begins: what comes before that moment is the
+    /// earlier one's.
     pub(super) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
-        self.trace.threads.get(self.life(tid, time_ns)?.row())?.start_ns
+        let thread = |life: Utid| self.trace.threads.get(life.row());
+        let at = thread(self.life(tid, time_ns)?)?;
+        if at.start_ns != Some(time_ns) {
+            return at.start_ns;
+        }
+        let before = self.life(tid, time_ns.saturating_sub(1)).and_then(thread);
+        match before.filter(|before| before.end_ns == Some(time_ns) && before.start_ns < Some(time_ns)) {
+            Some(before) => before.start_ns,
+            None => at.start_ns,
+        }
     }
 
     /// The thread that created the thread which had id `tid` at `time_ns`, where its start was recorded.
@@ -56,6 +70,17 @@ impl<'t> Identities<'t> {
             return Some(0);
         }
         self.trace.threads.pid.get(self.life(tid, time_ns)?.row()).copied()
+    }
+
+    /// The life of the process of a thread, where the recording lists it.
+    pub(super) fn process_of(&self, tid: u32, time_ns: i64) -> Option<Upid> {
+        self.images.lives().process_of(self.life(tid, time_ns)?)
+    }
+
+    /// Image file name of a life of a process.
+    pub(super) fn image_of(&self, process: Upid) -> &'t str {
+        let image = self.trace.processes.image.get(process.row());
+        image.map_or("", |&image| file_name(self.trace.text(image)))
     }
 
     /// Image file name of a process.

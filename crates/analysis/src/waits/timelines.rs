@@ -3,6 +3,7 @@
 //! The tables lie in the order of time, whatever thread a row is about. Here every thread has the list of its rows: four
 //! bytes per row and thread, eight for a switch, which is about two. A question costs a search in one list.
 
+use super::reason::{self, Off};
 use hashbrown::HashMap;
 use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Trace};
 
@@ -301,17 +302,56 @@ impl<'t> Timelines<'t> {
                 continue;
             }
             let Some(next) = next.filter(|next| was_logged_after(&ready, next)) else {
+                // On another processor at the very time at which the wait began, it may have ended an earlier one.
+                if ready.time_ns == out.row.time_ns
+                    && ready.cpu != out.row.cpu
+                    && next.is_some_and(|next| next.row.time_ns > out.row.time_ns)
+                    && self.readies_at(tid, out.row.time_ns) <= self.wakes_at(tid, out)
+                {
+                    continue;
+                }
                 return Some(ready);
             };
             let runs_on = || {
                 let after = self.switch(tid, next.place + 1);
-                after.is_none_or(|after| after.row.time_ns > next.row.time_ns)
+                after.is_none_or(|after| {
+                    let waits = after.turn == Turn::Out && reason::off(after.row.old_state) == Off::Waiting;
+                    after.row.time_ns > next.row.time_ns || !waits
+                })
             };
             if of_another_processor.is_none() && ready.cpu != next.row.cpu && runs_on() {
                 of_another_processor = Some(ready);
             }
         }
         of_another_processor
+    }
+
+    /// How often the thread was made ready at one time.
+    fn readies_at(&self, tid: u32, time_ns: i64) -> usize {
+        let rows = self.slot(tid).map_or(&[][..], |slot| self.readies.get(slot));
+        let first = rows.partition_point(|&row| self.ready_time(row) < time_ns);
+        rows.get(first..).unwrap_or(&[]).partition_point(|&row| self.ready_time(row) <= time_ns)
+    }
+
+    /// How often the thread came to run at the time of its switch `out`, and before it, for which it must have been made ready then.
+    fn wakes_at(&self, tid: u32, out: &ThreadSwitch) -> usize {
+        let time_ns = out.row.time_ns;
+        let before = (0..out.place).rev().take(MOST_AT_ONE_TIME).filter_map(|place| self.switch(tid, place));
+        let at_once =
+            before.take_while(|switch| switch.row.time_ns == time_ns).filter(|switch| switch.turn == Turn::In);
+        let needs_ready = |switch: &ThreadSwitch| {
+            let left = switch.place.checked_sub(1).and_then(|place| self.switch(tid, place));
+            match left {
+                None => true,
+                Some(left) if reason::off(left.row.old_state) == Off::Ready => false,
+                Some(left) if left.row.time_ns == time_ns => true,
+                // It may have been made ready before, and waited for a processor.
+                Some(left) => self
+                    .first_ready(tid, left.row.time_ns.saturating_add(1))
+                    .is_none_or(|ready| ready.time_ns >= time_ns),
+            }
+        };
+        at_once.filter(needs_ready).count()
     }
 
     /// The switches of all processors up to `time_ns`, last first, at most `most` of them.

@@ -8,6 +8,7 @@ use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
 use onoff_trace::DiskOperation;
 
+use crate::path::Step;
 use crate::rules::prelude::*;
 
 rule! {
@@ -101,11 +102,21 @@ fn of_disk(facts: &BootFacts<'_>, disk: u32, phases: &[PhaseWork]) -> Option<Rul
     .costs(match &facts.path {
         // What the path itself waited for this disk is all that a faster one could give.
         Some(path) => {
-            let busy = facts.trace.disk_ios.iter().filter(|row| row.disk == disk).map(|row| {
+            // A wait is for the disk of the request of its thread that completed last in it.
+            let requests = &facts.trace.disk_ios;
+            let is_for_disk = |step: &Step| {
+                let after = requests.complete_ns.partition_point(|&complete| complete <= step.when.1);
+                let before = (0..after).rev().filter_map(|row| requests.get(row));
+                let mut in_it = before.take_while(|row| row.complete_ns > step.when.0);
+                let its = in_it.find(|row| row.tid.is_none_or(|tid| step.tids.contains(&tid)));
+                its.is_none_or(|row| row.disk == disk)
+            };
+            let busy = requests.iter().filter(|row| row.disk == disk).map(|row| {
                 let served_ns = row.complete_ns.saturating_sub(row.service_ns.max(0));
                 (row.issue_ns.unwrap_or(served_ns).min(served_ns), row.complete_ns)
             });
-            let waited = path.time_within(&union(busy.collect()), |step| step.kind == StepKind::Disk);
+            let waited =
+                path.time_within(&union(busy.collect()), |step| step.kind == StepKind::Disk && is_for_disk(step));
             Cost::at_most(lost.min(waited))
         }
         None => Cost::at_most(lost),
