@@ -179,7 +179,7 @@ fn spoil(trace: &mut Trace, damage: &Damage) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn parts_sum_to_their_phase_in_any_recording(damage in damage(), which in 0_usize..4) {
@@ -190,4 +190,20 @@ proptest! {
         let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
         prop_assert!(diagnosis.findings.iter().all(|one| one.cost_ns.is_none_or(|ns| ns >= 0)));
     }
+}
+
+#[test]
+fn a_thread_that_was_made_ready_before_its_phase_gives_it_no_more_than_the_phase() {
+    let damage = Damage {
+        seed: 18_317_954_499_583_151_163,
+        dropped: 81,
+        renumbered: 32,
+        moved: 37,
+        exchanged: 0,
+        hole: (900, 1_000),
+        says_it_lost: false,
+    };
+    let (mut trace, _) = recorded("starved-relay");
+    spoil(&mut trace, &damage);
+    assert_sums("starved-relay", &accounts(&trace, None));
 }

@@ -493,6 +493,10 @@ impl<'a, 't> Walk<'a, 't> {
     /// The same, on a processor.
     fn record_on(&mut self, start_ns: i64, work: Work, certainty: Certainty, reason: u8, cpu: u16) {
         let floor = self.floor();
+        if self.time_ns <= floor {
+            // The step before has come to the end of what is asked: nothing lies between.
+            return;
+        }
         let mut work = work;
         let mut start_ns = start_ns.max(floor);
         if start_ns >= self.time_ns {
