@@ -162,6 +162,7 @@ samples: ## play the scenarios of the repository's own recordings again
 	    cargo run --package onoff-testkit --example make_trace -- $$name samples/$$name.etl; \
 	done
 	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-cli in_samples || true
+	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-testkit installations
 	xz --force -9e samples/write-filter/*.etl samples/runs/*/*.etl
 
 reference: ## write the pages that come from the code: JSON names, findings, tables, the README's picture

@@ -138,6 +138,72 @@ fn a_diagnosis_and_an_installation_speak_together() {
 }
 
 #[test]
+fn startup_folders_and_tasks_of_a_volume_are_listed() {
+    let folder = volume();
+    let startup = "c/ProgramData/Microsoft/Windows/Start Menu/Programs/StartUp";
+    let own = "c/Users/ann/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Startup";
+    let tasks = "c/Windows/System32/Tasks";
+    for path in [startup, own, tasks, "c/Windows/System32/Tasks/Microsoft/Windows/Time"] {
+        std::fs::create_dir_all(folder.path(path)).unwrap();
+    }
+    folder.file(&format!("{startup}/chat.lnk"), b"L").file(&format!("{startup}/desktop.ini"), b"");
+    folder.file(&format!("{own}/notes.lnk"), b"L");
+    let task = |trigger: &str| {
+        format!(
+            "<Task><Triggers><{trigger}/></Triggers><Actions><Exec><Command>u.exe</Command></Exec></Actions></Task>"
+        )
+    };
+    folder.file(&format!("{tasks}/Updater"), task("LogonTrigger").as_bytes());
+    folder.file(&format!("{tasks}/Weekly"), task("CalendarTrigger").as_bytes());
+    folder.file(&format!("{tasks}/Broken"), b"<Task>");
+    folder.file(&format!("{tasks}/Microsoft/Windows/Time/Sync"), task("BootTrigger").as_bytes());
+    let answer: Value = serde_json::from_str(&folder.answer("image c --format json")).unwrap();
+    let programs = answer["image"]["start_programs"].as_array().unwrap();
+    let mut found: Vec<_> =
+        programs.iter().map(|one| (one["name"].as_str().unwrap(), one["origin"].as_str().unwrap())).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("Updater", "task_at_logon"), ("chat.lnk", "startup_folder"), ("notes.lnk", "startup_folder")]);
+    assert_eq!(answer["image"]["start_tasks_of_windows"], 1);
+    assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
+    let text = folder.answer("image c");
+    assert!(text.contains("not read: Broken: no scheduled task"), "{text}");
+}
+
+#[test]
+fn the_sample_of_the_repository_answers_as_the_book_says() {
+    let folder = Folder::new();
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/image");
+    let path = |name: &str| samples.join(name).display().to_string();
+    let audit: Value = serde_json::from_str(&folder.answer(&format!("image {} --format json", path("after")))).unwrap();
+    let found: std::collections::BTreeSet<&str> =
+        audit["audit"]["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    for code in
+        ["image/write-filter-on", "image/filter-untrained", "image/filter-paging-file", "image/service-dependency"]
+    {
+        assert!(found.contains(code), "{code}: {found:?}");
+    }
+    assert!(!found.contains("image/nfs-client"), "{found:?}");
+    let text = folder.answer(&format!("image {} --compare {}", path("after"), path("before")));
+    for name in ["TillUpdate", "NfsClnt", "TillNews", "TillTrace"] {
+        assert!(text.contains(name), "{name}\n{text}");
+    }
+    let needed = folder.answer(&format!("image {} --needed {}", path("after"), path("needed.txt")));
+    assert!(needed.contains("SysMain") && needed.contains("TillUpdate"), "{needed}");
+    let plans = folder.answer(&format!("prefetch {}", path("after")));
+    assert!(plans.contains("not trained: the boot's plan counts 1 boot, 2 boots of 3 missing"), "{plans}");
+}
+
+#[test]
+fn a_wim_image_is_refused_by_name_with_what_to_type() {
+    let folder = Folder::new();
+    folder.file("install.wim", b"MSWIM\0\0\0\xd0\0\0\0");
+    let (code, error) = folder.refusal("image install.wim");
+    assert_eq!(code, 1);
+    assert!(error.contains("a WIM image") && error.contains("wimlib-imagex extract install.wim 1"), "{error}");
+    assert!(error.contains("dism /Mount-Image /ImageFile:install.wim"), "{error}");
+}
+
+#[test]
 fn what_is_no_installation_is_refused() {
     let folder = Folder::new();
     folder.file("notes.txt", b"nothing").file("other", &KeyFile::root().hive());

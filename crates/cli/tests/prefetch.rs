@@ -1,5 +1,6 @@
 //! `onoff prefetch` as a user runs it.
 
+use onoff_testkit::hive::KeyFile;
 use onoff_testkit::prefetch::{PlanFile, ready_boot_trace};
 use onoff_testkit::real::samples;
 use serde_json::Value;
@@ -77,6 +78,27 @@ fn a_recorded_boot_says_what_its_read_ahead_did() {
     assert!(text.contains("In the recorded boot"), "{text}{}", String::from_utf8_lossy(&output.stderr));
     // The simulated boot has no sums of ReadyBoot: what it does not hold is not known.
     assert!(text.contains("are not known: record Microsoft-Windows-ReadyBoost"), "{text}");
+}
+
+#[test]
+fn the_registry_of_a_volume_says_when_too_few_boots_were_made() {
+    let folder = volume();
+    std::fs::remove_dir_all(folder.path("c/Windows/Prefetch/ReadyBoot")).unwrap();
+    std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
+    let mut root = KeyFile::root();
+    root.key("Select").set("Current", 1_u32);
+    let reading = root.key(r"ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters");
+    reading.set("BootId", 2_u32).set("EnablePrefetcher", 3_u32);
+    folder.file("c/Windows/System32/config/SYSTEM", &root.hive());
+    let text = folder.answer("prefetch c");
+    assert!(
+        text.contains("not trained: the installation booted 2 times in all (BootId), 1 boot of 3 missing"),
+        "{text}"
+    );
+    // A broken hive is named, and the rest is answered.
+    folder.file("c/Windows/System32/config/SYSTEM", b"regf and no more");
+    let text = folder.answer("prefetch c");
+    assert!(text.contains("SYSTEM") && text.contains("2 launch plans"), "{text}");
 }
 
 #[test]

@@ -32,6 +32,19 @@ pub struct HiveBytes {
     pub logs: Vec<Vec<u8>>,
 }
 
+/// A file that starts something: of a startup folder, or a scheduled task.
+#[derive(Clone, Debug, Default)]
+pub struct StartFile {
+    /// The startup folder below the volume; empty for a task.
+    pub folder: String,
+    /// Its name; of a task its path below `\Windows\System32\Tasks`.
+    pub name: String,
+    /// A task's bytes; empty for a file of a startup folder.
+    pub bytes: Vec<u8>,
+    /// When it was last written, ns since 1970-01-01 UTC.
+    pub modified_unix_ns: Option<i64>,
+}
+
 /// What was found of an installation.
 #[derive(Debug, Default)]
 pub struct FoundImage {
@@ -39,6 +52,10 @@ pub struct FoundImage {
     pub hives: Vec<HiveBytes>,
     /// How the drivers' files are signed.
     pub drivers: Vec<DriverFile>,
+    /// Files of startup folders.
+    pub startup_entries: Vec<StartFile>,
+    /// Scheduled tasks.
+    pub tasks: Vec<StartFile>,
     /// The volume, where a whole one was given.
     pub volume: Option<Volume>,
     /// Files that could not be read, with the reason.
@@ -107,12 +124,67 @@ fn add_volume(volume: Volume, found: &mut FoundImage) -> Result<(), Error> {
         if let Some(path) = hive {
             add(&path, found);
         }
+        add_startup_folder(&volume, &format!(r"Users\{name}\AppData\Roaming\{STARTUP}"), found);
+        add_startup_folder(&volume, &format!(r"Documents and Settings\{name}\{STARTUP_OF_XP}"), found);
     }
+    add_startup_folder(&volume, &format!(r"ProgramData\{STARTUP}"), found);
+    add_startup_folder(&volume, &format!(r"Documents and Settings\All Users\{STARTUP_OF_XP}"), found);
+    add_tasks(&volume, found)?;
     if let Some(folder) = volume.find(r"Windows\System32\drivers") {
         found.drivers.extend(drivers::read(&[folder])?);
     }
     found.volume = found.volume.take().or(Some(volume));
     Ok(())
+}
+
+/// The startup folder below a user's or all users' data, since Vista; and below a user's folder before.
+const STARTUP: &str = r"Microsoft\Windows\Start Menu\Programs\Startup";
+const STARTUP_OF_XP: &str = r"Start Menu\Programs\Startup";
+/// Most files of a startup folder.
+const MOST_STARTUP_FILES: usize = 1000;
+/// Most bytes of a task; those of Windows have some thousand.
+const MOST_TASK_BYTES: u64 = 1 << 20;
+
+fn add_startup_folder(volume: &Volume, folder: &str, found: &mut FoundImage) {
+    let Some(path) = volume.find(folder) else { return };
+    let Ok(entries) = fs::read_dir(&path) else {
+        found.unreadable.push((path.display().to_string(), "the folder cannot be read".to_owned()));
+        return;
+    };
+    let mut names: Vec<String> = entries
+        .flatten()
+        .take(MOST_STARTUP_FILES)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    for name in names {
+        if let Some(file) = volume.file(&format!(r"{folder}\{name}")) {
+            let folder = format!(r"\{folder}");
+            let modified_unix_ns = file.modified_unix_ns;
+            found.startup_entries.push(StartFile { folder, name, bytes: Vec::new(), modified_unix_ns });
+        }
+    }
+}
+
+fn add_tasks(volume: &Volume, found: &mut FoundImage) -> Result<(), Error> {
+    let Some(folder) = volume.find(r"Windows\System32\Tasks") else { return Ok(()) };
+    let unreadable = |path: &Path, why: String| (path.display().to_string(), why);
+    let FoundImage { tasks, unreadable: refused, .. } = found;
+    walk(&folder, |one| match one {
+        Found::File(path, bytes) if bytes > MOST_TASK_BYTES => {
+            refused.push(unreadable(path, "too large for a scheduled task".to_owned()));
+        }
+        Found::File(path, _) => match fs::read(path) {
+            Ok(bytes) => {
+                let below = path.strip_prefix(&folder).unwrap_or(path).display().to_string().replace('/', r"\");
+                let modified_unix_ns = fs::symlink_metadata(path).ok().as_ref().and_then(crate::volume::modified);
+                tasks.push(StartFile { folder: String::new(), name: below, bytes, modified_unix_ns });
+            }
+            Err(error) => refused.push(unreadable(path, error.to_string())),
+        },
+        Found::Unreadable(path, error) => refused.push(unreadable(path, error.to_string())),
+        Found::TooMany => refused.push(unreadable(&folder, "too many tasks; the rest is not looked at".to_owned())),
+    })
 }
 
 /// Whether a file begins as a hive and is not the log of one.
@@ -125,7 +197,29 @@ fn is_hive(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && first == *MAGIC
 }
 
+/// What a WIM image begins with: as a file, and as a stream.
+const WIM_MAGICS: [&[u8; 8]; 2] = [b"MSWIM\0\0\0", b"WLPWM\0\0\0"];
+
+/// Refuses a WIM image with what to type instead.
+fn refuse_wim(path: &Path) -> io::Result<()> {
+    let mut first = [0; 8];
+    let is_wim = |first: [u8; 8]| WIM_MAGICS.contains(&&first);
+    if File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok() && is_wim(first) {
+        let file = path.display();
+        let why = format!(
+            "a WIM image, which onoff does not read; extract what it needs first: 'wimlib-imagex extract {file} 1 \
+             /Windows/System32/config /Windows/System32/Tasks /Windows/Prefetch --dest-dir=FOLDER --preserve-dir-structure', or on \
+             Windows 'dism /Mount-Image /ImageFile:{file} /Index:1 /MountDir:FOLDER /ReadOnly'; then 'onoff image FOLDER'"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(())
+}
+
 fn hive(path: &Path) -> io::Result<HiveBytes> {
+    if !is_standard_input(path) {
+        refuse_wim(path)?;
+    }
     let mut hive = HiveBytes { name: standard_input::name_of(path), bytes: read(path)?, logs: Vec::new() };
     if is_standard_input(path) {
         return Ok(hive);

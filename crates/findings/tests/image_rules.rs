@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use onoff_analysis::image::{HiveKind, Image, ImageHive, OverlayGrowth, analyse};
+use onoff_analysis::image::{HiveKind, Image, ImageHive, OverlayGrowth, StartupEntry, TaskFile, analyse};
 use onoff_analysis::prefetch::{self, PrefetchFile, PrefetchOptions, PrefetchReport};
 use onoff_findings::RULES;
 use onoff_findings::image::{ImageAudit, ImageFacts, audit};
@@ -24,6 +24,8 @@ struct Made {
     drivers: Vec<DriverFile>,
     has_hibernation_file: bool,
     prefetch: Option<PrefetchReport>,
+    startup_entries: Vec<StartupEntry>,
+    tasks: Vec<TaskFile>,
     needed: Vec<String>,
     overlay: Option<OverlayGrowth>,
     is_power_cut: bool,
@@ -59,6 +61,8 @@ impl Made {
             drivers: vec![driver("disk.sys", true, false)],
             has_hibernation_file: true,
             prefetch: Some(plans(5, 3)),
+            startup_entries: Vec::new(),
+            tasks: Vec::new(),
             needed: vec!["RpcSs".to_owned(), "Maker".to_owned()],
             overlay: Some(OverlayGrowth {
                 bytes_per_hour: Some(1.0),
@@ -161,6 +165,8 @@ impl Made {
             drivers: self.drivers.clone(),
             has_hibernation_file: Some(self.has_hibernation_file),
             prefetch: self.prefetch.clone(),
+            startup_entries: self.startup_entries.clone(),
+            tasks: self.tasks.clone(),
         };
         let report = analyse(&image);
         audit(&ImageFacts {
@@ -354,6 +360,105 @@ fn a_fault_is_the_only_finding() {
             .collect();
         assert!(others.is_empty(), "{code}: {others:?}");
     }
+}
+
+/// The audit rules of the project's facts (R01 to R45), by what answers each. Those that a registry cannot answer are rules about
+/// recordings: of a boot, of a network boot, or of file operations.
+const AUDIT: [(&str, &[&str]); 45] = [
+    ("R01", &["image/prefetcher-off"]),
+    ("R02", &["image/superfetch-limited"]),
+    ("R03", &["image/superfetch-service-off"]),
+    ("R04", &["image/filter-untrained"]),
+    ("R05", &["image/filter-forgets-plans"]),
+    ("R06", &["image/plans-at-limit"]),
+    ("R07", &["image/filter-grows-by-plans"]),
+    ("R08", &["image/nfs-client", "boot/nfs-client"]),
+    ("R09", &["image/service-not-needed"]),
+    ("R10", &["image/service-early-group", "boot/service-in-group-slow"]),
+    ("R11", &["image/service-dependency", "boot/service-chain"]),
+    ("R12", &["guard"]),
+    ("R13", &["guard"]),
+    ("R14", &["image/service-could-trigger"]),
+    ("R15", &["boot/service-start-slow"]),
+    ("R16", &["image/boot-driver-catalogue", "boot/catalog-signed-boot-driver"]),
+    ("R17", &["image/test-signing", "recording/test-signed-drivers"]),
+    ("R18", &["image/boot-execute"]),
+    ("R19", &["image/fast-startup-off"]),
+    ("R20", &["image/fast-startup-without-hibernation"]),
+    ("R21", &["image/write-filter-on"]),
+    ("R22", &["image/horm-blocked"]),
+    ("R23", &["image/horm-data-volume"]),
+    ("R24", &["image/filter-paging-file"]),
+    ("R25", &["image/filter-maintenance-on"]),
+    ("R26", &["image/overlay-fills"]),
+    ("R27", &["image/fast-startup-power-cut"]),
+    ("R28", &["image/firmware-post-long", "boot/firmware-long"]),
+    ("R29", &["netboot"]),
+    ("R30", &["netboot"]),
+    ("R31", &["image/network-window-small", "netboot"]),
+    ("R32", &["netboot"]),
+    ("R33", &["netboot"]),
+    ("R34", &["netboot"]),
+    ("R35", &["netboot"]),
+    ("R36", &["image/boot-menu-waits"]),
+    ("R37", &["image/start-programs"]),
+    ("R38", &["image/network-drives"]),
+    ("R39", &["image/policy-scripts"]),
+    ("R40", &["image/usb-devices"]),
+    ("R41", &["boot/background-disk"]),
+    ("R42", &["image/autologger-on"]),
+    ("R43", &["image/shutdown-waits"]),
+    ("R44", &["image/resume-slow"]),
+    ("R45", &["io"]),
+];
+
+#[test]
+fn every_rule_of_the_audit_has_its_place() {
+    let codes: BTreeSet<&str> = RULES.iter().map(|rule| rule.code).collect();
+    for (at, (id, places)) in (1..).zip(AUDIT) {
+        assert_eq!(id, format!("R{at:02}"));
+        for place in places {
+            // Guards are held by the next test; findings of network boots and of file operations by those of their analyses.
+            assert!(matches!(*place, "guard" | "netboot" | "io") || codes.contains(place), "{id}: {place}");
+        }
+    }
+    let named: BTreeSet<&str> = AUDIT.iter().flat_map(|(_, places)| places.iter().copied()).collect();
+    let image = codes.iter().filter(|code| code.starts_with("image/"));
+    let without: Vec<_> = image.filter(|code| !named.contains(*code)).collect();
+    assert!(without.is_empty(), "rules about installations that the audit does not list: {without:?}");
+}
+
+#[test]
+fn startup_folders_and_tasks_count_as_programs_and_those_of_windows_do_not() {
+    let task = |path: &str| TaskFile {
+        path: path.to_owned(),
+        bytes:
+            b"<Task><Triggers><LogonTrigger/></Triggers><Actions><Exec><Command>a.exe</Command></Exec></Actions></Task>"
+                .to_vec(),
+        modified_unix_ns: Some(1),
+    };
+    let mut made = Made::sound();
+    made.tasks = (0..20).map(|at| task(&format!(r"Microsoft\Windows\T{at}"))).collect();
+    made.startup_entries.push(StartupEntry {
+        folder: r"\Users\a".to_owned(),
+        name: "desktop.ini".to_owned(),
+        modified_unix_ns: None,
+    });
+    assert_eq!(made.codes(), [""; 0]);
+    made.tasks.extend((0..3).map(|at| task(&format!("Updater {at}"))));
+    made.startup_entries.extend((0..2).map(|at| StartupEntry {
+        folder: r"\Users\a".to_owned(),
+        name: format!("chat {at}.lnk"),
+        modified_unix_ns: Some(1),
+    }));
+    assert_eq!(made.codes(), ["image/start-programs"]);
+    let findings = made.audit().findings;
+    assert_eq!(findings[0].evidence.len(), 6);
+    let last = &findings[0].evidence[5].text;
+    assert_eq!(
+        last,
+        r"\Windows\System32\Tasks\Updater 2 starts 'a.exe' at logon; last written 1970-01-01 00:00:00 UTC"
+    );
 }
 
 #[test]

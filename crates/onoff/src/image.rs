@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use onoff_analysis::image::{
-    HiveKind, Image, ImageHive, ImageReport, OVERLAY_TABLES, OverlayGrowth, OverlayLimits, analyse, overlay_growth,
+    HiveKind, Image, ImageHive, ImageReport, OVERLAY_TABLES, OverlayGrowth, OverlayLimits, StartupEntry, TaskFile,
+    analyse, overlay_growth,
 };
 use onoff_files::open_image;
 use onoff_findings::image::{ImageAudit, ImageFacts, UnreadableHive, audit};
@@ -44,7 +45,22 @@ impl OpenedImage {
         let found = open_image(paths)?;
         let mut unreadable: Vec<UnreadableHive> =
             found.unreadable.into_iter().map(|(name, reason)| UnreadableHive { name, reason }).collect();
-        let mut image = Image { drivers: found.drivers, ..Image::default() };
+        let startup = found.startup_entries.into_iter().map(|file| StartupEntry {
+            folder: file.folder,
+            name: file.name,
+            modified_unix_ns: file.modified_unix_ns,
+        });
+        let tasks = found.tasks.into_iter().map(|file| TaskFile {
+            path: file.name,
+            bytes: file.bytes,
+            modified_unix_ns: file.modified_unix_ns,
+        });
+        let mut image = Image {
+            drivers: found.drivers,
+            startup_entries: startup.collect(),
+            tasks: tasks.collect(),
+            ..Image::default()
+        };
         for bytes in found.hives {
             let logs: Vec<&[u8]> = bytes.logs.iter().map(Vec::as_slice).collect();
             let read = onoff_hive::Hive::read(bytes.bytes, &logs).map_err(|error| error.to_string());
@@ -64,6 +80,9 @@ impl OpenedImage {
             }
         }
         let report = analyse(&image);
+        let tasks = report.unreadable_tasks.iter();
+        unreadable
+            .extend(tasks.map(|name| UnreadableHive { name: name.clone(), reason: "no scheduled task".to_owned() }));
         Ok(Self { image, report, unreadable })
     }
 

@@ -1,11 +1,12 @@
 //! What Windows reads ahead, from the files it keeps for that.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use onoff_analysis::image::{HiveKind, Image, ImageHive};
 use onoff_analysis::prefetch::{
     PrefetchFile, PrefetchOptions, PrefetchReport, UnreadablePrefetchFile, VolumeFile, analyse, is_prefetch_file,
 };
-use onoff_files::open_prefetch;
+use onoff_files::{open_image, open_prefetch};
 
 use crate::error::Error;
 
@@ -30,5 +31,27 @@ pub fn prefetch(paths: &[PathBuf], programs: Vec<String>) -> Result<PrefetchRepo
     let mut report = analyse(&files, &options);
     let unreadable = found.unreadable.into_iter().map(|(name, reason)| UnreadablePrefetchFile { name, reason });
     report.unreadable.extend(unreadable);
+    if let Some(system) = found.volume.as_ref().and_then(|volume| volume.find(r"Windows\System32\config\SYSTEM")) {
+        add_registry(&system, &mut report);
+    }
     Ok(report)
+}
+
+/// What the hive SYSTEM of the volume says about prefetch. One that cannot be read is named.
+fn add_registry(system: &Path, report: &mut PrefetchReport) {
+    const PREFETCH: &str = r"CS\Control\Session Manager\Memory Management\PrefetchParameters";
+    let name = system.display().to_string();
+    let hive = open_image(&[system.to_owned()]).map_err(|error| error.to_string()).and_then(|found| {
+        let bytes = found.hives.into_iter().next().ok_or_else(|| "no hive".to_owned())?;
+        let logs: Vec<&[u8]> = bytes.logs.iter().map(Vec::as_slice).collect();
+        onoff_hive::Hive::read(bytes.bytes, &logs).map_err(|error| error.to_string())
+    });
+    match hive {
+        Ok(hive) => {
+            let hives = vec![ImageHive { name, kind: HiveKind::System, hive }];
+            let image = Image { hives, ..Image::default() };
+            report.with_registry(image.number(PREFETCH, "BootId"), image.number(PREFETCH, "EnablePrefetcher"));
+        }
+        Err(reason) => report.unreadable.push(UnreadablePrefetchFile { name, reason }),
+    }
 }

@@ -23,6 +23,7 @@ pub mod journal;
 pub mod prefetch;
 mod program;
 pub mod real;
+pub mod sample_image;
 pub mod simulate;
 
 pub use program::program;

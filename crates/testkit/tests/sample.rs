@@ -21,3 +21,19 @@ fn the_committed_samples_are_what_the_generator_makes() {
         );
     }
 }
+
+#[test]
+fn the_committed_installations_are_what_the_writer_makes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/image");
+    for (name, is_updated) in [("before", false), ("after", true)] {
+        for (path, bytes) in onoff_testkit::sample_image::files(is_updated) {
+            let path = folder.join(name).join(path);
+            if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, &bytes).unwrap();
+            }
+            let committed = std::fs::read(&path).unwrap_or_default();
+            assert!(committed == bytes, "{} differs; `make samples` makes it again", path.display());
+        }
+    }
+}

@@ -6,6 +6,7 @@ mod compare;
 mod overlay;
 mod services;
 mod setting;
+mod start_files;
 mod start_programs;
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,8 @@ pub use compare::{ImageChange, ImageComparison, compare};
 pub use overlay::{OVERLAY_TABLES, OverlayGrowth, OverlayLimits, OverlayOwner, OverlayPoint, growth as overlay_growth};
 pub use services::{ErrorControl, ServiceCounts, ServiceEntry, ServiceKind, ServiceStart, start_order};
 pub use setting::{Setting, SettingValue};
-pub use start_programs::StartProgram;
+pub use start_files::{StartupEntry, TaskFile};
+pub use start_programs::{StartOrigin, StartProgram};
 pub use write_filter::{FilteredVolume, HormBlocker, OverlayKind, WriteFilter, WriteFilterKind};
 
 /// Which part of the registry a hive holds.
@@ -92,6 +94,10 @@ pub struct Image {
     pub has_hibernation_file: Option<bool>,
     /// What Windows reads ahead; `None` without the folder.
     pub prefetch: Option<PrefetchReport>,
+    /// The files of startup folders; empty without the volume.
+    pub startup_entries: Vec<StartupEntry>,
+    /// Scheduled tasks; empty without the volume.
+    pub tasks: Vec<TaskFile>,
 }
 
 impl Image {
@@ -189,8 +195,12 @@ pub struct ImageReport {
     pub autologgers: Vec<Autologger>,
     /// The boot menu; `None` without `BCD`.
     pub boot_menu: Option<BootMenu>,
-    /// Programs that start with the session.
+    /// Programs that start with the computer or the session: from the registry, startup folders and scheduled tasks.
     pub start_programs: Vec<StartProgram>,
+    /// Scheduled tasks of Windows itself that start with the computer or the session.
+    pub start_tasks_of_windows: u64,
+    /// Scheduled tasks that cannot be read.
+    pub unreadable_tasks: Vec<String>,
     /// Write filters.
     pub write_filters: Vec<WriteFilter>,
     /// How boot-start drivers are signed; empty without their files.
@@ -228,6 +238,10 @@ pub fn analyse(image: &Image) -> ImageReport {
         // Windows 11 goes on naming itself after the one before.
         windows = windows.replacen("Windows 10", "Windows 11", 1);
     }
+    let tasks = start_files::of_tasks(&image.tasks);
+    let mut programs = start_programs::read(image);
+    programs.extend(start_files::of_folders(&image.startup_entries));
+    programs.extend(tasks.programs);
     let groups = image
         .setting(HiveKind::System, r"CS\Control\ServiceGroupOrder", "List")
         .and_then(|setting| setting.texts())
@@ -243,7 +257,9 @@ pub fn analyse(image: &Image) -> ImageReport {
         services,
         autologgers: autologgers::read(image),
         boot_menu: boot_entries::read(image),
-        start_programs: start_programs::read(image),
+        start_programs: programs,
+        start_tasks_of_windows: tasks.of_windows,
+        unreadable_tasks: tasks.unreadable,
         write_filters: write_filter::read(image),
         boot_drivers: Vec::new(),
         prefetch: image.prefetch.clone(),

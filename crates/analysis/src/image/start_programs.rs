@@ -1,21 +1,53 @@
-//! Programs that start with the session.
+//! Programs that start with the computer or the session.
 
 use serde::Serialize;
 
 use super::{HiveKind, Image, second};
 
-/// A program that starts with the session.
+/// What starts a program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartOrigin {
+    /// A value of the registry.
+    #[default]
+    Registry,
+    /// A file in a startup folder.
+    StartupFolder,
+    /// A scheduled task, when the computer starts.
+    TaskAtBoot,
+    /// A scheduled task, when somebody logs on.
+    TaskAtLogon,
+}
+
+impl StartOrigin {
+    /// In words.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Registry => "registry",
+            Self::StartupFolder => "startup folder",
+            Self::TaskAtBoot => "task at boot",
+            Self::TaskAtLogon => "task at logon",
+        }
+    }
+}
+
+/// A program that starts with the computer or the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StartProgram {
     /// Name of the entry.
     pub name: String,
-    /// Command line.
+    /// Command line; empty for a file in a startup folder.
     pub command: String,
-    /// Path of its key, from the hive's name on.
+    /// Path of its key, from the hive's name on; of its folder; or of its task.
     pub key: String,
-    /// File of the hive.
+    /// File of the hive; empty for folders and tasks.
     pub hive: String,
-    /// When the key was last written, ns since 1970-01-01 UTC.
+    /// What starts it.
+    pub origin: StartOrigin,
+    /// How long a task waits after its trigger, as ISO 8601 has it (`PT30S`); empty for none.
+    pub delay: String,
+    /// When the key, file or task was last written, ns since 1970-01-01 UTC.
     pub last_written_unix_ns: Option<i64>,
 }
 
@@ -24,7 +56,17 @@ impl StartProgram {
     #[must_use]
     pub fn evidence(&self) -> String {
         let written = second(self.last_written_unix_ns);
-        format!("{}\\{} = '{}'; key last written {written} UTC", self.key, self.name, self.command)
+        match self.origin {
+            StartOrigin::Registry => {
+                format!("{}\\{} = '{}'; key last written {written} UTC", self.key, self.name, self.command)
+            }
+            StartOrigin::StartupFolder => format!("{}\\{}; last written {written} UTC", self.key, self.name),
+            StartOrigin::TaskAtBoot | StartOrigin::TaskAtLogon => {
+                let when = if self.origin == StartOrigin::TaskAtBoot { "at boot" } else { "at logon" };
+                let delay = if self.delay.is_empty() { String::new() } else { format!(" after {}", self.delay) };
+                format!("{} starts '{}' {when}{delay}; last written {written} UTC", self.key, self.command)
+            }
+        }
     }
 }
 
@@ -66,6 +108,8 @@ pub(super) fn read(image: &Image) -> Vec<StartProgram> {
                         command,
                         key: format!("{}\\{path}", kind.as_str()),
                         hive: hive.name.clone(),
+                        origin: StartOrigin::Registry,
+                        delay: String::new(),
                         last_written_unix_ns: key.last_written_unix_ns(),
                     });
                 }

@@ -80,6 +80,10 @@ pub enum TrainingEvidence {
     ReadyBootTraces,
     /// The boot's plan counts the boots.
     BootPlan,
+    /// The registry counts the boots (`BootId`) and there were too few to learn from.
+    BootCounter,
+    /// The registry has the read-ahead of boots off (`EnablePrefetcher`).
+    TurnedOff,
     /// Nothing does.
     #[default]
     None,
@@ -150,6 +154,11 @@ pub struct PrefetchReport {
     pub databases: Vec<SuperfetchDatabase>,
     /// How well the read-ahead of boots is trained.
     pub training: Training,
+    /// Boots of the installation as the registry counts them (`BootId`); `None` without the hive.
+    pub boots_counted: Option<u64>,
+    /// What is read ahead as the registry sets it (`EnablePrefetcher`): 0 nothing, 1 for programs, 2 for boots, 3 for both; `None`
+    /// without the hive.
+    pub enable_prefetcher: Option<u64>,
     /// What it did in a recorded boot; `None` without a recording.
     pub read_ahead: Option<ReadAheadWork>,
     /// Files that could not be read.
@@ -210,6 +219,8 @@ pub fn analyse(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
             missing_boots: None,
             evidence: TrainingEvidence::None,
         },
+        boots_counted: None,
+        enable_prefetcher: None,
         read_ahead: None,
         unreadable: Vec::new(),
     };
@@ -302,6 +313,21 @@ impl PrefetchReport {
             self.training = counted(boots, TrainingEvidence::RecordedBoot);
         }
         self.read_ahead = Some(read_ahead);
+    }
+
+    /// Adds what the registry says. It decides only where nothing else does: fewer boots than training needs cannot have trained it, and
+    /// what is turned off does not learn. That there were enough boots does not say that they were learnt from.
+    pub fn with_registry(&mut self, boots_counted: Option<u64>, enable_prefetcher: Option<u64>) {
+        (self.boots_counted, self.enable_prefetcher) = (boots_counted, enable_prefetcher);
+        if self.training.evidence != TrainingEvidence::None {
+            return;
+        }
+        let needed = ReadAhead::TRAINED_BOOTS.unsigned_abs();
+        if enable_prefetcher.is_some_and(|what| what & 2 == 0) {
+            self.training = counted(0, TrainingEvidence::TurnedOff);
+        } else if let Some(boots) = boots_counted.filter(|&boots| boots < needed) {
+            self.training = counted(boots, TrainingEvidence::BootCounter);
+        }
     }
 
     /// Whether nothing of prefetch was found.

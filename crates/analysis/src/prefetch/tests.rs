@@ -29,6 +29,24 @@ fn file(name: &str, bytes: Vec<u8>) -> PrefetchFile {
 const NTDLL: &str = r"\WINDOWS\SYSTEM32\NTDLL.DLL";
 
 #[test]
+fn the_registry_decides_only_where_nothing_else_does() {
+    let none = || analyse(&[file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10)]).bytes())], &PrefetchOptions::default());
+    let with = |mut report: PrefetchReport, boots, prefetcher| {
+        report.with_registry(boots, prefetcher);
+        (report.training.state, report.training.missing_boots, report.training.evidence)
+    };
+    assert_eq!(with(none(), Some(1), Some(3)), (TrainingState::Training, Some(2), TrainingEvidence::BootCounter));
+    assert_eq!(with(none(), Some(90), Some(1)), (TrainingState::Untrained, Some(3), TrainingEvidence::TurnedOff));
+    // Many boots do not say that they were learnt from.
+    assert_eq!(with(none(), Some(90), Some(3)), (TrainingState::Unknown, None, TrainingEvidence::None));
+    assert_eq!(with(none(), None, None), (TrainingState::Unknown, None, TrainingEvidence::None));
+    // The boot's own plan knows better.
+    let boot = PlanFile { is_boot: true, run_count: 5, ..plan("NTOSBOOT", &[(NTDLL, 10)]) };
+    let known = analyse(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
+    assert_eq!(with(known, Some(1), Some(0)), (TrainingState::Trained, Some(0), TrainingEvidence::BootPlan));
+}
+
+#[test]
 fn shared_files_are_read_once() {
     let files = [
         file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10), (r"\WINDOWS\A.EXE", 5)]).bytes()),

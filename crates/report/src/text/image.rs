@@ -330,12 +330,15 @@ const fn kind(kind: ServiceKind) -> &'static str {
 }
 
 fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
-    let section = Section::of("start_programs", "Programs that start with the session", &report.start_programs)
-        .first(top)
-        .column(Heading::name("name", "name").wide(32), |program| Value::text(&program.name))
-        .column(Heading::name("command", "command").wide(72), |program| Value::text(&program.command))
-        .column(Heading::name("key", "key").wide(64), |program| Value::text(&program.key).styled(QUIET))
-        .done();
+    let section =
+        Section::of("start_programs", "Programs that start with the computer or the session", &report.start_programs)
+            .first(top)
+            .column(Heading::name("name", "name").wide(32), |program| Value::text(&program.name))
+            .column(Heading::name("origin", "from").wide(14), |program| Value::text(program.origin.in_words()))
+            .column(Heading::name("delay", "delay").wide(8), |program| Value::text(&program.delay))
+            .column(Heading::name("command", "command").wide(72), |program| Value::text(&program.command))
+            .column(Heading::name("key", "key").wide(64), |program| Value::text(&program.key).styled(QUIET))
+            .done();
     Some(section).filter(|section| !section.is_empty())
 }
 

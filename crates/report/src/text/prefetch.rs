@@ -108,6 +108,13 @@ fn training(report: &PrefetchReport) -> String {
         TrainingEvidence::RecordedBoot => format!("the recorded boot counts {boots}"),
         TrainingEvidence::ReadyBootTraces => format!("ReadyBoot kept {boots}"),
         TrainingEvidence::BootPlan => format!("the boot's plan counts {boots}"),
+        TrainingEvidence::BootCounter => {
+            format!("the installation booted {} in all (BootId)", counted(training.boots.unwrap_or(0), "time"))
+        }
+        TrainingEvidence::TurnedOff => {
+            return "The read-ahead of boots is turned off (EnablePrefetcher), so no boot is learnt from. Set it to 3."
+                .to_owned();
+        }
         TrainingEvidence::None => {
             return "Whether the read-ahead of boots is trained is not known: there is no boot plan (NTOSBOOT-B00DFAAD.pf), no \
                     ReadyBoot trace and no recorded boot."

@@ -4,13 +4,14 @@ use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// More than five programs start with the session.
+    /// More than five programs start with the computer or the session: from the registry, the startup folders, and scheduled tasks with
+    /// a trigger at boot or logon. Tasks of Windows itself do not count.
     ///
     /// # Why it costs time
     /// They compete with the desktop for processors and disk: PostBoot ends later.
     ///
     /// # Evidence needed
-    /// The hives SOFTWARE or NTUSER.DAT.
+    /// The hives SOFTWARE or NTUSER.DAT; the volume for folders and tasks.
     ///
     /// # What to do
     /// Turn off those that nobody needs at once, in the task manager or with their own settings.
@@ -34,7 +35,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let names: Vec<&str> = programs.iter().map(|one| one.name.as_str()).collect();
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Process, names[0]),
-        format!("{} programs start with the session: {}", names.len(), listed(&names, 8)),
+        format!("{} programs start with the computer or the session: {}", names.len(), listed(&names, 8)),
     )
     .graded(FindingSeverity::Moderate)
     .advise("turn off those that nobody needs at once; a recording says what each takes ('onoff boot')");

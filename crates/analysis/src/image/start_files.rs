@@ -1,0 +1,195 @@
+//! Programs that start with the computer or the session from files: startup folders and scheduled tasks.
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use super::start_programs::{StartOrigin, StartProgram};
+
+/// A file of a startup folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartupEntry {
+    /// The folder, below the volume.
+    pub folder: String,
+    /// Its name.
+    pub name: String,
+    /// When it was last written, ns since 1970-01-01 UTC.
+    pub modified_unix_ns: Option<i64>,
+}
+
+/// The definition of a scheduled task, below `\Windows\System32\Tasks`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskFile {
+    /// Its path below that folder.
+    pub path: String,
+    /// Its bytes: XML in UTF-16, or in UTF-8.
+    pub bytes: Vec<u8>,
+    /// When it was last written, ns since 1970-01-01 UTC.
+    pub modified_unix_ns: Option<i64>,
+}
+
+/// Elements of a task that are looked at; those of Windows have some hundred.
+const MOST_NODES: u32 = 20_000;
+/// Tasks of Windows itself.
+const OF_WINDOWS: &str = r"Microsoft\";
+
+/// The entries of startup folders that start something.
+pub(super) fn of_folders(entries: &[StartupEntry]) -> impl Iterator<Item = StartProgram> + '_ {
+    entries.iter().filter(|entry| !entry.name.eq_ignore_ascii_case("desktop.ini")).map(|entry| StartProgram {
+        name: entry.name.clone(),
+        command: String::new(),
+        key: entry.folder.clone(),
+        hive: String::new(),
+        origin: StartOrigin::StartupFolder,
+        delay: String::new(),
+        last_written_unix_ns: entry.modified_unix_ns,
+    })
+}
+
+/// What tasks start with the computer or the session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StartTasks {
+    /// Those of other makers.
+    pub(super) programs: Vec<StartProgram>,
+    /// How many of Windows itself do.
+    pub(super) of_windows: u64,
+    /// Paths of those that cannot be read.
+    pub(super) unreadable: Vec<String>,
+}
+
+pub(super) fn of_tasks(tasks: &[TaskFile]) -> StartTasks {
+    let mut found = StartTasks::default();
+    for task in tasks {
+        let Some(text) = text(&task.bytes) else {
+            found.unreadable.push(task.path.clone());
+            continue;
+        };
+        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let Ok(document) = Document::parse_with_options(&text, options) else {
+            found.unreadable.push(task.path.clone());
+            continue;
+        };
+        let Some((origin, delay)) = start(document.root_element()) else { continue };
+        if task.path.starts_with(OF_WINDOWS) {
+            found.of_windows += 1;
+            continue;
+        }
+        found.programs.push(StartProgram {
+            name: task.path.rsplit('\\').next().unwrap_or(&task.path).to_owned(),
+            command: command(document.root_element()),
+            key: format!(r"\Windows\System32\Tasks\{}", task.path),
+            hive: String::new(),
+            origin,
+            delay,
+            last_written_unix_ns: task.modified_unix_ns,
+        });
+    }
+    found
+}
+
+/// UTF-16 by its byte order mark, else UTF-8.
+fn text(bytes: &[u8]) -> Option<String> {
+    let units = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
+        let units = bytes.as_chunks::<2>().0.iter().map(|unit| of(*unit));
+        char::decode_utf16(units).collect::<Result<String, _>>().ok()
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => units(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => units(rest, u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
+        _ => String::from_utf8(bytes.to_vec()).ok(),
+    }
+}
+
+fn child<'a, 'd>(node: Node<'a, 'd>, name: &str) -> Option<Node<'a, 'd>> {
+    node.children().find(|child| child.tag_name().name() == name)
+}
+
+fn text_of<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    child(node, name)?.text().map(str::trim)
+}
+
+fn is_enabled(node: Node<'_, '_>) -> bool {
+    text_of(node, "Enabled").is_none_or(|text| !text.eq_ignore_ascii_case("false") && text != "0")
+}
+
+/// The first trigger at boot or logon of a task that is on, and how long it waits.
+fn start(task: Node<'_, '_>) -> Option<(StartOrigin, String)> {
+    if child(task, "Settings").is_some_and(|settings| !is_enabled(settings)) {
+        return None;
+    }
+    child(task, "Triggers")?.children().find_map(|trigger| {
+        let origin = match trigger.tag_name().name() {
+            "BootTrigger" => StartOrigin::TaskAtBoot,
+            "LogonTrigger" => StartOrigin::TaskAtLogon,
+            _ => return None,
+        };
+        is_enabled(trigger).then(|| (origin, text_of(trigger, "Delay").unwrap_or_default().to_owned()))
+    })
+}
+
+fn command(task: Node<'_, '_>) -> String {
+    let Some(actions) = child(task, "Actions") else { return String::new() };
+    let commands = actions.children().filter_map(|action| match action.tag_name().name() {
+        "Exec" => {
+            let arguments = text_of(action, "Arguments").unwrap_or_default();
+            Some(format!("{} {arguments}", text_of(action, "Command")?).trim_end().to_owned())
+        }
+        "ComHandler" => Some(format!("COM class {}", text_of(action, "ClassId")?)),
+        _ => None,
+    });
+    commands.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(path: &str, triggers: &str, settings: &str) -> TaskFile {
+        let text = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-16\"?>\r\n<Task version=\"1.2\" \
+             xmlns=\"http://schemas.microsoft.com/windows/2004/02/mit/task\"><Triggers>{triggers}</Triggers>\
+             <Settings>{settings}</Settings><Actions><Exec><Command>\"C:\\a b\\u.exe\"</Command><Arguments>/s</Arguments>\
+             </Exec></Actions></Task>"
+        );
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        TaskFile {
+            path: path.to_owned(),
+            bytes: [0xff, 0xfe].into_iter().chain(units).collect(),
+            modified_unix_ns: Some(1),
+        }
+    }
+
+    #[test]
+    fn tasks_that_start_with_the_computer_or_the_session_are_found() {
+        let tasks = [
+            task("Updater", "<LogonTrigger><Delay>PT30S</Delay></LogonTrigger>", ""),
+            task(r"Maker\Agent", "<BootTrigger><Enabled>true</Enabled></BootTrigger>", "<Enabled>true</Enabled>"),
+            task(r"Microsoft\Windows\Time", "<BootTrigger/>", ""),
+            // At a time, off as a whole, or with its trigger off.
+            task("Weekly", "<CalendarTrigger/>", ""),
+            task("Off", "<LogonTrigger/>", "<Enabled>false</Enabled>"),
+            task("Quiet", "<LogonTrigger><Enabled>false</Enabled></LogonTrigger>", ""),
+        ];
+        let found = of_tasks(&tasks);
+        let programs: Vec<_> = found
+            .programs
+            .iter()
+            .map(|one| (one.name.as_str(), one.origin, one.delay.as_str(), one.command.as_str()))
+            .collect();
+        let command = "\"C:\\a b\\u.exe\" /s";
+        assert_eq!(
+            programs,
+            [("Updater", StartOrigin::TaskAtLogon, "PT30S", command), ("Agent", StartOrigin::TaskAtBoot, "", command)]
+        );
+        assert_eq!((found.of_windows, found.unreadable.len()), (1, 0));
+    }
+
+    #[test]
+    fn what_is_no_task_is_named_and_nothing_breaks() {
+        let broken = |bytes: &[u8]| TaskFile { path: "x".to_owned(), bytes: bytes.to_vec(), modified_unix_ns: None };
+        // A lone surrogate, no XML, and entities that would grow.
+        let entities = b"<!DOCTYPE a [<!ENTITY b \"bb\"><!ENTITY c \"&b;&b;\">]><Task>&c;</Task>";
+        let tasks = [broken(b"\xff\xfe\x00\xd8"), broken(b"<Task>"), broken(entities), broken(b"")];
+        assert_eq!(of_tasks(&tasks).unreadable.len(), 4);
+        assert_eq!(of_tasks(&[broken(b"<Task><Triggers/></Task>")]).unreadable.len(), 0);
+    }
+}
