@@ -9,8 +9,8 @@ use onoff_trace::{DiskIo, DiskOperation, StringId, TableName, Trace};
 use serde::Serialize;
 
 use crate::evidence::touched_by;
+use crate::owners::extension;
 use crate::processes::Images;
-use crate::storage::extension;
 
 /// Requests of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

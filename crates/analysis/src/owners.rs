@@ -197,6 +197,15 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
 
+/// What follows the last dot of a file's name, in lower case; empty when there is no dot. A name that begins with its
+/// only dot, or `$Mft`, has none.
+pub(crate) fn extension(path: &str) -> String {
+    match file_name(path).rsplit_once('.') {
+        Some((name, extension)) if !name.is_empty() => extension.to_lowercase(),
+        _ => String::new(),
+    }
+}
+
 /// Whether a name is one as Linux gives them to threads of its own: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.
 fn is_kernel_thread_name(name: &str) -> bool {
     let Some((stem, number)) = name.split_once('/') else {

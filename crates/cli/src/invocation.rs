@@ -35,6 +35,7 @@ use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{EventFilter, Pattern};
 
 use crate::arguments::compare::CompareFormat;
+use crate::arguments::display::Color;
 use crate::arguments::firmware::FirmwareFormat;
 use crate::arguments::gate::GateFormat;
 use crate::arguments::table::TableFormat;
@@ -43,7 +44,7 @@ use crate::arguments::{
     ReadingArguments, RecordingArguments, TransitionFormat, XperfArguments, verbs,
 };
 use crate::failure::Failure;
-use crate::output::{Color, Destination, Display};
+use crate::output::{Destination, Display};
 use compare::CompareQuestion;
 use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;

@@ -8,20 +8,8 @@ use clap::ValueEnum;
 use onoff_output::OutputFile;
 use onoff_report::text::layout::{self, Width};
 
-use crate::arguments::display::DisplayArguments;
+use crate::arguments::display::{Color, DisplayArguments};
 use crate::failure::Failure;
-
-/// When to colour text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
 
 /// How text is shown.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,20 @@
 //! What something cost a transition.
 
-use crate::finding::CostBasis;
+use serde::Serialize;
+
+/// How the cost of a finding was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostBasis {
+    /// Time on the chain of waits that the transition really took: what it would gain at once, as long as nothing else
+    /// takes its place.
+    CriticalPath,
+    /// Time in which the transition's main path and the work ran at once: it gains that much at most.
+    AtMost,
+    /// The recording cannot tell.
+    #[default]
+    Unknown,
+}
 
 /// Start and end of a stretch of time, ns.
 pub type Stretch = (i64, i64);

@@ -5,6 +5,8 @@ use serde::Serialize;
 
 use crate::cost::{Cost, Stretch};
 
+pub use crate::cost::CostBasis;
+
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,20 +30,6 @@ impl FindingSeverity {
             Self::High => "high",
         }
     }
-}
-
-/// How the cost of a finding was found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CostBasis {
-    /// Time on the chain of waits that the transition really took: what it would gain at once, as long as nothing else
-    /// takes its place.
-    CriticalPath,
-    /// Time in which the transition's main path and the work ran at once: it gains that much at most.
-    AtMost,
-    /// The recording cannot tell.
-    #[default]
-    Unknown,
 }
 
 /// What kind of thing a finding is about.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::compare::gate::{GateReport, GateVerdict};
-use onoff_analysis::compare::table::StudyTable;
+use onoff_analysis::compare::study_table::StudyTable;
 
 use crate::text::compare::{number, signed_percent, value};
 use crate::text::gate::headline;

@@ -17,10 +17,11 @@ use onoff_trace::{Tables, Trace};
 
 use crate::page::{
     PageAccountEntry, PageBand, PageFinding, PageMissing, PagePhase, PageRecording, PageSlice, PageTransition,
-    PageUsage, PageUsageRow, loss_list, track_list,
+    PageUsage, PageUsageRow, loss_list,
 };
 use crate::path::{self, Arrow};
 use crate::ranges;
+use crate::track::track_list;
 use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_analysis::lanes::tracks::{self, tracks};
 use onoff_analysis::lanes::{Lane, Track, TrackGroup};

@@ -10,7 +10,7 @@ use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account::kind;
 use serde::Serialize;
 
-use crate::page::{PageMark, PageTrack};
+use crate::track::{PageMark, PageTrack};
 use onoff_analysis::lanes::TrackGroup;
 
 /// Measures of a category besides totals and phases that the page lists, those that differ most.

@@ -18,3 +18,4 @@ pub mod path;
 pub mod picture;
 pub mod ranges;
 pub mod server;
+pub mod track;

@@ -8,7 +8,8 @@ use onoff_trace::Losses;
 use crate::compare::PageComparison;
 use crate::path::{self, Arrow, DrawnArrow, PageSteps};
 use crate::ranges::PageFlame;
-use onoff_analysis::lanes::{DrawnLane, Track, TrackSummary};
+use crate::track::PageTrack;
+use onoff_analysis::lanes::{DrawnLane, Track};
 
 /// Everything the page shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -195,25 +196,6 @@ pub struct PageFinding {
     pub end_ns: Option<i64>,
 }
 
-/// A track.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PageTrack {
-    /// What it is.
-    #[serde(flatten)]
-    pub summary: TrackSummary,
-    /// What became of it, in a comparison.
-    pub mark: Option<PageMark>,
-}
-
-/// What became of what a track shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PageMark {
-    /// `slower`, `faster`, `new`, `gone`, `moved`.
-    pub verdict: &'static str,
-    /// The same with how much.
-    pub text: String,
-}
-
 /// Something lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PageLoss {
@@ -245,13 +227,6 @@ pub struct PageDrawn {
     pub lanes: Vec<DrawnLane>,
     /// Who made whom ready.
     pub arrows: Vec<DrawnArrow>,
-}
-
-/// The tracks as the page lists them.
-#[must_use]
-pub fn track_list(tracks: &[Track]) -> Vec<PageTrack> {
-    let summaries = tracks.iter().zip(0..).map(|(track, id)| track.summary(id));
-    summaries.map(|summary| PageTrack { summary, mark: None }).collect()
 }
 
 /// The losses as the page lists them.

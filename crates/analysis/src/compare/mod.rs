@@ -20,6 +20,7 @@ mod report;
 mod run;
 pub mod statistics;
 pub mod study;
+pub mod study_table;
 pub mod table;
 #[cfg(test)]
 mod tests;

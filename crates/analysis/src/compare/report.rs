@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::account::AccountSubjectKind;
 
 use super::run::{Category, Factor, MeasureUnit, SetApart};
-use super::table::StudyTable;
+use super::study_table::StudyTable;
 
 /// Measures that a message names at most.
 const MOST_NAMED: usize = 8;

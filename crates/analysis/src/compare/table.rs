@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use thiserror::Error;
 
 use super::report::{ComparedMeasure, Comparison};
 use super::run::{Category, Factor, MeasureUnit};
+use super::study_table::{CellUnit, StudyCell, StudyRow, StudyTable, TimeUnit};
 
 /// Rows of a table are its measures.
 const OF_MEASURES: &str = "measures";
@@ -42,84 +43,6 @@ pub struct TableSpecification {
     /// Decimals of times.
     #[serde(default)]
     pub decimals: u8,
-}
-
-/// A unit of times in a table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeUnit {
-    /// Milliseconds.
-    #[default]
-    Ms,
-    /// Seconds.
-    S,
-}
-
-impl TimeUnit {
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ms => "ms",
-            Self::S => "s",
-        }
-    }
-
-    const fn nanoseconds(self) -> f64 {
-        match self {
-            Self::Ms => 1e6,
-            Self::S => 1e9,
-        }
-    }
-}
-
-/// A table of a study.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StudyTable {
-    /// What stands above it.
-    pub title: String,
-    /// MeasureUnit of its times.
-    pub unit: TimeUnit,
-    /// Decimals that times are shown with.
-    pub decimals: u8,
-    /// What stands above the rows' names.
-    pub heading: String,
-    /// Names of the columns.
-    pub columns: Vec<String>,
-    /// The rows, each with as many cells as there are columns.
-    pub rows: Vec<StudyRow>,
-}
-
-/// A row of a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StudyRow {
-    /// Its name.
-    pub label: String,
-    /// Its cells.
-    pub cells: Vec<StudyCell>,
-}
-
-/// A number of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct StudyCell {
-    /// The median, or a difference of medians; `None` where there is none.
-    pub number: Option<f64>,
-    /// What the number is in.
-    pub unit: CellUnit,
-}
-
-/// What a number of a table is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CellUnit {
-    /// The table's unit of times.
-    Time,
-    /// Mebibytes.
-    Mebibytes,
-    /// A number of things.
-    Count,
-    /// Percent of the baseline's median.
-    Percent,
 }
 
 /// A table cannot be made.

@@ -115,6 +115,39 @@ mod tests {
         assert_eq!(lane.busy_ns(), 25);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn a_step_is_what_a_look_at_every_bucket_finds(
+            shares in proptest::collection::vec((0_i64..=100, 0_i64..=100), 0..60),
+            from_ns in -500_i64..6_500,
+            width_ns in 1_i64..7_000,
+            pixels in 1_u32..80,
+        ) {
+            const BUCKET_NS: i64 = 100;
+            let shares: Vec<(i64, i64)> = shares.into_iter().map(|(all, low)| (all, all.min(low))).collect();
+            let drawn = ShareLane::new(0, BUCKET_NS, shares.iter().copied()).draw(from_ns, from_ns + width_ns, pixels);
+            proptest::prop_assert_eq!((drawn.busy.len(), drawn.low.len()), (pixels as usize, pixels as usize));
+            let edge = |pixel: usize| from_ns + width_ns * i64::try_from(pixel).unwrap() / i64::from(pixels);
+            for pixel in 0..pixels as usize {
+                let (start_ns, end_ns) = (edge(pixel), edge(pixel + 1));
+                let within = |at: usize| {
+                    let bucket_ns = i64::try_from(at).unwrap() * BUCKET_NS;
+                    ((end_ns.min(bucket_ns + BUCKET_NS) - start_ns.max(bucket_ns)).max(0)) as f64 / BUCKET_NS as f64
+                };
+                let sum = |of: fn(&(i64, i64)) -> i64| {
+                    shares.iter().enumerate().map(|(at, share)| within(at) * of(share) as f64).sum::<f64>()
+                };
+                // The running sums are whole nanoseconds: of a short step one of them is much.
+                let of_ns = (end_ns - start_ns).max(1) as f64;
+                let slack = 1.0 + 255.0 * 2.0 / of_ns;
+                for (shown, busy_ns) in [(drawn.busy[pixel], sum(|share| share.0)), (drawn.low[pixel], sum(|share| share.1))] {
+                    let expected = (busy_ns * 255.0 / of_ns).min(255.0);
+                    proptest::prop_assert!((f64::from(shown) - expected).abs() <= slack, "{} for {} at {}", shown, expected, pixel);
+                }
+            }
+        }
+    }
+
     #[test]
     fn outside_of_the_recording_nothing_is_busy() {
         let lane = ShareLane::new(100, 10, [(10, 0), (10, 0)]);

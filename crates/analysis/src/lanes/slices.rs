@@ -395,6 +395,86 @@ mod tests {
         }
     }
 
+    /// An entry as a look at every interval finds it: start, end, how many, and how long the longest is.
+    type Expected = (i64, i64, u32, i64);
+
+    /// What a row shows, without any index: a wide interval or one that began before alone, the others by the pixel they begin in.
+    fn look_at_every(row: &[(i64, i64, &str)], from_ns: i64, to_ns: i64, pixels: u32) -> Vec<Expected> {
+        let width_ns = i128::from(to_ns - from_ns);
+        let mut entries: Vec<(Option<i128>, Expected)> = Vec::new();
+        for &(start_ns, end_ns, _) in row.iter().filter(|&&(start, end, _)| end >= from_ns && start < to_ns) {
+            let length_ns = end_ns - start_ns;
+            let is_alone = start_ns < from_ns || i128::from(length_ns) * i128::from(pixels) >= width_ns;
+            let pixel = (!is_alone).then(|| i128::from(start_ns - from_ns) * i128::from(pixels) / width_ns);
+            match entries.last_mut() {
+                Some((last, (_, end, count, longest))) if pixel.is_some() && *last == pixel => {
+                    (*end, *count, *longest) = (end_ns, *count + 1, (*longest).max(length_ns));
+                }
+                _ => entries.push((pixel, (start_ns, end_ns, 1, length_ns))),
+            }
+        }
+        entries.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_drawn_is_what_a_look_at_every_interval_finds(
+            intervals in proptest::collection::vec((0_i64..5_000, 0_i64..300), 0..250),
+            from_ns in -200_i64..5_200,
+            width_ns in 1_i64..6_000,
+            pixels in 1_u32..400,
+        ) {
+            let named = intervals.iter().enumerate();
+            let lane = SliceLane::new(named.map(|(at, &(start, length))| slice(start, start + length, &at.to_string())).collect());
+            let drawn = lane.draw(from_ns, from_ns + width_ns, pixels);
+            let mut kept = 0;
+            for (row, shown) in lane.rows_of_slices().zip(&drawn.rows) {
+                let row: Vec<(i64, i64, &str)> = row.map(|(start, end, label, _)| (start, end, label)).collect();
+                kept += row.len();
+                let expected = look_at_every(&row, from_ns, from_ns + width_ns, pixels);
+                let of_label = |label: u32| {
+                    let label = &drawn.labels[label as usize];
+                    row.iter().find(|(_, _, name)| name == label).map(|(start, end, _)| end - start)
+                };
+                let found: Vec<Expected> = (0..shown.count.len())
+                    .map(|at| (shown.start_ns[at], shown.end_ns[at], shown.count[at], of_label(shown.label[at]).unwrap()))
+                    .collect();
+                proptest::prop_assert_eq!(found, expected);
+            }
+            proptest::prop_assert_eq!(kept + drawn.hidden as usize, intervals.len());
+        }
+    }
+
+    #[test]
+    #[ignore = "20 million intervals: half a minute and 3 GB; cargo test -p onoff-analysis million -- --ignored --nocapture"]
+    fn a_drawing_of_twenty_million_intervals_takes_as_long_as_its_pixels_do() {
+        use std::time::{Duration, Instant};
+        let drawing = |count: i64| {
+            let made = Instant::now();
+            let slices =
+                (0..count).map(|at| slice(at * 1_000, at * 1_000 + 1 + at % 900, if at % 2 == 0 { "a" } else { "b" }));
+            let lane = SliceLane::new(slices.collect());
+            let made = made.elapsed();
+            // The whole, a tenth, a thousandth, and a few intervals, each at three places.
+            let end_ns = count * 1_000;
+            let mut longest = Duration::ZERO;
+            for width_ns in [end_ns, end_ns / 10, end_ns / 1_000, 5_000] {
+                for from_ns in [0, end_ns / 3, end_ns - width_ns] {
+                    let drawn = Instant::now();
+                    let lane = lane.draw(from_ns, from_ns + width_ns, 1_920);
+                    longest = longest.max(drawn.elapsed());
+                    assert!(lane.rows.iter().all(|row| row.count.len() <= 2 * 1_920 + 1));
+                }
+            }
+            eprintln!("{count} intervals: indexed in {made:?}, the longest of 12 drawings of 1,920 pixels {longest:?}");
+            longest
+        };
+        let few = drawing(20_000);
+        let many = drawing(20_000_000);
+        // A thousand times the intervals, and twice the steps of each search.
+        assert!(many < few * 20 + Duration::from_millis(20), "{few:?} of 20,000 and {many:?} of 20,000,000");
+    }
+
     #[test]
     fn the_ends_of_time_are_no_trouble() {
         let lane = SliceLane::new(vec![slice(i64::MIN, i64::MAX, "all"), slice(5, 1, "backwards")]);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::paths::DrivePaths;
 use super::queue::issued_ns;
 use crate::disk::is_read_ahead;
-use crate::owners::file_name;
+use crate::owners::{extension, file_name};
 use crate::processes::Images;
 use crate::scope::Scope;
 
@@ -229,15 +229,6 @@ impl<'t> Names<'t> {
             });
         }
         number
-    }
-}
-
-/// What follows the last dot of a file's name, in lower case; empty when there is no dot. A name that begins with its
-/// only dot, or `$Mft`, has none.
-pub(crate) fn extension(path: &str) -> String {
-    match file_name(path).rsplit_once('.') {
-        Some((name, extension)) if !name.is_empty() => extension.to_lowercase(),
-        _ => String::new(),
     }
 }
 

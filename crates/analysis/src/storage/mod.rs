@@ -22,6 +22,5 @@ pub mod queue;
 pub mod requests;
 pub mod utilisation;
 
-pub(crate) use grouping::extension;
 pub use grouping::{Key, NO_FILE_READ, Shared};
 pub use paths::DrivePaths;

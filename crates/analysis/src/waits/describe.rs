@@ -14,7 +14,7 @@ use super::path::{
 use super::reason;
 use super::requests::{Overlap, Request, Requests};
 use super::service_waits::Holds;
-use super::walk::{NO_REASON, NO_STACK, NOT_HELD, ROOT, RawStep, Walked, Work};
+use super::walk::{NO_REASON, NO_STACK, NOT_HELD, RawStep, Walked, Work, threads_of};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
@@ -389,20 +389,6 @@ const fn certainty_of(step: &RawStep) -> Certainty {
         Certainty::Missing if step.hold != NOT_HELD => Certainty::Inferred,
         certainty => certainty,
     }
-}
-
-/// The step's own thread and those that wait for it, innermost first.
-pub(crate) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
-    let mut next = step.waiter;
-    let waiters = std::iter::from_fn(move || {
-        if next == ROOT {
-            return None;
-        }
-        let waiter = walked.waiters.get(next as usize)?;
-        next = waiter.waiter;
-        Some(waiter.tid)
-    });
-    std::iter::once(step.tid).chain(waiters)
 }
 
 /// Sums by kind, of the shares.

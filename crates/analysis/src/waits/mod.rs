@@ -51,16 +51,14 @@ use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace}
 pub use describe::PathOptions;
 pub use end::EndThread;
 pub use path::{
-    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, Subject,
-    SubjectKind, WaitedService,
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StackFrame, StepGroup, StepKind,
+    Subject, SubjectKind, WaitedService,
 };
 
 pub(crate) use cause::Unknown;
-pub(crate) use describe::threads_of;
 pub(crate) use path::driver_name;
 pub(crate) use phases::unsettled_phases;
 pub use phases::{TransitionPhase, phases};
-pub use stacks::StackFrame;
 pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, WhyStretch, why};
 
 use crate::evidence::touched_by;
@@ -73,7 +71,7 @@ use identities::Identities;
 use requests::Requests;
 use service_waits::{Holds, Segment};
 use timelines::Timelines;
-pub(crate) use walk::{RawStep, Walked, Work};
+pub(crate) use walk::{RawStep, Walked, Work, threads_of};
 use walk::{Waiter, Walk};
 
 /// The tables that chains of waits are made from. A trace that was opened with fewer says less.

@@ -3,8 +3,36 @@
 use onoff_trace::ServiceChange;
 use serde::Serialize;
 
-use super::stacks::StackFrame;
 use crate::evidence::Certainty;
+
+/// A frame of a call stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StackFrame {
+    /// File name of the module; empty when no known module holds the address.
+    pub module: String,
+    /// Function, where symbols were given; else empty.
+    pub function: String,
+    /// Address within the module, or the whole address where no module holds it, in hexadecimal.
+    pub offset: String,
+    /// The module's row in the table of images.
+    #[serde(skip)]
+    pub image: Option<usize>,
+    /// Address within the module.
+    #[serde(skip)]
+    pub relative_address: u64,
+}
+
+impl StackFrame {
+    /// As text: `module!function`, `module+0x12` or the address.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.module.is_empty(), self.function.is_empty()) {
+            (true, _) => self.offset.clone(),
+            (false, true) => format!("{}+{}", self.module, self.offset),
+            (false, false) => format!("{}!{}", self.module, self.function),
+        }
+    }
+}
 
 /// What time of a path was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use onoff_trace::{Lives, StringId, ThreadKey, Trace};
 
-use super::describe::threads_of;
 use super::path::{SubjectKind, driver_name};
+use super::walk::threads_of;
 use super::walk::{RawStep, Walked};
 
 /// Who carries a request out.

@@ -3,44 +3,14 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{StackId, Stacks};
-use serde::Serialize;
 
 use super::Waits;
-use super::path::CriticalPath;
+use super::path::{CriticalPath, StackFrame};
 use crate::owners::file_name;
 
 /// Stacks are recorded up to this long after the event whose time they carry, ns: 10 s. Pieces of the table that begin
 /// later are not read.
 const LATEST_NS: i64 = 10_000_000_000;
-
-/// A frame of a call stack.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct StackFrame {
-    /// File name of the module; empty when no known module holds the address.
-    pub module: String,
-    /// Function, where symbols were given; else empty.
-    pub function: String,
-    /// Address within the module, or the whole address where no module holds it, in hexadecimal.
-    pub offset: String,
-    /// The module's row in the table of images.
-    #[serde(skip)]
-    pub image: Option<usize>,
-    /// Address within the module.
-    #[serde(skip)]
-    pub relative_address: u64,
-}
-
-impl StackFrame {
-    /// As text: `module!function`, `module+0x12` or the address.
-    #[must_use]
-    pub fn label(&self) -> String {
-        match (self.module.is_empty(), self.function.is_empty()) {
-            (true, _) => self.offset.clone(),
-            (false, true) => format!("{}+{}", self.module, self.offset),
-            (false, false) => format!("{}!{}", self.module, self.function),
-        }
-    }
-}
 
 impl Waits<'_> {
     /// Adds the recorded call stacks to the steps of `paths`: one pass over the table of stacks.

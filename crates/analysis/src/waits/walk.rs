@@ -97,6 +97,20 @@ pub(crate) struct Walked {
     pub(crate) waiters: Vec<Waiter>,
 }
 
+/// The step's own thread and those that wait for it, innermost first.
+pub(crate) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterator<Item = u32> + use<'w> {
+    let mut next = step.waiter;
+    let waiters = std::iter::from_fn(move || {
+        if next == ROOT {
+            return None;
+        }
+        let waiter = walked.waiters.get(next as usize)?;
+        next = waiter.waiter;
+        Some(waiter.tid)
+    });
+    std::iter::once(step.tid).chain(waiters)
+}
+
 impl Walked {
     /// Adds the steps of a walk through service `hold`, for which `waiter` waits, or else whoever `outer` is.
     pub(crate) fn append(&mut self, within: Self, hold: u32, waiter: Option<Waiter>, outer: u32) {

@@ -1,8 +1,18 @@
 //! How text is shown: the same for every verb, and before or after its name.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
-use crate::output::Color;
+/// When to colour text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
 
 /// How text is shown.
 #[derive(Clone, Copy, Debug, Args)]

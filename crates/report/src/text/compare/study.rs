@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::table::{CellUnit, StudyCell, StudyTable};
+use onoff_analysis::compare::study_table::{CellUnit, StudyCell, StudyTable};
 
 use crate::text::printable::printable;
 use crate::text::section::title;
