@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use onoff_trace::{DeviceOperationKind, DevicePhase, Trace, milestone};
+use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId, Trace, milestone};
 use serde::Serialize;
 
 use crate::evidence::{Boundary, Certainty, Span};
@@ -70,6 +70,25 @@ pub struct DeviceTotal {
     pub pre_pend_ns: i64,
     /// Sum of the times from "pending" to the end, ns.
     pub post_pend_ns: i64,
+}
+
+/// Whose an operation is: of an initialisation function of a module the module, by which people know it; else the driver.
+pub(crate) fn owner(row: &DeviceOperation) -> StringId {
+    match row.kind {
+        DeviceOperationKind::Initcall if row.description != StringId::EMPTY => row.description,
+        _ => row.driver,
+    }
+}
+
+impl Device {
+    /// Whose it is: of an initialisation function of a module the module, by which people know it; else the driver.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        match self.kind {
+            DeviceOperationKind::Initcall if !self.description.is_empty() => &self.description,
+            _ => &self.driver,
+        }
+    }
 }
 
 /// The device and driver operations of a recording, longest first; those that did not end come before all.

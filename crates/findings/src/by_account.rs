@@ -25,6 +25,8 @@ const VIDEO_DRIVER: &str = "boot/video-driver-slow";
 const CPU_HOG: &str = "boot/cpu-hog";
 /// The rule about a device's callbacks in all phases of a sleep of Linux.
 const SLEEP_DEVICE: &str = "linux/sleep-device-slow";
+/// The rule about services one after the other, whose cost is what they take beyond the longest.
+const IN_A_ROW: &str = "linux/units-in-a-row";
 /// Who took this part of what a rule says is who it is about: half.
 const IS_ABOUT: i64 = 2;
 /// Who took this part of a phase explains it: a fifth.
@@ -163,8 +165,8 @@ impl ByAccount<'_> {
         let is_of_host = finding.subject.kind == FindingSubjectKind::Process
             && entries.iter().any(|entry| entry.kind == AccountSubjectKind::Service);
         // Callbacks of a device in several phases of a sleep are one finding, and no one entry.
-        let is_of_several_phases = finding.code == SLEEP_DEVICE;
-        if phase.account.measure != AccountMeasure::RecordedWork && !is_of_several_phases {
+        let has_own_cost = [SLEEP_DEVICE, IN_A_ROW].contains(&finding.code);
+        if phase.account.measure != AccountMeasure::RecordedWork && !has_own_cost {
             take_from_account(&mut finding, phase, &entries);
         }
         Held { finding, own_ns, is_of_host, is_named, places }

@@ -8,7 +8,7 @@ use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_analysis::transition::{MissingEvidence, Phase, PhaseName};
 use onoff_analysis::units::Unit;
-use onoff_analysis::waits::StepKind;
+use onoff_analysis::waits::{StepKind, Waits};
 use onoff_trace::{TableName, Trace};
 
 use crate::cost::{Cost, Stretch};
@@ -61,10 +61,10 @@ pub struct SuspendFacts<'a> {
 }
 
 impl<'a> BootFacts<'a> {
-    /// The boot of `report`, which is that of `trace`.
+    /// The boot of `report`, which is that of `trace`, whose waits are `waits`.
     #[must_use]
-    pub fn new(trace: &'a Trace, report: &'a BootReport, shell: &'a str) -> Self {
-        Self { trace, report, shell, path: MainPath::of(trace, report), images: Images::of(trace) }
+    pub fn new(trace: &'a Trace, waits: &Waits<'_>, report: &'a BootReport, shell: &'a str) -> Self {
+        Self { trace, report, shell, path: MainPath::of(waits, trace, report), images: Images::of(trace) }
     }
 
     /// The main path, from the kernel's start to the desktop; up to the last known phase where there is no desktop.

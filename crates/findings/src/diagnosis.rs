@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use onoff_analysis::account::{AccountedPhase, accounts, culprits};
+use onoff_analysis::account::{AccountedPhase, accounts_by, culprits};
 use onoff_analysis::lacking::Lacking;
 use onoff_analysis::processes::Images;
 use onoff_analysis::transition::boot::BootOptions;
@@ -12,7 +12,7 @@ use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_analysis::transition::{
     self, Details, MissingEvidence, Phase, Transition, TransitionKind, TransitionOptions, TypedTransition, Variant,
 };
-use onoff_analysis::waits;
+use onoff_analysis::waits::{self, Waits};
 use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -102,6 +102,8 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         shutdown: options.shutdown,
         suspend: SuspendOptions { transition: None, idle: options.boot.idle, shell: options.boot.shell.clone() },
     };
+    // Made once: it is most of what a diagnosis costs.
+    let waits = Waits::of(trace);
     let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
     for transition in transition::all(trace, &how) {
         // A fast startup is diagnosed as the sleep that it is.
@@ -111,14 +113,14 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         // The accounts of a kind are made once: transitions of one kind follow each other.
         let of_kind = match accounted.take() {
             Some((kind, accounts)) if kind == transition.kind => accounts,
-            _ => accounts(trace, Some(transition.kind)),
+            _ => accounts_by(&waits, Some(transition.kind)),
         };
         let its = match transition.kind {
             TransitionKind::Suspend => of_phases(&of_kind, &transition.phases),
             _ => of_kind.clone(),
         };
         accounted = Some((transition.kind, of_kind));
-        run.check(trace, transition, &its, options);
+        run.check(&waits, trace, transition, &its, options);
     }
     let recording = DiagnosedTransition {
         name: "recording".to_owned(),
@@ -203,6 +205,7 @@ impl Run {
     /// Checks a transition.
     fn check(
         &mut self,
+        waits: &Waits<'_>,
         trace: &Trace,
         transition: Transition,
         accounts: &[AccountedPhase],
@@ -212,7 +215,7 @@ impl Run {
         self.lacks(transition.lacking.clone());
         match TypedTransition::from(transition) {
             TypedTransition::WindowsBoot(report) => {
-                let facts = BootFacts::new(trace, &report, &options.boot.shell);
+                let facts = BootFacts::new(trace, waits, &report, &options.boot.shell);
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
                     _ => None,

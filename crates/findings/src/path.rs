@@ -60,12 +60,11 @@ pub struct MainPath {
 impl MainPath {
     /// The path of the boot that `report` is about; `None` when the recording holds no chains.
     #[must_use]
-    pub fn of(trace: &Trace, report: &BootReport) -> Option<Self> {
+    pub fn of(waits: &Waits<'_>, trace: &Trace, report: &BootReport) -> Option<Self> {
         if trace.context_switches.is_empty() || trace.ready_threads.is_empty() {
             return None;
         }
         let lives = trace.lives();
-        let waits = Waits::of(trace);
         let options = PathOptions { shortest_ns: 1, most_steps: MOST_STEPS };
         let mut steps = Vec::new();
         for phase in report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {

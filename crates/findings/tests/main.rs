@@ -4,4 +4,5 @@
 mod hostile;
 mod image_rules;
 mod linux_boots;
+mod linux_machine;
 mod linux_sleeps;

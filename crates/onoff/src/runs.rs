@@ -28,7 +28,7 @@ pub struct RunsOfTransition {
 /// The tables of runs, with those that say who took the time of each phase: whichever transition is chosen, an account is made of the same
 /// tables, so that it is the same in every verb.
 fn tables_with_accounts() -> Tables {
-    tables_of_runs(None).union(waits::WHY_TABLES)
+    tables_of_runs(None).union(waits::TABLES)
 }
 
 impl Session {

@@ -12,7 +12,7 @@ use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions};
 use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, TransitionKind, named_phase};
-use onoff_analysis::waits::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
+use onoff_analysis::waits::{self, NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_report::text::time_point::TimePoint;
@@ -156,7 +156,7 @@ impl Session {
             return Ok(Transitions::default());
         }
         // All that the three need, read at once.
-        self.tables(tables_of_runs(None).union(WHY_TABLES))?;
+        self.tables(tables_of_runs(None).union(waits::TABLES))?;
         Ok(Transitions {
             boot: held(self.boot(&BootOptions::default()))?,
             shutdown: held(self.shutdown(&ShutdownOptions::default()))?,
@@ -170,7 +170,7 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no boot.
     pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, Refusal<Box<NotABoot>>> {
-        let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES).union(WHY_TABLES);
+        let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES).union(waits::TABLES);
         let trace = self.system_tables(tables)?;
         if trace.system.kind == SystemKind::Linux {
             let mut report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
@@ -214,7 +214,7 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no shutdown.
     pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, Refusal<Box<NotAShutdown>>> {
-        let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES).union(WHY_TABLES))?;
+        let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES).union(waits::TABLES))?;
         let recording = Box::new(summarise(&trace));
         if trace.system.kind == SystemKind::Linux {
             let mut report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
@@ -231,7 +231,7 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no sleep.
     pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
-        let trace = self.system_tables(suspend::TABLES.union(WHY_TABLES))?;
+        let trace = self.system_tables(suspend::TABLES.union(waits::TABLES))?;
         let recording = Box::new(summarise(&trace));
         if trace.system.kind == SystemKind::Linux {
             let mut report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;

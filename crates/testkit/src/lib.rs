@@ -7,6 +7,7 @@
 //! * [`events`] names the events of a Windows boot.
 //! * [`hive`] writes registry hives and their logs.
 //! * [`journal`] writes files of the systemd journal, whole or damaged.
+//! * [`linux`] plays a machine of Linux, and writes what its recorders do.
 //! * [`prefetch`] writes plans, boots' traces of ReadyBoot and databases of SuperFetch.
 //! * [`program`] makes a file of a Windows program, signed or not.
 //! * [`real`] finds the real recordings, which tests use where they are present.
@@ -20,6 +21,7 @@ pub mod compress;
 pub mod events;
 pub mod hive;
 pub mod journal;
+pub mod linux;
 pub mod prefetch;
 mod program;
 pub mod real;

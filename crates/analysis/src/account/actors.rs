@@ -11,6 +11,7 @@ use onoff_trace::{
 
 use super::ledger::{Subject, SubjectId, Subjects};
 use super::model::AccountSubjectKind;
+use crate::devices;
 use crate::modules::Modules;
 use crate::owners::file_name;
 use crate::processes::Images;
@@ -581,7 +582,7 @@ fn script_file(command: &str) -> Option<&str> {
 fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
     let open = |end: Option<i64>| end.unwrap_or(i64::MAX);
     let operations = trace.device_operations.iter().filter_map(|row| {
-        let of = TaskOf::Device { driver: row.driver, device: row.device };
+        let of = TaskOf::Device { driver: devices::owner(&row), device: row.device };
         Some((row.tid?, task(row.start_ns, open(row.pend_ns.or(row.end_ns)), of)))
     });
     // The thread that sent a power request waits for it, pended or not.

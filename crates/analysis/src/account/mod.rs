@@ -33,13 +33,17 @@ mod tests;
 use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
-pub use culprits::{Culprit, LEAST_CULPRIT_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, culprits, is_of_every_transition};
+pub use culprits::{
+    Culprit, LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, culprits,
+    is_of_every_transition,
+};
 pub use model::{
     AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, DriverRequests, NotKnown,
     PhaseAccount,
 };
 
 use crate::cpu;
+use crate::devices;
 use crate::evidence::Certainty;
 use crate::idle::{self, IdleMetric, Settling};
 use crate::interval::Interval;
@@ -127,7 +131,8 @@ impl<'w, 't> Accountant<'w, 't> {
                 // Until it is pended a request keeps others waiting.
                 let end_ns = row.pend_ns.or(row.end_ns).unwrap_or(i64::MAX);
                 let is_under_way = entry.stretches.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
-                let is_its = || waits::driver_name(self.trace.text(row.driver)).eq_ignore_ascii_case(&entry.name);
+                let is_its =
+                    || waits::driver_name(self.trace.text(devices::owner(&row))).eq_ignore_ascii_case(&entry.name);
                 if is_under_way && is_its() {
                     requests.count += 1;
                     requests.not_pended += u64::from(row.pend_ns.is_none());
@@ -254,8 +259,18 @@ pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPha
     if phases.is_empty() && unsettled.is_empty() {
         return Vec::new();
     }
-    let waits = Waits::of(trace);
-    let mut accountant = Accountant::of(&waits);
+    accounts_of(&Waits::of(trace), &phases, &unsettled)
+}
+
+/// The same, of a recording whose waits are indexed already.
+#[must_use]
+pub fn accounts_by(waits: &Waits<'_>, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
+    let trace = waits.trace();
+    accounts_of(waits, &waits::phases(trace, kind), &waits::unsettled_phases(trace, kind))
+}
+
+fn accounts_of(waits: &Waits<'_>, phases: &[TransitionPhase], unsettled: &[TransitionPhase]) -> Vec<AccountedPhase> {
+    let mut accountant = Accountant::of(waits);
     let of = |phase: &TransitionPhase, account| AccountedPhase {
         transition: phase.transition.as_str(),
         phase: phase.name.clone(),

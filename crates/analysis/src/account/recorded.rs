@@ -10,6 +10,7 @@ use onoff_trace::{ActivityKind, SystemKind, Trace};
 use super::actors::{Actors, is_of_service};
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
 use super::model::{AccountSubjectKind, Did, NotKnown};
+use crate::devices;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::transition::linux;
@@ -49,7 +50,7 @@ impl RecordedWork {
             }
         };
         for row in trace.device_operations.iter() {
-            let id = actors.request_id(row.driver, row.device);
+            let id = actors.request_id(devices::owner(&row), row.device);
             // Until it is pended a request keeps others waiting.
             add(row.start_ns, open(row.pend_ns.or(row.end_ns)), DRIVER, id);
         }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
-    Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone,
+    Counter, Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, Severity, StringId,
+    TableName, milestone,
 };
 
 use super::assembly::Assembly;
@@ -29,7 +30,12 @@ pub(super) fn read(journal: &Journal<'_>, boot: Option<u128>, clocks: &Clocks, a
 /// Adds what the service manager says in the kernel's log, for a recording without a journal: `systemd[1]: Started …`.
 pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly) {
     let mut reader = Reader::new(assembly, "systemd's messages in the kernel log");
+    let mut journal_runs_ns = None;
+    let mut speaks_on = false;
     for message in messages.iter() {
+        if message.text.starts_with("systemd-journald[") {
+            journal_runs_ns.get_or_insert(message.time_ns);
+        }
         let Some(text) = message.text.strip_prefix("systemd[1]: ") else {
             continue;
         };
@@ -41,10 +47,33 @@ pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &m
         if StartupLengths::read(text).is_some() {
             entry.message_id = STARTUP_FINISHED;
         }
+        let is_later = journal_runs_ns.is_some_and(|from: i64| message.time_ns > from.saturating_add(SPEAKS_ON_NS));
+        if is_later {
+            speaks_on |= matches!(
+                step(&entry),
+                Some((_, Step::Begins(ServiceChange::Start) | Step::Ends(ServiceChange::Start, _)))
+            );
+        }
         reader.entry(&entry, clocks);
+    }
+    // Once journald runs, the service manager speaks to it, unless it is told to go on with the kernel's log: what ended since then
+    // this log does not say.
+    if journal_runs_ns.is_some() && !speaks_on {
+        reader.forget_open();
     }
     reader.finish();
 }
+
+/// The manager says more of starts in the kernel's log so long after journald began to run: it goes on there. Messages under way
+/// need less.
+const SPEAKS_ON_NS: i64 = 1_000_000_000;
+
+const ENDS_IN_JOURNAL: Counter = Counter {
+    name: "units_end_in_the_journal",
+    severity: Severity::Notice,
+    help: "the kernel's log says that these units began to start, and only the journal when they were done: journald had begun to run; take `journalctl -b -o export` too",
+    touches: &[TableName::ServiceTransitions],
+};
 
 struct Reader<'a> {
     assembly: &'a mut Assembly,
@@ -243,6 +272,17 @@ impl<'a> Reader<'a> {
         } else if !message.starts_with("Detected ") {
             self.settle_manager();
         }
+    }
+
+    /// Leaves out what has begun and not ended, and counts it.
+    fn forget_open(&mut self) {
+        let open: HashSet<usize> = self.open.drain().map(|(_, at)| at).collect();
+        self.assembly.losses.add(&ENDS_IN_JOURNAL, open.len() as u64);
+        let mut at = 0;
+        self.assembly.service_transitions.retain(|_| {
+            at += 1;
+            !open.contains(&(at - 1))
+        });
     }
 
     fn settle_manager(&mut self) {

@@ -1,5 +1,7 @@
 //! Boots, shutdowns and sleeps of Linux as runs. Units of systemd are services, so that one limit fits both systems.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::compare::RunSubject;
 use crate::transition::PhaseName;
 
@@ -78,12 +80,21 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
     for phase in &sleep.phases {
         measures.phase(phase);
     }
+    // A callback is listed by its device; by its driver too where that has several devices, which is another sum.
+    let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for callback in &sleep.details.callbacks {
+        if let Some(phase) = callback.phase {
+            devices.entry((&callback.driver, phase.as_str())).or_default().insert(&callback.device);
+        }
+    }
     for callback in &sleep.details.callbacks {
         let Some(phase) = callback.phase else {
             continue;
         };
+        let of_driver = devices.get(&(callback.driver.as_str(), phase.as_str())).map_or(0, BTreeSet::len);
         for (category, name) in [(Category::Driver, &callback.driver), (Category::Device, &callback.device)] {
-            if !name.is_empty() {
+            let is_once = category == Category::Device || of_driver > 1 || callback.device.is_empty();
+            if !name.is_empty() && is_once {
                 measures.thing(
                     category,
                     &format!("{name}.{}", phase.as_str()),

@@ -20,6 +20,7 @@ use linux::{of_linux_boot, of_linux_shutdown, of_linux_sleep};
 use shutdown::of_shutdown;
 use suspend::of_suspend;
 
+use hashbrown::HashSet;
 use onoff_trace::{DeviceOperationKind, Losses, TableName, Trace};
 
 use super::run::{Category, Machine, RecordingIdentity, Run, SetApart, SetApartReason};
@@ -102,10 +103,27 @@ fn losses(losses: &Losses, touched_by: &[String]) -> Option<SetApart> {
     })
 }
 
+/// Whether an operation is one of the kernel of Linux.
+const fn is_of_linux(operation: &Device) -> bool {
+    matches!(
+        operation.kind,
+        DeviceOperationKind::Initcall | DeviceOperationKind::ModuleLoad | DeviceOperationKind::Probe
+    )
+}
+
 /// Operations on devices and drivers, added up by what was done.
 fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     let mut operations: Vec<&Device> = devices.iter().collect();
     operations.sort_by_key(|operation| operation.start_ns);
+    // The function of a module is most of its load: one piece of work.
+    let loaded: HashSet<&str> = operations
+        .iter()
+        .filter(|operation| operation.kind == DeviceOperationKind::ModuleLoad)
+        .map(|operation| operation.driver.as_str())
+        .collect();
+    let is_within_load =
+        |operation: &Device| operation.kind == DeviceOperationKind::Initcall && loaded.contains(operation.owner());
+    operations.retain(|operation| !is_within_load(operation));
     for operation in &operations {
         let what = match operation.kind {
             DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "init",
@@ -115,9 +133,10 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
             DeviceOperationKind::Initcall => "initcall",
             DeviceOperationKind::Probe => "probe",
         };
-        for (category, name) in
-            [(Category::Driver, driver(&operation.driver)), (Category::Device, operation.device.as_str())]
-        {
+        let both = [(Category::Driver, driver(operation.owner())), (Category::Device, operation.device.as_str())];
+        // What the kernel of Linux does for a device is listed once, by the device.
+        let of_device = is_of_linux(operation) && !operation.device.is_empty();
+        for (category, name) in both.into_iter().skip(of_device.into()) {
             if !name.is_empty() {
                 measures.thing(
                     category,
@@ -129,7 +148,8 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
             }
         }
     }
-    for operation in operations {
+    // Nothing of Linux is pended: it would be the length again.
+    for operation in operations.into_iter().filter(|operation| !is_of_linux(operation)) {
         let name = driver(&operation.driver);
         if !name.is_empty() {
             measures.part(Category::Driver, &format!("{name}.{UNTIL_PENDED}"), operation.pre_pend_ns, doubtful);

@@ -56,11 +56,14 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .filter(|device| !is_within_load(device))
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
-            let name = if device.driver.is_empty() { device.device.as_str() } else { device.driver.as_str() };
+            let name = if device.driver.is_empty() { device.device.as_str() } else { device.owner() };
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Driver, name),
                     match device.kind {
+                        DeviceOperationKind::Initcall if name != device.driver => {
+                            format!("the module {name} takes {} to start ({})", time(length), device.driver)
+                        }
                         DeviceOperationKind::Initcall => {
                             format!("the initialisation function {name} takes {}", time(length))
                         }
@@ -73,14 +76,17 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 .costs(facts.cost((device.start_ns, end)))
                 .because(device.start_ns, format!("begins ({})", device.event))
                 .because(end, "is done")
-                .advise(advice(device.kind)),
+                .advise(advice(device.kind, name != device.driver)),
             )
         })
         .collect())
 }
 
-const fn advice(kind: DeviceOperationKind) -> &'static str {
+const fn advice(kind: DeviceOperationKind, is_of_module: bool) -> &'static str {
     match kind {
+        DeviceOperationKind::Initcall if is_of_module => {
+            "see what its function waits for, load it later, or deny it in modprobe.d if nothing needs it"
+        }
         DeviceOperationKind::Initcall => {
             "build it as a module, so that it runs when somebody needs it, or leave it out if no hardware does"
         }

@@ -40,6 +40,8 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         None => String::new(),
     };
     let length = sleep.end_ns.zip(sleep.start_ns).map(|(end, start)| end.saturating_sub(start).max(0));
+    // However quickly it was given up, the computer did not sleep.
+    let length = length.filter(|&ns| ns >= thresholds::NOISE_NS);
     let (subject, who) = match failed.first() {
         Some(callback) => (
             FindingSubject::new(FindingSubjectKind::Device, callback.device.as_str()),

@@ -35,9 +35,12 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         return Err(lacks_other("when each unit started and was done"));
     }
     let mut starts: BTreeMap<&str, Vec<&Unit>> = BTreeMap::new();
-    for unit in units.iter().filter(|unit| unit.automatic && unit.name.ends_with(".service")) {
+    for unit in units.iter().filter(|unit| unit.name.ends_with(".service")) {
         starts.entry(&unit.name).or_default().push(unit);
     }
+    // What was started first when the boot was over is none of its.
+    starts.retain(|_, starts| starts.first().is_some_and(|first| first.automatic));
+    let is_known = !facts.report.details.critical_path.steps.is_empty();
     Ok(starts
         .into_iter()
         .filter_map(|(name, starts)| {
@@ -46,13 +49,15 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             if starts.len() < 2 || failed == 0 {
                 return None;
             }
+            // A second attempt after the boot, or off its way, kept nobody waiting.
+            let is_waited_for = last.automatic && (!is_known || starts.iter().any(|unit| unit.on_path));
             let length_ns = last.start_ns.saturating_sub(first.start_ns).max(0);
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Service, name),
                     format!("{name} was started {} times and failed {failed} of them", starts.len()),
                 )
-                .costs(Cost::at_most(length_ns))
+                .costs(if is_waited_for { Cost::at_most(length_ns) } else { Cost::UNKNOWN })
                 .because(first.start_ns, "the first start")
                 .because(last.start_ns, "the last start")
                 .advise(format!(

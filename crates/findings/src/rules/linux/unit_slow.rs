@@ -8,7 +8,7 @@ use crate::rules::prelude::*;
 rule! {
     /// # What it finds
     /// A unit on the way to the default target that takes 1 s or more until it lets the next one go on. Where dependencies were not
-    /// recorded, the five slowest units, of which any may have been waited for. Waits that have a rule of their own are left to it.
+    /// recorded, the five slowest units, of which any may have been waited for; for as long as no other unit was starting, it was. Waits that have a rule of their own are left to it.
     ///
     /// # Why it costs time
     /// What is ordered after it starts only then: it is on the critical path, so a shorter start of it makes the boot shorter until another
@@ -31,14 +31,14 @@ rule! {
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let path = &facts.report.details.critical_path;
-    if path.steps.is_empty() {
-        return without_path(facts);
-    }
     // Whoever was waited for in vain has a rule of its own, which says what to do about that.
     let failed = |name: &str| {
         let mut starts = facts.report.units.iter().filter(|unit| unit.name == name && unit.automatic);
         starts.any(|unit| unit.outcome == ServiceOutcome::Failed)
     };
+    if path.steps.is_empty() {
+        return without_path(facts, failed);
+    }
     Ok(path
         .steps
         .iter()
@@ -82,10 +82,11 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
 const MOST_NAMED: usize = 5;
 
 /// The slowest units where dependencies were not recorded: each may have been waited for, or none.
-fn without_path(facts: &LinuxBootFacts<'_>) -> Outcome {
+fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Outcome {
     // A device "starts" from the moment systemd knows of it until the kernel announces it: nearly all are among the slowest, and
     // hardly any is waited for.
-    let is_work = |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !is_known(unit);
+    let is_work =
+        |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !is_known(unit) && !failed(unit);
     let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
     slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
     Ok(slow
@@ -93,11 +94,7 @@ fn without_path(facts: &LinuxBootFacts<'_>) -> Outcome {
         .take(MOST_NAMED)
         .map(|wait| {
             wait.finding(
-                format!(
-                    "{} takes {}; whether the boot waits for it is not recorded",
-                    wait.unit,
-                    time(wait.duration_ns)
-                ),
+                wait.title(),
                 "add 'systemctl show \"*\" > units.txt' to the recording: it says who waited for whom",
             )
         })

@@ -62,7 +62,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         }
         let names: Vec<&str> = chain.iter().map(|step| step.unit.as_str()).collect();
         let mut finding = RuleFinding::new(
-            FindingSubject::new(FindingSubjectKind::Service, first.unit.clone()),
+            FindingSubject::new(FindingSubjectKind::Service, names.join(" → ")),
             format!("{length} services start one after the other for {}: {}", time(whole_ns), names.join(", ")),
         )
         // Side by side the longest would be left.
