@@ -11,7 +11,7 @@ use super::model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectK
 use super::{AccountedPhase, has_no_path};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
-use crate::transition::TransitionKind;
+use crate::transition::PhaseName;
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
@@ -19,7 +19,7 @@ const SECOND: i64 = 1_000 * MS;
 /// Less than this of a phase makes nobody a culprit, ns: 1 s. Chosen: what a person would notice, and more than any part of a
 /// healthy boot that is not Windows itself.
 pub const LEAST_CULPRIT_NS: i64 = SECOND;
-/// In a phase of a sleep, less than this makes nobody a culprit, ns: half a second, from which on a device is slow to sleep or to wake. A sleep of
+/// In a phase of a sleep of Linux, less than this makes nobody a culprit, ns: half a second, from which on a device is slow to sleep or to wake. A sleep of
 /// a healthy computer takes less than that in all.
 pub const LEAST_CULPRIT_OF_SLEEP_NS: i64 = SECOND / 2;
 /// One of a relay takes this long at least, ns: 300 ms, the noise between two boots of one computer (table 5 of the paper).
@@ -163,7 +163,8 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
 
 /// Who took less of a phase is no culprit, ns.
 fn least_culprit_ns(phase: &AccountedPhase) -> i64 {
-    let is_of_sleep = phase.transition == TransitionKind::Suspend.as_str() && !has_no_path(&phase.phase);
+    let of_linux = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
+    let is_of_sleep = PhaseName::of(&phase.phase).is_some_and(|name| of_linux.contains(&name));
     if is_of_sleep { LEAST_CULPRIT_OF_SLEEP_NS } else { LEAST_CULPRIT_NS }
 }
 
