@@ -19,8 +19,7 @@ const SECOND: i64 = 1_000 * MS;
 /// Less than this of a phase makes nobody a culprit, ns: 1 s. Chosen: what a person would notice, and more than any part of a
 /// healthy boot that is not Windows itself.
 pub const LEAST_CULPRIT_NS: i64 = SECOND;
-/// In a phase of a sleep of Linux, less than this makes nobody a culprit, ns: half a second, from which on a device is slow to sleep or to wake. A sleep of
-/// a healthy computer takes less than that in all.
+/// In a phase of a sleep of Linux, less than this makes no driver a culprit, ns: half a second, from which on a device is slow to sleep or to wake.
 pub const LEAST_CULPRIT_OF_SLEEP_NS: i64 = SECOND / 2;
 /// One of a relay takes this long at least, ns: 300 ms, the noise between two boots of one computer (table 5 of the paper).
 const LEAST_OF_RELAY_NS: i64 = 300 * MS;
@@ -113,10 +112,10 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             members: Vec::new(),
             of_system: is_of_every_transition(entry),
         };
-        let least_ns = least_culprit_ns(phase);
         // A file is what a part of the system waited for: whoever reads it, or its disk, is the culprit.
-        let single =
-            others().filter(|entry| entry.ns >= least_ns).filter(|entry| entry.kind != AccountSubjectKind::File);
+        let single = others()
+            .filter(|entry| entry.ns >= least_culprit_ns(phase, entry))
+            .filter(|entry| entry.kind != AccountSubjectKind::File);
         let before = found.len();
         found.extend(single.map(of_phase));
         // One program in many processes, none of which took long, is one culprit.
@@ -132,7 +131,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
         if !has_no_path(&phase.phase) {
             for kind in [AccountSubjectKind::Process, AccountSubjectKind::Service] {
                 let members: Vec<&AccountEntry> = others()
-                    .filter(|entry| entry.kind == kind && entry.ns < least_ns)
+                    .filter(|entry| entry.kind == kind && entry.ns < LEAST_CULPRIT_NS)
                     .filter(|entry| entry.ns >= LEAST_OF_RELAY_NS)
                     .filter(|entry| !programs.contains_key(&entry.name.to_ascii_lowercase()))
                     .collect();
@@ -161,11 +160,13 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
     found
 }
 
-/// Who took less of a phase is no culprit, ns.
-fn least_culprit_ns(phase: &AccountedPhase) -> i64 {
+/// Who took less of a phase is no culprit, ns. Of a device of Linux that sleeps or wakes half a second is much; who only asked for the
+/// sleep runs the kernel's own work.
+fn least_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
     let of_linux = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
     let is_of_sleep = PhaseName::of(&phase.phase).is_some_and(|name| of_linux.contains(&name));
-    if is_of_sleep { LEAST_CULPRIT_OF_SLEEP_NS } else { LEAST_CULPRIT_NS }
+    let is_driver = entry.kind == AccountSubjectKind::Driver;
+    if is_of_sleep && is_driver { LEAST_CULPRIT_OF_SLEEP_NS } else { LEAST_CULPRIT_NS }
 }
 
 /// A person is no culprit, and what nobody is known for is not either.
