@@ -2,10 +2,11 @@
 
 use onoff_analysis::io::{self, GroupKey, IoOptions, IoReport, TABLES};
 use onoff_analysis::transition::PHASE_TABLES;
-use onoff_analysis::waits::phases;
+use onoff_analysis::waits::{self, phases};
 use onoff_report::text;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
+use onoff_trace::TableName;
 
 use crate::error::Refusal;
 use crate::range::{OutOfRange, scope_of};
@@ -47,9 +48,15 @@ impl Session {
                 return Err(Refusal::Nothing(NoRequests::NoPhase));
             }
         }
-        let report = io::analyse(&trace, &scope.of_processes(processes.to_vec()), &options);
+        let scope = scope.of_processes(processes.to_vec());
+        let mut report = io::analyse(&trace, &scope, &options);
         if report.views.is_empty() {
             return Err(Refusal::Nothing(NoRequests::Nothing(text::io::nothing(&report, &trace.recorder))));
+        }
+        // Whether somebody waited for what a finding names: only recordings with context switches know.
+        if !report.findings.is_empty() && self.kind().gives().contains(TableName::ContextSwitches) {
+            let trace = self.tables(TABLES.union(PHASE_TABLES).union(waits::TABLES))?;
+            io::add_path_time(&trace, &scope, &phases(&trace, None), &mut report.findings);
         }
         Ok(report)
     }

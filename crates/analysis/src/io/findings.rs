@@ -46,6 +46,9 @@ pub struct IoFinding {
     pub of_requests: u64,
     /// Sum of the durations of all those requests, ns, where each was recorded; not the time that a change would save.
     pub time_ns: Option<i64>,
+    /// The part of that time in which somebody waited for it: on the critical path of a phase of the recorded boot, shutdown or sleep,
+    /// ns. `None` where no path is known.
+    pub on_path_ns: Option<i64>,
     /// Bytes moved for each byte asked for, with a filter that keeps nothing.
     pub amplification: Option<f64>,
     /// Requests through a buffer of `buffer_bytes`.
@@ -114,6 +117,7 @@ fn of_group(
         requests: 0,
         of_requests: all,
         time_ns: (table.timed_requests == all && all > 0).then_some(table.time_ns),
+        on_path_ns: None,
         amplification: None,
         buffered_requests: None,
         cache_pages: None,

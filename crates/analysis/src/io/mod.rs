@@ -13,6 +13,7 @@ mod filter;
 mod findings;
 mod groups;
 mod histogram;
+mod on_path;
 mod pages;
 mod patterns;
 mod stack_distance;
@@ -34,6 +35,7 @@ pub use filter::{DeviceOrigin, FilterCost, FilterCosts, StorageDevice};
 pub use findings::{FindingCode, IoFinding};
 pub use groups::{GroupKey, IoGroup};
 pub use histogram::{ExactCount, Histogram, SizeBin};
+pub use on_path::add_path_time;
 pub use patterns::Patterns;
 pub use table::RequestTable;
 

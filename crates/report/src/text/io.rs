@@ -87,6 +87,11 @@ fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()
     title("What to change", "", out)?;
     for finding in report.findings.iter().take(top) {
         writeln!(out, "  {WORST}{}{WORST:#}", sentence(finding))?;
+        match finding.on_path_ns {
+            Some(0) => writeln!(out, "    Nobody waited for them: none of that time is on the critical path.")?,
+            Some(ns) => writeln!(out, "    {} of that time is on the critical path.", duration(ns))?,
+            None => {}
+        }
         if let Some(cure) = cure(finding, report.buffer_bytes) {
             writeln!(out, "    {cure}")?;
         }
