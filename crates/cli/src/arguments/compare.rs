@@ -106,7 +106,7 @@ Examples:
   onoff compare --study filter.toml --format markdown
 
 Medians are compared. A difference is called one when it exceeds how far the baseline's own
-runs lie apart ('noise') and the runs are separated as far as so few can show ('chance').
+runs lie apart ('noise') and the runs are separated as far as so few can show ('p').
 Three runs of each are the least for that; five are better.
 
 Runs are set apart, each with its reason, when the boot read-ahead was not trained, when losses

@@ -113,9 +113,9 @@ fn two(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
         .right(name(1))
         .right("change")
         .right("")
-        .right("95 % of it")
+        .right("95 % interval")
         .right("noise")
-        .right("chance")
+        .right("p")
         .left("", 16);
     let empty = MeasureSpread::default();
     for measure in measures {
@@ -182,8 +182,32 @@ pub fn label(measure: &ComparedMeasure) -> String {
             format!("{} · {} {}", shown(&subject.phase), kind(subject.kind), printable(&subject.name))
         }
         None if measure.category == Category::Phase => shown(&measure.name),
+        None if measure.category == Category::Total => total(&measure.name),
         None => printable(&measure.name).into_owned(),
     }
+}
+
+/// What a number of a whole transition is called; JSON and a gate's limits have its key.
+fn total(name: &str) -> String {
+    let said = match name {
+        "total_with_idle" => "total with idle time",
+        "main_path" => "kernel start to desktop",
+        "to_desktop" => "power-on to desktop",
+        "from_reset" => "total from reset",
+        "logon_to_desktop" => "logon to desktop",
+        "os_loader" => "loader",
+        "services" => "all services",
+        "boot_start" => "boot-start drivers",
+        "system_start" => "system-start drivers",
+        "disk_read" => "read from disk",
+        "disk_written" => "written to disk",
+        "post_resume" => "work after resume",
+        "pre_shutdown" => "preshutdown services",
+        "default_target" => "default target reached",
+        "manager" => "service manager",
+        other => return printable(&other.replace('_', " ")).into_owned(),
+    };
+    said.to_owned()
 }
 
 /// The median, and from where to where the runs go.
@@ -204,9 +228,9 @@ fn chance(change: &Change) -> String {
     match (change.p_value, change.least_p_value) {
         (Some(p), Some(least)) if least < 1.0 => {
             if p < 0.001 {
-                "<0.1 %".to_owned()
+                "<0.001".to_owned()
             } else {
-                format!("{:.1} %", p * 100.0)
+                format!("{p:.3}")
             }
         }
         _ => String::new(),

@@ -41,7 +41,8 @@ pub fn sentence(account: &PhaseAccount, what: &str) -> Option<(String, String)> 
     let verb = verb(account.measure, first.kind);
     let inferred = inferred(first);
     let asked = requests(first);
-    Some((format!("{name} {verb} {what} for {cost} of {whole}{asked}"), format!(": {}{inferred}", actions(first))))
+    let length = of_whole(&cost, &whole);
+    Some((format!("{name} {verb} {what} for {length}{asked}"), format!(": {}{inferred}", actions(first))))
 }
 
 /// Who made a transition slow, in a sentence: the same that [`sentence`] says of its phase.
@@ -58,12 +59,18 @@ pub fn culprit(culprit: &Culprit) -> String {
 fn culprit_held(culprit: &Culprit, what: &str) -> String {
     let entry = &culprit.entry;
     if entry.kind == AccountSubjectKind::Processors {
-        let (cost, whole) = (duration(entry.ns), duration(culprit.phase_ns));
-        return format!("The processors held up {what} for {cost} of {whole}");
+        let length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
+        return format!("The processors held up {what} for {length}");
     }
     let verb = verb(culprit.measure, entry.kind);
     let asked = requests(entry);
-    format!("{} {verb} {what} for {} of {}{asked}", subject(entry), duration(entry.ns), duration(culprit.phase_ns))
+    let length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
+    format!("{} {verb} {what} for {length}{asked}", subject(entry))
+}
+
+/// `3.00 s of 9.00 s`, and of all of it only once.
+fn of_whole(part: &str, whole: &str) -> String {
+    if part == whole { format!("{part}, all of it") } else { format!("{part} of {whole}") }
 }
 
 /// In how many requests a driver blocked, and that it pended none of them.

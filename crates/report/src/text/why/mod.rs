@@ -83,12 +83,16 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
 fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let path = &stretch.path;
     let what = title(stretch);
-    let took = format!(
-        "{what} took {}, from {} to {}",
-        duration(stretch.duration_ns),
-        clock(stretch.start_ns),
-        clock(stretch.end_ns),
-    );
+    let ends = (clock(stretch.start_ns), clock(stretch.end_ns));
+    let took = match stretch.account.is_cut {
+        true => format!(
+            "{what} had lasted {}, from {} to {}, when the recording ended: it had not settled",
+            duration(stretch.duration_ns),
+            ends.0,
+            ends.1
+        ),
+        false => format!("{what} took {}, from {} to {}", duration(stretch.duration_ns), ends.0, ends.1),
+    };
     if stretch.end_ns <= 0 && stretch.duration_ns > 0 {
         // Before the kernel's clock nobody recorded who ran.
         return writeln!(out, "{took}; what it did is not in the recording.");
