@@ -36,6 +36,7 @@ def main():
     arguments.add_argument("out", type=pathlib.Path)
     arguments.add_argument("--client", choices=["shell", "u-boot"], default="shell", help="who loads the files")
     arguments.add_argument("--u-boot", default="/usr/lib/u-boot/qemu-x86_64/u-boot.rom", help="U-Boot for QEMU")
+    arguments.add_argument("--rounds", type=int, default=1, help="load everything so often, one round after the other")
     arguments.add_argument("--delay", type=float, default=0.0, help="ms, one way")
     arguments.add_argument("--atftpd", default="atftpd", help="the server's program")
     arguments.add_argument("--limit", type=float, default=400)
@@ -46,21 +47,24 @@ def main():
         record(arguments, out, pathlib.Path(work))
 
 
-def script():
+def loads(rounds):
+    """Round, file, block and window of each load: rounds follow each other, so that a host that slows down does so for every window."""
+    return [(number, name, block, window) for number in range(rounds) for name, block in BLOCKS.items() for window in WINDOWS]
+
+
+def script(rounds):
     lines = ["echo LAB start", "connect -r", "ifconfig -s eth0 static 192.168.77.60 255.255.255.0 192.168.77.1", "stall 3000000", "fs0:"]
-    for name, block in BLOCKS.items():
-        for window in WINDOWS:
-            option = f"-w {window} " if window > 1 else ""
-            lines.append(f"tftp -s {block} {option}192.168.77.1 {name} x.bin")
+    for _, name, block, window in loads(rounds):
+        option = f"-w {window} " if window > 1 else ""
+        lines.append(f"tftp -s {block} {option}192.168.77.1 {name} x.bin")
     return "\r\n".join([*lines, f"echo {DONE}", "reset -s", ""])
 
 
-def commands():
+def commands(rounds):
     """What U-Boot is to do, line by line."""
     lines = ["setenv autoload no", "setenv ipaddr 192.168.77.60", "setenv netmask 255.255.255.0", "setenv serverip 192.168.77.1"]
-    for name, block in BLOCKS.items():
-        for window in WINDOWS:
-            lines += [f"setenv tftpblocksize {block}", f"setenv tftpwindowsize {window}", f"tftpboot 0x2000000 {name}"]
+    for _, name, block, window in loads(rounds):
+        lines += [f"setenv tftpblocksize {block}", f"setenv tftpwindowsize {window}", f"tftpboot 0x2000000 {name}"]
     return [*lines, f"echo {DONE}"]
 
 
@@ -94,7 +98,7 @@ def record(arguments, out, work):
     files.mkdir()
     for name, size in FILES.items():
         (files / name).write_bytes(os.urandom(size))
-    (work / "startup.nsh").write_text(script())
+    (work / "startup.nsh").write_text(script(arguments.rounds))
     disk = work / "fat.img"
     with disk.open("wb") as file:
         file.truncate(64 << 20)
@@ -130,7 +134,7 @@ def record(arguments, out, work):
             machine += ["-bios", arguments.u_boot, "-device", f"e1000,{card}", "-serial", "stdio"]
             guest = subprocess.Popen(machine, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             running.append(guest)
-            play(guest, commands(), serial, arguments.limit)
+            play(guest, commands(arguments.rounds), serial, arguments.limit)
         else:
             machine += ["-drive", "if=pflash,format=raw,unit=0,readonly=on,file=/usr/share/OVMF/OVMF_CODE_4M.fd",
                         "-drive", f"if=pflash,format=raw,unit=1,file={work}/vars.fd", "-device", f"virtio-net-pci,{card}",

@@ -20,6 +20,7 @@ import time
 
 NAMESPACE = "onoff-lab"
 SERVER_ADDRESS = "192.168.77.1"
+SERVER_ADDRESS_6 = "fd77::1"
 CLIENT_MAC = "52:54:00:77:00:01"
 BOOT_PROGRAM = "boot.efi"
 DEAD_SERVER = "192.168.77.200"
@@ -56,8 +57,8 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("out", type=pathlib.Path, nargs="?", help="folder for what is recorded")
     arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
-    arguments.add_argument("--server", choices=["atftpd", "dnsmasq"], default="atftpd",
-                           help="who serves the files: atftpd grants windows, dnsmasq does not")
+    arguments.add_argument("--server", choices=["atftpd", "dnsmasq", "own"], default="atftpd",
+                           help="who serves the files: atftpd grants windows, over IPv4 only; dnsmasq grants none; own (tftpd.py) grants them over both")
     arguments.add_argument("--check-address", action="store_true",
                            help="let the DHCP server look whether the address is in use before it offers it: costs about 3 s")
     arguments.add_argument("--fault", choices=["missing-file", "dead-server"],
@@ -65,6 +66,7 @@ def main():
     arguments.add_argument("--drop", type=int, default=0, metavar="N", help="drop every Nth block on the client's side of the capture")
     arguments.add_argument("--everywhere", action="store_true",
                            help="capture on every interface (tcpdump -i any): the bridge and its port show each frame twice")
+    arguments.add_argument("--ipv6", action="store_true", help="boot over IPv6, and only over it")
     arguments.add_argument("--cache", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "onoff-lab",
                            help="folder for what is downloaded and built once")
     arguments.add_argument("--limit", type=float, default=180, help="seconds after which a boot counts as failed")
@@ -135,7 +137,7 @@ def boot_program(cache):
 @contextlib.contextmanager
 def network():
     """A namespace with a bridge for the servers and a port for the guest."""
-    commands = ["link set lo up", "link add br0 type bridge", "link set br0 up", f"addr add {SERVER_ADDRESS}/24 dev br0",
+    commands = ["link set lo up", "link add br0 type bridge", "link set br0 up", f"addr add {SERVER_ADDRESS}/24 dev br0", f"-6 addr add {SERVER_ADDRESS_6}/64 dev br0 nodad",
                 "tuntap add tap0 mode tap", "link set tap0 master br0 up"]
     subprocess.run(["ip", "netns", "del", NAMESPACE], stderr=subprocess.DEVNULL, check=False)
     subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
@@ -158,13 +160,19 @@ def record(arguments, program, work):
     named = "missing.efi" if arguments.fault == "missing-file" else BOOT_PROGRAM
     server = DEAD_SERVER if arguments.fault == "dead-server" else SERVER_ADDRESS
     dhcp = ["dnsmasq", "-d", "--conf-file=/dev/null", "--no-hosts", "--no-resolv", "--port=0", "--interface=br0", "--bind-interfaces",
-            "--log-dhcp", "--user=root", "--dhcp-range=192.168.77.50,192.168.77.99,255.255.255.0,1h",
-            f"--dhcp-boot={named},,{server}", f"--dhcp-leasefile={work}/leases", f"--pid-file={work}/pid"]
+            "--log-dhcp", "--user=root", f"--dhcp-leasefile={work}/leases", f"--pid-file={work}/pid"]
+    if arguments.ipv6:
+        dhcp += ["--enable-ra", "--dhcp-range=fd77::50,fd77::99,64,1h", f"--dhcp-option=option6:59,tftp://[{SERVER_ADDRESS_6}]/{named}"]
+    else:
+        dhcp += ["--dhcp-range=192.168.77.50,192.168.77.99,255.255.255.0,1h", f"--dhcp-boot={named},,{server}"]
     if not arguments.check_address:
         dhcp.append("--no-ping")
     servers = {"dnsmasq": dhcp}
     if arguments.server == "dnsmasq":
         dhcp += ["--enable-tftp", f"--tftp-root={files}"]
+    elif arguments.server == "own":
+        address = SERVER_ADDRESS_6 if arguments.ipv6 else SERVER_ADDRESS
+        servers["own"] = [sys.executable, RELAY.with_name("tftpd.py"), address, files]
     else:
         atftpd = package("atftpd", arguments.cache) / "usr/sbin/atftpd"
         servers["atftpd"] = [atftpd, "--daemon", "--no-fork", "--verbose=7", "--user", "root.root", "--logfile", "-",
@@ -182,6 +190,8 @@ def record(arguments, program, work):
              *network_device,
              "-device", f"virtio-net-pci,netdev=n0,mac={CLIENT_MAC},bootindex=0,romfile=", "-device", "virtio-rng-pci",
              "-serial", f"file:{serial.resolve()}"]
+    if arguments.ipv6:
+        guest += ["-fw_cfg", "name=opt/org.tianocore/IPv4Support,string=no"]
     inside = ["ip", "netns", "exec", NAMESPACE]
     processes = {}
     with contextlib.ExitStack() as running:
@@ -206,7 +216,7 @@ def record(arguments, program, work):
     screen = re.findall(r"PXE-E\d\d", text(serial))
     return {"server": arguments.server, "server_address": SERVER_ADDRESS, "client_mac": CLIENT_MAC, "file": BOOT_PROGRAM,
             "file_bytes": program.stat().st_size, "address_checked": arguments.check_address, "fault": arguments.fault,
-            "dropped_every": arguments.drop, "everywhere": arguments.everywhere, "screen": screen[:1],
+            "dropped_every": arguments.drop, "ip_version": 6 if arguments.ipv6 else 4, "everywhere": arguments.everywhere, "screen": screen[:1],
             "end": "gave up" if arguments.fault else "up", "end_after_s": round(end_after, 3),
             "capture_bytes": capture.stat().st_size}
 

@@ -342,6 +342,9 @@ fn coreboots_timestamps_in_every_form() {
     let text = folder.answer("firmware cbmem.txt");
     assert!(text.starts_with("The firmware's measurements cover 2.58 s, up to 2.60 s after the reset"), "{text}");
     assert!(text.contains("Longest phase: romstage, 2.28 s"), "{text}");
+    // Steps have names, and no GUID stands for all of them.
+    assert!(text.contains("Slowest module: RAM initialization, own time 2.18 s"), "{text}");
+    assert!(!text.contains("00000000-0000"), "{text}");
 
     // The same for programs (`cbmem -T`), and the same as it lies in memory, at 1,000 ticks a µs.
     let lines: Vec<(u32, i64, &str)> = APU2
@@ -396,6 +399,15 @@ fn slim_bootloaders_table() {
         .map(|phase| (phase["name"].as_str().unwrap(), phase["duration_ns"].as_i64().unwrap() / 1_000_000))
         .collect();
     assert_eq!(phases, [("Stage1A", 84), ("Stage1B", 145), ("Stage2", 71)]);
+    // Older versions print the table without a title, in the midst of their log.
+    let untitled = log.replace("Loader Performance Info\n=======================\n\n", "MP Init (Done)\n");
+    folder.file("untitled.log", untitled.as_bytes());
+    assert_eq!(self::report(&folder, "untitled.log")["phases"], report["phases"]);
+    let text = folder.answer("firmware untitled.log");
+    assert!(text.contains("  FSP MemoryInit") && !text.contains("00000000-0000"), "{text}");
+    // The same columns without a row are none.
+    folder.file("empty.log", b" Id   | Time (ms)  | Delta (ms) | Description\nnothing\n");
+    assert_eq!(folder.refusal("firmware empty.log").0, 1);
 }
 
 #[test]

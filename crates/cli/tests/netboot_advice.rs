@@ -165,7 +165,7 @@ fn a_window_is_refused_only_by_a_server_that_answers() {
     );
     let finding = found(&refused, "window_refused").unwrap();
     assert!(
-        finding["what"].as_str().unwrap().contains("asked for windows of 16 blocks and 10.0.0.1 granted none"),
+        finding["what"].as_str().unwrap().contains("requested windows of 16 blocks and 10.0.0.1 granted none"),
         "{finding}"
     );
     let granted = begun().request("boot.efi", &asked).grant(&asked).acknowledge(0).data(1, b"all of it").acknowledge(1);

@@ -5,21 +5,16 @@ const REMEMBERED: u64 = 1 << 15;
 const WORDS: usize = (1 << 16) / 64;
 
 /// The blocks of one transfer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BlockNumbers {
-    /// One bit for each of the last 65,536 blocks, by the low bits of its position.
-    seen: Box<[u64; WORDS]>,
+    /// One bit for each of the last 65,536 blocks, by the low bits of its position; as long as the highest needs, for most files are
+    /// short and a capture may hold thousands.
+    seen: Vec<u64>,
     highest: u64,
     any: bool,
     /// What follows 65,535: 0, or with some servers 1.
     follows_last: Option<u16>,
     wraps: u32,
-}
-
-impl Default for BlockNumbers {
-    fn default() -> Self {
-        Self { seen: Box::new([0; WORDS]), highest: 0, any: false, follows_last: None, wraps: 0 }
-    }
 }
 
 impl BlockNumbers {
@@ -100,15 +95,22 @@ impl BlockNumbers {
 
     fn is_set(&self, position: u64) -> bool {
         // Older than what is remembered: it must have been seen, or it would be missing from the file.
-        position + REMEMBERED * 2 <= self.highest || self.seen[word(position)] & bit(position) != 0
+        position + REMEMBERED * 2 <= self.highest
+            || self.seen.get(word(position)).is_some_and(|word| word & bit(position) != 0)
     }
 
     fn set(&mut self, position: u64) {
-        self.seen[word(position)] |= bit(position);
+        let word = word(position);
+        if self.seen.len() <= word {
+            self.seen.resize(word + 1, 0);
+        }
+        self.seen[word] |= bit(position);
     }
 
     fn clear(&mut self, position: u64) {
-        self.seen[word(position)] &= !bit(position);
+        if let Some(word) = self.seen.get_mut(word(position)) {
+            *word &= !bit(position);
+        }
     }
 }
 

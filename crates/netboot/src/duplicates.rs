@@ -5,8 +5,10 @@
 //! another identification, and not within a millisecond. IPv6 and some IPv4 senders write no identification: there a twin
 //! counts as a copy only when the capture has been seen to double what no sender doubles at once, a request.
 
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::net::SocketAddr;
+
+use hashbrown::DefaultHashBuilder;
 
 use crate::frame::{Datagram, Frame, Packet, Segment};
 use crate::tftp;
@@ -28,11 +30,16 @@ pub(crate) struct Duplicates {
     seen: Box<[(u64, i64)]>,
     /// Whether requests were doubled.
     doubles_requests: bool,
+    hashes: DefaultHashBuilder,
 }
 
 impl Default for Duplicates {
     fn default() -> Self {
-        Self { seen: vec![(0, i64::MIN); SLOTS].into_boxed_slice(), doubles_requests: false }
+        Self {
+            seen: vec![(0, i64::MIN); SLOTS].into_boxed_slice(),
+            doubles_requests: false,
+            hashes: DefaultHashBuilder::default(),
+        }
     }
 }
 
@@ -40,14 +47,15 @@ impl Duplicates {
     /// Whether the packet was there already, a moment ago.
     pub(crate) fn is_copy(&mut self, frame: &Frame<'_>) -> bool {
         let (digest, request) = match &frame.packet {
-            Packet::Udp(datagram) => (of_datagram(frame, datagram), is_request(datagram)),
-            // Fragments share an identification and are told apart by their place.
-            Packet::LaterFragment { of, offset, bytes } => {
-                let mut hasher = std::hash::DefaultHasher::new();
-                (of, offset, bytes).hash(&mut hasher);
-                (hasher.finish(), false)
+            Packet::Udp(datagram) => {
+                (of_datagram(self.start(frame, datagram.source, datagram.destination), datagram), is_request(datagram))
             }
-            Packet::Tcp(segment) => (of_segment(frame, segment), segment.syn && !segment.ack),
+            // Fragments share an identification and are told apart by their place.
+            Packet::LaterFragment { of, offset, bytes } => (self.hashes.hash_one((of, offset, bytes)), false),
+            Packet::Tcp(segment) => (
+                of_segment(self.start(frame, segment.source, segment.destination), segment),
+                segment.syn && !segment.ack,
+            ),
             _ => return false,
         };
         let slot = &mut self.seen[digest as usize % SLOTS];
@@ -65,6 +73,12 @@ impl Duplicates {
         };
         frame.identification.is_some() || fragment || (soon && self.doubles_requests)
     }
+
+    fn start(&self, frame: &Frame<'_>, source: SocketAddr, destination: SocketAddr) -> impl Hasher + use<> {
+        let mut hasher = self.hashes.build_hasher();
+        (source, destination, frame.identification).hash(&mut hasher);
+        hasher
+    }
 }
 
 fn is_request(datagram: &Datagram<'_>) -> bool {
@@ -74,21 +88,13 @@ fn is_request(datagram: &Datagram<'_>) -> bool {
         || (dhcp6::is_dhcp(source, destination) && destination.port() == dhcp6::PORTS[1])
 }
 
-fn start(frame: &Frame<'_>, source: SocketAddr, destination: SocketAddr) -> impl Hasher {
-    let mut hasher = std::hash::DefaultHasher::new();
-    (source, destination, frame.identification).hash(&mut hasher);
-    hasher
-}
-
-fn of_datagram(frame: &Frame<'_>, datagram: &Datagram<'_>) -> u64 {
-    let mut hasher = start(frame, datagram.source, datagram.destination);
+fn of_datagram(mut hasher: impl Hasher, datagram: &Datagram<'_>) -> u64 {
     (datagram.payload_bytes, datagram.fragment).hash(&mut hasher);
     compared(datagram.payload).hash(&mut hasher);
     hasher.finish()
 }
 
-fn of_segment(frame: &Frame<'_>, segment: &Segment<'_>) -> u64 {
-    let mut hasher = start(frame, segment.source, segment.destination);
+fn of_segment(mut hasher: impl Hasher, segment: &Segment<'_>) -> u64 {
     let numbers = (segment.sequence, segment.acknowledgment, segment.window, segment.payload_bytes);
     (numbers, [segment.syn, segment.ack, segment.fin, segment.reset]).hash(&mut hasher);
     compared(segment.payload).hash(&mut hasher);

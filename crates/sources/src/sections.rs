@@ -30,7 +30,9 @@ pub(crate) struct Section {
 pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     let begins_line = |at: usize| at == 0 || bytes.get(at - 1) == Some(&b'\n');
     let marks = || memchr::memmem::find_iter(bytes, MARK).filter(|&at| begins_line(at));
-    marks().next().filter(|&first| first < LOOKED_AT)?;
+    // Whatever else a file is, and however large, is not searched for one.
+    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    memchr::memmem::find_iter(head, MARK).find(|&at| begins_line(at))?;
     let line_end = |from: usize| bytes.get(from..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| from + at + 1);
     let mut found = Vec::new();
     let ends = marks().skip(1).chain([bytes.len()]);

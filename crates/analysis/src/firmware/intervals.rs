@@ -150,7 +150,7 @@ fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, &'static str)> {
         ("mark ReadyToBoot", |event| {
             matches!(event.work, FirmwareWork::Point | FirmwareWork::InModule) && event.text.contains("ReadyToBoot")
         }),
-        ("begin of BdsAttempt, which follows the event ReadyToBoot", |event| {
+        ("start of BdsAttempt, which follows the event ReadyToBoot", |event| {
             event.work == FirmwareWork::InModule && event.text == "BdsAttempt"
         }),
     ];

@@ -197,7 +197,7 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, faults: &mut Vec<
         );
     }
     for (kind, left, what) in [
-        (FirmwareFaultKind::BeginWithoutEnd, &paired.begins_left, "begins without an end"),
+        (FirmwareFaultKind::BeginWithoutEnd, &paired.begins_left, "starts without an end"),
         (FirmwareFaultKind::EndWithoutBegin, &paired.ends_left, "ends without a begin"),
     ] {
         if let Some(first) = left.first() {
@@ -253,7 +253,7 @@ fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str
     longest_first(&mut gaps);
     let edge = |edge: Option<(usize, bool)>| {
         edge.map_or_else(String::new, |(at, begins)| {
-            let which = if begins { "begin" } else { "end" };
+            let which = if begins { "start" } else { "end" };
             format!("{which} of {}", label(&pieces[at], names))
         })
     };

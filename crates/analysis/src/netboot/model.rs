@@ -7,7 +7,10 @@
 //! T = (N - n) g + n (s + c0) + N k, with N = floor(size / B) + 1 and n = ceil(N / W).
 //!
 //! c0 and k come from all windows that the same program of the client was seen with in the capture. With one window they cannot
-//! be told apart: then the answer is a range, from all of the turn per acknowledgment (c0) to all of it per block (k).
+//! be told apart: then the answer is a range, from all of the turn per acknowledgment (c0) to all of it per block (k). Where it
+//! was seen with several block sizes as well, k is a part for each block and a part for each byte; with one size, whether
+//! handling grows with the bytes is not known, and a prediction for another size is a range too. A block that IP has to cut into
+//! fragments may cost the client as much as so many blocks.
 
 use onoff_netboot::transfer::{Outcome, Transfer};
 use serde::Serialize;
@@ -18,29 +21,43 @@ const FEWEST_BLOCKS: u64 = 64;
 const FEWEST_TURNS: u64 = 8;
 /// Windows this many times apart tell c0 and k apart.
 const APART: u32 = 2;
+/// Block sizes this many percent apart, and at least so many pairs of window and size, tell a block's bytes from the block.
+const SIZES_APART_PERCENT: u32 = 25;
+const FEWEST_PAIRS: usize = 4;
 /// Windows that are predicted.
 pub const WINDOWS: [u32; 7] = [1, 4, 8, 16, 32, 50, 64];
-/// Bytes on the wire around a block: Ethernet header and checksum, preamble and gap, UDP and TFTP headers.
-const AROUND_A_BLOCK: u64 = 14 + 4 + 8 + 12 + 8 + 4;
+/// Bytes on the wire around an IP packet: Ethernet header and checksum, preamble and gap.
+const AROUND_A_FRAME: u64 = 14 + 4 + 8 + 12;
+const UDP_AND_TFTP_HEADERS: u64 = 8 + 4;
+/// The largest IP packet of Ethernet, bytes.
+const LARGEST_PACKET: u64 = 1_500;
 const IPV4_HEADER: u64 = 20;
 const IPV6_HEADER: u64 = 40;
+const IPV6_FRAGMENT_HEADER: u64 = 8;
 /// What a client waits for a block where no time-out was seen, ns: EDK II's 4 s.
 const TIMEOUT_NS: f64 = 4e9;
 
-/// The client's turn: `fixed_ns` for each acknowledgment and `per_block_ns` for each block.
+/// The client's turn: `fixed_ns` for each acknowledgment, `per_block_ns` for each block and `per_byte_ns` for each of its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ClientTurn {
     /// c0, ns for each acknowledgment.
     pub fixed_ns: f64,
-    /// k, ns for each block.
+    /// k, ns for each block; the part that does not grow with its bytes, where that was told apart.
     pub per_block_ns: f64,
+    /// ns for each byte of a block; zero unless several block sizes were seen.
+    pub per_byte_ns: f64,
 }
 
 impl ClientTurn {
-    /// The turn after a window of `window` blocks, ns.
+    /// What a block of `bytes` costs, ns.
     #[must_use]
-    pub fn after(&self, window: f64) -> f64 {
-        self.fixed_ns + self.per_block_ns * window
+    pub fn of_block(&self, bytes: u32) -> f64 {
+        self.per_block_ns + self.per_byte_ns * f64::from(bytes)
+    }
+
+    /// All of it for blocks of one size, k in one number.
+    fn with_block(&self, per_block_ns: f64) -> Self {
+        Self { fixed_ns: self.fixed_ns, per_block_ns, per_byte_ns: 0.0 }
     }
 }
 
@@ -67,6 +84,8 @@ pub struct LatencyModel {
     pub fitted: bool,
     /// The windows that c0 and k were fitted to.
     pub fitted_windows: Vec<u32>,
+    /// The block sizes that `per_byte_ns` was fitted to; empty when it was not.
+    pub fitted_block_sizes: Vec<u32>,
     /// (N - n) g + n (s + c), ns.
     pub steady_ns: i64,
     /// That with set-up and time-outs as seen, ns.
@@ -126,17 +145,45 @@ pub(super) struct Fitted {
     timeout_ns: f64,
     bits_per_s: u64,
     round_trip_at_most_ns: f64,
-    /// Client turns by window: window, turns, usual turn in ns.
-    turns: Vec<(u32, u64, f64)>,
+    /// Client turns by window.
+    turns: Vec<SeenTurn>,
     /// Whether the firmware's own client loaded it; loaders have theirs.
     firmware: bool,
+}
+
+/// The client's usual turn after windows of one length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct SeenTurn {
+    /// Blocks of the window.
+    window: u32,
+    /// Bytes of a block.
+    block_size: u32,
+    /// Turns.
+    count: u64,
+    /// The usual one, ns.
+    ns: f64,
+}
+
+/// Frames that a block of `bytes` goes in: IP cuts what does not fit into 1,500 bytes.
+fn frames_of(bytes: u32, ipv6: bool) -> u64 {
+    let payload = u64::from(bytes) + UDP_AND_TFTP_HEADERS;
+    let room = LARGEST_PACKET - if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
+    if payload <= room {
+        return 1;
+    }
+    // Fragments carry multiples of eight bytes.
+    let room = if ipv6 { room - IPV6_FRAGMENT_HEADER } else { room };
+    payload.div_ceil(room / 8 * 8)
 }
 
 /// What a block of `bytes` takes on the wire, with everything around it, ns.
 #[must_use]
 pub fn wire_ns(bytes: u32, ipv6: bool, bits_per_s: u64) -> i64 {
     let header = if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
-    on_the_wire(u64::from(bytes) + AROUND_A_BLOCK + header, bits_per_s)
+    let frames = frames_of(bytes, ipv6);
+    let fragment = if ipv6 && frames > 1 { IPV6_FRAGMENT_HEADER } else { 0 };
+    let around = frames * (AROUND_A_FRAME + header + fragment) + UDP_AND_TFTP_HEADERS;
+    on_the_wire(u64::from(bytes) + around, bits_per_s)
 }
 
 fn on_the_wire(bytes: u64, bits_per_s: u64) -> i64 {
@@ -171,8 +218,8 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
     let turns = transfer.server_turn.count.max(transfer.client_turn.count).max(1);
     let mean = counts.blocks as f64 / turns as f64;
     let setup_ns = setup(transfer);
-    let per_acknowledgment = ClientTurn { fixed_ns: client_ns as f64, per_block_ns: 0.0 };
-    let per_block = ClientTurn { fixed_ns: 0.0, per_block_ns: client_ns as f64 / mean.max(1.0) };
+    let per_acknowledgment = ClientTurn { fixed_ns: client_ns as f64, ..ClientTurn::default() };
+    let per_block = ClientTurn { per_block_ns: client_ns as f64 / mean.max(1.0), ..ClientTurn::default() };
     let steady_ns = steady(counts.blocks, turns, gap_ns as f64, server_ns as f64, per_acknowledgment) as i64;
     let pauses_ns = [&transfer.server_turn, &transfer.client_turn, &transfer.gap]
         .iter()
@@ -196,6 +243,7 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
         per_block,
         fitted: false,
         fitted_windows: Vec::new(),
+        fitted_block_sizes: Vec::new(),
         steady_ns,
         model_ns,
         measured_ns,
@@ -208,11 +256,12 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
     };
     let timeouts = i64::try_from(transfer.timeout_count).unwrap_or(i64::MAX);
     let timeout_ns = transfer.timeout_ns.checked_div(timeouts).map_or(TIMEOUT_NS, |ns| ns as f64);
+    let block_size = block_size(transfer);
     Some(Fitted {
         model,
         bytes: counts.bytes,
         ipv6,
-        block_size: block_size(transfer),
+        block_size,
         window: (mean.round() as u32).max(1),
         timeout_ns,
         bits_per_s,
@@ -221,7 +270,10 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
             .turns_by_window
             .iter()
             .filter(|turns| turns.turn.count >= FEWEST_TURNS)
-            .filter_map(|turns| Some((turns.blocks, turns.turn.count, turns.turn.usual_ns? as f64)))
+            .filter_map(|turns| {
+                let ns = turns.turn.usual_ns? as f64;
+                Some(SeenTurn { window: turns.blocks, block_size, count: turns.turn.count, ns })
+            })
             .collect(),
         firmware,
     })
@@ -235,59 +287,128 @@ fn repeat_ns(window: f64, gap_ns: f64, turn_ns: f64) -> f64 {
 /// Tells c0 and k apart, for the firmware's transfers and the loaders' each, where windows of different lengths allow it.
 pub(super) fn fit_together(fitted: &mut [Fitted], round_trip_at_most_ns: Option<i64>) {
     for firmware in [true, false] {
-        let turns: Vec<(u32, u64, f64)> =
+        let turns: Vec<SeenTurn> =
             fitted.iter().filter(|one| one.firmware == firmware).flat_map(|one| one.turns.iter().copied()).collect();
         let together = client_turn(&turns);
         for one in fitted.iter_mut().filter(|one| one.firmware == firmware) {
             one.round_trip_at_most_ns = round_trip_at_most_ns.unwrap_or(0).max(0) as f64;
-            if let Some((turn, windows)) = &together {
+            if let Some(FittedTurn { turn, windows, block_sizes }) = &together {
                 one.model.per_acknowledgment = *turn;
                 one.model.per_block = *turn;
                 one.model.fitted = true;
                 one.model.fitted_windows.clone_from(windows);
+                one.model.fitted_block_sizes.clone_from(block_sizes);
             }
         }
     }
 }
 
-/// c0 and k by least squares of relative errors, each window's length counting once; `None` when the windows are too alike.
+/// c0 and k, and what they were fitted to.
+#[derive(Clone, Debug, PartialEq)]
+struct FittedTurn {
+    turn: ClientTurn,
+    windows: Vec<u32>,
+    /// Empty when a block's bytes were not told from the block.
+    block_sizes: Vec<u32>,
+}
+
+/// c0 and k by least squares of relative errors, each pair of window and block size counting once; `None` when the windows are too
+/// alike.
 #[must_use]
-fn client_turn(turns: &[(u32, u64, f64)]) -> Option<(ClientTurn, Vec<u32>)> {
-    let mut windows: Vec<u32> = turns.iter().filter(|(_, _, ns)| *ns > 0.0).map(|(window, ..)| *window).collect();
-    windows.sort_unstable();
+fn client_turn(turns: &[SeenTurn]) -> Option<FittedTurn> {
+    let mut seen: Vec<SeenTurn> = turns.iter().copied().filter(|turn| turn.ns > 0.0).collect();
+    seen.sort_by_key(|turn| (turn.window, turn.block_size));
+    // One of each pair, its turns averaged.
+    let pairs: Vec<SeenTurn> = seen
+        .chunk_by(|one, other| (one.window, one.block_size) == (other.window, other.block_size))
+        .filter_map(|same| {
+            let count: u64 = same.iter().map(|turn| turn.count).sum();
+            let sum: f64 = same.iter().map(|turn| turn.count as f64 * turn.ns).sum();
+            Some(SeenTurn { count, ns: sum / count.max(1) as f64, ..*same.first()? })
+        })
+        .filter(|turn| turn.ns > 0.0)
+        .collect();
+    let mut windows: Vec<u32> = pairs.iter().map(|turn| turn.window).collect();
     windows.dedup();
     let (least, most) = (*windows.first()?, *windows.last()?);
     if most < least.saturating_mul(APART) {
         return None;
     }
-    let (mut weight, mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    for &window in &windows {
-        let of: Vec<&(u32, u64, f64)> = turns.iter().filter(|(other, ..)| *other == window).collect();
-        let count: f64 = of.iter().map(|(_, count, _)| *count as f64).sum();
-        let mean = of.iter().map(|(_, count, ns)| *count as f64 * ns).sum::<f64>() / count.max(1.0);
-        let (w, at) = (1.0 / (mean * mean), f64::from(window));
-        weight += w;
-        x += w * at;
-        y += w * mean;
-        xx += w * at * at;
-        xy += w * at * mean;
-    }
-    let determinant = weight * xx - x * x;
-    if determinant <= 0.0 {
-        return None;
-    }
-    let slope = (weight * xy - x * y) / determinant;
-    let turn = if slope < 0.0 {
-        ClientTurn { fixed_ns: y / weight, per_block_ns: 0.0 }
-    } else {
-        let fixed = (y - slope * x) / weight;
-        if fixed < 0.0 {
-            ClientTurn { fixed_ns: 0.0, per_block_ns: xy / xx }
-        } else {
-            ClientTurn { fixed_ns: fixed, per_block_ns: slope }
+    let mut block_sizes: Vec<u32> = pairs.iter().map(|turn| turn.block_size).collect();
+    block_sizes.sort_unstable();
+    block_sizes.dedup();
+    let (smallest, largest) = (*block_sizes.first()?, *block_sizes.last()?);
+    let apart = u64::from(largest) * 100 >= u64::from(smallest) * u64::from(100 + SIZES_APART_PERCENT);
+    let by_bytes = apart && pairs.len() >= FEWEST_PAIRS;
+    // Of what does not come out below zero, what leaves least.
+    let sets: &[[bool; 3]] = if by_bytes { &PARTS } else { &PARTS[4..] };
+    let mut best: Option<(f64, [f64; 3])> = None;
+    for set in sets {
+        let Some(parts) = least_squares(&pairs, *set) else { continue };
+        let left = pairs.iter().map(|turn| (1.0 - dot(features(turn), parts) / turn.ns).powi(2)).sum::<f64>();
+        if best.is_none_or(|(least, _)| left < least * (1.0 - 1e-9)) {
+            best = Some((left, parts));
         }
-    };
-    Some((turn, windows))
+    }
+    let (_, [fixed_ns, per_block_ns, per_byte_ns]) = best?;
+    if !by_bytes {
+        block_sizes.clear();
+    }
+    Some(FittedTurn { turn: ClientTurn { fixed_ns, per_block_ns, per_byte_ns }, windows, block_sizes })
+}
+
+/// Which of c0, the part for each block and the part for each byte a fit has; those without the last part come last.
+const PARTS: [[bool; 3]; 7] = [
+    [true, true, true],
+    [true, false, true],
+    [false, true, true],
+    [false, false, true],
+    [true, true, false],
+    [true, false, false],
+    [false, true, false],
+];
+
+fn features(turn: &SeenTurn) -> [f64; 3] {
+    let window = f64::from(turn.window);
+    [1.0, window, window * f64::from(turn.block_size)]
+}
+
+fn dot(one: [f64; 3], other: [f64; 3]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
+/// The parts in `set` with the least squares of relative errors, the others zero; `None` when they cannot be told apart or one
+/// is below zero.
+fn least_squares(turns: &[SeenTurn], set: [bool; 3]) -> Option<[f64; 3]> {
+    // The normal equations, of rows that are scaled by the measured turn; a column left out has only its diagonal.
+    let mut equations = [[0.0_f64; 4]; 3];
+    for turn in turns {
+        let row = features(turn).map(|feature| feature / turn.ns);
+        for (at, equation) in equations.iter_mut().enumerate().filter(|&(at, _)| set[at]) {
+            for (column, cell) in equation.iter_mut().take(3).enumerate().filter(|&(column, _)| set[column]) {
+                *cell += row[at] * row[column];
+            }
+            equation[3] += row[at];
+        }
+    }
+    for (at, equation) in equations.iter_mut().enumerate().filter(|&(at, _)| !set[at]) {
+        equation[at] = 1.0;
+    }
+    let scale = [0, 1, 2].map(|at| equations[at][at]);
+    for at in 0..3 {
+        let pivot = equations[at];
+        if pivot[at] <= scale[at] * 1e-9 {
+            return None;
+        }
+        for (_, equation) in equations.iter_mut().enumerate().filter(|&(other, _)| other != at) {
+            let factor = equation[at] / pivot[at];
+            for (cell, pivot) in equation.iter_mut().zip(pivot) {
+                *cell -= factor * pivot;
+            }
+        }
+    }
+    let parts = [0, 1, 2].map(|at| equations[at][3] / equations[at][at]);
+    parts.iter().all(|part| part.is_finite() && *part >= 0.0).then_some(parts)
 }
 
 /// From the request to the first block, time-outs in it left out, ns.
@@ -357,29 +478,51 @@ impl Fitted {
         // As many turns as there were, when nothing changes them: a window that varies has its own number.
         let turns = if same { model.turns } else { blocks.div_ceil(u64::from(window)) };
         let own_gap = model.gap_ns as f64;
-        // One block's arrival is in each turn; blocks of a window follow as fast as the link carries them.
-        let gap_ns = if model.gap_measured { own_gap } else { wire_ns(block_size, self.ipv6, self.bits_per_s) as f64 };
+        // One block's arrival is in each turn; blocks of a window follow as fast as the link carries them, or as the server sends.
+        let wire = wire_ns(block_size, self.ipv6, self.bits_per_s) as f64;
+        let own_wire = wire_ns(self.block_size, self.ipv6, self.bits_per_s) as f64;
+        let gaps = if model.gap_measured { [own_gap, own_gap * wire / own_wire.max(1.0)] } else { [wire; 2] };
         let server = model.server_ns as f64;
         let losses = self.losses_ns(settings, window, blocks);
-        let scale = f64::from(block_size) / f64::from(self.block_size.max(1));
         let (mut shortest, mut longest) = (f64::INFINITY, 0.0_f64);
         for client in [model.per_acknowledgment, model.per_block] {
+            let own_block = client.of_block(self.block_size);
             // What was, by the same turns: what it leaves of the measurement stays as it is.
-            let own = steady(model.blocks, model.turns, own_gap, server, client);
+            let own = steady(model.blocks, model.turns, own_gap, server, client.with_block(own_block));
             let rest = model.measured_ns as f64 - own - model.losses_ns as f64;
-            // A block's handling may take as long whatever its size, or grow with it.
-            for per_block_ns in [client.per_block_ns, client.per_block_ns * scale] {
-                let client = ClientTurn { per_block_ns, ..client };
-                let new = steady(blocks, turns, gap_ns, server, client);
-                for round_trip in self.round_trip_change(settings) {
-                    let took = (new + turns as f64 * round_trip + losses + rest.max(-0.5 * new)).max(0.0);
-                    shortest = shortest.min(took);
-                    longest = longest.max(took);
+            for per_block_ns in self.block_costs(client, block_size) {
+                for gap_ns in gaps {
+                    let new = steady(blocks, turns, gap_ns, server, client.with_block(per_block_ns));
+                    for round_trip in self.round_trip_change(settings) {
+                        let took = (new + turns as f64 * round_trip + losses + rest.max(-0.5 * new)).max(0.0);
+                        shortest = shortest.min(took);
+                        longest = longest.max(took);
+                    }
                 }
             }
         }
         // Floats beyond the range of i64 become its largest.
         (shortest.round() as i64, longest.round() as i64, losses.round() as i64)
+    }
+
+    /// What a block of another size may cost the client, ns: least, and most.
+    fn block_costs(&self, client: ClientTurn, block_size: u32) -> [f64; 2] {
+        let own = client.of_block(self.block_size);
+        let (least, most) = if self.model.fitted_block_sizes.is_empty() {
+            // A block's handling may take as long whatever its size, or grow with it.
+            let grown = own * f64::from(block_size) / f64::from(self.block_size.max(1));
+            (own.min(grown), own.max(grown))
+        } else {
+            let cost = client.of_block(block_size);
+            (cost, cost)
+        };
+        let (frames, own_frames) = (frames_of(block_size, self.ipv6), frames_of(self.block_size, self.ipv6));
+        // Each fragment is a packet that the client's stack takes in.
+        if frames > own_frames {
+            (least, most.max(own * frames as f64 / own_frames as f64)).into()
+        } else {
+            [least, most]
+        }
     }
 
     /// What a turn takes more with another round trip: the one that was is between none and its bound, ns.

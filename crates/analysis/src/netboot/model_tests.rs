@@ -21,8 +21,8 @@ fn table_1_of_the_uefi_pxe_paper_by_each_reading() {
     assert_eq!(blocks, 144_756);
     let turns = blocks.div_ceil(50);
     let left = 9_538_200_000.0 - (blocks - turns) as f64 * gap_ns;
-    let per_acknowledgment = ClientTurn { fixed_ns: left / turns as f64, per_block_ns: 0.0 };
-    let per_block = ClientTurn { fixed_ns: 0.0, per_block_ns: left / blocks as f64 };
+    let per_acknowledgment = ClientTurn { fixed_ns: left / turns as f64, ..ClientTurn::default() };
+    let per_block = ClientTurn { per_block_ns: left / blocks as f64, ..ClientTurn::default() };
     let seconds =
         |client, window: u64| (steady(blocks, blocks.div_ceil(window), gap_ns, 0.0, client) / 1e8).round() / 10.0;
     let windows = [1, 4, 8, 16, 32, 50, 64];
@@ -34,26 +34,87 @@ fn table_1_of_the_uefi_pxe_paper_by_each_reading() {
     assert!((14.0..14.3).contains(&default(per_block)), "{}", default(per_block));
 }
 
+fn turn(window: u32, block_size: u32, ns: f64) -> SeenTurn {
+    SeenTurn { window, block_size, count: 500, ns }
+}
+
 #[test]
 fn c0_and_k_are_told_apart_by_windows_and_only_by_them() {
-    let turn = |window: u32| (window, 500_u64, 100_000.0 + 98_000.0 * f64::from(window));
-    let (found, windows) = client_turn(&[turn(1), turn(4), turn(16), turn(64)]).unwrap();
-    assert!((found.fixed_ns - 100_000.0).abs() < 1.0 && (found.per_block_ns - 98_000.0).abs() < 1.0, "{found:?}");
-    assert_eq!(windows, [1, 4, 16, 64]);
-    assert_eq!(client_turn(&[turn(4), turn(4)]), None);
+    let seen = |window: u32| turn(window, 1468, 100_000.0 + 98_000.0 * f64::from(window));
+    let found = client_turn(&[seen(1), seen(4), seen(16), seen(64)]).unwrap();
+    assert!((found.turn.fixed_ns - 100_000.0).abs() < 1.0, "{found:?}");
+    assert!((found.turn.of_block(1468) - 98_000.0).abs() < 1.0, "{found:?}");
+    assert_eq!((found.windows, found.block_sizes), (vec![1, 4, 16, 64], vec![]));
+    assert_eq!(client_turn(&[seen(4), seen(4)]), None);
     assert_eq!(client_turn(&[]), None);
     // Turns that shrink as the window grows are no cost per block, and none is below zero.
-    let (found, _) = client_turn(&[(1, 9, 900.0), (4, 9, 500.0)]).unwrap();
+    let found = client_turn(&[turn(1, 512, 900.0), turn(4, 512, 500.0)]).unwrap().turn;
     assert!(found.fixed_ns > 0.0 && found.per_block_ns.abs() < f64::EPSILON);
-    let (found, _) = client_turn(&[(1, 9, 10.0), (4, 9, 900.0)]).unwrap();
+    let found = client_turn(&[turn(1, 512, 10.0), turn(4, 512, 900.0)]).unwrap().turn;
     assert!(found.fixed_ns.abs() < f64::EPSILON && found.per_block_ns > 0.0);
+}
+
+#[test]
+fn a_blocks_bytes_are_told_from_the_block_by_sizes_and_only_by_them() {
+    let seen = |window: u32, bytes: u32| {
+        turn(window, bytes, 90_000.0 + f64::from(window) * (70_000.0 + 55.0 * f64::from(bytes)))
+    };
+    let both = [seen(1, 1024), seen(16, 1024), seen(4, 1468), seen(64, 1468), seen(8, 512)];
+    let found = client_turn(&both).unwrap();
+    assert_eq!(found.block_sizes, [512, 1024, 1468]);
+    for (found, planted) in
+        [(found.turn.fixed_ns, 90_000.0), (found.turn.per_block_ns, 70_000.0), (found.turn.per_byte_ns, 55.0)]
+    {
+        assert!((found / planted - 1.0_f64).abs() < 1e-6, "{found} {planted}");
+    }
+    // Sizes that are nearly one, and too few pairs, tell nothing of bytes.
+    for few in [&[seen(1, 1448), seen(4, 1456), seen(8, 1468), seen(64, 1448)][..], &[seen(1, 512), seen(4, 1468)]] {
+        let found = client_turn(few).unwrap();
+        assert!(found.block_sizes.is_empty() && found.turn.per_byte_ns.abs() < f64::EPSILON, "{found:?}");
+    }
+}
+
+#[test]
+fn other_block_sizes_are_a_range_until_sizes_were_seen() {
+    let half = Settings { block_size: Some(734), ..Settings::default() };
+    let mut one = fitted(4, 0);
+    let turns = |sizes: &[u32]| -> Vec<SeenTurn> {
+        let each = |&size| [1, 4, 16].map(|window| turn(window, size, 50_000.0 + 60_000.0 * f64::from(window)));
+        sizes.iter().flat_map(each).collect()
+    };
+    one.turns = turns(&[1468]);
+    let mut all = [one.clone()];
+    fit_together(&mut all, None);
+    let (shortest, longest, _) = all[0].predicted_ns(&half);
+    // Twice the blocks, each for 60 µs or for half of it.
+    assert!(longest - shortest > 300_000_000, "{shortest} {longest}");
+    one.turns = turns(&[734, 1468]);
+    let mut all = [one];
+    fit_together(&mut all, None);
+    assert_eq!(all[0].model.fitted_block_sizes, [734, 1468]);
+    let (least, most, _) = all[0].predicted_ns(&half);
+    // What is left of the range is how fast blocks follow each other: 12 µs, or half of it.
+    assert!(most - least < 60_000_000 && (most - longest).abs() < 10_000_000, "{least} {most} {longest}");
+}
+
+#[test]
+fn a_block_that_is_cut_into_fragments_costs_more() {
+    assert_eq!([1448, 1449, 2888, 8192].map(|bytes| frames_of(bytes, true)), [1, 2, 3, 6]);
+    assert_eq!([1468, 1469, 8192].map(|bytes| frames_of(bytes, false)), [1, 2, 6]);
+    // The paper's IPv6 default: 1456 bytes go as two packets, where 1448 go as one.
+    assert!(wire_ns(1456, true, GIGABIT) > wire_ns(1448, true, GIGABIT) + 600);
+    let one = Fitted { ipv6: true, block_size: 1448, ..fitted(16, 0) };
+    let whole = one.predicted_ns(&Settings { block_size: Some(1440), ..Settings::default() });
+    let cut = one.predicted_ns(&Settings { block_size: Some(1456), ..Settings::default() });
+    // 6,000 blocks of 25 µs each, if all of the turn is the blocks'.
+    assert!(cut.1 - whole.1 > 130_000_000, "{whole:?} {cut:?}");
 }
 
 fn fitted(window: u32, loss_events: u64) -> Fitted {
     let (blocks, client) = (6_000_u64, 400_000.0);
     let turns = blocks.div_ceil(u64::from(window));
     let losses_ns = loss_events as i64 * 1_000_000_000;
-    let per_acknowledgment = ClientTurn { fixed_ns: client, per_block_ns: 0.0 };
+    let per_acknowledgment = ClientTurn { fixed_ns: client, ..ClientTurn::default() };
     let steady_ns = steady(blocks, turns, 12_000.0, 50_000.0, per_acknowledgment) as i64;
     let measured_ns = steady_ns + losses_ns + 70_000_000;
     Fitted {
@@ -65,9 +126,10 @@ fn fitted(window: u32, loss_events: u64) -> Fitted {
             turn_ns: 450_000,
             server_ns: 50_000,
             per_acknowledgment,
-            per_block: ClientTurn { fixed_ns: 0.0, per_block_ns: client / f64::from(window) },
+            per_block: ClientTurn { per_block_ns: client / f64::from(window), ..ClientTurn::default() },
             fitted: false,
             fitted_windows: Vec::new(),
+            fitted_block_sizes: Vec::new(),
             steady_ns,
             model_ns: steady_ns,
             measured_ns,
@@ -109,8 +171,7 @@ fn one_window_gives_a_range_and_several_a_number() {
     let (shortest, longest, _) = one.predicted_ns(&wider);
     // Per acknowledgment three quarters of the turns go; per block only the server's.
     assert!(longest - shortest > 300_000_000, "{shortest} {longest}");
-    let turns = [(4, 100, 400_000.0), (16, 100, 1_600_000.0)];
-    one.turns = turns.to_vec();
+    one.turns = vec![turn(4, 1468, 400_000.0), turn(16, 1468, 1_600_000.0)];
     let mut all = [one];
     fit_together(&mut all, Some(100_000));
     assert!(all[0].model.fitted);

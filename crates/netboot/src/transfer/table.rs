@@ -136,7 +136,12 @@ impl Transfers {
                 return Some(client);
             }
             self.close(client);
-        } else if self.open.len() >= limits::OPEN_TRANSFERS {
+        }
+        if self.is_full() {
+            self.left_out += 1;
+            return Some(client);
+        }
+        if self.open.len() >= limits::OPEN_TRANSFERS {
             self.close_quiet();
         }
         let mac: Option<MacAddress> = frame.source;
@@ -148,7 +153,7 @@ impl Transfers {
     /// Follows a transfer from its first acknowledgment on that was captured.
     fn under_way(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> Option<SocketAddr> {
         let (client, server) = (datagram.source, datagram.destination);
-        if self.open.contains_key(&client) {
+        if self.open.contains_key(&client) || self.is_full() {
             return None;
         }
         if self.open.len() >= limits::OPEN_TRANSFERS {
@@ -157,6 +162,11 @@ impl Transfers {
         let open = Open::under_way(&arrival(frame, datagram, true), (client, server), frame.source);
         self.open.insert(client, open);
         Some(client)
+    }
+
+    /// Whether no further transfer could be kept: following one would cost time for nothing.
+    fn is_full(&self) -> bool {
+        self.finished.len() >= limits::TRANSFERS
     }
 
     fn sweep(&mut self, now_ns: i64) {

@@ -186,13 +186,18 @@ fn transport<'a>(
     }
     match number {
         _ if number == ip_number::UDP.0 => match udp(between, key, payload) {
-            Packet::Udp(datagram) if datagram.destination.port() == VXLAN => Err(Fault::Encapsulated),
+            Packet::Udp(datagram) if is_vxlan(&datagram) => Err(Fault::Encapsulated),
             packet => Ok(packet),
         },
         _ if number == ip_number::TCP.0 && key.is_none() => Ok(tcp(between, payload)),
         IP_IN_IP | IPV6_IN_IP | GRE => Err(Fault::Encapsulated),
         _ => Ok(Packet::Other),
     }
+}
+
+/// Whether a datagram carries another network's frame (RFC 7348, 5): the port alone may be any client's, too.
+fn is_vxlan(datagram: &Datagram<'_>) -> bool {
+    datagram.destination.port() == VXLAN && matches!(datagram.payload, [0x08, 0, 0, 0, _, _, _, 0, ..])
 }
 
 fn udp<'a>(between: Between, key: Option<FragmentKey>, payload: &'a [u8]) -> Packet<'a> {
@@ -241,4 +246,26 @@ fn tcp<'a>(between: Between, payload: &'a [u8]) -> Packet<'a> {
         payload: captured,
         payload_bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_may_have_the_port_of_vxlan() {
+        let datagram = |port: u16, payload| Datagram {
+            source: ([10, 0, 0, 1], 40_000).into(),
+            destination: ([10, 0, 0, 2], port).into(),
+            payload,
+            payload_bytes: 12,
+            fragment: None,
+        };
+        let carried = [0x08, 0, 0, 0, 0, 0, 77, 0, 2, 0, 0, 0];
+        assert!(is_vxlan(&datagram(VXLAN, &carried)));
+        assert!(!is_vxlan(&datagram(69, &carried)));
+        // A block of a file, to a client that chose that port for itself.
+        assert!(!is_vxlan(&datagram(VXLAN, &[0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])));
+        assert!(!is_vxlan(&datagram(VXLAN, &carried[..4])));
+    }
 }

@@ -170,7 +170,8 @@ fn boot(name: &str, found: &[Timestamp]) -> Boot {
             class,
             time_ns,
             module: FirmwareGuid::default(),
-            module_name: String::new(),
+            // A step is the only thing with a name inside a stage.
+            module_name: if work == FirmwareWork::InModule { text.to_owned() } else { String::new() },
             caller: None,
             handle: None,
             text: text.to_owned(),

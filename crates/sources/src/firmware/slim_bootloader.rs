@@ -13,8 +13,8 @@ use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareForm, FirmwareG
 
 use super::gathering::{Boot, Gathering};
 
-/// Title of the table.
-const TITLE: &str = "Loader Performance Info";
+/// Titles of the columns: older versions print no line before them.
+const COLUMNS: &str = "| Delta (ms) |";
 /// Rows of a table, at most: a number has four digits.
 const MOST_ROWS: usize = 1 << 16;
 const BETWEEN_MODULES: u16 = 0x50;
@@ -29,7 +29,7 @@ struct Row<'t> {
 
 /// Whether a text holds such a table.
 pub(super) fn is_it(text: &str) -> bool {
-    text.contains(TITLE) && text.lines().any(|line| row(line).is_some())
+    text.contains(COLUMNS) && text.lines().any(|line| row(line).is_some())
 }
 
 fn row(line: &str) -> Option<Row<'_>> {
@@ -58,7 +58,7 @@ fn stage(number: u16) -> &'static str {
 /// Adds the last table of `text`: a log runs over restarts, and each boot writes its own.
 pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
     gathering.input(name, FirmwareForm::SlimBootloader);
-    let last = text.rfind(TITLE).and_then(|at| text.get(at..)).unwrap_or_default();
+    let last = text.rfind(COLUMNS).and_then(|at| text.get(at..)).unwrap_or_default();
     let rows: Vec<Row<'_>> = last.lines().filter_map(row).take(MOST_ROWS).collect();
     let mut events = Vec::new();
     let mut measure = |work, class, (start_ns, end_ns): (i64, i64), text: &str| {
@@ -69,7 +69,8 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
                 class,
                 time_ns,
                 module: FirmwareGuid::default(),
-                module_name: String::new(),
+                // A step is the only thing with a name inside a stage.
+                module_name: if work == FirmwareWork::InModule { text.to_owned() } else { String::new() },
                 caller: None,
                 handle: None,
                 text: text.to_owned(),

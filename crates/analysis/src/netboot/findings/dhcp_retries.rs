@@ -44,7 +44,7 @@ fn retried(exchange: &DhcpExchange) -> Option<Finding> {
     }
     if exchange.unanswered_ns > 0 {
         return found(
-            format!("{family} asked again after {waits}, because no answer had come"),
+            format!("{family}: the client repeated its question after {waits}, because no answer came"),
             exchange.unanswered_ns,
             "the first questions were not answered: look at the switch port (portfast), the relay, and the server's load".to_owned(),
         );

@@ -20,7 +20,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     vec![Finding {
         rule: "window_refused",
         what: format!(
-            "the client asked for windows of {asked} blocks and {} {got}, in {}",
+            "the client requested windows of {asked} blocks and {} {got}, in {}",
             first.server.rsplit_once(':').map_or(first.server.as_str(), |(host, _)| host),
             plural(refused.len() as u64, "transfer"),
         ),

@@ -110,10 +110,10 @@ fn longest(report: &FirmwareReport) -> Option<String> {
             name => format!(" of {name}"),
         };
         sentence += &format!(" {}{of} in one unmeasured gap", duration(gap.duration_ns));
-        if !gap.after.is_empty() && gap.after != format!("begin of {}", gap.phase) {
+        if !gap.after.is_empty() && gap.after != format!("start of {}", gap.phase) {
             sentence += &format!(", after the {}", printable(&gap.after));
         } else {
-            // Only a phase begins there: the modules on both sides are where to look.
+            // Only a phase starts there: the modules on both sides are where to look.
             sentence += &match (gap.module_before.as_str(), gap.module_after.as_str()) {
                 ("", "") => String::new(),
                 (before, "") => format!(", after the {}", printable(before)),
@@ -123,8 +123,7 @@ fn longest(report: &FirmwareReport) -> Option<String> {
         }
         sentence += ".";
     } else if let Some(driver) = report.drivers.first() {
-        sentence +=
-            &format!(" Costliest module: {}, {} of its own.", printable(&driver.name), duration(driver.self_ns));
+        sentence += &format!(" Slowest module: {}, own time {}.", printable(&driver.name), duration(driver.self_ns));
     }
     Some(sentence)
 }

@@ -40,7 +40,7 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
     let unnamed = report.drivers.iter().take(top).any(|driver| driver.name == driver.guid);
     let advice = "--guids FILE gives GUIDs their names: a build's Guid.xref, .inf, .dec or .fdf.";
     Section::of("drivers", "Drivers and modules", &report.drivers)
-        .note(format!("costliest of {}, by their own time", count(report.drivers.len() as u64)))
+        .note(format!("longest own time of {}", count(report.drivers.len() as u64)))
         .top(top)
         .column(Heading::name("name", "module").wide(50), |driver| Value::text(&driver.name))
         .column(Heading::data("guid"), |driver| Value::text(&driver.guid))
@@ -64,14 +64,14 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
 
 pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
     Section::of("devices", "Devices", &report.devices)
-        .note(format!("costliest of {}, by their own time in drivers' starts", count(report.devices.len() as u64)))
+        .note(format!("longest own time of {}, in starts of drivers", count(report.devices.len() as u64)))
         .top(top)
         .column(Heading::name("path", "device").wide(64), |device| Value::text(&device.path))
         .column(Heading::quantity("self_ns", "own time"), |device| Value::Duration(device.self_ns))
         .column(Heading::quantity("starts", "starts"), |device| {
             Value::Count(device.drivers.iter().fold(0, |sum, driver| driver.calls.saturating_add(sum)))
         })
-        .column(Heading::name("driver", "costliest driver").wide(50), |device| match &device.drivers[..] {
+        .column(Heading::name("driver", "slowest driver").wide(50), |device| match &device.drivers[..] {
             [] => Value::Nothing.into(),
             [only] => Cell::from(Value::text(&only.name)),
             [first, more @ ..] => {

@@ -57,7 +57,7 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
         match suspend.duration_ns {
             Some(0) if suspend.start_ns == 0 => writeln!(out, "  No suspend since the boot.")?,
             Some(took) => writeln!(out, "  The last suspend took {}.", duration(took))?,
-            None => writeln!(out, "  {DOUBT}The last suspend ends before it begins: no length.{DOUBT:#}")?,
+            None => writeln!(out, "  {DOUBT}The last suspend ends before it starts: no length.{DOUBT:#}")?,
         }
     }
     match &report.resume {

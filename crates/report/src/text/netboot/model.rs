@@ -70,13 +70,15 @@ fn notes(boot: &NetworkBoot, link_bits_per_s: u64, out: &mut dyn Write) -> io::R
     }
     for model in shown {
         let windows: Vec<String> = model.fitted_windows.iter().map(u32::to_string).collect();
-        writeln!(
-            out,
-            "  {QUIET}The client's turn: {} for each acknowledgment and {} for each block, from windows of {}.{QUIET:#}",
-            duration(model.per_block.fixed_ns as i64),
-            duration(model.per_block.per_block_ns as i64),
-            windows.join(", ")
-        )?;
+        let turn = model.per_block;
+        let (fixed, block) = (duration(turn.fixed_ns as i64), duration(turn.per_block_ns as i64));
+        let text = if model.fitted_block_sizes.is_empty() {
+            format!("{fixed} for each acknowledgment and {block} for each block")
+        } else {
+            let kibibyte = duration((turn.per_byte_ns * 1024.0) as i64);
+            format!("{fixed} for each acknowledgment, {block} for each block and {kibibyte} for each KiB")
+        };
+        writeln!(out, "  {QUIET}The client's turn: {text}, from windows of {}.{QUIET:#}", windows.join(", "))?;
     }
     if let (Some(model), Some(unexplained)) = (boot.total.model_ns, boot.total.unexplained_ns) {
         let measured = model.saturating_add(unexplained);

@@ -102,7 +102,7 @@ fn outcome(file: &FileTransfer) -> Cell {
                 notes.push(format!("{} not in the capture", counted(file.counts.missing_blocks, "block")));
             }
             if file.requests > 1 {
-                notes.push(format!("asked {} times", file.requests));
+                notes.push(format!("requested {} times", file.requests));
             }
             if file.counts.fragmented > 0 {
                 notes.push("in IP fragments".to_owned());

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Holds the latency model to the pairs that pairs.py recorded, and prints the table as Markdown.
+
+lab/netboot/judge.py ONOFF CAPTURE...
+
+For each file and block size of a capture, the client's turn, the server's turn and the gap are fitted to all windows but one, and
+predict that one. Rounds of the same load count as one, by their medians. Set-up, pauses and time-outs are left out on both sides.
+"""
+
+import collections
+import json
+import statistics
+import subprocess
+import sys
+
+WANTED_PERCENT = 15
+
+
+def transfers(onoff, capture):
+    answer = subprocess.run([onoff, "netboot", capture, "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
+    files = collections.defaultdict(lambda: collections.defaultdict(list))
+    for boot in json.loads(answer)["boots"]:
+        for file in boot["transfers"]:
+            if file["outcome"] == "complete" and file["model"]:
+                files[file["file"], file["block_size"]][file["window"]].append(file)
+    return files
+
+
+def median(files, number):
+    return statistics.median(number(file) for file in files)
+
+
+def line(points):
+    """c0 and k of c0 + k W by relative least squares, neither below zero."""
+    weights = [(1 / (turn * turn), window, turn) for window, turn in points]
+    one = sum(weight for weight, _, _ in weights)
+    x = sum(weight * window for weight, window, _ in weights)
+    y = sum(weight * turn for weight, _, turn in weights)
+    xx = sum(weight * window * window for weight, window, _ in weights)
+    xy = sum(weight * window * turn for weight, window, turn in weights)
+    slope = (one * xy - x * y) / (one * xx - x * x)
+    if slope < 0:
+        return y / one, 0.0
+    fixed = (y - slope * x) / one
+    return (fixed, slope) if fixed >= 0 else (0.0, xy / xx)
+
+
+def main():
+    onoff, captures = sys.argv[1], sys.argv[2:]
+    print("| capture | file, block | window | client's turn | model | measured | off by |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    good = rows = 0
+    for capture in captures:
+        for (name, block), windows in transfers(onoff, capture).items():
+            turns = {window: median(files, lambda file: file["client_turn"]["usual_ns"]) for window, files in windows.items()}
+            servers = {window: median(files, lambda file: file["server_turn"]["usual_ns"]) for window, files in windows.items()}
+            for window, files in sorted(windows.items()):
+                others = [other for other in windows if other != window]
+                fixed, per_block = line([(other, turns[other]) for other in others])
+                server, server_per_block = line([(other, servers[other]) for other in others])
+                gaps = [file["gap"]["median_ns"] for other in others for file in windows[other] if file["gap"]["median_ns"] is not None]
+                gap = statistics.median(gaps) if gaps else 0
+                blocks = files[0]["counts"]["blocks"]
+                acknowledgments = -(-blocks // window)
+                model = ((blocks - acknowledgments) * gap + acknowledgments * (fixed + server + server_per_block * window)
+                         + blocks * per_block)
+                measured = median(files, lambda file: file["model"]["steady_ns"])
+                off = (model / measured - 1) * 100
+                rows += 1
+                good += abs(off) <= WANTED_PERCENT
+                text = f"{off:+.0f} %" if abs(off) <= WANTED_PERCENT else f"**{off:+.0f} %**"
+                print(f"| {capture} | {name}, {block} | {window} | {turns[window] / 1e3:,.0f} µs | {model / 1e9:.3f} s "
+                      f"| {measured / 1e9:.3f} s | {text} |")
+    print(f"\n{good} of {rows} within {WANTED_PERCENT} %.")
+
+
+if __name__ == "__main__":
+    main()
