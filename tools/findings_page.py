@@ -42,7 +42,7 @@ What `onoff diagnose` looks for. Each finding has a stable code, which `onoff di
 limits from which on something is worth a finding stand in `crates/findings/src/thresholds.rs`, each with where it comes from.
 
 A finding's cost is the time that the transition's critical path spent in its subject, or in what that waited for, where context
-switches and readied threads were recorded; else an upper bound: the time in which it ran beside the main path, marked `≤`.
+switches and readied threads were recorded; else an upper bound: the time in which it ran in parallel with the main path, marked `≤`.
 Advice never asks to turn off a service that belongs to Windows or its protection; for others it asks to check ERROR_CONTROL first,
 which no recording holds.
 

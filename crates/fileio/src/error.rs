@@ -38,7 +38,7 @@ impl fmt::Display for Error {
             Self::NotClosed => formatter
                 .write_str("the Process Monitor file was not closed; open it in Process Monitor and save it again"),
             Self::Version { version } => write!(formatter, "Process Monitor file version {version}; version 9 is read"),
-            Self::Outside { what, offset } => write!(formatter, "{what} at byte {offset} lies outside the file"),
+            Self::Outside { what, offset } => write!(formatter, "{what} at byte {offset} is outside the file"),
             Self::CountersOnly => {
                 formatter.write_str("Darshan counters without single operations; convert with darshan-dxt-parser")
             }

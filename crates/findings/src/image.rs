@@ -280,7 +280,7 @@ fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
     if let Some(driver) = signed.filter(|driver| driver.is_present) {
         let how = match (driver.embedded_signature, driver.signed_for_tests) {
             (_, true) => "is signed with a certificate for tests",
-            (true, _) => "holds a signature of its own",
+            (true, _) => "carries its own signature",
             _ => "holds no signature: a catalogue has it, or nothing does (the loader looks through all of them)",
         };
         return Some(format!("{} {how}", driver.file));

@@ -134,7 +134,7 @@ pub const LEFT_OUT: Counter = Counter {
 pub const OTHERS_LEFT_OUT: Counter = Counter {
     name: "others_left_out",
     severity: Severity::Notice,
-    help: "Frames and connections of more other machines than are remembered. Machines that asked for a network boot in this capture are followed whatever the others do.",
+    help: "Frames and connections of more other machines than are remembered. Machines that started a network boot in this capture are followed whatever the others do.",
     touches: ALL,
 };
 /// Blocks and their acknowledgments of a transfer whose request was not captured.

@@ -9,7 +9,7 @@ use onoff_trace::Trace;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OutOfRange {
     /// A time that has no place on the recording's clock.
-    #[error("the time lies outside what the recording can hold")]
+    #[error("the time is outside what the recording can hold")]
     Time,
     /// A range that ends before it starts.
     #[error("the start, {}, is not before the end, {}", duration(*from_ns), duration(*until_ns))]

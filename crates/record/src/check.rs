@@ -44,7 +44,7 @@ pub fn check(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Vec<Item> {
             standing: optional(offer.loader_times),
             text: match offer.loader_times {
                 true => "the boot loader leaves its times in firmware variables",
-                false => "no LoaderTimeInitUSec: firmware and loader cannot be told apart",
+                false => "no LoaderTimeInitUSec: firmware and loader cannot be separated",
             }
             .to_owned(),
         });
@@ -221,7 +221,7 @@ fn sleep(job: &Job, offer: &Offer) -> Item {
     } else if hibernates && !offer.swap {
         Some("no swap to hibernate to ('swapon')".to_owned())
     } else if hibernates && !offer.resume_device {
-        Some("the kernel is not told where to resume from ('resume=' on its command line)".to_owned())
+        Some("the kernel does not know where to resume from ('resume=' on its command line)".to_owned())
     } else {
         let wanted = job.mem_sleep.as_ref().filter(|_| !hibernates);
         wanted.filter(|wanted| !offer.mem_sleep.contains(wanted)).map(|wanted| {

@@ -227,7 +227,7 @@ fn memory_table(machine: &(impl Files + ?Sized), address: u64, signature: &str) 
     memory.read_exact(&mut header)?;
     let [s0, s1, s2, s3, l0, l1, l2, l3] = header;
     if [s0, s1, s2, s3] != signature.as_bytes() {
-        return Err(io::Error::other("another table lies at its address"));
+        return Err(io::Error::other("another table is at its address"));
     }
     let length = u32::from_le_bytes([l0, l1, l2, l3]);
     if length > MOST_TABLE_BYTES {

@@ -139,12 +139,12 @@ fn cannot_forget(machine: &(impl Files + ?Sized), folder: &str) -> Option<String
     let (_, kind, source) = mount;
     if !WRITABLE.contains(&kind) {
         return Some(format!(
-            "{folder} lies on {kind}, which GRUB cannot write to: it would take the entry at every start"
+            "{folder} is on {kind}, which GRUB cannot write to: it would take the entry at every start"
         ));
     }
     if ["/dev/mapper/", "/dev/md", "/dev/dm-"].iter().any(|start| source.starts_with(start)) {
         return Some(format!(
-            "{folder} lies on {source}, which GRUB cannot write to: it would take the entry at every start"
+            "{folder} is on {source}, which GRUB cannot write to: it would take the entry at every start"
         ));
     }
     None

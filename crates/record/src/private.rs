@@ -21,7 +21,7 @@ pub fn prepare(machine: &mut (impl Files + ?Sized), folder: &str, owner: Option<
     let root = fs::canonicalize(machine.root()).map_err(Error::file("read", &place))?;
     let folder = match resolved.strip_prefix(&root).ok().and_then(Path::to_str) {
         Some(below) => format!("/{below}"),
-        None => return Err(Error::Refused(format!("{}: lies outside of {}", resolved.display(), root.display()))),
+        None => return Err(Error::Refused(format!("{}: is outside {}", resolved.display(), root.display()))),
     };
     check(machine, &folder, owner)?;
     Ok(folder)

@@ -534,9 +534,9 @@ fn a_grub_that_cannot_forget_its_choice_is_refused_with_the_lines_to_type() {
         format!("1 0 0:1 / / rw - rootfs rootfs rw\n29 1 254:2 / / rw shared:1 - {kind} {source} rw\n")
     };
     let said = refused(&|machine| machine.put("/proc/self/mountinfo", mounts("btrfs", "/dev/vda2")));
-    assert!(said.contains("lies on btrfs, which GRUB cannot write to"), "{said}");
+    assert!(said.contains("is on btrfs, which GRUB cannot write to"), "{said}");
     let said = refused(&|machine| machine.put("/proc/self/mountinfo", mounts("ext4", "/dev/mapper/vg-root")));
-    assert!(said.contains("lies on /dev/mapper/vg-root"), "{said}");
+    assert!(said.contains("is on /dev/mapper/vg-root"), "{said}");
     let said = refused(&|machine| std::fs::remove_file(machine.at("/usr/sbin/grub-reboot")).unwrap());
     assert!(said.contains("without grub-reboot"), "{said}");
     let said = refused(&|machine| machine.put("/proc/cmdline", "BOOT_IMAGE=/vmlinuz-9 rw\n"));

@@ -1,4 +1,4 @@
-//! A gate as SARIF 2.1.0 (OASIS Standard, March 2020), which code hosts show beside changes.
+//! A gate as SARIF 2.1.0 (OASIS Standard, March 2020), which code hosts show next to changes.
 //!
 //! A regression is a result of kind `fail`, no verdict one of kind `open`. What passes is no result: viewers show every
 //! result as something to look at.
@@ -22,7 +22,7 @@ const RULES: [(&str, &str, &str); 2] = [
     (
         "no-verdict",
         "NoVerdict",
-        "Whether a limit was kept cannot be told: too few runs, losses, or a difference within noise.",
+        "It is not known whether a limit was kept: too few runs, losses, or a difference within noise.",
     ),
 ];
 

@@ -117,9 +117,9 @@ pub const HIBERNATE_TIME: &str = "power.hibernate.total";
 pub const HIBERNATE_FILE_TIME: &str = "power.hibernate.file";
 /// Preparing the memory image; value ns.
 pub const HIBERNATE_INIT_TIME: &str = "power.hibernate.init";
-/// Applications told of the resume; value ns.
+/// Applications notified of the resume; value ns.
 pub const RESUME_APPS_TIME: &str = "power.resume.apps";
-/// Services told of the resume; value ns.
+/// Services notified of the resume; value ns.
 pub const RESUME_SERVICES_TIME: &str = "power.resume.services";
 /// Resume from a memory image: all of it; value ns.
 pub const RESUME_TIME: &str = "power.resume.total";

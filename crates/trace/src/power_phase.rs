@@ -4,9 +4,9 @@
 pub const QUERY_APPS: &str = "query_apps";
 /// Services are asked whether the system may suspend (Vista and 7).
 pub const QUERY_SERVICES: &str = "query_services";
-/// Applications are told that the system suspends.
+/// Applications are notified that the system suspends.
 pub const SUSPEND_APPS: &str = "suspend_apps";
-/// Services are told that the system suspends.
+/// Services are notified that the system suspends.
 pub const SUSPEND_SERVICES: &str = "suspend_services";
 /// The screen shows that the system suspends.
 pub const SHOW_UI: &str = "show_ui";
@@ -24,19 +24,19 @@ pub const PREPARE_SLEEP: &str = "prepare_sleep";
 pub const QUERY_DEVICES: &str = "query_devices";
 /// Volumes are flushed.
 pub const FLUSH_VOLUMES: &str = "flush_volumes";
-/// Devices are told to go to sleep.
+/// Devices are put to sleep.
 pub const SUSPEND_DEVICES: &str = "suspend_devices";
 /// Pages are written out before the memory image is made.
 pub const FLUSH_ALL_PAGES: &str = "flush_all_pages";
-/// The order in which devices are told is worked out.
+/// The order in which devices are notified is worked out.
 pub const BUILD_NOTIFY_LIST: &str = "build_notify_list";
 /// The file of the memory image is overwritten with zeros.
 pub const ZERO_HIBERNATION_FILE: &str = "zero_hibernation_file";
-/// Devices are told to wake up.
+/// Devices are woken.
 pub const RESUME_DEVICES: &str = "resume_devices";
-/// Services are told that the system resumed.
+/// Services are notified that the system resumed.
 pub const RESUME_SERVICES: &str = "resume_services";
-/// Applications are told that the system resumed.
+/// Applications are notified that the system resumed.
 pub const RESUME_APPS: &str = "resume_apps";
 
 /// File systems are written out before a sleep (Linux).

@@ -7,7 +7,7 @@ pub const SHUTDOWN_WINDOWS: &str = "shutdown_windows";
 pub const INITIATE_SHUTDOWN: &str = "initiate_shutdown";
 /// Waiting for the user's session to be gone.
 pub const WAIT_FOR_SESSION: &str = "wait_for_session";
-/// Services that asked for it are told before all others, and waited for.
+/// Services that registered for it are notified before all others, and waited for.
 pub const PRE_SHUTDOWN_NOTIFICATION: &str = "pre_shutdown_notification";
 /// Waiting for the processes of the system's session.
 pub const WAIT_FOR_SYSTEM_PROCESSES: &str = "wait_for_system_processes";
@@ -20,13 +20,13 @@ pub const GRACEFUL_SHUTDOWN: &str = "graceful_shutdown";
 pub const WAIT_FOR_PROCESSES: &str = "wait_for_processes";
 /// The page file is overwritten with zeros.
 pub const ZERO_PAGE_FILE: &str = "zero_page_file";
-/// Drivers are told of the shutdown.
+/// Drivers are notified of the shutdown.
 pub const IO_SYSTEM: &str = "io_system";
 /// File systems are shut down.
 pub const FILE_SYSTEMS: &str = "file_systems";
 /// The registry is written and closed.
 pub const REGISTRY: &str = "registry";
-/// Devices are told to power down.
+/// Devices are powered down.
 pub const DEVICES: &str = "devices";
 
 /// The service manager stops its units (Linux).

@@ -54,7 +54,7 @@ impl Range {
         match (self.from.resolve(header), self.until.resolve(header)) {
             (Some(from), Some(until)) if from <= until => Ok((from, until)),
             (Some(_), Some(_)) => Err(usage("-range: the second time is before the first")),
-            _ => Err(usage("-range: the time lies outside what the recording can hold")),
+            _ => Err(usage("-range: the time is outside what the recording can hold")),
         }
     }
 }

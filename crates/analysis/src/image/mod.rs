@@ -218,7 +218,7 @@ pub struct BootDriverSignature {
     pub file: String,
     /// Whether its file is at hand.
     pub is_present: bool,
-    /// Whether it holds a signature of its own; without one a catalogue has it or nothing does.
+    /// Whether it carries its own signature; without one a catalogue has it or nothing does.
     pub embedded_signature: bool,
     /// Whether that signature is one for tests.
     pub signed_for_tests: bool,

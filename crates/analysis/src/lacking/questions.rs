@@ -100,7 +100,7 @@ pub(super) const SHUTDOWN: &[Question] = &[
     ),
     ask("how long each service took to stop", &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
     ask(
-        "the request, services told before all others, and when the kernel was asked",
+        "the request, services notified before all others, and when the kernel was asked",
         &WININIT,
         &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)],
     ),

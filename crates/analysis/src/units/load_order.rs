@@ -119,7 +119,7 @@ fn waited_for(service: &Unit, before: &Unit, time_ns: i64, gap_ns: i64, by_conta
         gap_ns,
         certainty: Certainty::Inferred,
         evidence: format!(
-            "{} was asked for {} after {} {event}, and {relation}",
+            "{} was requested {} after {} {event}, and {relation}",
             service.name,
             Duration::from_ns(gap_ns),
             before.name
@@ -241,7 +241,7 @@ mod tests {
         );
         assert_eq!(services[1].held_up, ["DcomLaunch", "RpcEptMapper"]);
         let evidence = &services[1].waited_for.as_ref().unwrap().evidence;
-        assert_eq!(evidence, "Power was asked for 1.00 ms after PlugPlay was done, and both are of group PlugPlay");
+        assert_eq!(evidence, "Power was requested 1.00 ms after PlugPlay was done, and both are of group PlugPlay");
     }
 
     #[test]

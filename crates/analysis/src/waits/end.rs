@@ -137,7 +137,7 @@ fn named(trace: &Trace, time_ns: i64) -> impl Iterator<Item = Names> + '_ {
         trace.notifications.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
             tid: row.teller_tid.or(row.tid),
             pid: row.teller_pid.or(row.pid),
-            rule: "the thread that told others of the transition".to_owned(),
+            rule: "the thread that notified others of the transition".to_owned(),
         });
     let milestones = trace.milestones.iter().filter(move |row| row.time_ns == time_ns).map(|row| Names {
         tid: row.tid,

@@ -252,7 +252,7 @@ impl<'t> Waits<'t> {
     pub fn missing(&self) -> Vec<String> {
         let trace = self.trace;
         [
-            (trace.context_switches.is_empty(), "context switches: without them no chain can be told"),
+            (trace.context_switches.is_empty(), "context switches: without them no chain is known"),
             (
                 trace.ready_threads.is_empty(),
                 "ready-thread events: without them chains end at the first wait that is neither sleep nor disk",
@@ -261,7 +261,7 @@ impl<'t> Waits<'t> {
                 trace.interrupts.is_empty(),
                 "interrupts and deferred procedure calls: without them timers and devices are hard to tell apart",
             ),
-            (trace.disk_ios.is_empty(), "disk requests: without them waits for files are not told from others"),
+            (trace.disk_ios.is_empty(), "disk requests: without them waits for files look like any other"),
         ]
         .into_iter()
         .filter(|&(is_missing, _)| is_missing)

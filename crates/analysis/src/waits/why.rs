@@ -228,7 +228,7 @@ fn leave_out_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Stretc
         })
         .collect();
     if !names.is_empty() {
-        report.missing.push(format!("context switches in {}: no chain can be told there", names.join(", ")));
+        report.missing.push(format!("context switches in {}: no chain is known there", names.join(", ")));
     }
     found.retain(is_recorded);
 }

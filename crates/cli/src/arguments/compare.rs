@@ -52,7 +52,7 @@ impl From<Include> for SetApartReason {
 /// Which recordings are of which side, and which of them count; the same for all that compare.
 #[derive(Clone, Debug, Args)]
 pub struct SidesArguments {
-    /// Recordings of the baseline, one run each; a folder stands for the recordings in it, A+B for two files of one
+    /// Recordings of the baseline, one run each; a folder means the recordings in it, A+B for two files of one
     /// recording, and a .json for a baseline that 'onoff gate --save-baseline' kept
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub baseline: Vec<PathBuf>,

@@ -16,7 +16,7 @@ pub enum GateFormat {
     Json,
     /// JUnit XML, which build servers show as tests
     Junit,
-    /// SARIF 2.1.0, which code hosts show beside changes
+    /// SARIF 2.1.0, which code hosts show next to changes
     Sarif,
     /// Annotations of a GitHub workflow
     Github,
@@ -24,7 +24,7 @@ pub enum GateFormat {
     Markdown,
 }
 
-/// Fail when a transition got slower than limits allow: exit code 1 for a regression, 2 when it cannot be told
+/// Fail when a transition got slower than limits allow: exit code 1 for a regression, 2 without a verdict
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

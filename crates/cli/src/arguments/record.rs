@@ -156,7 +156,7 @@ pub struct RecordArguments {
     #[arg(long, hide = true, value_name = "DIR")]
     pub staging: Option<String>,
 
-    /// A tree of files that stands for the computer: for '--check' and '--dry-run'
+    /// A tree of files in place of the computer: for '--check' and '--dry-run'
     #[arg(long, hide = true, value_name = "DIR", default_value = "/")]
     pub root: PathBuf,
 }

@@ -66,7 +66,7 @@ pub struct WhyArguments {
     #[arg(long, value_name = "KIND", value_parser = super::transition_kind(), conflicts_with_all = ["process", "thread", "service", "device"])]
     pub transition: Option<TransitionKind>,
 
-    /// Only what was under way at this time: 1234[s|ms|us|ns] from the recording's begin (µs without a unit), or
+    /// Only what was under way at this time: 1234[s|ms|us|ns] from the recording's start (µs without a unit), or
     /// yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
@@ -83,7 +83,7 @@ pub struct WhyArguments {
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub steps: usize,
 
-    /// Also waits for work: of threads that nobody asked for anything
+    /// Also show waits for work: idle threads
     #[arg(long)]
     pub idle: bool,
 

@@ -30,7 +30,7 @@ fn answer(session: &Session, mut task: WhyTask) -> Result<WhyReport, Failure> {
     session.tables(Session::TABLES_OF_WAITS)?;
     if let Some(at) = task.at {
         let no_time = |_: OutOfRange| {
-            "--at: the recording does not know real time, or the time lies outside of what it can hold".to_owned()
+            "--at: the recording does not know real time, or the time is outside what it can hold".to_owned()
         };
         task.question.at_ns = Some(session.time(at).map_err(|refusal| Failure::refused(refusal, no_time))?);
     }

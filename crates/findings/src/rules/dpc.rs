@@ -44,7 +44,7 @@ pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
                 format!("the longest: {}; {} of at least 10 ms", time(row.longest_ns), counted(long.len(), "call")),
             )
             .costs(Cost::at_most(covered_ns(long, window)))
-            .advise("look for a newer driver; its author moves the work to a thread of its own"),
+            .advise("look for a newer driver; its author can move the work to a thread"),
         );
     }
     Ok(findings)

@@ -38,7 +38,7 @@ pub(super) const TERMS: &[Entry] = &[
     Entry::new("inferred", "Not recorded, but it follows from other events. The text says from which."),
     Entry::new("init", "Column: from the start of a service's own code until it reports that it runs. Long means that the service works before it reports."),
     Entry::new("interrupt", "A device asks for a processor; its driver's routine (ISR) runs at once, whatever ran before.").also(&["ISR", "in interrupts"]),
-    Entry::new("interval", "Column '95 % interval': where the true difference lies with a probability of 95 %, as far as so few runs can show.").also(&["95 % of it", "95 % interval"]),
+    Entry::new("interval", "Column '95 % interval': the true difference is in it with a probability of 95 %, as far as so few runs can show.").also(&["95 % of it", "95 % interval"]),
     Entry::new("loss", "Something that the recorder did not write or that could not be read. Each has a name and a count, and every report ends with them. A loss that touches a number stands next to it."),
     Entry::new("logon to desktop", "From the moment somebody logged on until the desktop was ready: the wait that a person sees."),
     Entry::new("median", "The middle value of several runs. One disturbed run does not move it."),

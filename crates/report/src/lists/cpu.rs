@@ -71,7 +71,7 @@ impl TableReport for CpuList {
             CpuSource::None => format!("nothing tells who ran; missing: {}", self.missing.join("; ")),
             _ if self.cpu.busy_ns == 0 => "no thread ran in that range, as far as it was recorded".to_owned(),
             _ => format!(
-                "nothing that was asked for ran in that range; threads of other processes ran for {}",
+                "no such thread ran in that range; threads of other processes ran for {}",
                 duration(self.cpu.busy_ns)
             ),
         }

@@ -44,13 +44,13 @@ impl TableReport for DeviceList {
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
         (self.recorded == 0).then_some(
-            "the recording tells of no work on devices; the trace events initcall:* and module:* do, and the kernel's log with initcall_debug",
+            "no work on devices was recorded; record the trace events initcall:* and module:*, or the kernel's log with initcall_debug",
         )
     }
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "the recording tells of no work on devices; the provider Microsoft-Windows-Kernel-PnP does".to_owned(),
+            0 => "no work on devices was recorded; record the provider Microsoft-Windows-Kernel-PnP".to_owned(),
             recorded => format!(
                 "none of the recording's {} on devices and drivers was under way in that range",
                 counted(recorded, "operation")

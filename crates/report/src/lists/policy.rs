@@ -42,7 +42,7 @@ impl TableReport for PolicyList {
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "the recording tells of no group policy; the provider Microsoft-Windows-GroupPolicy does".to_owned(),
+            0 => "no group policy was recorded; record the provider Microsoft-Windows-GroupPolicy".to_owned(),
             recorded => {
                 format!("none of the recording's {} of group policy matches in that range", counted(recorded, "step"))
             }

@@ -47,8 +47,7 @@ impl TableReport for ServiceList {
 
     fn nothing(&self) -> String {
         match self.recorded {
-            0 => "the recording tells of no service's start or stop; the provider Microsoft-Windows-Services does"
-                .to_owned(),
+            0 => "no event of a service was recorded; record the provider Microsoft-Windows-Services".to_owned(),
             recorded => {
                 format!("none of the recording's {} of services matches in that range", counted(recorded, "change"))
             }

@@ -47,7 +47,7 @@ pub fn headline(report: &GateReport) -> String {
     match report.verdict {
         GateVerdict::Pass => format!("Pass: {all} kept."),
         GateVerdict::Regression => format!("Regression: {} of {all} exceeded.", count(of(GateVerdict::Regression))),
-        GateVerdict::NoVerdict => format!("No verdict: {} of {all} cannot be told.", count(of(GateVerdict::NoVerdict))),
+        GateVerdict::NoVerdict => format!("No verdict on {} of {all}.", count(of(GateVerdict::NoVerdict))),
     }
 }
 

@@ -196,7 +196,7 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
         writeln!(out, "  \\Windows\\Prefetch has {} of it.", percent(growth.prefetch_percent))?;
     }
     if growth.is_cut {
-        writeln!(out, "  {DOUBT}There were more clusters than are told apart: the growth is larger.{DOUBT:#}")?;
+        writeln!(out, "  {DOUBT}There were more clusters than are counted: the growth is larger.{DOUBT:#}")?;
     }
     let owners = [
         ("folders", "By folder (what excluding it saves)", &growth.folders),

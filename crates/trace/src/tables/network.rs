@@ -33,7 +33,7 @@ codes! {
 }
 
 table! {
-    /// A file that was asked for over the network, and what became of it.
+    /// A file requested over the network, and the outcome.
     NetworkTransfers of NetworkTransfer {
         /// How it came.
         protocol: TransferProtocol,
@@ -43,7 +43,7 @@ table! {
         client_mac: StringId,
         /// The server: address and port.
         server: StringId,
-        /// The file as asked for; of TLS the server's name.
+        /// The requested file; of TLS the server's name.
         file: StringId,
         /// First request, ns.
         start_ns: i64 as Start,
@@ -83,7 +83,7 @@ table! {
         transaction: u32,
         /// The client's address on the link; empty where neither message nor link says.
         client_mac: StringId,
-        /// Address offered, asked for or given.
+        /// Address offered, requested or given.
         address: StringId,
         /// Server to load from.
         boot_server: StringId,

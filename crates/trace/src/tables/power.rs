@@ -1,11 +1,11 @@
-//! Who was told of a transition, and what devices were asked for.
+//! Who was notified of a transition, and which states devices were requested to enter.
 
 use crate::codes;
 use crate::string::StringId;
 use crate::table::table;
 
 codes! {
-    /// What an application, a service or a thread was told, or had done to it.
+    /// What an application, a service or a thread was notified of, or had done to it.
     pub enum NotificationKind {
         /// An application is asked to end, from the first question to its end or its refusal.
         ApplicationShutdown = "application_shutdown",
@@ -23,21 +23,21 @@ codes! {
         ApplicationQuerySuspend = "application_query_suspend",
         /// A service is asked whether the system may suspend.
         ServiceQuerySuspend = "service_query_suspend",
-        /// An application is told that the system suspends.
+        /// An application is notified that the system suspends.
         ApplicationSuspend = "application_suspend",
-        /// A service is told that the system suspends.
+        /// A service is notified that the system suspends.
         ServiceSuspend = "service_suspend",
-        /// An application is told that the system resumed.
+        /// An application is notified that the system resumed.
         ApplicationResume = "application_resume",
-        /// A service is told that the system resumed.
+        /// A service is notified that the system resumed.
         ServiceResume = "service_resume",
     }
 }
 
 table! {
-    /// Somebody is told of a transition and answers.
+    /// A notification of a transition, and its answer.
     Notifications of Notification {
-        /// What it is told.
+        /// Of what it is notified.
         kind: NotificationKind,
         /// Told, ns.
         start_ns: i64 as Start,
@@ -45,9 +45,9 @@ table! {
         end_ns: Option<i64> as End,
         /// Image or service as the record names it; empty when it gives only a process id.
         name: StringId,
-        /// Process told.
+        /// Process notified.
         pid: Option<u32> as Process,
-        /// Thread told.
+        /// Thread notified.
         tid: Option<u32> as Thread,
         /// Session of the process that tells.
         session: Option<u32>,
@@ -61,7 +61,7 @@ table! {
         teller_pid: Option<u32> as OtherProcess,
         /// Thread that tells.
         teller_tid: Option<u32> as OtherThread,
-        /// The record that set the begin, e.g. `Microsoft-Windows-Subsys-Csr/3`.
+        /// The record that set the start, e.g. `Microsoft-Windows-Subsys-Csr/3`.
         event: StringId,
     }
 }
@@ -151,7 +151,7 @@ table! {
         friendly_name: StringId,
         /// Whose states `state` counts.
         state_kind: PowerStateKind,
-        /// State asked for; `None` when not recorded.
+        /// Requested state; `None` when not recorded.
         state: Option<u8>,
         /// Result status.
         status: Option<u32>,
@@ -163,12 +163,12 @@ table! {
         waiting_ns: Option<i64> as Moment,
         /// Parent device; empty when not recorded.
         parent: StringId,
-        /// Who called back (Linux: `bus`, `class`, `type`, `driver`, `power domain`) and the event asked for, e.g.
+        /// Who called back (Linux: `bus`, `class`, `type`, `driver`, `power domain`) and the requested event, e.g.
         /// `bus [suspend]`; empty when not recorded.
         message: StringId,
         /// Thread that sent it.
         tid: Option<u32> as Thread,
-        /// The record that set the begin, e.g. `Microsoft-Windows-Kernel-Power/7`.
+        /// The record that set the start, e.g. `Microsoft-Windows-Kernel-Power/7`.
         event: StringId,
     }
 }

@@ -69,7 +69,7 @@ table! {
         tid: u32 as Thread,
         /// Instruction pointer.
         address: u64 as Address,
-        /// Samples that this row stands for.
+        /// Samples that this row counts.
         count: u16,
         /// Profile source; 0 is the timer.
         source: u16,

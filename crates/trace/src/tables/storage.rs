@@ -123,7 +123,7 @@ codes! {
 }
 
 table! {
-    /// A file operation as a program asked for it.
+    /// A file operation as a program requested it.
     FileIos of FileIo {
         /// Begin, ns.
         start_ns: i64 as Start,
@@ -139,7 +139,7 @@ table! {
         file: StringId,
         /// Offset in the file.
         offset: u64 as Bytes,
-        /// Bytes asked for.
+        /// Bytes requested.
         size: u64 as Bytes,
         /// Who made the request.
         level: IoLevel,

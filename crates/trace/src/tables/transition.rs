@@ -57,7 +57,7 @@ table! {
         result: StringId,
         /// Thread of the host that entered the service's main function, which began it then (`load_ns`).
         main_tid: Option<u32> as Thread,
-        /// Thread that recorded the begin: the service manager's.
+        /// Thread that recorded the start: the service manager's.
         tid: Option<u32> as OtherThread,
         /// Thread that recorded the end: the service manager's.
         end_tid: Option<u32> as OtherThread,
@@ -151,7 +151,7 @@ table! {
         description: StringId,
         /// Device's friendly name.
         friendly_name: StringId,
-        /// Phase of the begin.
+        /// Phase of the start.
         phase: DevicePhase,
         /// Result status.
         status: Option<u32>,
@@ -245,7 +245,7 @@ table! {
         end_ns: Option<i64> as End,
         /// Process that did or reported it.
         pid: Option<u32> as Process,
-        /// Thread that recorded the begin.
+        /// Thread that recorded the start.
         tid: Option<u32> as Thread,
         /// Thread that recorded the end.
         end_tid: Option<u32> as OtherThread,
@@ -253,7 +253,7 @@ table! {
         session: Option<u32>,
         /// Result status as recorded with the end.
         status: Option<u32>,
-        /// The record that set the begin.
+        /// The record that set the start.
         event: StringId,
     }
 }

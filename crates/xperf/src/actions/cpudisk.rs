@@ -94,7 +94,7 @@ fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
     let mut cuts = Vec::new();
     for time in &options.times {
         let time_ns = time.resolve_on(&trace.clock);
-        cuts.push(time_ns.ok_or_else(|| usage("-times: the time lies outside what the recording can hold"))?);
+        cuts.push(time_ns.ok_or_else(|| usage("-times: the time is outside what the recording can hold"))?);
     }
     if options.times.is_empty() && options.without_marks && options.marks.is_empty() {
         cuts = vec![0, i64::MAX];

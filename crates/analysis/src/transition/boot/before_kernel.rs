@@ -100,7 +100,7 @@ pub(crate) fn firmware_table(
         stages: shift.map(placed).unwrap_or_default(),
         reset_ns: shift.filter(|_| !counts_over_resets(&faults)),
         rule: match shift {
-            Some(_) => "the return of ExitBootServices is the kernel's start; what lies between is not measured",
+            Some(_) => "the return of ExitBootServices is the kernel's start; the time between is not measured",
             None if !disagreements.is_empty() => "not placed: the recording contradicts these times",
             None => "not placed: the return of ExitBootServices or the kernel's start is not known",
         }

@@ -125,10 +125,10 @@ fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
             milestone_at(trace, milestone::SHELL_LAUNCH, from)
         }),
         Rule::inferred("the first start of userinit.exe", |from| process_start(trace, "userinit.exe", from, 0)),
-        Rule::inferred("the begin of the shell's initialisation", |from| {
+        Rule::inferred("the start of the shell's initialisation", |from| {
             milestone_at(trace, milestone::SHELL_INITIALISATION_BEGIN, from)
         }),
-        Rule::inferred("the begin of the shell's way to a ready desktop", |from| {
+        Rule::inferred("the start of the shell's way to a ready desktop", |from| {
             milestone_at(trace, milestone::DESKTOP_READY_BEGIN, from)
         }),
     ]

@@ -163,10 +163,10 @@ impl<'a> Facts<'a> {
                     milestone_at(self.trace, milestone::LOGOFF_REQUEST, from)
                 }),
                 Rule::inferred("the first step of ending a session", |_| self.begin(self.steps.first().copied())),
-                Rule::inferred("the first session whose applications were told", |_| {
+                Rule::inferred("the first session whose applications were notified", |_| {
                     self.begin(self.sessions.first().copied())
                 }),
-                Rule::inferred("the first application told", first_application),
+                Rule::inferred("the first application notified", first_application),
                 Rule::inferred("the request to the kernel", |from| {
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
@@ -192,7 +192,7 @@ impl<'a> Facts<'a> {
         let ends = match variant {
             Variant::FastStartup => self.power.clone().map(|(time_ns, event)| Boundary {
                 time_ns: Some(time_ns),
-                rule: "the begin of the power transition that follows".to_owned(),
+                rule: "the start of the power transition that follows".to_owned(),
                 event,
                 certainty: Certainty::Inferred,
                 missing: Vec::new(),
@@ -217,10 +217,10 @@ impl<'a> Facts<'a> {
         };
         let starts = first_of(
             &[
-                Rule::measured("the first user's session whose applications were told", |_| {
+                Rule::measured("the first user's session whose applications were notified", |_| {
                     self.begin(rows.first().map(|&&row| row))
                 }),
-                Rule::inferred("the first application of a user told", |_| {
+                Rule::inferred("the first application of a user notified", |_| {
                     let first = told.iter().min_by_key(|row| row.start_ns)?;
                     Some((first.start_ns, self.trace.text(first.event).to_owned()))
                 }),
@@ -236,7 +236,7 @@ impl<'a> Facts<'a> {
                     let last = rows.iter().max_by_key(|row| row.end_ns)?;
                     self.end(Some(**last).filter(|_| all_ended))
                 }),
-                Rule::inferred("the begin of what follows the users' sessions", |from| {
+                Rule::inferred("the start of what follows the users' sessions", |from| {
                     let follows = self.system_goes_down().filter(|found| found.0 >= from)?;
                     starts.time_ns.map(|_| follows)
                 }),
@@ -274,9 +274,11 @@ impl<'a> Facts<'a> {
         };
         let starts = first_of(
             &[
-                Rule::measured("services that asked for it are told before all others", |_| self.begin(pre_shutdown)),
-                Rule::measured("the system's session is told", |_| self.begin(session)),
-                Rule::inferred("the first service told to stop after the users' sessions", |from| {
+                Rule::measured("services that registered for it are notified before all others", |_| {
+                    self.begin(pre_shutdown)
+                }),
+                Rule::measured("the system's session is notified", |_| self.begin(session)),
+                Rule::inferred("the first service notified to stop after the users' sessions", |from| {
                     first_stop(from).filter(|_| !self.ends_with_user_sessions())
                 }),
                 Rule::inferred("the last end of a user's program", |from| {

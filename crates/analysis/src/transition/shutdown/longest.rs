@@ -136,7 +136,7 @@ fn why_service(service: &Unit) -> String {
         }
         (_, None) => "did not stop".to_owned(),
         (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => {
-            "told before all others, which wait for it".to_owned()
+            "notified before all others, which wait for it".to_owned()
         }
         (None, Some(_)) => String::new(),
     }

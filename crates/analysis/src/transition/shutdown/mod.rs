@@ -130,7 +130,7 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
 fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
     let contents = contents::instead_of(trace, TransitionKind::Shutdown);
     NotAShutdown {
-        reason: "no application, service or kernel is told to end, and processes do not end as in a shutdown"
+        reason: "no application, service or kernel is asked to end, and processes do not end as in a shutdown"
             .to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),

@@ -241,11 +241,11 @@ fn time_outs(
         } else if no_answer_in_5_s {
             waited_for_a_window = true;
             let (certainty, evidence) = match (again, killed_at) {
-                (true, _) => (Certainty::Measured, "its window was asked for 5 s or longer, and then once more"),
+                (true, _) => (Certainty::Measured, "its window did not answer for 5 s or longer, and then once more"),
                 (false, Some(_)) => {
-                    (Certainty::Measured, "its window was asked for 5 s or longer, and it was then terminated")
+                    (Certainty::Measured, "its window did not answer for 5 s or longer, and it was then terminated")
                 }
-                _ => (Certainty::Inferred, "its window was asked for 5 s or longer"),
+                _ => (Certainty::Inferred, "its window did not answer for 5 s or longer"),
             };
             add(TimeOutKind::Window, thread.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
@@ -257,12 +257,12 @@ fn time_outs(
         };
         let (certainty, evidence) = match killed_at {
             Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS => {
-                (Certainty::Measured, "it was terminated 5 s or longer after it was told")
+                (Certainty::Measured, "it was terminated 5 s or longer after it was notified")
             }
             _ if row.status == Some(STATUS_TIME_OUT) => {
                 (Certainty::Measured, "its record ends with the status of a time-out")
             }
-            _ => (Certainty::Inferred, "it was told for 5 s or longer"),
+            _ => (Certainty::Inferred, "it did not answer for 5 s or longer"),
         };
         // Windows that answer slowly one after the other run into no time-out, and in the system's session the service manager
         // answers when its services have.

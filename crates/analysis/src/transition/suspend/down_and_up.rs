@@ -65,7 +65,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
             let measured = whole.is_some() || phase.name == PhaseName::UserSession;
             let mut boundary = at(
                 start,
-                &format!("the begin of {}", phase.name.as_str()),
+                &format!("the start of {}", phase.name.as_str()),
                 &phase.starts.event,
                 if measured { Certainty::Measured } else { Certainty::Inferred },
             );
@@ -74,7 +74,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
             }
             boundary
         });
-    let sleep = [(milestone::SLEEP, SLEEP), (milestone::HIBERNATE, "the begin of writing the memory image")]
+    let sleep = [(milestone::SLEEP, SLEEP), (milestone::HIBERNATE, "the start of writing the memory image")]
         .into_iter()
         .filter_map(|(name, rule)| Some((cycle.milestone(trace, name)?, rule)))
         .map(|(row, rule)| at(row.time_ns, rule, trace.text(row.event), Certainty::Measured))
@@ -116,7 +116,7 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
         .map(|(start, phase)| {
-            at(start, &format!("the begin of {}", phase.name.as_str()), &phase.starts.event, Certainty::Measured)
+            at(start, &format!("the start of {}", phase.name.as_str()), &phase.starts.event, Certainty::Measured)
         });
     let start = [wake, first_phase].into_iter().flatten().min_by_key(|boundary| boundary.time_ns);
     let last_phase =
@@ -180,7 +180,7 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span) -> SleepGap {
     let mut gap = SleepGap {
         measured: Span::between(
             &edge(down.end_ns, "the end of the way down"),
-            &edge(up.start_ns, "the begin of the way up"),
+            &edge(up.start_ns, "the start of the way up"),
         ),
         start_unix_ns: cycle.value(trace, milestone::POWER_BEGIN_UTC).map(|(ns, _)| ns),
         end_unix_ns: cycle.value(trace, milestone::POWER_END_UTC).map(|(ns, _)| ns),

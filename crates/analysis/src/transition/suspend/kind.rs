@@ -190,7 +190,7 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
     }
     facts.asked_state = asked_state(requests, cycle);
     if let Some(state) = facts.asked_state {
-        evidence.push(format!("devices asked for {}", state_name(state)));
+        evidence.push(format!("devices requested {}", state_name(state)));
     }
     facts.evidence = evidence;
     facts

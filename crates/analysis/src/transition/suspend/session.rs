@@ -36,7 +36,7 @@ impl Sessions {
                 .activities
                 .iter()
                 .filter(|row| row.kind == ActivityKind::SessionShutdown)
-                .map(|row| (row.start_ns, "the first application told to end", row.event)),
+                .map(|row| (row.start_ns, "the first application notified of the end", row.event)),
         );
         logons.sort_unstable();
         ends.sort_by_key(|&(time, ..)| time);
@@ -69,7 +69,7 @@ pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase
     let end = match apps {
         Some((time_ns, phase)) => Boundary {
             time_ns: Some(time_ns),
-            rule: "the begin of SuspendApps".to_owned(),
+            rule: "the start of SuspendApps".to_owned(),
             event: phase.starts.event.clone(),
             certainty: Certainty::Measured,
             missing: Vec::new(),
@@ -78,7 +78,7 @@ pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase
             time_ns: Some(first_ns),
             rule: "the power manager's first record".to_owned(),
             certainty: Certainty::Inferred,
-            missing: vec!["the begin of SuspendApps".to_owned()],
+            missing: vec!["the start of SuspendApps".to_owned()],
             ..Boundary::default()
         },
     };

@@ -20,7 +20,7 @@ rule! {
     /// Sign the driver's file itself ("embedded"); `signtool verify /v driver.sys` shows how it is signed.
     ///
     /// # When it is wrong
-    /// A file without a signature of its own may not be signed at all. A driver whose file has another name than the driver is not found.
+    /// A file without an embedded signature may not be signed at all. A driver whose file has another name than the driver is not found.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader Performance Vulnerabilities".
@@ -57,7 +57,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Driver, names.join(", ")),
             format!(
-                "{} without a signature of its own: the loader reads the catalogues for it",
+                "{} without an embedded signature: the loader reads the catalogues for it",
                 match names.as_slice() {
                     [one] => format!("the boot-start driver {one} is"),
                     _ => format!("{} are", counted(names.len(), "boot-start driver")),

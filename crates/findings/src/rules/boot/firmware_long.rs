@@ -10,7 +10,7 @@ rule! {
     /// Nothing else runs meanwhile: the whole of it is added to what a person waits for.
     ///
     /// # Evidence needed
-    /// The firmware's time: provider Microsoft-Windows-Kernel-Boot, or the firmware's own table beside the recording.
+    /// The firmware's time: provider Microsoft-Windows-Kernel-Boot, or the firmware's own table with the recording.
     ///
     /// # What to do
     /// Turn on fast POST or fast boot in the firmware's setup, turn off memory tests, network boot and devices that the boot does not need.

@@ -13,7 +13,7 @@ rule! {
     /// Events of the logon process: provider Microsoft-Windows-Winlogon.
     ///
     /// # What to do
-    /// For `Profiles`, look at the size of the profile and where it lies; for others, at the service of that name and what it waits for.
+    /// For `Profiles`, look at the size of the profile and where it is stored; for others, at the service of that name and what it waits for.
     ///
     /// # When it is wrong
     /// A subscriber that waits for the network or a server is held by those.

@@ -20,7 +20,7 @@ rule! {
     /// Delete connections that nobody needs (`net use * /delete`), connect the others when they are used.
     ///
     /// # When it is wrong
-    /// A program that waits for a server on a thread of its own holds nobody: without the chain of waits the cost is an upper bound.
+    /// A program that waits for a server on a separate thread holds nobody: without the chain of waits the cost is an upper bound.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Network Connection Effects on Performance Measurements"; the limit is onoff's.

@@ -9,7 +9,7 @@ rule! {
     /// Winlogon (WinLogonInit) more than 60 s, Explorer (ExplorerInit) more than 6 s.
     ///
     /// # Why it costs time
-    /// It does not: it says where to look. So it has no cost of its own, and the findings with a cost in that phase are the reasons.
+    /// It does not: it says where to look. So it has no cost, and the findings with a cost in that phase are the reasons.
     ///
     /// # Evidence needed
     /// Both ends of the phase.

@@ -8,7 +8,7 @@ rule! {
     /// A service in no load-order group that takes 1 s or more to start, with how much of the boot waited for it.
     ///
     /// # Why it costs time
-    /// Such services start beside the logon and the shell. They cost time when something waits for them, or by the processors and disks
+    /// Such services start in parallel with the logon and the shell. They cost time when something waits for them, or by the processors and disks
     /// they use meanwhile.
     ///
     /// # Evidence needed

@@ -95,7 +95,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 format!("{requests} requests to {} there, of the {} that its start takes", counted(files, "file"), time(length)),
             )
             .advise(
-                "see whose folder it is: clear it out, rebuild the cache that lies there, or remove the shell extension that reads it",
+                "see whose folder it is: clear it out, rebuild the cache in it, or remove the shell extension that reads it",
             )
         })
         .collect())

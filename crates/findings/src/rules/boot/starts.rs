@@ -21,8 +21,8 @@ pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> Rule
     .because(
         service.start_ns,
         match service.end_ns {
-            Some(end) => format!("asked for; runs {} later", time(end.saturating_sub(service.start_ns))),
-            None => "asked for; does not run when the recording ends".to_owned(),
+            Some(end) => format!("start requested; runs {} later", time(end.saturating_sub(service.start_ns))),
+            None => "start requested; does not run when the recording ends".to_owned(),
         },
     )
     .advise(crate::protected::advice_for_service(&service.name));

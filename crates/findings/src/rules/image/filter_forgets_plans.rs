@@ -10,7 +10,7 @@ rule! {
     /// What Windows learns about new programs and changed files is lost with each restart, and its plans fill the overlay.
     ///
     /// # Evidence needed
-    /// The hive SYSTEM, with the exclusions of UWF. FBWF keeps them in a file of its own.
+    /// The hive SYSTEM, with the exclusions of UWF. FBWF keeps them in a separate file.
     ///
     /// # What to do
     /// Exclude the folder and the key, or accept it: the plans trained before the filter was turned on stay as they are.

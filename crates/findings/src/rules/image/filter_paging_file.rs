@@ -16,12 +16,12 @@ rule! {
     /// Turn the paging file off, or put it onto a volume that is not protected.
     ///
     /// # When it is wrong
-    /// A paging file on a volume that is not protected is not told from one that is.
+    /// A paging file on an unprotected volume looks the same.
     ///
     /// # Source
     /// Windows 10 IoT Enterprise: Unified Write Filter and Boot Time Architecture Trade-Offs, "UWF versus Fast Startup": "features like
     /// a page file … are disabled"; the documentation of UWF_Filter.Enable.
-    "image/filter-paging-file", "a paging file lies on a volume that a write filter protects", Image(check)
+    "image/filter-paging-file", "a paging file is on a volume that a write filter protects", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {

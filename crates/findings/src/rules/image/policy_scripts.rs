@@ -7,13 +7,13 @@ rule! {
     /// Group policy has scripts for startup or logon.
     ///
     /// # Why it costs time
-    /// The boot or logon waits for them, unless policy lets them run beside it.
+    /// The boot or logon waits for them, unless policy lets them run in parallel.
     ///
     /// # Evidence needed
     /// The hives SOFTWARE or NTUSER.DAT.
     ///
     /// # What to do
-    /// Measure them (onoff policy), make them shorter, or run them beside the logon.
+    /// Measure them (onoff policy), make them shorter, or run them in parallel with the logon.
     ///
     /// # When it is wrong
     /// Whether a script is slow is not in the registry.

@@ -4,7 +4,7 @@ use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Services that start automatically, not delayed, without a trigger, and whose file lies outside the Windows folder.
+    /// Services that start automatically, not delayed, without a trigger, and whose file is outside the Windows folder.
     ///
     /// # Why it costs time
     /// They start while Windows and the desktop do. With a trigger a service starts when it is needed.

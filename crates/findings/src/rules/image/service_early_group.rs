@@ -4,7 +4,7 @@ use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A service that starts automatically, whose file lies outside the Windows folder, and that is in a group of the load order.
+    /// A service that starts automatically, whose file is outside the Windows folder, and that is in a group of the load order.
     ///
     /// # Why it costs time
     /// Services of a group start before those behind it: one that is slow holds all others. In Microsoft's test it cost 8.9 s.

@@ -46,7 +46,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             texts.iter().map(String::as_str).filter(|name| !KNOWN.contains(&name.to_lowercase().as_str())).collect();
         if !more.is_empty() {
             let what = format!(
-                "{} told of a shutdown before all others: {}",
+                "{} notified of a shutdown before all others: {}",
                 if more.len() == 1 { "a service is" } else { "services are" },
                 listed(&more, 5)
             );

@@ -55,7 +55,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                          need gets 'nofail' in /etc/crypttab",
                     )
                     .certain(Certainty::Inferred)
-                    .because(unit.start_ns, format!("{} is started: a password is asked for", unit.name)),
+                    .because(unit.start_ns, format!("{} is started: it waits for a password", unit.name)),
                 None => wait.finding(
                     format!("the boot waits {length} until an encrypted volume is open ({})", wait.unit),
                     "nothing shows that a person was asked: see how long deriving the key takes on this computer ('cryptsetup \

@@ -83,7 +83,7 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
         (
             Cost::at_most(on_path.saturating_add(beside)),
             format!(
-                "for {} it was under way while no callback is known that the phase's end waited for; others ran beside it",
+                "for {} it was under way while no callback is known that the phase's end waited for; others ran in parallel",
                 time(beside)
             ),
         )

@@ -15,7 +15,7 @@ rule! {
     /// The end of the sleep and its error: the kernel's log, or the trace event `power:suspend_resume` without the machine's entry.
     ///
     /// # What to do
-    /// Mend the device or task named. A wakeup that came meanwhile is no fault of its own: turn off wakeup sources that nobody needs
+    /// Mend the device or task named. A wakeup that came meanwhile is not its fault: turn off wakeup sources that nobody needs
     /// (`/sys/devices/.../power/wakeup`).
     ///
     /// # When it is wrong

@@ -76,7 +76,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             for task in last.iter().take(NAMED) {
                 finding = finding.because(
                     task.frozen_ns,
-                    format!("{} ({}) stops, {} after the begin", task.name, task.tid, time(after(task))),
+                    format!("{} ({}) stops, {} after the start", task.name, task.tid, time(after(task))),
                 );
             }
             let users = phase.cpu.iter().flat_map(|cpu| &cpu.by_process);

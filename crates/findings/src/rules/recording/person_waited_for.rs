@@ -37,8 +37,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     .advise("subtract it when comparing, or log on by itself for measurements");
     if logon > 0 {
         let first = facts.report.details.logon.credential_requests.first();
-        finding =
-            finding.because(first.map(|work| work.start_ns), format!("credentials were asked for: {}", time(logon)));
+        finding = finding
+            .because(first.map(|work| work.start_ns), format!("the logon waited for credentials: {}", time(logon)));
     }
     if before > 0 {
         finding = finding.because(None, format!("at a boot menu or a disk password: {}", time(before)));

@@ -12,7 +12,7 @@ rule! {
     /// They can make the boot up to 8 s longer: a measurement with them says nothing about the product.
     ///
     /// # Evidence needed
-    /// The drivers' files, given with `--drivers`; no event that onoff reads says it. A certificate is held to be for tests by its name:
+    /// The drivers' files, given with `--drivers`; no event that onoff reads says it. A certificate is taken as one for tests by its name:
     /// that of the driver kit's tools, or of Microsoft's roots for tests.
     ///
     /// # What to do

@@ -11,7 +11,7 @@ rule! {
     /// An application with windows, or one of which that is not known, that answers the shutdown after 500 ms or more but before its time-out.
     ///
     /// # Why it costs time
-    /// Applications are told one after the other (those of one level side by side in current versions): each one's time is added to the
+    /// Applications are notified one after the other (those of one level side by side in current versions): each one's time is added to the
     /// shutdown.
     ///
     /// # Evidence needed

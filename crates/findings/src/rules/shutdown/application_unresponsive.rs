@@ -22,7 +22,7 @@ rule! {
     /// Its author lets the thread with the window answer while work goes on elsewhere, and returns from WM_ENDSESSION when state is saved.
     ///
     /// # When it is wrong
-    /// Without Winsrv's events a time-out is told from its length alone: *inferred*.
+    /// Without Winsrv's events a time-out is known from its length alone: *inferred*.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "What Happens in UserSession".

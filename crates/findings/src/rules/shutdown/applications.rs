@@ -26,7 +26,7 @@ pub(super) fn about(facts: &ShutdownFacts<'_>, application: &ApplicationEnd, tit
     .costs(facts.cost(whole(facts, application)))
     .because(
         start,
-        format!("{} is told to end; {} later it is over", application.image, time(end.saturating_sub(start))),
+        format!("{} is notified of the end; {} later it is gone", application.image, time(end.saturating_sub(start))),
     );
     for time_out in &application.time_outs {
         finding = finding.because(time_out.at_ns, time_out.evidence.clone());

@@ -21,7 +21,7 @@ rule! {
     /// the session is better a service.
     ///
     /// # When it is wrong
-    /// A program that is told late because others came first took no longer for that: only its own time counts here.
+    /// A program that is notified late because others came first took no longer for that: only its own time counts here.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Measuring Application Delays in the UserSession Subphase".

@@ -10,7 +10,7 @@ rule! {
     /// A service that takes 1 s or more to stop, but stops in time.
     ///
     /// # Why it costs time
-    /// Services that asked to be told before all others are stopped one after the other: each one's time is added. The rest stop side by side:
+    /// Services that registered to be notified before all others are stopped one after the other: each one's time is added. The rest stop side by side:
     /// the slowest one counts.
     ///
     /// # Evidence needed
@@ -40,10 +40,10 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 return None;
             }
             let when = match service.notification {
-                ServiceNotification::PreShutdown => "told before all others, which wait for it",
-                ServiceNotification::Shutdown => "told side by side with the others",
-                ServiceNotification::Earlier => "stops for a reason of its own, before services are told",
-                ServiceNotification::Unknown => "told to stop",
+                ServiceNotification::PreShutdown => "notified before all others, which wait for it",
+                ServiceNotification::Shutdown => "notified at the same time as the others",
+                ServiceNotification::Earlier => "stops for another reason, before services are notified",
+                ServiceNotification::Unknown => "notified to stop",
             };
             Some(
                 RuleFinding::new(

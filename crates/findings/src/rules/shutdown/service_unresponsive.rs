@@ -16,7 +16,7 @@ rule! {
     /// Stops of services: provider Microsoft-Windows-Services.
     ///
     /// # What to do
-    /// Its author reports STOP_PENDING at once and SERVICE_STOPPED as soon as possible, or does not ask to be told of the shutdown at all.
+    /// Its author reports STOP_PENDING at once and SERVICE_STOPPED as soon as possible, or does not register for the shutdown at all.
     ///
     /// # When it is wrong
     /// When the wait is configured and not given with `--service-timeout`, a service may be taken for unresponsive that stopped late.
@@ -45,22 +45,21 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 None => format!("service {} never stops", service.name),
             };
             let mut finding = RuleFinding::new(
-                FindingSubject::new(FindingSubjectKind::Service, service.name.clone())
-                    .with_pid(service.pid),
+                FindingSubject::new(FindingSubjectKind::Service, service.name.clone()).with_pid(service.pid),
                 title,
             )
             .costs(facts.cost((service.start_ns, end)))
-            .certain(
-                service
-                    .time_out
-                    .as_ref()
-                    .map_or(Certainty::Inferred, |it| it.certainty),
-            )
-            .because(service.start_ns, "it is told to stop")
+            .certain(service.time_out.as_ref().map_or(Certainty::Inferred, |it| it.certainty))
+            .because(service.start_ns, "it is notified to stop")
             .advise(if is_protected(&service.name) {
-                format!("{} belongs to Windows: find what it waits for ('onoff why FILE --service {}')", service.name, argument(&service.name))
+                format!(
+                    "{} belongs to Windows: find what it waits for ('onoff why FILE --service {}')",
+                    service.name,
+                    argument(&service.name)
+                )
             } else {
-                "have it report STOP_PENDING at once and stop as soon as it can, or not ask to be told of shutdowns at all".to_owned()
+                "have it report STOP_PENDING at once and stop as soon as it can, or not register for shutdowns at all"
+                    .to_owned()
             });
             if service.checkpoint_ns.is_none() {
                 finding = finding.because(None, "it never reports that it is stopping");

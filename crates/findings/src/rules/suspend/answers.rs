@@ -39,7 +39,7 @@ pub(super) fn slow(
                 },
             )
             .costs(alone(transition, one, (one.start_ns, end)))
-            .because(one.start_ns, format!("told in {} ({})", one.phase.as_str(), one.event))
+            .because(one.start_ns, format!("notified in {} ({})", one.phase.as_str(), one.event))
             .advise(advice);
             if let Some(time_out) = &one.time_out {
                 finding = finding.certain(time_out.certainty).because(None, time_out.evidence.clone());

@@ -11,7 +11,7 @@ rule! {
     /// An application that takes 300 ms or more to answer the question or the message that the computer suspends, or does not answer within 2 s.
     ///
     /// # Why it costs time
-    /// Applications are told one after the other: each one's time is added.
+    /// Applications are notified one after the other: each one's time is added.
     ///
     /// # Evidence needed
     /// Provider Microsoft-Windows-Kernel-Power.

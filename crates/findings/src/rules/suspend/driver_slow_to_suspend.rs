@@ -11,7 +11,7 @@ rule! {
     /// A device that takes 500 ms or more to answer the question whether it can sleep, or to go to sleep.
     ///
     /// # Why it costs time
-    /// The computer sleeps when the last device does; a device that others depend on is told after those.
+    /// The computer sleeps when the last device does; a device that others depend on is suspended after those.
     ///
     /// # Evidence needed
     /// Power requests to devices: provider Microsoft-Windows-Kernel-Power, or the kernel's flag POWER.

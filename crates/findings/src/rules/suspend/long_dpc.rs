@@ -16,7 +16,7 @@ rule! {
     /// Deferred procedure calls: the kernel's flag DPC; loaded modules for the driver's name.
     ///
     /// # What to do
-    /// Look for a newer driver. Its author moves the work to a thread of its own.
+    /// Look for a newer driver. Its author can move the work to a thread.
     ///
     /// # When it is wrong
     /// Under a hypervisor a call looks long when the virtual processor itself was not run.

@@ -11,7 +11,7 @@ rule! {
     /// A service that takes 300 ms or more to answer the question or the message that the computer suspends, or does not answer within 30 s.
     ///
     /// # Why it costs time
-    /// Services that asked for power notifications are told one after the other: each one's time is added.
+    /// Services that registered for power notifications are notified one after the other: each one's time is added.
     ///
     /// # Evidence needed
     /// Provider Microsoft-Windows-Kernel-Power.

@@ -13,7 +13,7 @@ use crate::text::usage::process_name;
 /// A step's name in words.
 pub(super) fn words(name: &str) -> String {
     match name {
-        shutdown_step::IO_SYSTEM => "drivers told".to_owned(),
+        shutdown_step::IO_SYSTEM => "drivers notified".to_owned(),
         shutdown_step::ZERO_PAGE_FILE => "page file zeroed".to_owned(),
         name => name.replace('_', " "),
     }

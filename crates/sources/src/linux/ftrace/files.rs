@@ -18,7 +18,7 @@ const SAME_TIME: Counter = Counter {
 const UNKNOWN_CLOCK: Counter = Counter {
     name: "trace_clock_unknown",
     severity: Severity::Warning,
-    help: "nothing in the recording says which clock stamped the trace; its times are taken for CLOCK_MONOTONIC. Keep the file trace_clock beside it",
+    help: "nothing in the recording says which clock stamped the trace; its times are taken as CLOCK_MONOTONIC. Keep the file trace_clock next to it",
     touches: &[],
 };
 

@@ -30,7 +30,7 @@ pub(super) use line::nanoseconds;
 const UNREADABLE: Counter = Counter {
     name: "kernel_log_lines_unreadable",
     severity: Severity::Notice,
-    help: "lines of the kernel's log without a time of its own were left out; messages of several lines look like that",
+    help: "lines of the kernel's log without a time were left out; messages of several lines look like that",
     touches: TABLES,
 };
 

@@ -157,7 +157,7 @@ pub struct Shutdown {
     /// Subscribers of that notification.
     #[serde(default)]
     pub subscriber: Vec<Timed>,
-    /// When services that asked for it are told before all others, at the earliest.
+    /// When services that registered for it are notified before all others, at the earliest.
     pub pre_shutdown_at: Option<Span>,
     /// When the system's applications and services are told, at the earliest.
     pub system_session_at: Option<Span>,

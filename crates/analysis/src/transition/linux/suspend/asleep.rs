@@ -67,7 +67,7 @@ pub(super) fn halves(
         ),
         None => (
             boundary(last_down, "the end of the last phase on the way down", Certainty::Inferred),
-            boundary(first_up, "the begin of the first phase on the way up", Certainty::Inferred),
+            boundary(first_up, "the start of the first phase on the way up", Certainty::Inferred),
         ),
     };
     let ends = boundary(cycle.whole.end_ns.map(|end| (end, event)), "processes going on", Certainty::Measured);
