@@ -202,7 +202,7 @@ fn row(name: &str, planted: &Planted, known: Option<usize>) -> (String, Vec<Stri
         planted.put_in.iter().map(|one| one.because.as_str()).filter(|because| !because.is_empty()).collect();
     let beside_ms: i64 = planted.put_in.iter().map(|one| one.beside_ms).sum();
     let beside = match because.first() {
-        Some(because) => format!(" ({beside_ms} beside the path: {because})"),
+        Some(because) => format!(" ({beside_ms} off the path: {because})"),
         None => String::new(),
     };
     let (cost, off) = match planted.put_in.len() {
