@@ -6,7 +6,8 @@
 
 use onoff_analysis::Certainty;
 use onoff_analysis::account::{
-    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, has_no_path,
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, NotKnown, PhaseAccount,
+    VIDEO_DRIVERS, has_no_path,
 };
 use onoff_analysis::interval::covered_ns;
 use onoff_analysis::transition::PhaseName;
@@ -285,17 +286,23 @@ impl ByAccount<'_> {
             return Held { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
         };
         finding.phase = Some(phase.phase.clone());
-        let is_inferred_driver = entry.kind == AccountSubjectKind::Driver && entry.name == "video driver";
-        if is_inferred_driver || ns.saturating_mul(IS_ABOUT) < own_ns {
+        if ns.saturating_mul(IS_ABOUT) < own_ns {
             return Held { finding, own_ns, is_of_host: false, is_named: false, places: Vec::new() };
+        }
+        let cost = match phase.account.measure {
+            AccountMeasure::CriticalPath => Cost::on_path(entry.ns),
+            _ => Cost::at_most(entry.ns),
+        };
+        if VIDEO_DRIVERS.contains(&entry.name.as_str()) {
+            finding.subject.name.clone_from(&entry.name);
+            finding = finding.costs(cost);
+            return Held { finding, own_ns, is_of_host: false, is_named: true, places: vec![place] };
         }
         finding.title =
             format!("{} held the session for {}, where the video driver usually initialises", entry.name, time(ns));
         finding.advice = advice(entry);
         finding.certainty = entry.certainty;
         finding.subject = subject(entry);
-        let cost =
-            if phase.account.measure == AccountMeasure::CriticalPath { Cost::on_path(ns) } else { Cost::at_most(ns) };
         finding = finding.costs(cost).because(entry.stretches.first().map(|one| one.start_ns), did(entry));
         Held { finding, own_ns: ns, is_of_host: false, is_named: false, places: vec![place] }
     }
@@ -356,9 +363,13 @@ impl ByAccount<'_> {
             FindingSubjectKind::Work => {
                 matches!(
                     entry.kind,
-                    AccountSubjectKind::Subscriber | AccountSubjectKind::Policy | AccountSubjectKind::Script
+                    AccountSubjectKind::Subscriber
+                        | AccountSubjectKind::Policy
+                        | AccountSubjectKind::Script
+                        | AccountSubjectKind::Kernel
                 ) && entry.name.eq_ignore_ascii_case(name)
             }
+            FindingSubjectKind::File => entry.kind == AccountSubjectKind::File && entry.name.eq_ignore_ascii_case(name),
             _ => entry_of_general(finding, entry),
         };
         let mut best: Option<(bool, i64, Place)> = None;
@@ -411,8 +422,32 @@ impl ByAccount<'_> {
         });
         match in_it.max_by_key(|one| one.finding.cost_ns) {
             Some(known) => fold(&mut known.finding, finding),
-            None => leading.push(Held { finding, own_ns: 0, is_of_host: false, is_named: false, places: Vec::new() }),
+            None => {
+                let finding = self.long_phase_of_nobody(finding);
+                leading.push(Held { finding, own_ns: 0, is_of_host: false, is_named: false, places: Vec::new() });
+            }
         }
+    }
+
+    /// A long phase of which nobody took much: the finding is about the transition, and says what is known of its time.
+    fn long_phase_of_nobody(&self, mut finding: RuleFinding) -> RuleFinding {
+        let phase = self.phases.iter().find(|phase| phase.phase == finding.subject.name);
+        let account = phase.map(|phase| &phase.account);
+        let unknown = |account: &&PhaseAccount| account.not_known_ns.saturating_mul(IS_ABOUT) >= account.duration_ns;
+        let most = account.and_then(|account| account.first());
+        let who = match (account.filter(unknown), most) {
+            (Some(account), _) => {
+                let why = account.entries.iter().find_map(|entry| entry.not_known);
+                let why = why.map_or("nothing was recorded", NotKnown::phrase);
+                format!("for {} of it nobody is known, because {why}", time(account.not_known_ns))
+            }
+            (None, Some(most)) => format!("of many, {} took most, {}", most.name, time(most.ns)),
+            (None, None) => "who took it is not known".to_owned(),
+        };
+        finding.title = format!("{}; {who}", finding.title);
+        finding.phase = Some(std::mem::take(&mut finding.subject.name));
+        finding.subject.kind = FindingSubjectKind::Transition;
+        finding
     }
 
     fn begins_in(&self, finding: &RuleFinding, phase: &str) -> bool {
@@ -465,7 +500,8 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
     let is_named = finding.title.to_lowercase().contains(&entry.name.to_lowercase());
     let own_ns = own_ns.unwrap_or(ns);
     let is_far = own_ns.abs_diff(ns).saturating_mul(SAYS_THE_SAME) > ns.unsigned_abs();
-    let is_device = finding.subject.kind == FindingSubjectKind::Device;
+    // A step of the kernel is named by a code, which the rule has in words.
+    let is_device = finding.subject.kind == FindingSubjectKind::Device || entry.kind == AccountSubjectKind::Kernel;
     if phase.account.measure == AccountMeasure::CriticalPath && (is_far || !is_named && !is_device) {
         finding.title = format!("{} took {}: {}", entry.name, time(entry.ns), finding.title);
     }
@@ -732,17 +768,42 @@ mod tests {
     }
 
     #[test]
+    fn a_long_phase_of_nobody_is_about_the_transition_and_says_why() {
+        let long = || found(PHASE_BEYOND_NORMAL, FindingSubjectKind::Phase, "WinLogonInit", (0, 90_000));
+        let unknown = AccountEntry {
+            not_known: Some(NotKnown::NoSwitches),
+            ..entry(AccountSubjectKind::NotKnown, "", (0, 80_000))
+        };
+        let mut not_known = phase("WinLogonInit", vec![unknown, entry(Process, "a.exe", (80_000, 90_000))]);
+        not_known.account.not_known_ns = 80_000 * MS;
+        let many: Vec<AccountEntry> =
+            (0..9).map(|at| entry(Driver, &format!("d{at}"), (at * 10_000, (at + 1) * 10_000))).collect();
+        for (phase, said) in [
+            (not_known, "for 80.0 s of it nobody is known, because context switches were not recorded"),
+            (phase("WinLogonInit", many), "of many, d0 took most, 10.0 s"),
+        ] {
+            let services_of = |_: u32, _: i64| Vec::new();
+            let phases = [phase];
+            let left = ByAccount { phases: &phases, services_of: &services_of }.settle(vec![long()]);
+            assert_eq!(left.len(), 1);
+            assert_eq!(left[0].subject, FindingSubject::new(FindingSubjectKind::Transition, ""));
+            assert_eq!(left[0].phase.as_deref(), Some("WinLogonInit"));
+            assert!(left[0].title.ends_with(said), "{}", left[0].title);
+        }
+    }
+
+    #[test]
     fn the_gap_of_the_video_driver_is_whose_the_account_says() {
         let gap = || {
             let mut gap = found(VIDEO_DRIVER, FindingSubjectKind::Work, "video driver, system's session", (0, 4_000));
             gap.title = "the video driver takes 4.00 s".to_owned();
             gap
         };
-        let inferred = [phase("SMSSInit", vec![entry(Driver, "video driver", (0, 4_000))])];
+        let inferred = [phase("SMSSInit", vec![entry(Driver, VIDEO_DRIVERS[0], (0, 4_000))])];
         assert_eq!(settled(&inferred, vec![gap()])[0].1, "video driver, system's session");
         let other = [phase(
             "SMSSInit",
-            vec![entry(Process, "smss.exe", (0, 3_500)), entry(Driver, "video driver", (3_500, 4_000))],
+            vec![entry(Process, "smss.exe", (0, 3_500)), entry(Driver, VIDEO_DRIVERS[0], (3_500, 4_000))],
         )];
         assert_eq!(settled(&other, vec![gap()])[0], (VIDEO_DRIVER, "smss.exe".to_owned(), 3_500, vec![]));
     }

@@ -70,7 +70,8 @@ const WINDOWS: &[&str] = &[
     "userinit.exe",
     "explorer.exe",
     "LogonUI.exe",
-    "video driver",
+    "video driver, system's session",
+    "video driver, user's session",
     "computer policy",
     "user policy",
 ];
@@ -94,7 +95,11 @@ pub(crate) fn recorded(name: &str) -> (Trace, Truth) {
     let file = format!("{name}.toml");
     let second = folder.join("second").join(&file);
     let path = if second.exists() { second } else { folder.join(&file) };
-    let scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
+    played(&Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap())
+}
+
+/// What a scenario's machine does, as it is read from its recording.
+pub(crate) fn played(scenario: &Scenario) -> (Trace, Truth) {
     let Simulated { files, truth } = scenario.simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = files

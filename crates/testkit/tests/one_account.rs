@@ -1,17 +1,21 @@
-//! What is true of any recording's accounts, however little of it is left: parts sum to their phase.
+//! What is true of any recording's accounts, however little of it is left: parts sum to their phase, and findings take their cost, their
+//! subject and their phase from one entry.
 #![allow(clippy::unwrap_used)]
 
-use onoff_analysis::account::{AccountMeasure, AccountSubjectKind, AccountedPhase, accounts};
+use onoff_analysis::account::{AccountMeasure, AccountSubjectKind, AccountedPhase, VIDEO_DRIVERS, accounts, culprits};
+use onoff_analysis::transition::TransitionKind;
 use onoff_files::Options;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_testkit::real;
+use onoff_testkit::simulate::Scenario;
 use onoff_trace::{
     ContextSwitch, ContextSwitches, Counter, ReadyThreads, ServiceTransitions, Severity, Thread, Threads, Trace,
 };
 use proptest::prelude::*;
 
-use crate::accounts::{names, recorded};
+use crate::accounts::{names, played, recorded};
 
 /// Whether the parts of every phase sum to it, what each did to its time, and what is not known to what the account says of it.
 fn assert_sums(name: &str, all: &[AccountedPhase]) {
@@ -36,15 +40,69 @@ fn assert_sums(name: &str, all: &[AccountedPhase]) {
     }
 }
 
+/// Whether every finding is about somebody, and costs what one entry of the account of its phase, or one culprit of several, took.
+fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
+    let mut faults = Vec::new();
+    let of_kinds = [TransitionKind::Boot, TransitionKind::Shutdown, TransitionKind::Suspend]
+        .map(|kind| (kind.as_str(), accounts(trace, Some(kind))));
+    for finding in diagnose(trace, &DiagnosisOptions::default()).findings {
+        let mut fault = |what: &str| {
+            faults.push(format!("{name}: {} {} ({:?}): {what}", finding.code, finding.subject.name, finding.title));
+        };
+        let kind = finding.transition.split(' ').next().unwrap();
+        // What the rules of Linux say of the initial file system and of sleeps is not yet of one entry.
+        let Some((_, all)) = of_kinds.iter().find(|(name, _)| *name == kind && !finding.code.starts_with("linux/"))
+        else {
+            continue;
+        };
+        if finding.subject.kind == FindingSubjectKind::Phase {
+            fault("a phase is no culprit");
+        }
+        let (Some(cost_ns), CostBasis::CriticalPath) = (finding.cost_ns, finding.cost_basis) else {
+            continue;
+        };
+        let Some(phase) = &finding.phase else {
+            // Before the recording, between phases and while the computer is off there is no account.
+            let begins = finding.evidence.iter().find_map(|one| one.time_ns);
+            let is_accounted = |one: &AccountedPhase| {
+                let account = &one.account;
+                let is_there = begins.is_some_and(|at| at >= account.start_ns && at < account.end_ns);
+                is_there && account.measure == AccountMeasure::CriticalPath
+            };
+            if cost_ns > 0 && all.iter().any(is_accounted) {
+                fault("time on the path, and no phase");
+            }
+            continue;
+        };
+        let its: Vec<AccountedPhase> = all.iter().filter(|one| one.phase == *phase).cloned().collect();
+        let entries = || its.iter().flat_map(|one| &one.account.entries);
+        let is_named = |name: &str| {
+            let mut members = finding.subject.name.split(" → ");
+            members.any(|member| member.eq_ignore_ascii_case(name))
+                || finding.subject.kind == FindingSubjectKind::Device
+        };
+        let is_entry = entries().any(|entry| entry.ns == cost_ns && is_named(&entry.name));
+        let is_culprit = culprits(&its).iter().any(|one| one.entry.ns == cost_ns && is_named(&one.entry.name));
+        let of_chain: i64 = entries().filter(|entry| is_named(&entry.name)).map(|entry| entry.ns).sum();
+        if cost_ns > 0 && !is_entry && !is_culprit && of_chain != cost_ns {
+            fault(&format!("{cost_ns} ns are no entry of {phase}"));
+        }
+    }
+    faults
+}
+
 #[test]
-fn the_parts_of_every_phase_of_every_scenario_sum_to_it() {
-    let mut phases = 0;
+fn parts_sum_to_their_phase_and_findings_cost_what_their_entry_took_in_every_scenario() {
+    let (mut phases, mut faults) = (0, Vec::new());
     for name in names() {
-        let all = accounts(&recorded(&name).0, None);
+        let (trace, _) = recorded(&name);
+        let all = accounts(&trace, None);
         assert_sums(&name, &all);
         phases += all.len();
+        faults.extend(faults_of_findings(&name, &trace));
     }
     assert!(phases > 200, "{phases} phases");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
@@ -55,7 +113,7 @@ fn the_same_is_true_of_real_recordings() {
         paths.extend(std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     }
     paths.sort();
-    let mut phases = 0;
+    let (mut phases, mut faults) = (0, Vec::new());
     for path in &paths {
         // Lists of sources, baselines and the like are no recordings.
         let Ok(trace) = onoff_files::open(std::slice::from_ref(path), onoff_findings::TABLES, &Options::default())
@@ -66,8 +124,10 @@ fn the_same_is_true_of_real_recordings() {
         let all = accounts(&trace, None);
         phases += all.len();
         assert_sums(&name, &all);
+        faults.extend(faults_of_findings(&name, &trace));
     }
     assert!(paths.is_empty() || phases > 20, "{phases} phases");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// What the recorder says when it lost events.
@@ -206,4 +266,30 @@ fn a_thread_that_was_made_ready_before_its_phase_gives_it_no_more_than_the_phase
     let (mut trace, _) = recorded("starved-relay");
     spoil(&mut trace, &damage);
     assert_sums("starved-relay", &accounts(&trace, None));
+}
+
+/// What is found of the video driver in a healthy boot with these keys over it.
+fn found_of_video(keys: &str) -> Vec<(String, i64)> {
+    let text = format!("name = \"A video driver\"\nover = \"healthy-boot\"\nseed = 7\n{keys}");
+    let (trace, _) = played(&Scenario::from_toml(&text).unwrap());
+    let findings = diagnose(&trace, &DiagnosisOptions::default()).findings;
+    let its = findings.into_iter().filter(|finding| finding.code == "boot/video-driver-slow");
+    its.map(|finding| (finding.subject.name, (finding.cost_ns.unwrap() + 5_000_000) / 10_000_000)).collect()
+}
+
+#[test]
+fn a_video_driver_is_slow_by_the_kind_of_the_disk_and_where_nobody_else_held_its_gap() {
+    const LONG: &str = "[session]\nsystem_video = \"1500ms\"\nwinlogon_at = \"6s\"\n";
+    let system = |centiseconds| vec![(VIDEO_DRIVERS[0].to_owned(), centiseconds)];
+    // 1.5 s are long for a computer with a solid-state disk, and usual for one whose disk has to turn.
+    assert_eq!(found_of_video(LONG), system(150));
+    let hard_disk = "[machine]\ndisk_access = \"9ms\"\n";
+    assert_eq!(found_of_video(&format!("{hard_disk}{LONG}")), []);
+    let longer = LONG.replace("1500ms", "2600ms");
+    assert_eq!(found_of_video(&format!("{hard_disk}{longer}")), system(260));
+    // The decoy: the same gap, in which the session manager waits for another disk.
+    let disk = "[machine]\nmore_disks = [{ model = \"SLOW\", access = \"45ms\", per_mib = \"12ms\" }]\n";
+    let held =
+        "[session]\nsystem_video_work = [\"read 60x64KiB D:\\\\Prepared\\\\prepared.bin\"]\nwinlogon_at = \"6s\"\n";
+    assert_eq!(found_of_video(&format!("{disk}{held}")), [("D:\\Prepared\\prepared.bin".to_owned(), 275)]);
 }

@@ -57,7 +57,8 @@ impl Shown {
     #[must_use]
     pub fn of(name: String, trace: Arc<Trace>) -> Self {
         let summary = summarise(&trace);
-        let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
+        let mut diagnosis = diagnose(&trace, &DiagnosisOptions::default());
+        diagnosis.name_recording(trace.files.iter().map(|file| file.name.as_str()));
         let all = phases(&trace, None);
         // A phase that ends when the computer is idle has no path: nobody at its end was waited for.
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));

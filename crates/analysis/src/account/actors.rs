@@ -9,12 +9,14 @@ use onoff_trace::{
     Upid, Utid, milestone,
 };
 
+use super::culprits::VIDEO_DRIVERS;
 use super::ledger::{Subject, SubjectId, Subjects};
 use super::model::AccountSubjectKind;
 use crate::devices;
 use crate::modules::Modules;
 use crate::owners::file_name;
 use crate::processes::Images;
+use crate::storage::DrivePaths;
 use crate::transition::linux;
 use crate::units::declared_order::first;
 use crate::units::hosted;
@@ -117,8 +119,8 @@ pub(super) struct Actors<'t> {
     changes: HashMap<usize, Vec<Change>>,
     /// Every service of a process, by the process's row.
     hosted: HashMap<usize, BTreeSet<String>>,
-    /// From the start of csrss.exe to that of the process after it.
-    video: Vec<(i64, i64)>,
+    /// From the start of csrss.exe to that of the process after it, and in whose session.
+    video: Vec<(i64, i64, &'static str)>,
     /// Steps of the kernel's shutdown, by begin.
     kernel_steps: Vec<(i64, i64, StringId)>,
     /// Linux: when the first program ran, and when that of the root file system did.
@@ -128,6 +130,8 @@ pub(super) struct Actors<'t> {
     module_ids: HashMap<StringId, SubjectId>,
     service_ids: HashMap<(String, Option<u32>), SubjectId>,
     file_ids: HashMap<(StringId, u32, SubjectId), SubjectId>,
+    /// Paths with drive letters, where the recording has them.
+    paths: DrivePaths<'t>,
     pub(super) subjects: Subjects,
 }
 
@@ -183,6 +187,7 @@ impl<'t> Actors<'t> {
             module_ids: HashMap::new(),
             service_ids: HashMap::new(),
             file_ids: HashMap::new(),
+            paths: DrivePaths::of(trace),
             subjects: Subjects::default(),
         }
     }
@@ -297,7 +302,8 @@ impl<'t> Actors<'t> {
         let disks = &self.trace.system.disks;
         let model = disks.iter().find(|row| row.number == disk).map_or("", |row| row.model.as_str());
         let device = if model.is_empty() { format!("disk {disk}") } else { model.to_owned() };
-        let subject = Subject { device, ..Subject::new(AccountSubjectKind::File, self.trace.text(file)) };
+        let subject =
+            Subject { device, ..Subject::new(AccountSubjectKind::File, self.paths.readable(self.trace.text(file))) };
         let id = self.subjects.id(subject);
         self.subjects.is_read_by(id, reader);
         self.file_ids.insert((file, disk, reader), id);
@@ -386,8 +392,8 @@ impl<'t> Actors<'t> {
             add(change.start_ns);
             add(change.end_ns);
         }
-        let after = self.video.partition_point(|&(start, _)| start < end_ns);
-        if let Some(&(start, end)) = after.checked_sub(1).and_then(|at| self.video.get(at)) {
+        let after = self.video.partition_point(|&(start, ..)| start < end_ns);
+        if let Some(&(start, end, _)) = after.checked_sub(1).and_then(|at| self.video.get(at)) {
             add(start);
             add(end);
         }
@@ -534,14 +540,14 @@ impl<'t> Actors<'t> {
     /// The video driver, where a session waits for its graphics at `time_ns`: the paper's inference from the start of
     /// csrss.exe to that of the process after it. Only a wait of the session manager that nobody else explains is its.
     pub(super) fn video(&mut self, tid: u32, time_ns: i64) -> Option<SubjectId> {
-        let after = self.video.partition_point(|&(start, _)| start <= time_ns);
-        let &(_, end) = self.video.get(after.checked_sub(1)?)?;
+        let after = self.video.partition_point(|&(start, ..)| start <= time_ns);
+        let &(_, end, name) = self.video.get(after.checked_sub(1)?)?;
         let thread = self.trace.threads.get(self.life(tid, time_ns)?.row())?;
         let image = self.images.at(thread.pid, time_ns)?;
         if time_ns >= end || !image.eq_ignore_ascii_case("smss.exe") {
             return None;
         }
-        Some(self.subjects.id(Subject::new(AccountSubjectKind::Driver, "video driver")))
+        Some(self.subjects.id(Subject::new(AccountSubjectKind::Driver, name)))
     }
 
     /// The subject of a process's thread that used a processor or a disk; `None` for the idle thread.
@@ -677,18 +683,27 @@ fn first_programs(trace: &Trace) -> (i64, i64) {
     (first_ns, of_root_ns.unwrap_or(first_ns))
 }
 
-/// From the start of csrss.exe to the start of wininit.exe or winlogon.exe after it: where a session waits for its graphics.
-fn video_gaps(trace: &Trace) -> Vec<(i64, i64)> {
-    let mut starts: Vec<(i64, bool)> = trace
+/// From the start of csrss.exe to the start of wininit.exe or winlogon.exe after it: where a session waits for its graphics. The name
+/// of the video driver there.
+fn video_gaps(trace: &Trace) -> Vec<(i64, i64, &'static str)> {
+    let mut starts: Vec<(i64, Option<&'static str>)> = trace
         .processes
         .iter()
         .filter_map(|row| {
             let image = file_name(trace.text(row.image));
             let is_first = image.eq_ignore_ascii_case("csrss.exe");
-            let is_next = image.eq_ignore_ascii_case("wininit.exe") || image.eq_ignore_ascii_case("winlogon.exe");
-            (is_first || is_next).then_some((row.start_ns?, is_first))
+            let of_session = match image.to_ascii_lowercase().as_str() {
+                "wininit.exe" => Some(VIDEO_DRIVERS[0]),
+                "winlogon.exe" => Some(VIDEO_DRIVERS[1]),
+                _ => None,
+            };
+            (is_first || of_session.is_some()).then_some((row.start_ns?, of_session))
         })
         .collect();
     starts.sort_unstable();
-    starts.windows(2).filter(|pair| pair[0].1 && !pair[1].1).map(|pair| (pair[0].0, pair[1].0)).collect()
+    let gap = |pair: &[(i64, Option<&'static str>)]| match pair {
+        &[(start, None), (end, Some(name))] => Some((start, end, name)),
+        _ => None,
+    };
+    starts.windows(2).filter_map(gap).collect()
 }

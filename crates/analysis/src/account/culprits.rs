@@ -41,8 +41,11 @@ pub const NORMAL_PHASES_NS: [(&str, i64); 4] =
 /// 34 s in all, idle time included.
 pub const SETTLES_WITHIN_NS: [(&str, i64); 2] = [("PostBoot", 6 * SECOND), ("PostResume", 5 * SECOND)];
 
+/// The video driver of each session, which is inferred.
+pub const VIDEO_DRIVERS: [&str; 2] = ["video driver, system's session", "video driver, user's session"];
+
 /// Parts of Windows and Linux that every boot, shutdown and sleep consists of.
-const OF_EVERY_TRANSITION: [&str; 17] = [
+const OF_EVERY_TRANSITION: [&str; 18] = [
     "System",
     "smss.exe",
     "csrss.exe",
@@ -54,7 +57,8 @@ const OF_EVERY_TRANSITION: [&str; 17] = [
     "explorer.exe",
     "dwm.exe",
     "LogonUI.exe",
-    "video driver",
+    VIDEO_DRIVERS[0],
+    VIDEO_DRIVERS[1],
     "computer policy",
     "user policy",
     "systemd",

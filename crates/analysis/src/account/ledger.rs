@@ -1,5 +1,7 @@
 //! Parts of a phase, summed by subject.
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
 
 use super::model::{
@@ -12,6 +14,8 @@ use crate::evidence::Certainty;
 const LISTED_STRETCHES: usize = 64;
 /// A file that a phase waited for less than this is its reader's time, ns: what makes somebody a culprit.
 const LEAST_OF_FILE_NS: i64 = super::LEAST_CULPRIT_NS;
+/// Files that a folder is said in place of, at least.
+const LEAST_OF_FOLDER: usize = 3;
 /// Stretches kept while a phase is summed, before the shortest go.
 const KEPT_STRETCHES: usize = 1024;
 
@@ -102,6 +106,20 @@ impl Sum {
     fn measured() -> Self {
         Self { certainty: Certainty::Measured, ..Self::default() }
     }
+
+    /// With another's parts.
+    fn join(&mut self, its: Self) {
+        self.ns = self.ns.saturating_add(its.ns);
+        self.certainty = self.certainty.and(its.certainty);
+        self.count = self.count.saturating_add(its.count);
+        self.stretches.extend(its.stretches);
+        for (did, ns) in its.did {
+            match self.did.iter_mut().find(|(known, _)| *known == did) {
+                Some((_, total)) => *total = total.saturating_add(ns),
+                None => self.did.push((did, ns)),
+            }
+        }
+    }
 }
 
 /// What the parts of a phase come to.
@@ -137,6 +155,37 @@ impl Ledger {
         }
     }
 
+    /// Many files of one folder, none of which is most of them, are the folder: the names of those that stand for theirs.
+    fn join_files_of_folders(&mut self, subjects: &Subjects) -> HashMap<SubjectId, String> {
+        let mut folders: BTreeMap<(String, &str), Vec<SubjectId>> = BTreeMap::new();
+        for &who in self.sums.keys() {
+            if let Who::Subject(id) = who
+                && let Some(file) = subjects.get(id).filter(|subject| subject.kind == AccountSubjectKind::File)
+                && let Some((folder, _)) = file.name.rsplit_once(['\\', '/'])
+            {
+                folders.entry((folder.to_ascii_lowercase(), &file.device)).or_default().push(id);
+            }
+        }
+        let mut names = HashMap::new();
+        for mut files in folders.into_values().filter(|files| files.len() >= LEAST_OF_FOLDER) {
+            files.sort_unstable();
+            let ns_of = |id: &SubjectId| self.sums.get(&Who::Subject(*id)).map_or(0, |sum| sum.ns);
+            let all_ns = files.iter().map(ns_of).fold(0_i64, i64::saturating_add);
+            let most_ns = files.iter().map(ns_of).max().unwrap_or(0);
+            let (Some(&first), true) = (files.first(), all_ns >= LEAST_OF_FILE_NS && most_ns <= all_ns / 2) else {
+                continue;
+            };
+            for &file in files.iter().skip(1) {
+                if let Some(its) = self.sums.remove(&Who::Subject(file)) {
+                    self.sums.entry(Who::Subject(first)).or_insert_with(Sum::measured).join(its);
+                }
+            }
+            let folder = subjects.get(first).and_then(|file| file.name.rsplit_once(['\\', '/']));
+            names.extend(folder.map(|(folder, _)| (first, folder.to_owned())));
+        }
+        names
+    }
+
     /// A file that took little is its reader's time.
     fn give_little_files_to_their_readers(&mut self, subjects: &Subjects) {
         let mut little: Vec<(Who, SubjectId)> = self
@@ -152,17 +201,7 @@ impl Ledger {
             let Some(its) = self.sums.remove(&file) else {
                 continue;
             };
-            let sum = self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured);
-            sum.ns = sum.ns.saturating_add(its.ns);
-            sum.certainty = sum.certainty.and(its.certainty);
-            sum.count = sum.count.saturating_add(its.count);
-            sum.stretches.extend(its.stretches);
-            for (did, ns) in its.did {
-                match sum.did.iter_mut().find(|(known, _)| *known == did) {
-                    Some((_, total)) => *total = total.saturating_add(ns),
-                    None => sum.did.push((did, ns)),
-                }
-            }
+            self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured).join(its);
         }
     }
 
@@ -174,6 +213,7 @@ impl Ledger {
         (start_ns, end_ns): (i64, i64),
         measure: AccountMeasure,
     ) -> PhaseAccount {
+        let folders = self.join_files_of_folders(subjects);
         self.give_little_files_to_their_readers(subjects);
         let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let known = self.sums.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns));
@@ -195,7 +235,13 @@ impl Ledger {
                 keep_longest(&mut sum.stretches);
                 sum.stretches.sort_unstable();
                 let (subject, not_known) = match who {
-                    Who::Subject(id) => (subjects.get(id).cloned(), None),
+                    Who::Subject(id) => {
+                        let named = |subject: &Subject| match folders.get(&id) {
+                            Some(folder) => Subject { name: folder.clone(), ..subject.clone() },
+                            None => subject.clone(),
+                        };
+                        (subjects.get(id).map(named), None)
+                    }
                     Who::Idle => (Some(Subject::new(AccountSubjectKind::Idle, "idle")), None),
                     Who::Nobody(why) => (None, Some(why)),
                 };

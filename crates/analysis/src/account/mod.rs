@@ -34,7 +34,7 @@ use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
 pub use culprits::{
-    Culprit, LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, culprits,
+    Culprit, LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, VIDEO_DRIVERS, culprits,
     is_of_every_transition,
 };
 pub use model::{

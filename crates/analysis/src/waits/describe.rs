@@ -18,6 +18,7 @@ use super::walk::{NO_REASON, NO_STACK, NOT_HELD, RawStep, Walked, Work, threads_
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
+use crate::storage::DrivePaths;
 
 /// Groups of steps, at most: the longest.
 const MOST_GROUPS: usize = 64;
@@ -239,6 +240,7 @@ impl Describer<'_, '_> {
 
     fn on_path(&self, walked: &Walked, duration_ns: i64) -> Vec<OnPath> {
         let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
+        let paths = DrivePaths::of(self.trace);
         let mut lives: HashMap<(u32, Option<Upid>), i64> = HashMap::new();
         let mut seen: Vec<(u32, Option<Upid>)> = Vec::new();
         for step in &walked.steps {
@@ -259,13 +261,13 @@ impl Describer<'_, '_> {
                 *sums.entry((SubjectKind::Service, name, None)).or_default() += ns;
             }
             let (kind, name) = match step.work {
-                Work::Disk(row) => (SubjectKind::File, self.trace.text(self.file_of(row))),
+                Work::Disk(row) => (SubjectKind::File, paths.readable(self.trace.text(self.file_of(row)))),
                 Work::Device(driver) | Work::Timer(driver) if driver != StringId::EMPTY => {
-                    (SubjectKind::Driver, driver_name(self.trace.text(driver)))
+                    (SubjectKind::Driver, driver_name(self.trace.text(driver)).into())
                 }
                 _ => continue,
             };
-            *sums.entry((kind, name.to_owned(), None)).or_default() += ns;
+            *sums.entry((kind, name.into_owned(), None)).or_default() += ns;
         }
         for ((pid, life), ns) in lives {
             let name = life.map_or("", |life| self.identities.image_of(life)).to_owned();
@@ -352,7 +354,7 @@ impl Describer<'_, '_> {
             detail: match step.work {
                 Work::Running | Work::Ready => String::new(),
                 Work::Kernel => KERNEL.to_owned(),
-                Work::Disk(row) => self.trace.text(self.file_of(row)).to_owned(),
+                Work::Disk(row) => DrivePaths::of(self.trace).readable(self.trace.text(self.file_of(row))).into_owned(),
                 Work::Timer(driver) | Work::Device(driver) => file_name(self.trace.text(driver)).to_owned(),
                 Work::Unknown(why) => why.phrase().to_owned(),
             },

@@ -35,7 +35,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     }
     Ok(vec![
         RuleFinding::new(
-            FindingSubject::new(FindingSubjectKind::Phase, "firmware"),
+            FindingSubject::new(FindingSubjectKind::Work, "firmware"),
             format!("the firmware takes {} before the boot manager", time(length)),
         )
         .costs(Cost::on_path(length.saturating_sub(thresholds::FIRMWARE_NS)))

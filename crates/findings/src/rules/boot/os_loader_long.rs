@@ -37,7 +37,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     }
     Ok(vec![
         RuleFinding::new(
-            FindingSubject::new(FindingSubjectKind::Phase, "OSLoader"),
+            FindingSubject::new(FindingSubjectKind::Work, "OSLoader"),
             format!(
                 "the operating system's loader runs for {}, usual is less than 3 s",
                 time(own_ns)

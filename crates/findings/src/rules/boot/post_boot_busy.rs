@@ -58,7 +58,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             Some((image, pid, _)) => {
                 FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid)
             }
-            None => FindingSubject::new(FindingSubjectKind::Phase, "PostBoot"),
+            None => FindingSubject::new(FindingSubjectKind::Transition, ""),
         },
         length + &who,
     )

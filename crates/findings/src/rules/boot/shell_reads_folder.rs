@@ -4,6 +4,7 @@ use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
 
 use crate::rules::prelude::*;
+use onoff_analysis::storage::DrivePaths;
 
 rule! {
     /// # What it finds
@@ -69,6 +70,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         same
     });
     let length = end.saturating_sub(start);
+    let paths = DrivePaths::of(facts.trace);
     let enough = |ns: i64| {
         ns >= thresholds::FOLDER_READS_NS && ns as f64 * 100.0 >= thresholds::FOLDER_READS_PERCENT * length as f64
     };
@@ -76,6 +78,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .into_iter()
         .filter(|&(_, ns, _, _)| enough(ns))
         .map(|(name, ns, requests, files)| {
+            let readable = paths.readable(name);
+            let name = readable.as_ref();
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::File, name),
                 format!(

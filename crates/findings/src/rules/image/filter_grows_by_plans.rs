@@ -40,7 +40,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         .because(None, filter.evidence())
         .because(None, facts.service("SysMain").map(ServiceEntry::evidence).unwrap_or_default())
         .advise(
-            "give the overlay room for it, or exclude Windows\\Prefetch; 'onoff image PATH --trace FILE' says how much",
+            "give the overlay room for it, or exclude Windows\\Prefetch; the option --trace with a recording says how much",
         ),
     ])
 }

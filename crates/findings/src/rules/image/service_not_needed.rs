@@ -47,7 +47,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
         format!("{} with the computer and not needed: {}", starts(spare.len()), listed(&names, 12)),
     )
     .graded(FindingSeverity::Moderate)
-    .advise("set them to demand, delayed-auto or disabled, one at a time, and test; 'onoff image PATH' shows who needs each");
+    .advise("set them to demand, delayed-auto or disabled, one at a time, and test; the list of services says who needs each");
     Ok(vec![spare.iter().fold(finding, |finding, service| finding.because(None, service.evidence()))])
 }
 

@@ -37,7 +37,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
             let (end, length) = step.end_ns.zip(step.duration_ns)?;
             Some(
                 RuleFinding::new(
-                    FindingSubject::new(FindingSubjectKind::Work, "page file"),
+                    FindingSubject::new(FindingSubjectKind::Work, shutdown_step::ZERO_PAGE_FILE),
                     format!("the page file is overwritten with zeros, which takes {}", time(length)),
                 )
                 .costs(facts.cost((step.start_ns, end)))

@@ -55,7 +55,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let mut finding = RuleFinding::new(
         match users.first() {
             Some((image, pid, _)) => FindingSubject::new(FindingSubjectKind::Process, image.clone()).with_pid(*pid),
-            None => FindingSubject::new(FindingSubjectKind::Phase, "PostResume"),
+            None => FindingSubject::new(FindingSubjectKind::Transition, ""),
         },
         format!("the computer is busy for {} after its resume{who}", time(settling.busy_ns)),
     )
