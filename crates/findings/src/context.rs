@@ -36,6 +36,8 @@ pub struct BootFacts<'a> {
 /// A boot of Linux, as rules see it.
 #[derive(Debug)]
 pub struct LinuxBootFacts<'a> {
+    /// The recording.
+    pub trace: &'a Trace,
     /// Its analysis.
     pub report: &'a LinuxBootReport,
 }

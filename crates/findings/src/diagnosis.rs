@@ -236,7 +236,7 @@ impl Run {
                 });
             }
             TypedTransition::LinuxBoot(report) => {
-                let facts = LinuxBootFacts { report: &report };
+                let facts = LinuxBootFacts { trace, report: &report };
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::LinuxBoot(check) => Some(check(&facts)),
                     _ => None,

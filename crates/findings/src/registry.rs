@@ -84,6 +84,7 @@ rules! {
         encrypted_volume_waited_for,
         file_system_check,
         initrd_long,
+        initrd_unpack_slow,
         kernel_modules_loaded,
         network_waited_for,
         random_numbers_waited_for,

@@ -259,6 +259,48 @@ fn a_long_initial_file_system_is_found_with_a_service_manager_in_it_and_without(
 }
 
 #[test]
+fn an_initial_file_system_that_unpacks_slowly_is_named_with_its_size() {
+    let unpacks = |unpack_ms| {
+        LinuxMachine::healthy()
+            .initial_file_system(InitialFileSystem {
+                unpack_ms,
+                size_kib: 83_968,
+                program_ms: 900,
+                has_service_manager: false,
+            })
+            .boots()
+    };
+    let slow = unpacks(2_600);
+    for files in
+        [slow.files.all(), slow.files.without_trace(), slow.files.journal_alone(), slow.files.kernel_log_alone()]
+    {
+        let diagnosis = diagnosed(files);
+        let finding = says(&diagnosis, "linux/initrd-unpack-slow", "populate_rootfs", 2_600_000);
+        assert!(finding.title.contains("of 82 MiB takes 2.60 s"), "{}", finding.title);
+        assert_eq!(codes(&diagnosis).len(), 1, "{:?}", codes(&diagnosis));
+    }
+    for diagnosis in both(&unpacks(400)) {
+        silent(&diagnosis, "linux/initrd-unpack-slow");
+    }
+    // The kernel takes as long before it begins to unpack.
+    let decoy = LinuxMachine::healthy()
+        .initcall(Initcall::new("slow_init").runs(3_000))
+        .initial_file_system(InitialFileSystem {
+            unpack_ms: 300,
+            size_kib: 83_968,
+            program_ms: 900,
+            has_service_manager: true,
+        })
+        .boots();
+    for diagnosis in both(&decoy) {
+        silent(&diagnosis, "linux/initrd-unpack-slow");
+    }
+    // Without an initial file system it cannot be looked at.
+    let none = diagnosed(LinuxMachine::healthy().boots().files.all());
+    assert!(none.not_checked.iter().any(|rule| rule.code == "linux/initrd-unpack-slow"));
+}
+
+#[test]
 fn a_slow_function_and_a_slow_module_are_named_with_a_trace_and_without() {
     let played = LinuxMachine::healthy()
         .initcall(Initcall::new("slow_init").sleeps(2_500))

@@ -174,6 +174,10 @@ pub const FIRMWARE_RESUME_AVERAGE: &str = "firmware.resume.average";
 pub const KERNEL_BEGIN: &str = "kernel.begin";
 /// The service manager of the initial file system starts (Linux).
 pub const INITRD_BEGIN: &str = "initrd.begin";
+/// The kernel begins to unpack the initial file system (Linux).
+pub const INITRD_UNPACK_BEGIN: &str = "initrd.unpack_begin";
+/// The kernel has unpacked the initial file system and gives its memory back; value: its packed size, KiB (Linux).
+pub const INITRD_UNPACK_END: &str = "initrd.unpack_end";
 /// The service manager of the real root starts; initrd, or the kernel where there is none, is over (Linux).
 pub const USER_SPACE_BEGIN: &str = "user_space.begin";
 /// Every job of the start is done, by the service manager's own account (Linux).

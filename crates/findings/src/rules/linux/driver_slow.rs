@@ -3,6 +3,7 @@
 use onoff_analysis::devices::Device;
 use onoff_trace::DeviceOperationKind;
 
+use super::initrd_unpack_slow;
 use crate::rules::prelude::*;
 
 rule! {
@@ -36,6 +37,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     if report.details.devices.is_empty() {
         return Err(lacks_other("how long the kernel's initialisation functions and probes took"));
     }
+    let is_unpacking_known = initrd_unpack_slow::unpacking(facts).is_some();
     // A module's own function runs within its load: one piece of work, which the module names.
     let is_within_load = |device: &Device| {
         device.kind == DeviceOperationKind::Initcall
@@ -54,6 +56,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         // They are longest first: what comes later is no news.
         .take(MOST_NAMED)
         .filter(|device| !is_within_load(device))
+        // What unpacks the initial file system has another rule, where the log says from when to when.
+        .filter(|device| device.driver != initrd_unpack_slow::FUNCTION || !is_unpacking_known)
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
             let name = if device.driver.is_empty() { device.device.as_str() } else { device.owner() };

@@ -8,6 +8,7 @@ pub(crate) mod driver_slow;
 pub(crate) mod encrypted_volume_waited_for;
 pub(crate) mod file_system_check;
 pub(crate) mod initrd_long;
+pub(crate) mod initrd_unpack_slow;
 pub(crate) mod kernel_modules_loaded;
 pub(crate) mod network_waited_for;
 pub(crate) mod random_numbers_waited_for;

@@ -20,7 +20,7 @@ pub(super) struct FirstProgram {
 impl FirstProgram {
     fn on_message(&mut self, time_ns: i64, text: &str) {
         self.named |= text.starts_with("Run ") && text.ends_with(" as init process");
-        self.unpacked |= text.starts_with("Trying to unpack rootfs image") || text.starts_with("Unpacking initramfs");
+        self.unpacked |= is_unpacking(text);
         if text.starts_with("Freeing unused kernel ") {
             self.freed_ns = Some(time_ns);
         }
@@ -32,6 +32,11 @@ impl FirstProgram {
             assembly.milestone(time_ns, name, "", None, "kernel log/Freeing unused kernel memory");
         }
     }
+}
+
+/// Whether the kernel begins to unpack the initial file system.
+fn is_unpacking(text: &str) -> bool {
+    text.starts_with("Trying to unpack rootfs image") || text.starts_with("Unpacking initramfs")
 }
 
 /// Takes a message that no other module knows.
@@ -70,6 +75,13 @@ pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, a
         system.processor_mhz = megahertz.parse().unwrap_or(0);
     } else if let Some(rest) = text.strip_prefix("systemd[1]: Hostname set to <") {
         set(&mut system.computer, rest.split('>').next());
+    } else if is_unpacking(text) {
+        assembly.milestone(time_ns, milestone::INITRD_UNPACK_BEGIN, "", None, "kernel log/unpack rootfs image");
+    } else if let Some(rest) = text.strip_prefix("Freeing initrd memory: ") {
+        // `29256K`, `29256k freed`
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let kib = digits.parse().ok();
+        assembly.milestone(time_ns, milestone::INITRD_UNPACK_END, "", kib, "kernel log/Freeing initrd memory");
     } else if let Some(rest) = text.strip_prefix("Run ")
         && let Some(program) = rest.strip_suffix(" as init process")
     {
