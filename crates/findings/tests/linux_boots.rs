@@ -10,6 +10,8 @@ use onoff_trace::{
     milestone,
 };
 
+use crate::linux_machine::KNOWN_WAITS;
+
 const MS: i64 = 1_000_000;
 
 struct Machine {
@@ -155,25 +157,13 @@ fn unchecked(diagnosis: &Diagnosis, code: &str) -> bool {
 fn waits_for(unit: &str, length_ms: i64) -> Machine {
     Machine::boot()
         .unit(unit, 6_000, Some(6_000 + length_ms))
-        .unit("beside.service", 6_000, Some(6_000 + length_ms))
+        .unit("parallel.service", 6_000, Some(6_000 + length_ms))
         .after("graphical.target", unit)
 }
 
-/// Each rule about a wait that is known, with a unit of its kind.
-const WAITS: [(&str, &str); 8] = [
-    ("linux/network-waited-for", "systemd-networkd-wait-online@eth0.service"),
-    ("linux/network-waited-for", "NetworkManager-wait-online.service"),
-    ("linux/udev-settled", "systemd-udev-settle.service"),
-    ("linux/file-system-check", "systemd-fsck@dev-disk-by\\x2duuid-7.service"),
-    ("linux/relabelled", "selinux-autorelabel.service"),
-    ("linux/random-numbers-waited-for", "systemd-random-seed.service"),
-    ("linux/kernel-modules-loaded", "systemd-modules-load.service"),
-    ("linux/encrypted-volume-waited-for", "systemd-cryptsetup@root.service"),
-];
-
 #[test]
 fn a_known_wait_on_the_way_to_the_target_is_its_rules_and_no_slow_unit() {
-    for (code, unit) in WAITS {
+    for (code, unit) in KNOWN_WAITS {
         let diagnosis = waits_for(unit, 3_000).diagnosed();
         let [finding] = of(&diagnosis, code)[..] else {
             panic!("{code}: {:?}", diagnosis.findings);
@@ -188,7 +178,7 @@ fn a_known_wait_on_the_way_to_the_target_is_its_rules_and_no_slow_unit() {
 
 #[test]
 fn a_known_wait_that_is_short_or_that_nobody_waits_for_is_none() {
-    for (code, unit) in WAITS {
+    for (code, unit) in KNOWN_WAITS {
         let short = waits_for(unit, 900).diagnosed();
         assert!(of(&short, code).is_empty() && !unchecked(&short, code), "{code}");
         let beside = Machine::boot()
@@ -220,7 +210,7 @@ fn without_dependencies_a_slow_unit_costs_at_most_its_length_and_the_finding_say
     assert!(found[0].title.starts_with("slow.service takes 7.00 s; whether the boot waits"), "{}", found[0].title);
     // Without any unit the rules say that they could not look.
     let nothing = Machine::new().at(5_000, milestone::USER_SPACE_BEGIN, "", None).diagnosed();
-    for code in WAITS.map(|(code, _)| code).into_iter().chain(["linux/unit-slow", "linux/unit-failed"]) {
+    for code in KNOWN_WAITS.map(|(code, _)| code).into_iter().chain(["linux/unit-slow", "linux/unit-failed"]) {
         assert!(unchecked(&nothing, code), "{code}");
     }
 }
@@ -290,7 +280,7 @@ fn a_unit_that_runs_into_its_time_out_costs_all_of_it_on_the_way_and_at_most_tha
 fn slow_units_are_those_that_the_target_waits_for() {
     let diagnosis = waits_for("slow.service", 6_000).diagnosed();
     let found = of(&diagnosis, "linux/unit-slow");
-    assert_eq!(found.len(), 1, "beside.service took as long, and nobody waited for it");
+    assert_eq!(found.len(), 1, "parallel.service took as long, and nobody waited for it");
     assert_eq!(found[0].subject.name, "slow.service");
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(6_000 * MS), CostBasis::CriticalPath));
     assert!(of(&waits_for("quick.service", 999).diagnosed(), "linux/unit-slow").is_empty());

@@ -81,7 +81,7 @@ fn a_healthy_machine_has_no_finding_in_any_form() {
 }
 
 /// Each rule about a wait that is known, with a unit of its kind.
-const WAITS: [(&str, &str); 8] = [
+pub const KNOWN_WAITS: [(&str, &str); 8] = [
     ("linux/network-waited-for", "systemd-networkd-wait-online@eth0.service"),
     ("linux/network-waited-for", "NetworkManager-wait-online.service"),
     ("linux/udev-settled", "systemd-udev-settle.service"),
@@ -94,7 +94,7 @@ const WAITS: [(&str, &str); 8] = [
 
 #[test]
 fn a_known_wait_is_named_with_its_seconds_with_a_trace_and_without() {
-    for (code, unit) in WAITS {
+    for (code, unit) in KNOWN_WAITS {
         let played = with(LinuxUnit::new(unit).sleeps(3_000)).boots();
         assert!(played.truth.path.iter().any(|step| step == unit), "{:?}", played.truth.path);
         let length_us = played.truth.start(unit).length_us();
@@ -122,7 +122,7 @@ fn a_known_wait_is_named_with_its_seconds_with_a_trace_and_without() {
 #[test]
 fn a_slow_unit_is_named_when_the_target_waits_for_it_and_not_when_it_runs_beside() {
     let played = with(LinuxUnit::new("slow.service").sleeps(4_000))
-        .unit(LinuxUnit::new("beside.service").sleeps(9_000).started_with("dbus.service", 10))
+        .unit(LinuxUnit::new("parallel.service").sleeps(9_000).started_with("dbus.service", 10))
         .boots();
     for diagnosis in both(&played) {
         says(&diagnosis, "linux/unit-slow", "slow.service", played.truth.start("slow.service").length_us());
@@ -199,7 +199,7 @@ fn a_boot_that_hangs_names_the_unit_and_who_waits_for_it() {
     }
     // What hangs is none of a boot that finished: a unit that something else started.
     let decoy =
-        LinuxMachine::healthy().unit(LinuxUnit::new("beside.service").sleeps(40_000).started_with("ssh.service", 10));
+        LinuxMachine::healthy().unit(LinuxUnit::new("parallel.service").sleeps(40_000).started_with("ssh.service", 10));
     for diagnosis in both(&decoy.boots()) {
         silent(&diagnosis, "linux/boot-unfinished");
     }

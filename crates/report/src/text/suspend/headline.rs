@@ -150,7 +150,7 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
     if phase.name == PhaseName::SuspendApps
         && let Some(beside) = phase.work.beyond_ns.filter(|&ns| notable(ns))
     {
-        return Some(format!("{} of it is not the applications', usually the display fading out", duration(beside)));
+        return Some(format!("usually the display fading out: {} not spent in any application", duration(beside)));
     }
     None
 }
