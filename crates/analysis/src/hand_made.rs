@@ -32,6 +32,28 @@ pub(crate) fn thread(trace: &mut Trace, tid: u32, pid: u32, start_ns: Option<i64
     trace.threads.push(Thread { start_ns, end_ns, ..Thread::unknown(tid, pid) });
 }
 
+/// A switch as (ms, processor, old thread, its state and wait reason, new thread).
+pub(crate) type SwitchInMs = (i64, u16, u32, (u8, u8), u32);
+
+/// Switches of threads of one priority, with the state and wait reason of the old one.
+pub(crate) fn switches_in_ms(trace: &mut Trace, rows: &[SwitchInMs]) {
+    let rows = rows.iter().map(|&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
+        time_ns: ms * MS,
+        cpu,
+        new_tid,
+        old_tid,
+        new_priority: 8,
+        old_priority: 8,
+        old_wait_reason: reason,
+        old_wait_mode: 0,
+        old_state: state,
+        previous_c_state: 0,
+        old_ideal_processor: 0,
+        new_wait_ticks: 0,
+    });
+    trace.context_switches.push(ContextSwitches::from_iter(rows));
+}
+
 /// Switches as (time, cpu, old thread, new thread, priority of the new one); the old one's priority is 8.
 pub(crate) fn switches(trace: &mut Trace, rows: &[(i64, u16, u32, u32, i8)]) {
     let piece: ContextSwitches = rows

@@ -2,12 +2,12 @@
 
 use onoff_trace::system::InstalledService;
 use onoff_trace::{
-    Activity, ActivityKind, ContextSwitch, ContextSwitches, DeviceOperation, DeviceOperationKind, DevicePhase, DiskIo,
-    DiskOperation, InterruptKind, IoPriority, ReadyThread, ReadyThreads, StringId, Thread, Trace,
+    Activity, ActivityKind, DeviceOperation, DeviceOperationKind, DevicePhase, DiskIo, DiskOperation, InterruptKind,
+    IoPriority, ReadyThread, ReadyThreads, StringId, Thread, Trace,
 };
 
 use super::*;
-use crate::hand_made::{MS, image, interrupts, process, service, thread};
+use crate::hand_made::{MS, image, interrupts, process, service, switches_in_ms, thread};
 use crate::transition::hostile::{Source, hostile};
 use crate::waits::EndThread;
 
@@ -28,28 +28,6 @@ fn recording() -> Trace {
         thread(&mut trace, tid, pid, None, None);
     }
     trace
-}
-
-/// A switch: time, processor, old thread, its state and wait reason, new thread.
-type Switch = (i64, u16, u32, (u8, u8), u32);
-
-/// Switches as (ms, processor, old thread, its state and reason, new thread).
-fn switches(trace: &mut Trace, rows: &[Switch]) {
-    let rows = rows.iter().map(|&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
-        time_ns: ms * MS,
-        cpu,
-        new_tid,
-        old_tid,
-        new_priority: 8,
-        old_priority: 8,
-        old_wait_reason: reason,
-        old_wait_mode: 0,
-        old_state: state,
-        previous_c_state: 0,
-        old_ideal_processor: 0,
-        new_wait_ticks: 0,
-    });
-    trace.context_switches.push(ContextSwitches::from_iter(rows));
 }
 
 /// Wake-ups as (ms, thread, by thread).
@@ -129,7 +107,7 @@ fn a_wait_in_a_drivers_request_is_the_drivers_and_outside_of_it_the_kernels() {
     trace.device_operations.push(request(DeviceOperationKind::DeviceStart, 20, None, 50));
     // Pended at once: what follows is nobody's but the thread's.
     trace.device_operations.push(request(DeviceOperationKind::DeviceEnum, 60, Some(61), 99));
-    switches(&mut trace, &[(10, 0, 8, (WAITING, DELAY), 0), (90, 0, 0, RAN, 8)]);
+    switches_in_ms(&mut trace, &[(10, 0, 8, (WAITING, DELAY), 0), (90, 0, 0, RAN, 8)]);
     assert_eq!(
         account(&trace, 8, (0, 100)),
         [
@@ -150,7 +128,7 @@ fn two_services_in_one_host_are_told_apart_by_the_tags_of_their_threads() {
         for (name, tag) in [("Alpha", 7), ("Beta", 9)] {
             trace.system.services.push(InstalledService { name: name.to_owned(), tag, ..InstalledService::default() });
         }
-        switches(&mut trace, &[(20, 0, 540, (WAITING, DELAY), 0), (60, 0, 0, RAN, 540)]);
+        switches_in_ms(&mut trace, &[(20, 0, 540, (WAITING, DELAY), 0), (60, 0, 0, RAN, 540)]);
         account(&trace, 540, (20, 70))
     };
     assert_eq!(hosted(7), [entry(AccountSubjectKind::Service, "Alpha", Did::WaitedForTimer, 50)]);
@@ -164,7 +142,7 @@ fn short_interrupts_of_one_driver_sum_and_those_of_another_processor_do_not_coun
     let mut trace = recording();
     image(&mut trace, 4, (0xffff_f800_0000_0000, 0x1000), None, r"\SystemRoot\system32\drivers\netslow.sys");
     image(&mut trace, 4, (0xffff_f800_1000_0000, 0x1000), None, r"\SystemRoot\system32\ntoskrnl.exe");
-    switches(&mut trace, &[(0, 0, 0, RAN, 104), (90, 0, 104, (WAITING, EXECUTIVE), 0)]);
+    switches_in_ms(&mut trace, &[(0, 0, 0, RAN, 104), (90, 0, 104, (WAITING, EXECUTIVE), 0)]);
     let (net, kernel) = (0xffff_f800_0000_0100, 0xffff_f800_1000_0100);
     let mut rows: Vec<(i64, i64, u16, InterruptKind, u64)> = Vec::new();
     for at in [10, 30, 50] {
@@ -187,7 +165,7 @@ fn short_interrupts_of_one_driver_sum_and_those_of_another_processor_do_not_coun
 fn a_ready_threads_time_is_that_of_those_who_have_all_processors() {
     let ready = |second: u32| {
         let mut trace = recording();
-        switches(
+        switches_in_ms(
             &mut trace,
             &[(5, 1, 0, RAN, second), (10, 0, 104, (READY, 0), 204), (50, 0, 204, (WAITING, EXECUTIVE), 104)],
         );
@@ -216,7 +194,7 @@ fn a_ready_threads_time_is_that_of_those_who_have_all_processors() {
 fn a_disk_that_works_for_others_is_held_by_them_and_another_disk_is_not() {
     let disk_of = |others: u32| {
         let mut trace = recording();
-        switches(&mut trace, &[(10, 0, 104, (WAITING, EXECUTIVE), 0), (80, 0, 0, RAN, 104)]);
+        switches_in_ms(&mut trace, &[(10, 0, 104, (WAITING, EXECUTIVE), 0), (80, 0, 0, RAN, 104)]);
         read(&mut trace, others, 204, (5, 5, 60));
         read(&mut trace, 0, 104, (10, 60, 80));
         account(&trace, 104, (10, 80))
@@ -235,7 +213,7 @@ fn a_disk_that_works_for_others_is_held_by_them_and_another_disk_is_not() {
 fn where_events_were_lost_nobody_is_named() {
     let mut trace = recording();
     // 204 is put on the processor at 30, and at 60 another thread is taken off it.
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (0, 0, 0, RAN, 104),
@@ -282,7 +260,7 @@ fn a_script_is_named_by_its_file_and_not_the_shell_that_runs_it() {
         ..onoff_trace::Process::unknown(300)
     });
     thread(&mut trace, 304, 300, Some(15 * MS), None);
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (20, 0, 104, (WAITING, EXECUTIVE), 304),

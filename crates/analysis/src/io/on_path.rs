@@ -141,10 +141,10 @@ struct Requests {
 
 #[cfg(test)]
 mod tests {
-    use onoff_trace::{ContextSwitch, ContextSwitches, FileIo, FileOperation, IoLevel};
+    use onoff_trace::{FileIo, FileOperation, IoLevel};
 
     use super::*;
-    use crate::hand_made::{MS, process, readies, thread};
+    use crate::hand_made::{MS, process, readies, switches_in_ms, thread};
     use crate::interval::Interval;
     use crate::io::{IoOptions, analyse};
     use crate::transition::TransitionKind;
@@ -160,29 +160,14 @@ mod tests {
             thread(&mut trace, tid, pid, None, None);
         }
         let rows = [
-            (0, 0, 0, 104, 0),
-            (0, 1, 0, 304, 0),
-            (1, 0, 104, 204, 5),
-            (1_000, 0, 204, 104, 5),
-            (1_990, 1, 304, 0, 5),
-            (2_010, 0, 104, 0, 5),
+            (0, 0, 0, (0, 7), 104),
+            (0, 1, 0, (0, 7), 304),
+            (1, 0, 104, (5, 7), 204),
+            (1_000, 0, 204, (5, 7), 104),
+            (1_990, 1, 304, (5, 7), 0),
+            (2_010, 0, 104, (5, 7), 0),
         ];
-        trace.context_switches.push(ContextSwitches::from_iter(rows.map(|(ms, cpu, old_tid, new_tid, old_state)| {
-            ContextSwitch {
-                time_ns: ms * MS,
-                cpu,
-                new_tid,
-                old_tid,
-                new_priority: 8,
-                old_priority: 8,
-                old_wait_reason: 7,
-                old_wait_mode: 0,
-                old_state,
-                previous_c_state: 0,
-                old_ideal_processor: 0,
-                new_wait_ticks: 0,
-            }
-        })));
+        switches_in_ms(&mut trace, &rows);
         readies(&mut trace, &[(999 * MS, 104, 204)]);
         let file = trace.strings.intern("settings.dat");
         for at in 0..4000_i64 {

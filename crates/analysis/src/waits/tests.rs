@@ -6,7 +6,7 @@ use onoff_trace::{
 };
 
 use super::*;
-use crate::hand_made::{MS, image, interrupts, process, service, thread};
+use crate::hand_made::{MS, image, interrupts, process, service, switches_in_ms, thread};
 use crate::transition::hostile::Source;
 
 const EXECUTIVE: u8 = 7;
@@ -27,27 +27,6 @@ fn recording() -> Trace {
     thread(&mut trace, 104, 100, None, None);
     thread(&mut trace, 204, 200, None, None);
     trace
-}
-
-/// A switch as (ms, processor, old thread, its state and reason, new thread).
-type Switch = (i64, u16, u32, (u8, u8), u32);
-
-fn switches(trace: &mut Trace, rows: &[Switch]) {
-    let rows = rows.iter().map(|&(ms, cpu, old_tid, (state, reason), new_tid)| ContextSwitch {
-        time_ns: ms * MS,
-        cpu,
-        new_tid,
-        old_tid,
-        new_priority: 8,
-        old_priority: 8,
-        old_wait_reason: reason,
-        old_wait_mode: 0,
-        old_state: state,
-        previous_c_state: 0,
-        old_ideal_processor: 0,
-        new_wait_ticks: 0,
-    });
-    trace.context_switches.push(ContextSwitches::from_iter(rows));
 }
 
 /// Wake-ups as (ms, processor, thread, by thread, in an interrupt).
@@ -108,7 +87,7 @@ use StepKind::{Cpu, Device, Disk, Other, Ready, Timer};
 #[test]
 fn the_papers_chain_ends_at_the_timer() {
     let mut trace = recording();
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (10, 0, 44, (WAITING, EXECUTIVE), 64),
@@ -167,7 +146,7 @@ fn what_a_service_waits_for_is_on_the_service_s_path() {
     service(&mut trace, "Waiter", "", (10, Some(11), None, Some(95)));
     process(&mut trace, 536, "svchost.exe", None, None);
     thread(&mut trace, 540, 536, None, None);
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (20, 0, 540, (WAITING, EXECUTIVE), 204),
@@ -203,7 +182,7 @@ fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
     const DRIVER: u64 = 0xffff_f801_2000_0000;
     let mut trace = recording();
     image(&mut trace, 4, (DRIVER, 0x1000), None, r"\drivers\usbhub.sys");
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (10, 0, 104, (WAITING, 0), 0),
@@ -234,7 +213,7 @@ fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
 #[test]
 fn a_request_made_by_another_thread_leads_to_that_thread() {
     let mut trace = recording();
-    switches(
+    switches_in_ms(
         &mut trace,
         &[(10, 0, 104, (WAITING, 0), 204), (22, 0, 204, (WAITING, EXECUTIVE), 0), (30, 0, 0, (2, 0), 104)],
     );
@@ -251,7 +230,7 @@ fn a_request_made_by_another_thread_leads_to_that_thread() {
 #[test]
 fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
     let mut trace = recording();
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             // 104 works for somebody else, then waits for work; 204 gives it some at 50.
@@ -277,7 +256,7 @@ fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
 #[test]
 fn starvation_is_ready_time_not_work() {
     let mut trace = recording();
-    switches(&mut trace, &[(10, 0, 104, (READY, 32), 204), (60, 0, 204, (READY, 30), 104)]);
+    switches_in_ms(&mut trace, &[(10, 0, 104, (READY, 32), 204), (60, 0, 204, (READY, 30), 104)]);
     let path = path_of(&trace, 104, 0, 70);
     assert_eq!(steps(&path), [(0, 10, 104, Cpu, ""), (10, 60, 104, Ready, ""), (60, 70, 104, Cpu, "")]);
 }
@@ -285,7 +264,7 @@ fn starvation_is_ready_time_not_work() {
 #[test]
 fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
     let mut trace = recording();
-    switches(
+    switches_in_ms(
         &mut trace,
         &[(10, 0, 104, (WAITING, EXECUTIVE), 0), (30, 0, 0, (2, 0), 104), (40, 0, 104, (WAITING, EXECUTIVE), 0)],
     );
@@ -299,7 +278,7 @@ fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
 
     // Two threads that wait for each other and are each said to have woken the other.
     let mut trace = recording();
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (10, 0, 104, (WAITING, EXECUTIVE), 0),
@@ -319,7 +298,7 @@ fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
     let image = trace.strings.intern("new.exe");
     trace.processes.push(Process { parent_pid: Some(200), start_ns: Some(30 * MS), image, ..Process::unknown(300) });
     thread(&mut trace, 304, 300, Some(30 * MS), None);
-    switches(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 304)]);
+    switches_in_ms(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 304)]);
     readies(&mut trace, &[(31, 0, 304, 204, false)]);
     let path = path_of(&trace, 304, 5, 50);
     assert_eq!(steps(&path), [(5, 31, 204, Cpu, ""), (31, 35, 304, Ready, ""), (35, 50, 304, Cpu, "")]);
@@ -341,7 +320,7 @@ fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
 #[test]
 fn short_steps_are_left_out_of_the_list_but_not_of_the_sums() {
     let mut trace = recording();
-    switches(&mut trace, &[(10, 0, 104, (READY, 32), 204), (11, 0, 204, (READY, 30), 104)]);
+    switches_in_ms(&mut trace, &[(10, 0, 104, (READY, 32), 204), (11, 0, 204, (READY, 30), 104)]);
     let waits = Waits::of(&trace);
     let options = PathOptions { shortest_ns: 2 * MS, most_steps: 1 };
     let path = waits.critical_path(Interval::new(0, 70 * MS), &EndThread::known(104), options);
@@ -411,7 +390,7 @@ fn damaged_recordings_give_some_path_of_the_right_length() {
 fn a_thread_that_ended_first_is_followed_from_its_end() {
     let mut trace = recording();
     // 104 sleeps, runs from 40 on, and is gone at 45; what was asked about ends at 60.
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (0, 0, 0, (READY, 0), 104),
@@ -438,7 +417,7 @@ fn a_thread_that_ended_first_is_followed_from_its_end() {
 #[test]
 fn a_thread_woken_while_it_leaves_waits_for_nothing() {
     let mut trace = recording();
-    switches(
+    switches_in_ms(
         &mut trace,
         &[
             (0, 0, 0, (READY, 0), 104),
@@ -474,7 +453,7 @@ fn a_new_thread_that_nobody_is_known_to_have_woken_leads_to_whoever_recorded_its
     let born = |creator_tid| {
         let mut trace = recording();
         trace.threads.push(Thread { creator_tid, start_ns: Some(30 * MS), ..Thread::unknown(108, 100) });
-        switches(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 108)]);
+        switches_in_ms(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 108)]);
         let path = path_of(&trace, 108, 5, 50);
         (path.kind_ns(Cpu), path.kind_ns(Ready), path.kind_ns(Other))
     };
@@ -489,7 +468,7 @@ fn a_stretch_ends_with_the_thread_that_logged_its_last_record_whoever_of_its_pro
     let mut trace = recording();
     thread(&mut trace, 108, 100, None, None);
     // Thread 104 logs the desktop; 108 of the same process runs at that moment and has nothing to do with it.
-    switches(
+    switches_in_ms(
         &mut trace,
         &[(10, 0, 104, (WAITING, EXECUTIVE), 204), (20, 1, 0, (2, 0), 108), (30, 0, 204, (1, 0), 104)],
     );
