@@ -1,7 +1,7 @@
 //! A boot on one axis: reset, firmware, network boot, loader, kernel, desktop. The moments are planted: the capture's clock is off by a
 //! known time, and the loader starts a known time after its last byte.
 
-use onoff_testkit::capture::{DhcpFields, Scene};
+use onoff_testkit::capture::{DhcpFields, PacketLog, Scene, event_trace, frames_of};
 use onoff_trace::CivilTime;
 use serde_json::Value;
 
@@ -214,6 +214,54 @@ fn firmware_and_packets_without_a_recording() {
     let axis = boot(&folder, "--firmware FBPT.bin --capture boot.pcapng");
     let capture = join(&axis, "capture");
     assert_eq!((&capture["joined"], kinds(&capture["against"])), (&Value::Bool(false), vec!["nothing_joins"]));
+}
+
+/// Each alone: what was named is the question, not the computer that is asked on.
+#[test]
+fn firmware_or_packets_alone() {
+    let folder = Folder::new();
+    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &packets(1_700_000_000_000));
+    folder.file("legacy.bin", &fbpt([21, 0, 20_246, 0, 0].map(|ms| ms * MS as u64)));
+    let names = |axis: &Value| -> Vec<String> {
+        axis["stages"].as_array().unwrap().iter().map(|stage| stage["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let firmware = boot(&folder, "--firmware FBPT.bin");
+    assert_eq!((&firmware["zero"], firmware["total_ns"].as_i64().unwrap()), (&"reset".into(), PAPER_MS[4] * MS));
+    assert_eq!(names(&firmware), ["reset", "firmware", "loader_load", "loader", "exit_boot_services"]);
+    let text = folder.answer("boot --firmware FBPT.bin");
+    assert!(text.starts_with("From the processor's reset to the operating system: 40.4 s.\n"), "{text}");
+    let legacy = boot(&folder, "--firmware legacy.bin");
+    assert_eq!(
+        (names(&legacy), legacy["total_ns"].as_i64().unwrap()),
+        (vec!["reset".into(), "firmware".into()], 20_246 * MS)
+    );
+    let capture = boot(&folder, "--capture boot.pcapng");
+    assert_eq!((&capture["zero"], names(&capture)), (&"capture".into(), vec!["network_boot".into()]));
+    // From the client's first frame to the system's first packets.
+    let total_ms = capture["total_ns"].as_i64().unwrap() / MS;
+    assert!((38_000..39_100).contains(&total_ms), "{total_ms}");
+    let inside: Vec<&str> =
+        capture["stages"][0]["inside"].as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap()).collect();
+    assert_eq!(inside, ["DHCP", "boot program", "configuration", "ramdisk", "OS network"]);
+    let text = folder.answer("boot --capture boot.pcapng");
+    assert!(text.starts_with("From the client's first frame to the end of the network boot: "), "{text}");
+}
+
+/// Packets that the recorded computer captured itself, in an event trace.
+#[test]
+fn packets_of_an_event_trace_stand_on_the_axis_too() {
+    let folder = Folder::boot(SCENARIO);
+    let (kernel_unix_ms, _) = kernel(&folder);
+    let capture = packets(kernel_unix_ms - PAPER_MS[4]);
+    folder.file("FBPT.bin", &paper()).file("boot.pcapng", &capture);
+    folder.file("packets.etl", &event_trace(&frames_of(&capture), PacketLog::Whole));
+    let of = |capture: &str| {
+        let mut axis = boot(&folder, &format!("boot.etl --firmware FBPT.bin --capture {capture}"))["axis"].take();
+        axis["stages"].take()
+    };
+    let stages = of("packets.etl");
+    assert!(stages[2]["inside"].as_array().unwrap().len() == 2, "{stages}");
+    assert_eq!(stages, of("boot.pcapng"));
 }
 
 #[test]

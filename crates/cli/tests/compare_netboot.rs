@@ -93,6 +93,45 @@ fn firmware_tables() {
     assert_eq!(time1["values"][0]["mean"].as_u64().unwrap(), 5_301 * MS);
 }
 
+/// What the answer says first, of boots and firmware that differ in what was planted: no talk of an account, which they do not have.
+#[test]
+fn the_first_lines_name_the_stage_that_differs() {
+    let folder = Folder::new();
+    folder.file("pxe.bin", &fbpt([21, 7_037, 20_246, 40_363, 40_365].map(|ms| ms * MS)));
+    folder.file("disk.bin", &fbpt([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS)));
+    folder.file("old.pcapng", &capture(100, 0)).file("new.pcapng", &capture(900, 0));
+    let firmware = folder.answer("compare --baseline disk.bin --candidate pxe.bin --least-runs 1");
+    let lines: Vec<&str> = firmware.lines().skip(1).take(3).collect();
+    assert_eq!(lines, ["+16.8 s in loader.", "+13.0 s in loader's load.", "+1.72 s in firmware."]);
+    let packets = folder.answer("compare --baseline old.pcapng --candidate new.pcapng --least-runs 1");
+    assert_eq!(packets.lines().nth(1), Some("+800 ms in client busy."));
+}
+
+/// Real boots of one firmware over IPv4 and over IPv6, and with windows of 1 and of 4 blocks: the stages that differ, as measured by hand in
+/// the captures.
+#[test]
+fn ip_versions_and_windows() {
+    let Some(samples) = onoff_testkit::real::samples("netboot") else {
+        return;
+    };
+    let path = |name: &str| samples.join(format!("lab-{name}/{name}.pcap.xz")).display().to_string();
+    let median = |comparison: &Value, key: &str, side: usize| -> i64 {
+        let measures = comparison["measures"].as_array().unwrap();
+        let measure = measures.iter().find(|measure| measure["key"] == key).unwrap();
+        measure["values"][side]["median"].as_i64().unwrap() / MS as i64
+    };
+    let folder = Folder::new();
+    let (v4, v6) = (path("v4-full-baseline"), path("v6-full-baseline"));
+    let families = comparison(&folder, &format!("--baseline {v4} --candidate {v6} --least-runs 1"));
+    let key = "netboot.phase.boot program";
+    let (fourth, sixth) = (median(&families, key, 0), median(&families, key, 1));
+    assert!((790..820).contains(&fourth) && (2_500..2_640).contains(&sixth), "{fourth} {sixth}");
+    let (one, four) = (path("v4-dnsmasq-uki"), path("v4-atftpd-win"));
+    let windows = comparison(&folder, &format!("--baseline {one} --candidate {four} --least-runs 1"));
+    let (before, after) = (median(&windows, key, 0), median(&windows, key, 1));
+    assert!(before > 9_000 && after < 5_600, "{before} {after}");
+}
+
 /// Drivers of a real firmware against themselves: nothing differs.
 #[test]
 fn real_firmware_against_itself() {

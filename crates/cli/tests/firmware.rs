@@ -372,6 +372,12 @@ fn coreboots_timestamps_in_every_form() {
         assert_eq!(other["phases"], text_form["phases"], "{name}");
         assert_eq!(work(&other, "RAM initialization"), Some(2_179_454), "{name}");
     }
+    // Quoted in a reply to a mail, and in a reply to that.
+    for mark in ["> ", ">", "> > ", ">> "] {
+        let quoted: String = APU2.lines().map(|line| format!("{mark}{line}\n")).collect();
+        folder.file("mail.txt", format!("On Monday somebody wrote:\n{quoted}\nThat is slow.\n").as_bytes());
+        assert_eq!(report(&folder, "mail.txt")["phases"], text_form["phases"], "{mark:?}");
+    }
     // A table with a clock that no processor has is none, and so is one that is cut.
     table[10..12].copy_from_slice(&[0, 0]);
     folder.file("table.bin", &table);
@@ -429,6 +435,57 @@ fn a_pointer_table_alone_has_a_document_that_says_what_is_missing() {
     assert_eq!(whole["missing"].as_array().unwrap().len(), 0);
 }
 
+/// A legacy boot as EDK II stores and logs it: only the loader's start has a time, that of INT 19h.
+#[test]
+fn a_legacy_boot_is_right_as_it_stands() {
+    const S: u64 = 1_000_000_000;
+    let folder = Folder::new();
+    let log = "FPDT: Boot Performance - ResetEnd                = 1000000000\r\n\
+               FPDT: Boot Performance - OsLoaderLoadImageStart  = 0\r\n\
+               FPDT: Boot Performance - OsLoaderStartImageStart = 10000000000\r\n\
+               FPDT: Boot Performance - ExitBootServicesEntry   = 0\r\n\
+               FPDT: Boot Performance - ExitBootServicesExit    = 0\r\n";
+    folder.file("FBPT.bin", &fbpt([S, 0, 10 * S, 0, 0])).file("serial.log", log.as_bytes());
+    for name in ["FBPT.bin", "serial.log"] {
+        let legacy = report(&folder, name);
+        let intervals = &legacy["intervals"];
+        assert_eq!((&intervals["legacy_boot"], intervals["time1_ns"].as_u64()), (&Value::Bool(true), Some(9 * S)));
+        assert_eq!(legacy["faults"].as_array().unwrap().len(), 0, "{name}");
+        let names: Vec<&str> =
+            legacy["stages"].as_array().unwrap().iter().map(|stage| stage["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["reset", "firmware"]);
+        let text = folder.answer(&format!("firmware {name}"));
+        assert!(text.starts_with("The firmware took 9.00 s until it started the boot sector (INT 19h): "), "{text}");
+    }
+    // A slower legacy boot is compared with it.
+    folder.file("slow.bin", &fbpt([S, 0, 14 * S, 0, 0]));
+    let compared = folder.answer("firmware slow.bin --compare FBPT.bin");
+    assert!(compared.contains("4.00 s"), "{compared}");
+    // A loader that was loaded and has not called ExitBootServices is no proof of a legacy boot.
+    folder.file("unended.bin", &fbpt([S, 9 * S, 10 * S, 0, 0]));
+    let unended = report(&folder, "unended.bin");
+    assert_eq!(unended["intervals"]["legacy_boot"], false);
+    assert_eq!(unended["intervals"]["time1_ns"], 8 * S);
+}
+
+/// Stock OVMF: all drivers have names.
+#[test]
+fn the_drivers_of_stock_ovmf_have_names() {
+    let Some(archives) = samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    folder.file("boot.tar.xz", &std::fs::read(archives.join("boot-fpdt.tar.xz")).unwrap());
+    let report = report(&folder, "boot.tar.xz");
+    let names: Vec<&str> =
+        report["drivers"].as_array().unwrap().iter().map(|driver| driver["name"].as_str().unwrap()).collect();
+    let is_guid = |name: &&&str| name.len() == 36 && name.bytes().filter(|&byte| byte == b'-').count() == 4;
+    assert_eq!((names.len(), names.iter().filter(is_guid).count()), (101, 0));
+    // Two images that no module file names: one from the disk, one without a GUID.
+    let unnamed = names.iter().filter(|name| name.starts_with("image ")).count();
+    assert_eq!(unnamed, 2);
+}
+
 #[test]
 fn times_that_cannot_be_are_flagged_and_not_subtracted() {
     const S: u64 = 1_000_000_000;
@@ -437,7 +494,8 @@ fn times_that_cannot_be_are_flagged_and_not_subtracted() {
         ("ticks", [68_719_476_758, 9 * S, 10 * S, 11 * S, 12 * S], &["reset_end_in_ticks"][..]),
         ("backwards", [S, 9 * S, 8 * S, 11 * S, 12 * S], &["not_monotonic"]),
         ("kept", [S, 9_000 * S, 9_001 * S, 9_002 * S, 9_003 * S], &["kept_over_resets"]),
-        ("legacy", [S, 9 * S, 10 * S, 0, 0], &["not_uefi"]),
+        ("unended", [S, 9 * S, 10 * S, 0, 0], &["not_uefi"]),
+        ("legacy", [S, 0, 10 * S, 0, 0], &[]),
         ("nothing", [S, 0, 0, 0, 0], &["not_uefi"]),
         ("huge", [S, u64::MAX, 10 * S, 11 * S, 12 * S], &["impossible_time"]),
         ("good", [S, 9 * S, 10 * S, 11 * S, 12 * S], &[]),

@@ -125,7 +125,13 @@ impl Follower {
     fn datagram(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) {
         let (source, destination) = (datagram.source, datagram.destination);
         self.note_address(source.ip(), frame);
+        let full = self.capture.dhcp.len() >= limits::DHCP_MESSAGES;
         let message = if dhcp4::is_dhcp(source, destination) {
+            // A message that is not kept can only show that its station boots. Of one that is known to, it shows nothing.
+            if full && dhcp4::station(datagram).is_some_and(|station| self.booting.contains(&station)) {
+                self.left_out += 1;
+                return;
+            }
             dhcp4::parse(frame.time_ns, datagram)
         } else if dhcp6::is_dhcp(source, destination) {
             let from_client = destination.port() == dhcp6::PORTS[1];
@@ -156,10 +162,10 @@ impl Follower {
         if message.asks_for_a_boot() {
             self.boots(message.client_mac);
         }
-        if self.capture.dhcp.len() < limits::DHCP_MESSAGES {
-            self.capture.dhcp.push(message);
-        } else {
+        if full {
             self.left_out += 1;
+        } else {
+            self.capture.dhcp.push(message);
         }
     }
 

@@ -402,19 +402,19 @@ pub enum FirmwareFaultKind {
     ImpossibleTime,
     /// Several boots were given; one is shown.
     SeveralBoots,
-    /// The end of reset lies after the loader's load: a count of clock ticks instead of ns.
+    /// The end of reset is after the loader's load: a count of clock ticks instead of ns.
     ResetEndInTicks,
     /// The five times do not follow each other.
     NotMonotonic,
     /// Times so long that they add up over restarts: the clock is not set back by a warm reset.
     KeptOverResets,
-    /// `ExitBootServices` was never called: not a UEFI boot.
+    /// `ExitBootServices` has no time: it was not called yet or not recorded, or it is a legacy boot that has a time of its loader's load.
     NotUefi,
     /// The measurements do not follow each other in time.
     EventsNotMonotonic,
-    /// A begin without its end.
+    /// A start without its end.
     BeginWithoutEnd,
-    /// An end without its begin.
+    /// An end without its start.
     EndWithoutBegin,
     /// Lengths without the moments at which they began.
     LengthsOnly,
@@ -442,10 +442,10 @@ impl FirmwareFaultKind {
             Self::ResetEndInTicks => "ticks for ns",
             Self::NotMonotonic => "times out of order",
             Self::KeptOverResets => "time kept over resets",
-            Self::NotUefi => "not a UEFI boot",
+            Self::NotUefi => "no ExitBootServices",
             Self::EventsNotMonotonic => "measurements out of order",
-            Self::BeginWithoutEnd => "begin without end",
-            Self::EndWithoutBegin => "end without begin",
+            Self::BeginWithoutEnd => "start without end",
+            Self::EndWithoutBegin => "end without start",
             Self::LengthsOnly => "lengths without moments",
         }
     }

@@ -1,9 +1,9 @@
 //! The five checkpoints: the lengths between them, and what cannot be true of them.
 
-use onoff_trace::Severity;
 use onoff_trace::firmware::{
     FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareWork,
 };
+use onoff_trace::{Duration, Severity};
 
 use super::report::{FirmwareIntervals, FirmwareStage, FirmwareStageName};
 
@@ -29,10 +29,10 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
             Kind::ResetEndInTicks,
             Severity::Error,
             format!(
-                "the end of reset ({} ns) lies after the loader's load ({} ns): the firmware stored a count of clock ticks, not ns; \
-                 what begins there is left out",
-                times.reset_end_ns.unwrap_or(0),
-                times.loader_load_ns.unwrap_or(0),
+                "the end of reset ({}) is after the loader's load ({}): the firmware stored a count of clock ticks, not ns; \
+                 lengths from the end of reset are left out",
+                Duration::from_ns(times.reset_end_ns.unwrap_or(0)),
+                Duration::from_ns(times.loader_load_ns.or(times.loader_start_ns).unwrap_or(0)),
             ),
         );
     }
@@ -46,29 +46,30 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
                 Kind::NotMonotonic,
                 Severity::Error,
                 format!(
-                    "{second} ({second_ns} ns) is earlier than {first} ({first_ns} ns); the length between them was left out"
+                    "the {second} is {} before the {first}; the length between them was left out",
+                    Duration::from_ns(first_ns.saturating_sub(*second_ns))
                 ),
             );
         }
     }
-    let beyond = times.loader_load_ns.is_some_and(|ns| ns > LONGEST_FIRMWARE_NS)
+    let beyond = times.loader_load_ns.or(times.loader_start_ns).is_some_and(|ns| ns > LONGEST_FIRMWARE_NS)
         || times.exit_end_ns.is_some_and(|ns| ns > LONGEST_TOTAL_NS);
     if beyond {
         fault(
             Kind::KeptOverResets,
             Severity::Warning,
-            "the times are longer than a boot takes: this firmware counts on over warm resets. A boot from power-off tells its own; \
-             lengths that begin at the reset are not this boot's"
+            "the times are longer than a boot takes: this firmware's clock runs on over warm resets, and times from the reset are not \
+             this boot's. Switch the computer off and on to get this boot's own"
                 .to_owned(),
         );
     }
     let exit = times.exit_begin_ns.or(times.exit_end_ns);
-    if exit.is_none() {
-        // ACPI, 5.2.24.8: a legacy boot leaves the times of ExitBootServices zero, and its StartImage is the time of INT 19h.
-        let (severity, text) = match times.loader_start_ns.or(times.loader_load_ns) {
+    if exit.is_none() && !is_legacy(times) {
+        let (severity, text) = match times.loader_load_ns {
             Some(_) => (
                 Severity::Notice,
-                "a legacy (BIOS) boot: the loader's start is the time of INT 19h; ExitBootServices exists with UEFI only",
+                "the loader was loaded, and ExitBootServices has no time: a legacy (BIOS) boot, a loader that had not called it yet, \
+                 or firmware that does not record it",
             ),
             None => (
                 Severity::Warning,
@@ -78,6 +79,20 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
         fault(Kind::NotUefi, severity, text.to_owned());
     }
     faults
+}
+
+/// Whether the times are those of a legacy (BIOS) boot as ACPI has them written (5.2.24.8): the loader's start is the time of INT 19h, and
+/// the loader's load and `ExitBootServices`, which it does not have, are zero.
+fn is_legacy(times: &FirmwareCheckpoints) -> bool {
+    times.loader_start_ns.is_some()
+        && times.loader_load_ns.is_none()
+        && times.exit_begin_ns.is_none()
+        && times.exit_end_ns.is_none()
+}
+
+/// When the firmware's own work ended: at the loader's load, or at INT 19h.
+fn firmware_end(times: &FirmwareCheckpoints) -> Option<i64> {
+    if is_legacy(times) { times.loader_start_ns } else { times.loader_load_ns }
 }
 
 fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
@@ -108,13 +123,18 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
     let ready_ns = ready.map(|(ns, _)| ns);
     FirmwareIntervals {
         firmware_init_ns: reset_end,
-        time1_ns: between(reset_end, times.loader_load_ns),
+        time1_ns: between(reset_end, firmware_end(times)),
         loader_load_ns: between(times.loader_load_ns, times.loader_start_ns),
         loader_run_ns: between(times.loader_start_ns, times.exit_begin_ns),
         exit_boot_services_ns: between(times.exit_begin_ns, times.exit_end_ns),
         time2_ns: between(times.loader_load_ns, times.exit_end_ns),
         total_ns: times.exit_end_ns,
-        definition: "end of reset to the loader's load; the loader's load to the return of ExitBootServices".to_owned(),
+        legacy_boot: is_legacy(times),
+        definition: if is_legacy(times) {
+            "end of reset to INT 19h; a legacy boot has no times after it".to_owned()
+        } else {
+            "end of reset to the loader's load; the loader's load to the return of ExitBootServices".to_owned()
+        },
         ready_to_boot_ns: ready_ns,
         ready_to_boot_time1_ns: ready_ns,
         ready_to_boot_time2_ns: between(ready_ns, times.exit_begin_ns),
@@ -128,7 +148,7 @@ pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
     let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
     let ends = [
         (FirmwareStageName::Reset, Some(0), reset_end.filter(|&ns| ns > 0)),
-        (FirmwareStageName::Firmware, reset_end, times.loader_load_ns),
+        (FirmwareStageName::Firmware, reset_end, firmware_end(times)),
         (FirmwareStageName::LoaderLoad, times.loader_load_ns, times.loader_start_ns),
         (FirmwareStageName::Loader, times.loader_start_ns, times.exit_begin_ns),
         (FirmwareStageName::ExitBootServices, times.exit_begin_ns, times.exit_end_ns),

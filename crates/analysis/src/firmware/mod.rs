@@ -18,11 +18,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use onoff_trace::Severity;
 use onoff_trace::firmware::{
     FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareInput, FirmwareLength, FirmwareRecording,
     FirmwareSuspend, FirmwareTable,
 };
+use onoff_trace::{Duration, Severity};
 use thiserror::Error;
 
 pub use compare::{FirmwareChange, FirmwareComparison, compare};
@@ -118,7 +118,7 @@ pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
     };
 
     let mut paired = pairing::pair(&recording.events);
-    event_faults(&recording.events, &paired, &mut faults);
+    event_faults(&recording.events, &paired, &names, &mut faults);
     let ends_without_begin = paired.ends_left.len() as u64;
     phases::mark(&mut paired, checkpoints.as_ref());
     paired.pieces.sort_by_key(|piece| (piece.start_ns, std::cmp::Reverse(piece.end_ns)));
@@ -180,7 +180,7 @@ fn window(intervals: &FirmwareIntervals, events: &[FirmwareEvent]) -> (i64, i64)
     (times.clone().min().unwrap_or(0), times.max().unwrap_or(0))
 }
 
-fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, faults: &mut Vec<FirmwareFault>) {
+fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, faults: &mut Vec<FirmwareFault>) {
     let mut fault = |kind, text: String| {
         faults.push(FirmwareFault { kind, severity: Severity::Notice, place: String::new(), text, skipped_bytes: 0 });
     };
@@ -189,20 +189,25 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, faults: &mut Vec<
     if steps_back > 0 {
         let backwards = match paired.backwards {
             0 => String::new(),
-            count => format!("; {count} that end before they begin are left out"),
+            count => format!("; {count} that end before they start are left out"),
         };
         fault(
             FirmwareFaultKind::EventsNotMonotonic,
-            format!("{steps_back} of {} measurements lie before the one written before them{backwards}", events.len()),
+            format!(
+                "{steps_back} of {} measurements are earlier than the one written before them{backwards}",
+                events.len()
+            ),
         );
     }
-    for (kind, left, what) in [
-        (FirmwareFaultKind::BeginWithoutEnd, &paired.begins_left, "starts without an end"),
-        (FirmwareFaultKind::EndWithoutBegin, &paired.ends_left, "ends without a begin"),
+    for (kind, left) in [
+        (FirmwareFaultKind::BeginWithoutEnd, &paired.begins_left),
+        (FirmwareFaultKind::EndWithoutBegin, &paired.ends_left),
     ] {
         if let Some(first) = left.first() {
-            let name = if first.text.is_empty() { first.work.as_str() } else { &first.text };
-            fault(kind, format!("{} {what}; the first is {name} at {} ns", left.len(), first.time_ns));
+            let module = names.of_event(first);
+            let work = first.work.as_str().replace('_', " ");
+            let name = if first.text.is_empty() { format!("{work} of {module}") } else { first.text.clone() };
+            fault(kind, format!("{} of them; the first is {name} at {}", left.len(), Duration::from_ns(first.time_ns)));
         }
     }
 }

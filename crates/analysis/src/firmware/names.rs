@@ -67,6 +67,9 @@ impl Names {
         if [a, b, c, d, e, f, g, h] == *b"UNKNHNDL" {
             return "module of an unknown handle".to_owned();
         }
+        if guid == FirmwareGuid::default() {
+            return "image that the firmware did not name".to_owned();
+        }
         guid.to_string()
     }
 }
@@ -88,6 +91,7 @@ mod tests {
         for (guid, name) in [
             ("B95E9FDA-26DE-48D2-8807-1F9107AC5E3A", "UefiPxeBcDxe"),
             ("DC3641B8-2FA8-4ED3-BC1F-F9962A03454B", "Mtftp4Dxe"),
+            ("021722D8-522B-4079-852A-FE44C2C13F49", "SataController"),
         ] {
             assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);
         }
@@ -104,6 +108,7 @@ mod tests {
         for (guid, name) in [
             ("6C646E68-0000-0000-3063-E97F00000000", "image not stored in the firmware, handle 0x7fe96330"),
             ("00000000-0000-0000-554E-4B4E484E444C", "module of an unknown handle"),
+            ("00000000-0000-0000-0000-000000000000", "image that the firmware did not name"),
             ("11111111-2222-3333-4444-555555555555", "11111111-2222-3333-4444-555555555555"),
         ] {
             assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);

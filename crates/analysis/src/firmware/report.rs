@@ -74,7 +74,7 @@ pub struct FirmwareMissing {
 pub struct FirmwareIntervals {
     /// Processor reset to the end of reset, ns: before the firmware's image runs.
     pub firmware_init_ns: Option<i64>,
-    /// End of reset to the loader's load, ns: the firmware's own work.
+    /// End of reset to the loader's load, ns: the firmware's own work. Of a legacy boot, to INT 19h.
     pub time1_ns: Option<i64>,
     /// The loader's load to its start, ns; of a network boot, the download of its first file.
     pub loader_load_ns: Option<i64>,
@@ -86,6 +86,8 @@ pub struct FirmwareIntervals {
     pub time2_ns: Option<i64>,
     /// Processor reset to the return of `ExitBootServices`, ns.
     pub total_ns: Option<i64>,
+    /// Whether it is a legacy (BIOS) boot: the loader's start is then the time of INT 19h, and nothing later has a time.
+    pub legacy_boot: bool,
     /// What `time1_ns` and `time2_ns` are bounded by.
     pub definition: String,
     /// When the firmware signalled that it is ready to boot; `None` when it did not measure that.
@@ -117,7 +119,7 @@ pub struct FirmwareStage {
 pub enum FirmwareStageName {
     /// Processor reset to the end of reset: before the firmware's image runs.
     Reset,
-    /// End of reset to the loader's load: the firmware's own work.
+    /// End of reset to the loader's load, or to INT 19h of a legacy boot: the firmware's own work.
     Firmware,
     /// The loader's load to its start; of a network boot, the download of its first file.
     LoaderLoad,
@@ -128,6 +130,15 @@ pub enum FirmwareStageName {
 }
 
 impl FirmwareStageName {
+    /// Every stage, in order.
+    const ALL: [Self; 5] = [Self::Reset, Self::Firmware, Self::LoaderLoad, Self::Loader, Self::ExitBootServices];
+
+    /// The stage of that name, as in JSON.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| stage.as_str() == name)
+    }
+
     /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -18,6 +18,9 @@ pub(super) enum Key {
     Address(IpAddr),
 }
 
+/// Addresses of a client that are kept: one boot has one or two.
+const MOST_ADDRESSES: usize = 16;
+
 /// What one client sent and got.
 #[derive(Debug, Default)]
 pub(super) struct Traffic<'a> {
@@ -87,10 +90,10 @@ pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
         },
         ..Client::default()
     };
+    let mut addresses: Vec<IpAddr> = Vec::new();
     let mut add = |address: IpAddr| {
-        let text = address.to_string();
-        if !address.is_unspecified() && !client.addresses.contains(&text) && client.addresses.len() < 16 {
-            client.addresses.push(text);
+        if !address.is_unspecified() && !addresses.contains(&address) && addresses.len() < MOST_ADDRESSES {
+            addresses.push(address);
         }
     };
     for transfer in &traffic.transfers {
@@ -106,6 +109,7 @@ pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
             add(address);
         }
     }
+    client.addresses = addresses.iter().map(ToString::to_string).collect();
     for message in &traffic.dhcp {
         if !message.kind.is_from_client() {
             continue;

@@ -117,8 +117,36 @@ pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
     }
 }
 
+/// Who asked in a dialogue, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Speaker {
+    /// First question, ns.
+    pub(super) start_ns: i64,
+    /// Who speaks.
+    pub(super) stack: Stack,
+    /// Whether it names itself a client of network boots.
+    pub(super) boots: bool,
+}
+
+/// Who speaks in each dialogue of one client: all that finding its boots takes.
+pub(super) fn speakers<'a>(
+    messages: &[&'a DhcpMessage],
+    loading_ns: Option<i64>,
+) -> impl Iterator<Item = Speaker> + use<'a> {
+    dialogues(messages).into_iter().map(move |group| Speaker {
+        start_ns: group.first().map_or(0, |message| message.time_ns),
+        stack: stack(&group, loading_ns),
+        boots: vendor_class(&group).contains("Client"),
+    })
+}
+
 /// The dialogues in the messages of one client. `loading_ns` is when the client asked for its first file.
 pub(super) fn exchanges(messages: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64>) -> Vec<DhcpExchange> {
+    dialogues(messages).iter().map(|group| exchange(group, link, loading_ns)).collect()
+}
+
+/// The messages of each dialogue.
+fn dialogues<'a>(messages: &[&'a DhcpMessage]) -> Vec<Vec<&'a DhcpMessage>> {
     /// Dialogues that a message may still belong to: clients have few at a time, and start anew without end.
     const LATEST: usize = 16;
     let mut open: Vec<Vec<&DhcpMessage>> = Vec::new();
@@ -134,7 +162,13 @@ pub(super) fn exchanges(messages: &[&DhcpMessage], link: &LinkIndex<'_>, loading
             None => open.push(vec![message]),
         }
     }
-    open.iter().map(|group| exchange(group, link, loading_ns)).collect()
+    open
+}
+
+/// The first vendor class that the client names; empty when it names none.
+fn vendor_class<'a>(group: &[&'a DhcpMessage]) -> &'a str {
+    let questions = group.iter().filter(|message| message.kind.is_from_client());
+    questions.map(|message| message.vendor_class.as_str()).find(|class| !class.is_empty()).unwrap_or_default()
 }
 
 fn version(message: &DhcpMessage) -> u8 {
@@ -263,14 +297,9 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64
         }
     }
     let text = |pick: fn(&DhcpMessage) -> Option<&String>| {
-        let mut latest = answers().collect::<Vec<_>>();
-        latest.reverse();
-        latest.into_iter().find_map(pick).cloned()
+        let answers = group.iter().zip(&kinds).rev().filter(|(_, (kind, _))| !kind.is_from_client());
+        answers.map(|(message, _)| *message).find_map(pick).cloned()
     };
-    let vendor_class = of(DhcpKind::is_from_client)
-        .map(|message| message.vendor_class.as_str())
-        .find(|class| !class.is_empty())
-        .unwrap_or_default();
     DhcpExchange {
         ip_version: group.first().map_or(4, |message| version(message)),
         stack: stack(group, loading_ns),
@@ -292,7 +321,7 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64
         proxy: group.iter().zip(&kinds).any(|(message, (kind, _))| is_proxy(message, *kind)),
         boot_server: text(|message| message.boot_server.as_ref()),
         boot_file: text(|message| message.boot_file.as_ref()),
-        vendor_class: vendor_class.to_owned(),
+        vendor_class: vendor_class(group).to_owned(),
         pxe: answers().map(|answer| &answer.pxe).find(|pxe| pxe.present).cloned().unwrap_or_default(),
         messages: steps(group, &kinds),
     }

@@ -167,12 +167,12 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     let loading_ns = loading(&traffic);
     let mut begins: Vec<i64> = Vec::new();
     let mut system = false;
-    for exchange in dhcp::exchanges(&traffic.dhcp, &LinkIndex::default(), loading_ns) {
-        match exchange.stack {
+    for speaker in dhcp::speakers(&traffic.dhcp, loading_ns) {
+        match speaker.stack {
             Stack::OperatingSystem => system = true,
-            Stack::Firmware if system && exchange.vendor_class.contains("Client") => {
+            Stack::Firmware if system && speaker.boots => {
                 system = false;
-                begins.push(exchange.start_ns);
+                begins.push(speaker.start_ns);
             }
             _ => {}
         }

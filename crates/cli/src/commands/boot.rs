@@ -31,7 +31,8 @@ pub fn run(
         provenances
             .push(added.map_err(|refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}")))?);
     }
-    if recording.files.is_empty() && options.firmware.is_some() && options.capture.is_some() {
+    // Tables and captures that were named are the question: nothing shows that they are of this computer.
+    if recording.files.is_empty() && (options.firmware.is_some() || options.capture.is_some()) {
         return without_a_recording(&options, (format, &provenances), destination);
     }
     let (session, answer) = super::ask(recording, |session| session.boot(&options))?;
@@ -91,7 +92,7 @@ pub fn list(recording: Recording, format: PlainFormat, destination: &Destination
     })
 }
 
-/// The axis of firmware and packets alone.
+/// The axis of firmware, packets or both alone.
 fn without_a_recording(
     options: &BootOptions,
     (format, provenances): (BootFormat, &[Provenance]),

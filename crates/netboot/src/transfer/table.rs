@@ -42,7 +42,8 @@ impl Transfers {
             return self.request(frame, datagram, losses);
         }
         let Some((client, from_client)) = self.owner(datagram) else {
-            if self.unbegun.shows(datagram) {
+            // Without room, what goes on may be a transfer whose request was seen and left out.
+            if !self.is_full() && self.unbegun.shows(datagram) {
                 losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, 1);
                 return self.under_way(frame, datagram);
             }
@@ -85,8 +86,7 @@ impl Transfers {
         let missing =
             self.finished.iter().fold(0_u64, |sum, transfer| sum.saturating_add(transfer.counts.missing_blocks));
         losses.add(&losses::BLOCKS_NOT_CAPTURED, missing);
-        self.finished.sort_by_key(|transfer| (transfer.request_ns, transfer.client));
-        self.finished
+        in_order(self.finished)
     }
 
     fn owner(&mut self, datagram: &Datagram<'_>) -> Option<(SocketAddr, bool)> {
@@ -206,6 +206,15 @@ impl Transfers {
             self.left_out += 1;
         }
     }
+}
+
+/// By the time of their request. Their places are sorted, for a transfer is several hundred bytes long.
+fn in_order(finished: Vec<Transfer>) -> Vec<Transfer> {
+    let mut places: Vec<(i64, SocketAddr, usize)> =
+        finished.iter().enumerate().map(|(place, transfer)| (transfer.request_ns, transfer.client, place)).collect();
+    places.sort_unstable();
+    let mut finished: Vec<Option<Transfer>> = finished.into_iter().map(Some).collect();
+    places.into_iter().filter_map(|(_, _, place)| finished.get_mut(place)?.take()).collect()
 }
 
 fn arrival(frame: &Frame<'_>, datagram: &Datagram<'_>, from_client: bool) -> Arrival {

@@ -194,6 +194,9 @@ fn join_line(join: &AxisJoin) -> Line {
                 None => " How much earlier than shown they may be is not known.".to_owned(),
             };
         }
+        if matches!(join.evidence[..], [AxisEvidence { kind: AxisEvidenceKind::SameMoment, .. }]) {
+            sentence += " Nothing in the recording shows that the table is of this boot.";
+        }
         return Line { style: QUIET, text: printable(&sentence).into_owned() };
     }
     let against: Vec<String> = join.against.iter().map(speaks_against).collect();

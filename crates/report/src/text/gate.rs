@@ -27,7 +27,7 @@ pub fn write(report: &GateReport, options: &GateTextOptions, out: &mut dyn Write
     writeln!(out, "{style}{}{style:#}", headline(report))?;
     if report.verdict != GateVerdict::Pass {
         for configuration in report.configurations.iter().skip(1) {
-            write_explanations(&report.explanations, &configuration.name, out)?;
+            write_explanations(&report.explanations, (report.transition, &configuration.name), out)?;
         }
     }
     write_notes(&report.notes, out)?;

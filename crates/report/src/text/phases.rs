@@ -3,6 +3,7 @@
 use anstyle::Style;
 use onoff_analysis::Certainty;
 use onoff_analysis::cpu::CpuSource;
+use onoff_analysis::firmware::FirmwareStageName;
 use onoff_analysis::idle::Settling;
 use onoff_analysis::transition::{Half, Phase, PhaseName};
 use onoff_trace::firmware::FirmwareFault;
@@ -29,7 +30,9 @@ pub fn name(phase: PhaseName) -> String {
 /// The same, of the name that JSON has.
 #[must_use]
 pub fn shown(phase: &str) -> String {
-    PhaseName::of(phase).map_or_else(|| printable(phase).into_owned(), PhaseName::shown)
+    let of_firmware =
+        || FirmwareStageName::of(phase).map_or_else(|| printable(phase).into_owned(), |stage| stage.words().to_owned());
+    PhaseName::of(phase).map_or_else(of_firmware, PhaseName::shown)
 }
 
 /// A row of the table: a phase, or a stretch that belongs to none.

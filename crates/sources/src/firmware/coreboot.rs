@@ -109,6 +109,8 @@ fn timestamp(line: &str) -> Option<Timestamp> {
         let name = name.trim();
         (!name.is_empty()).then(|| Timestamp { number, time_ns: micros.saturating_mul(1_000), name: name.to_owned() })
     };
+    // Logs are sent by mail: a reply has a mark before each line it quotes.
+    let line = line.trim_start_matches(['>', ' ']);
     let mut parts = line.split('\t');
     if let (Some(number), Some(time), Some(_), Some(name), None) =
         (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())

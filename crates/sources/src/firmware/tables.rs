@@ -51,7 +51,7 @@ fn add_table(name: &str, table: Table, gathering: &mut Gathering) {
                 gathering.resume(FirmwareResume { count: resume.count.into(), last_ns, average_ns });
             }
             Content::S3Suspend(suspend) => {
-                let start_ns = gathering.time_ns(suspend.start_ns, "the suspend's begin", &place);
+                let start_ns = gathering.time_ns(suspend.start_ns, "the suspend's start", &place);
                 let end_ns = gathering.time_ns(suspend.end_ns, "the suspend's end", &place);
                 if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
                     gathering.suspend(FirmwareSuspend { start_ns, end_ns });

@@ -4,7 +4,7 @@
 //! times, which the recording or a file beside it may tell, end where the kernel takes over: they have a place.
 
 use crate::transition::Variant;
-use onoff_trace::{Milestone, Trace, milestone};
+use onoff_trace::{Duration, Milestone, Trace, milestone};
 
 use onoff_trace::firmware::FirmwareCheckpoints;
 
@@ -144,7 +144,10 @@ fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<S
     let (loader_ns, _) = value(trace, milestone::OS_LOADER)?;
     let room_ns = checkpoints.exit_end_ns?.checked_sub(checkpoints.loader_start_ns?)?;
     (loader_ns > room_ns && room_ns >= 0).then(|| {
-        format!("OSLoader: {loader_ns} ns in the recording, where the firmware has {room_ns} ns from the loader's start to the kernel")
+        let (loader, room) = (Duration::from_ns(loader_ns), Duration::from_ns(room_ns));
+        format!(
+            "OSLoader: {loader} in the recording, where the firmware has {room} from the loader's start to the kernel"
+        )
     })
 }
 
@@ -152,7 +155,11 @@ fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) ->
     let both = given.named().into_iter().zip(recorded.named());
     let different = both.filter_map(|((name, given), (_, recorded))| {
         let (given, recorded) = (given?, recorded?);
-        (given != recorded).then(|| format!("{name}: {given} ns in the file, {recorded} ns in the recording"))
+        (given != recorded).then(|| {
+            let apart = Duration::from_ns(given.saturating_sub(recorded).saturating_abs());
+            let (given, recorded) = (Duration::from_ns(given), Duration::from_ns(recorded));
+            format!("{name}: {given} in the file, {recorded} in the recording ({apart} apart)")
+        })
     });
     different.collect()
 }
@@ -268,7 +275,10 @@ mod tests {
         assert_eq!(agreeing.firmware.duration_ns, Some(5_512 * MS));
         given.checkpoints.loader_start_ns = Some(5_513 * MS);
         let table = before_kernel(&trace, Some(&given), Some(0)).firmware_table.unwrap();
-        assert_eq!(table.disagreements, ["loader's start: 5513000000 ns in the file, 5512000000 ns in the recording"]);
+        assert_eq!(
+            table.disagreements,
+            ["loader's start: 5.51 s in the file, 5.51 s in the recording (1.00 ms apart)"]
+        );
         assert_eq!((table.reset_ns, table.stages.len()), (None, 0), "another boot's times have no place here");
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::account::{AccountSubjectKind, has_no_path};
-use onoff_analysis::compare::{ExplainedPart, Explanation, MeasureUnit, PartChange};
+use onoff_analysis::compare::{ExplainedPart, Explanation, MeasureUnit, PartChange, RunSubject};
 
 use super::signed;
 use crate::text::phases::shown;
@@ -21,11 +21,18 @@ const SHOWN_PARTS: usize = 3;
 const LEAST_OF_LARGEST: u64 = 20;
 
 /// Writes the sentences about a configuration.
-pub(in crate::text) fn write(explanations: &[Explanation], configuration: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::text) fn write(
+    explanations: &[Explanation],
+    (transition, configuration): (RunSubject, &str),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    // Only an operating system has an account of who took the time.
+    let has_accounts = transition.transition().is_some();
     let of_it = || explanations.iter().filter(|one| one.configuration == configuration);
     let largest = of_it().next().map_or(0, |one| one.difference_ns.unsigned_abs());
     for one in of_it().filter(|one| one.difference_ns.unsigned_abs() >= largest / LEAST_OF_LARGEST).take(SHOWN_PHASES) {
-        writeln!(out, "{}", styled(WORST, sentence(one)))?;
+        let text = if has_accounts || one.is_accounted { sentence(one) } else { format!("{}.", whole(one)) };
+        writeln!(out, "{}", styled(WORST, text))?;
     }
     Ok(())
 }
@@ -33,8 +40,7 @@ pub(in crate::text) fn write(explanations: &[Explanation], configuration: &str, 
 /// How much a phase differs, whose time it is, and what is left.
 #[must_use]
 pub fn sentence(one: &Explanation) -> String {
-    let phase = shown(&one.phase);
-    let whole = format!("{} in {phase}", signed(MeasureUnit::Ns, one.difference_ns));
+    let whole = whole(one);
     if !one.is_accounted {
         return format!("{whole}; whose time it was is not known.");
     }
@@ -62,6 +68,10 @@ pub fn sentence(one: &Explanation) -> String {
         parts.push(format!("{} not explained", duration(one.not_explained_ns.saturating_abs())));
     }
     format!("{whole}: {}.", parts.join("; "))
+}
+
+fn whole(one: &Explanation) -> String {
+    format!("{} in {}", signed(MeasureUnit::Ns, one.difference_ns), shown(&one.phase))
 }
 
 fn part(part: &ExplainedPart, phase: &str) -> String {

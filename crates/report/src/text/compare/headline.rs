@@ -30,7 +30,7 @@ pub(super) fn sentences(comparison: &Comparison) -> impl Iterator<Item = (&Confi
 pub(super) fn write(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
     for (configuration, sentence) in sentences(comparison) {
         writeln!(out, "{HEADLINE}{sentence}{HEADLINE:#}")?;
-        explanation::write(&comparison.explanations, &configuration.name, out)?;
+        explanation::write(&comparison.explanations, (comparison.transition, &configuration.name), out)?;
     }
     notes::write(&comparison.notes, out)?;
     if let Some(sentence) = too_few(comparison) {

@@ -28,6 +28,10 @@ fn answer(report: &FirmwareReport) -> String {
             duration(time2),
             duration(total)
         ),
+        (Some(time1), ..) if intervals.legacy_boot => format!(
+            "The firmware took {} until it started the boot sector (INT 19h): a legacy BIOS boot, which has no times after that.",
+            duration(time1)
+        ),
         (Some(time1), ..) => match loader(intervals) {
             Some(loader) => format!("The firmware took {} until it loaded the loader; {loader}.", duration(time1)),
             None => format!(

@@ -181,7 +181,7 @@ pub fn no_times(asked: &str, nothing: &NoTimes) -> String {
         let pointers: Vec<String> =
             first.pointers.iter().map(|pointer| format!("{} at {}", pointer.to, pointer.address)).collect();
         sentence += &format!(
-            " only says where they lie in memory: {}; the bytes of the FBPT tell the boot",
+            " only holds the addresses of the tables with times: {}. Read the FBPT from memory and give it too",
             pointers.join(", ")
         );
     }

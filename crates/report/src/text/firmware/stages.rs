@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use onoff_analysis::Certainty;
-use onoff_analysis::firmware::FirmwareReport;
+use onoff_analysis::firmware::{FirmwareReport, FirmwareStageName};
 
 use super::headline::stage;
 use crate::section::{Cell, Heading, Section};
@@ -45,7 +45,12 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
         })
         .column(Heading::quantity("share_percent", "share"), |row| Value::Percent(share(row.duration_ns, end_ns)))
         .column(Heading::name("", "").wide(AXIS_CELLS), |row| Cell::words(BAR, axis.bar(row.start_ns, row.end_ns)))
-        .column(Heading::name("ended_by", "ended when").wide(60), |row| Value::text(row.name.ended_by()).styled(QUIET))
+        .column(Heading::name("ended_by", "ended when").wide(60), |row| {
+            let to_boot_sector = intervals.legacy_boot && row.name == FirmwareStageName::Firmware;
+            let ended_by =
+                if to_boot_sector { "the firmware starts the boot sector (INT 19h)" } else { row.name.ended_by() };
+            Value::text(ended_by).styled(QUIET)
+        })
         .done();
     Some(section.line(QUIET, times).line_if(QUIET, ready))
 }
