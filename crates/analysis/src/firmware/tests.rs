@@ -167,7 +167,7 @@ fn an_end_before_its_begin_is_left_out_and_counted() {
     let report = report(vec![event(30, Work::Function, Begin, A, "f"), event(20, Work::Function, End, A, "f")]);
     assert!(report.work.is_empty());
     assert_eq!(report.faults[0].kind, FirmwareFaultKind::EventsNotMonotonic);
-    assert!(report.faults[0].text.contains("1 that end before they begin"), "{}", report.faults[0].text);
+    assert!(report.faults[0].text.contains("1 that end before they start"), "{}", report.faults[0].text);
 }
 
 #[test]
