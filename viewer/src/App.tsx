@@ -3,11 +3,12 @@
 import { Compare } from "./panes/Compare";
 import { Details, showFinding } from "./panes/Details";
 import { Lanes } from "./lanes/Lanes";
-import { Keys, Palette } from "./Palette";
+import { Keys, Palette, Views } from "./Palette";
+import { Printed } from "./Printed";
 import { Overview, Ribbon } from "./Ribbon";
 import { lost } from "./source";
 import {
-  filter, goBack, goTo, page, recording, recordingIndex, selection, sheet, showRun, tab, trail, transition, transitionIndex, view, whole,
+  filter, goTo, goToCrumb, home, nameOf, page, recording, recordingIndex, saved, selection, sheet, showRun, tab, trail, transition, transitionIndex, view, whole,
 } from "./state";
 import { duration } from "./time";
 
@@ -22,7 +23,7 @@ export function App() {
         <h1>{it.name}</h1>
         <span class="machine">{it.machine}</span>
         {page.value.recordings.length > 1 && (
-          <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => (page.value.comparison ? showRun(Number(event.currentTarget.value)) : choose(Number(event.currentTarget.value), 0))}>
+          <select aria-label="Recording" value={recordingIndex.value} onChange={(event) => (page.value.comparison ? showRun(Number(event.currentTarget.value)) : choose(Number(event.currentTarget.value), page.value.recordings[Number(event.currentTarget.value)]?.first ?? 0))}>
             {page.value.recordings.map((each, index) => <option value={index}>{each.name}</option>)}
           </select>
         )}
@@ -36,6 +37,7 @@ export function App() {
           {it.missing.length ? `, ${it.missing.length} not recorded` : ""}
         </button>
         <span class="grow" />
+        <button type="button" onClick={() => (sheet.value = "views")}>Views{saved.value.length ? ` (${saved.value.length})` : ""}</button>
         <button type="button" onClick={() => (sheet.value = "palette")}>Search <kbd>/</kbd></button>
         <button type="button" onClick={() => (sheet.value = "keys")} aria-label="Keys"><kbd>?</kbd></button>
       </header>
@@ -62,7 +64,10 @@ export function App() {
         <Overview />
         <nav class="crumbs" aria-label="Views">
           <button type="button" onClick={() => goTo(whole.value)}>whole</button>
-          {trail.value.length > 0 && <button type="button" onClick={goBack}>back</button>}
+          {trail.value.length > 3 && <small>…</small>}
+          {trail.value.map((range, index) => ({ range, index })).slice(-3).map(({ range, index }) => (
+            <button type="button" class="crumb" onClick={() => goToCrumb(index)}>{nameOf(range)} ▸</button>
+          ))}
           <span>{duration(view.value.start)} to {duration(view.value.end)} ({duration(view.value.end - view.value.start)})</span>
         </nav>
       </div>
@@ -70,6 +75,8 @@ export function App() {
       <Details />
       {sheet.value === "palette" && <Palette />}
       {sheet.value === "keys" && <Keys />}
+      {sheet.value === "views" && <Views />}
+      <Printed />
     </main>
   );
 }
@@ -88,5 +95,6 @@ function choose(ofRecording: number, ofTransition: number): void {
   recordingIndex.value = ofRecording;
   transitionIndex.value = ofTransition;
   selection.value = null;
-  view.value = whole.value;
+  trail.value = [];
+  view.value = home.value;
 }

@@ -2,12 +2,16 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { GROUPS } from "./data";
+import { unfolded } from "./fold";
+import { redo, undo } from "./history";
 import { showFinding } from "./panes/Details";
 import { took } from "./Ribbon";
 import {
-  filter, goBack, goTo, hidden, pinned, recording, selection, sheet, tab, theme, transition, transitionIndex, view, whole,
+  address, collapsed, filter, follow, goBack, goTo, groupOrder, hidden, home, moves, pinned, recording, saved, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
+  whole,
 } from "./state";
 import { duration } from "./time";
+import { forgetView, saveView } from "./views";
 
 interface Entry {
   text: string;
@@ -20,7 +24,7 @@ function entries(): Entry[] {
   const all: Entry[] = [];
   it?.phases.forEach((phase) =>
     all.push({
-      text: phase.name,
+      text: phase.title,
       hint: `phase, ${duration(took(phase))}`,
       run: () => {
         selection.value = { of: "phase", name: phase.name };
@@ -34,7 +38,7 @@ function entries(): Entry[] {
     phase.account.slice(0, 12).forEach((entry) =>
       all.push({
         text: entry.subject,
-        hint: `held ${phase.name} for ${duration(entry.ns)}`,
+        hint: `held ${phase.title} for ${duration(entry.ns)}`,
         run: () => {
           selection.value = { of: "phase", name: phase.name };
           tab.value = "account";
@@ -57,6 +61,16 @@ function entries(): Entry[] {
 }
 
 const COMMANDS: [string, () => void][] = [
+  ["Undo", undo],
+  ["Redo", redo],
+  ["Name this view, open a named view", () => (sheet.value = "views")],
+  ["Copy a link to this view", () => void navigator.clipboard.writeText(`${location.href.split("#")[0]}#${address()}`).catch(() => undefined)],
+  ["Whole transition", () => goTo(home.value)],
+  ["Time asleep: at its length, or folded", () => (unfolded.value = !unfolded.value)],
+  ["Fold all groups", () => (collapsed.value = new Set(recording.value?.tracks.map((track) => track.group)))],
+  ["Unfold all groups", () => (collapsed.value = new Set())],
+  ["Tracks and groups in their own order", () => ((moves.value = []), (groupOrder.value = []))],
+  ["Events of the selection or the marked range", () => showEvents(selectedRange() ?? view.value)],
   ["Whole recording", () => goTo(whole.value)],
   ["Back", goBack],
   ["Show hidden tracks", () => (hidden.value = new Set())],
@@ -77,7 +91,8 @@ export function Palette() {
   useEffect(() => input.current?.focus(), []);
   const command = text.startsWith(">");
   const words = text.replace(/^>/, "").toLowerCase().split(/\s+/).filter(Boolean);
-  const found = (command ? COMMANDS.map(([text, run]) => ({ text, hint: "command", run })) : everything)
+  const commands = [...COMMANDS, ...tabs.value.map(([name, title]): [string, () => void] => [`Show ${title}`, () => (tab.value = name)])];
+  const found = (command ? commands.map(([text, run]) => ({ text, hint: "command", run })) : everything)
     .filter((entry) => words.every((word) => `${entry.text} ${entry.hint}`.toLowerCase().includes(word)))
     .slice(0, 40);
   const run = (entry: Entry | undefined) => {
@@ -127,11 +142,16 @@ const KEYS: [string, string][] = [
   ["F", "zoom to the selection or the marked range"],
   [". ,", "next, previous interval on the selected track"],
   ["[ ]", "previous, next phase"],
+  ["Shift + ↑ ↓", "move the selected track; names can be dragged, too"],
+  ["E", "the events of the selection or the marked range"],
   ["P", "pin the selected track"],
   ["H", "hide the selected track"],
   ["1 to 8", "the tabs below"],
   ["B", "in a comparison: the other side, at the same place of the same phase"],
-  ["Backspace", "back"],
+  ["U or Ctrl + Z", "undo"],
+  ["Y or Ctrl + Shift + Z", "redo"],
+  ["V", "views with a name"],
+  ["Backspace", "back to the range before"],
   ["0", "the whole recording"],
   ["/ or Ctrl + P", "search; > for commands"],
   ["Esc", "drop the selection"],
@@ -152,6 +172,34 @@ export function Keys() {
         </tbody>
       </table>
       <p class="hint">The address holds the whole view ({duration(view.value.end - view.value.start)} now): send it, and others see the same.</p>
+    </Sheet>
+  );
+}
+
+/** The views that were given a name. */
+export function Views() {
+  const [name, setName] = useState("");
+  const save = (event: Event) => {
+    event.preventDefault();
+    saveView(name);
+    setName("");
+  };
+  return (
+    <Sheet title="Views">
+      <form onSubmit={save} class="naming">
+        <input type="text" aria-label="Name of this view" placeholder="Name of this view" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <button type="submit" disabled={name.trim() === ""}>Save</button>
+      </form>
+      {saved.value.length === 0 && <p class="hint">No view has a name yet.</p>}
+      <ul class="views">
+        {saved.value.map((each) => (
+          <li>
+            <button type="button" class="link" onClick={() => ((sheet.value = ""), follow(each.address))}>{each.name}</button>
+            <button type="button" aria-label={`Forget ${each.name}`} onClick={() => forgetView(each.name)}>×</button>
+          </li>
+        ))}
+      </ul>
+      <p class="hint">They are part of the address: a link holds them. This browser remembers them for this recording.</p>
     </Sheet>
   );
 }

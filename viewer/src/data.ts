@@ -4,8 +4,12 @@ export type Certainty = "measured" | "inferred" | "missing";
 
 export interface Phase {
   name: string;
+  /** Its name for people. */
+  title: string;
   start_ns: number;
   end_ns: number;
+  /** Whether its end is not in the recording: then `end_ns` is where that ends. */
+  is_open: boolean;
   /** Idle time that ends it and is no part of what it took. */
   idle_ns: number;
   /** What set the end, as a sentence. */
@@ -57,6 +61,7 @@ export interface RangeTable {
   numbers: (number | null)[][];
   spans: [number, number][];
   of: number;
+  left_out: string;
   nothing: string;
 }
 
@@ -115,13 +120,24 @@ export interface Tick {
   label: string;
 }
 
+/** A time in which the computer slept; of no length where the recording's clock stood still. */
+export interface Fold {
+  start_ns: number;
+  end_ns: number;
+  slept_ns: number | null;
+  text: string;
+}
+
 export interface Transition {
   kind: string;
+  variant: string;
   title: string;
   headline: string[];
   start_ns: number;
   end_ns: number;
   phases: Phase[];
+  /** What is known of phases that have no place on the axis. */
+  unplaced: string[];
   band: Band | null;
   ticks: Tick[];
   findings: Finding[];
@@ -153,6 +169,9 @@ export interface Recording {
   start_ns: number;
   duration_ns: number;
   transitions: Transition[];
+  /** Which of them is shown first. */
+  first: number;
+  folds: Fold[];
   tracks: Track[];
   losses: Loss[];
   missing: { what: string; record: string }[];
@@ -235,6 +254,8 @@ export const TONES = [
 export type Tone = (typeof TONES)[number];
 
 export const GROUPS: Record<string, string> = {
+  firmware: "Firmware",
+  network: "Network boot",
   processors: "Processors",
   disks: "Disks",
   critical_path: "Critical path",

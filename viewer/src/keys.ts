@@ -1,9 +1,11 @@
 /** The keyboard: everything that a pointer can do. */
 
 import { neighbour } from "./lanes/draw";
+import { timeAtShare } from "./fold";
+import { redo, undo } from "./history";
 import { laneAtHand, pixelsOfWhole } from "./source";
 import {
-  goBack, goTo, hidden, marked, page, pan, pinned, recordingIndex, selectedRange, selection, sheet, showRun, tab, tabs, toggled, transition, view, whole, zoom,
+  goBack, goTo, hidden, marked, page, pan, pinned, recordingIndex, selectedRange, selection, sheet, showEvents, showRun, stepTrack, tab, tabs, toggled, transition, view, whole, zoom,
 } from "./state";
 
 function stepPhase(by: number): void {
@@ -36,8 +38,14 @@ export function onKey(event: KeyboardEvent): void {
     sheet.value = "palette";
     return;
   }
+  if (!typing && !sheet.value && (event.ctrlKey || event.metaKey) && ["z", "y"].includes(event.key.toLowerCase())) {
+    event.preventDefault();
+    if (event.key.toLowerCase() === "y" || event.shiftKey) redo();
+    else undo();
+    return;
+  }
   if (typing || sheet.value || event.ctrlKey || event.metaKey || event.altKey) return;
-  const middle = (view.value.start + view.value.end) / 2;
+  const middle = timeAtShare(0.5, view.value);
   const chosen = selection.value;
   const actions: Record<string, () => void> = {
     w: () => zoom(0.7, middle),
@@ -55,6 +63,15 @@ export function onKey(event: KeyboardEvent): void {
     p: () => chosen?.of === "slice" && (pinned.value = toggled(pinned.value, chosen.track)),
     h: () => chosen?.of === "slice" && ((hidden.value = toggled(hidden.value, chosen.track)), (selection.value = null)),
     b: () => page.value.comparison && page.value.recordings.length > 1 && showRun(1 - recordingIndex.value),
+    u: undo,
+    y: redo,
+    v: () => (sheet.value = "views"),
+    e: () => {
+      const range = selectedRange();
+      if (range) showEvents(range);
+    },
+    ArrowUp: () => event.shiftKey && chosen?.of === "slice" && stepTrack(chosen.track, true),
+    ArrowDown: () => event.shiftKey && chosen?.of === "slice" && stepTrack(chosen.track, false),
     Backspace: goBack,
     "0": () => goTo(whole.value),
     Escape: () => ((selection.value = null), (marked.value = null)),
@@ -62,7 +79,7 @@ export function onKey(event: KeyboardEvent): void {
   };
   tabs.value.forEach(([name], index) => (actions[String(index + 1)] = () => (tab.value = name)));
   const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (!action) return;
+  if (!action || (event.key.startsWith("Arrow") && !event.shiftKey)) return;
   event.preventDefault();
   action();
 }

@@ -2,7 +2,8 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Page, Phase, Recording, Track, Transition } from "./data";
-import { seconds } from "./time";
+import { placeOf, timeOf, unfolded } from "./fold";
+import { duration, seconds } from "./time";
 
 export interface Range {
   start: number;
@@ -14,6 +15,12 @@ export type Selection =
   | { of: "slice"; track: number; start: number; end: number; label: string; tone: number; count: number }
   | { of: "phase"; name: string }
   | { of: "finding"; index: number };
+
+/** A view with a name. */
+export interface SavedView {
+  name: string;
+  address: string;
+}
 
 export type Tab = "what" | "why" | "account" | "use" | "flame" | "findings" | "trust" | "compare";
 const EVERY_TAB: [Tab, string][] = [
@@ -43,6 +50,12 @@ export const filter = signal("");
 export const pinned = signal<ReadonlySet<number>>(new Set());
 export const hidden = signal<ReadonlySet<number>>(new Set());
 export const collapsed = signal<ReadonlySet<string>>(new Set());
+/** Tracks that were put before another one of their group, in the order in which that was done. */
+export const moves = signal<readonly (readonly [number, number])[]>([]);
+/** Groups that were put above the others, the first on top. */
+export const groupOrder = signal<readonly string[]>([]);
+/** Views that were given a name. */
+export const saved = signal<readonly SavedView[]>([]);
 export const theme = signal<"" | "light" | "dark">("");
 /** The table of a range: what it is about, what its rows tell apart, which values are left out, drawn, sorted by. */
 export const about = signal("processor");
@@ -51,15 +64,20 @@ export const leftOut = signal<ReadonlySet<string>>(new Set());
 export const drawn = signal("");
 export const sorted = signal("");
 export const flameOfWaits = signal(false);
-export const sheet = signal<"" | "keys" | "palette">("");
+export const sheet = signal<"" | "keys" | "palette" | "views">("");
 
 export const recording = computed<Recording | undefined>(() => page.value.recordings[recordingIndex.value]);
 export const transition = computed<Transition | undefined>(() => recording.value?.transitions[transitionIndex.value]);
 export const whole = computed<Range>(() => {
   const it = recording.value;
-  if (!it) return { start: 0, end: 1 };
-  const end = Math.max(it.duration_ns, ...it.transitions.map((each) => each.end_ns), it.start_ns + 1);
-  return { start: it.start_ns, end };
+  return it ? { start: it.start_ns, end: it.start_ns + Math.max(1, it.duration_ns) } : { start: 0, end: 1 };
+});
+/** The transition with a little before and after it: where a look at it starts. */
+export const home = computed<Range>(() => {
+  const it = transition.value;
+  if (!it || it.end_ns <= it.start_ns) return whole.value;
+  const margin = (it.end_ns - it.start_ns) * 0.015;
+  return { start: Math.max(whole.value.start, it.start_ns - margin), end: Math.min(whole.value.end, it.end_ns + margin) };
 });
 
 /** The phase that covers most of a range. */
@@ -98,7 +116,7 @@ export function goBack(): void {
   const steps = trail.value;
   const last = steps[steps.length - 1];
   if (!last) {
-    view.value = whole.value;
+    view.value = home.value;
     return;
   }
   trail.value = steps.slice(0, -1);
@@ -106,14 +124,58 @@ export function goBack(): void {
 }
 
 export function zoom(factor: number, at: number): void {
-  const { start, end } = view.value;
-  moveTo({ start: at - (at - start) * factor, end: at + (end - at) * factor });
+  const [start, end, middle] = [placeOf(view.value.start), placeOf(view.value.end), placeOf(at)];
+  moveTo({ start: timeOf(middle - (middle - start) * factor), end: timeOf(middle + (end - middle) * factor) });
 }
 
 export function pan(share: number): void {
-  const { start, end } = view.value;
-  const by = (end - start) * share;
-  moveTo({ start: start + by, end: end + by });
+  const [start, end, all] = [placeOf(view.value.start), placeOf(view.value.end), whole.value];
+  const by = Math.min(Math.max((end - start) * share, placeOf(all.start) - start), placeOf(all.end) - end);
+  moveTo({ start: timeOf(start + by), end: timeOf(end + by) });
+}
+
+/** Where a breadcrumb leads, by name where it has one. */
+export function nameOf(range: Range): string {
+  const same = (other: Range) => Math.abs(other.start - range.start) < 1_000 && Math.abs(other.end - range.end) < 1_000;
+  if (same(whole.value)) return "whole";
+  if (same(home.value)) return transition.value?.title ?? "whole";
+  const phase = transition.value?.phases.find((each) => same({ start: each.start_ns, end: each.end_ns }));
+  return phase?.title ?? `${duration(range.start)} to ${duration(range.end)}`;
+}
+
+/** Goes back to one of the views that led here. */
+export function goToCrumb(index: number): void {
+  const there = trail.value[index];
+  if (!there) return;
+  trail.value = trail.value.slice(0, index);
+  view.value = there;
+}
+
+/** Puts a track before another of its group. */
+export function moveTrack(track: number, before: number): void {
+  if (track === before) return;
+  moves.value = [...moves.value.filter(([each]) => each !== track), [track, before]];
+}
+
+/** Moves a track one place up or down among those that are shown of its group. */
+export function stepTrack(track: number, up: boolean): void {
+  const isPinned = pinned.value.has(track);
+  const its = shownTracks.value.find((each) => each.id === track);
+  const same = shownTracks.value.filter((each) => pinned.value.has(each.id) === isPinned && (isPinned || each.group === its?.group)).map((each) => each.id);
+  const at = same.indexOf(track);
+  const other = same[up ? at - 1 : at + 1];
+  if (at < 0 || other === undefined) return;
+  if (isPinned) {
+    const order = same.filter((each) => each !== track);
+    order.splice(up ? at - 1 : at + 1, 0, track);
+    pinned.value = new Set(order);
+  } else if (up) moveTrack(track, other);
+  else moveTrack(other, track);
+}
+
+/** Puts a group above all others. */
+export function groupFirst(group: string): void {
+  groupOrder.value = [group, ...groupOrder.value.filter((each) => each !== group)];
 }
 
 export function toggled<T>(set: ReadonlySet<T>, item: T): ReadonlySet<T> {
@@ -140,16 +202,16 @@ export function selectedRange(): Range | null {
 /** Shows another recording at the same distance from the start of the same phase: runs are aligned at each phase. */
 export function showRun(index: number): void {
   const here = view.value;
-  const was = whole.value;
+  const was = home.value;
   const phase = phaseAt(here);
   recordingIndex.value = index;
-  if (transitionIndex.value >= (recording.value?.transitions.length ?? 0)) transitionIndex.value = 0;
+  if (transitionIndex.value >= (recording.value?.transitions.length ?? 0)) transitionIndex.value = recording.value?.first ?? 0;
   if (selection.value?.of !== "phase") selection.value = null;
   marked.value = null;
   trail.value = [];
   const same = phase && transition.value?.phases.find((each) => each.name === phase.name);
   const isWhole = here.start === was.start && here.end === was.end;
-  if (!same || !phase || isWhole) view.value = whole.value;
+  if (!same || !phase || isWhole) view.value = home.value;
   else moveTo({ start: same.start_ns + here.start - phase.start_ns, end: same.start_ns + here.end - phase.start_ns });
 }
 
@@ -172,18 +234,31 @@ export const shownTracks = computed<Track[]>(() => {
     return words.every((word) => text.includes(word));
   };
   const kept = all.filter((track) => !hidden.value.has(track.id) && matches(track));
-  const first = kept.filter((track) => pinned.value.has(track.id));
+  for (const [id, before] of moves.value) {
+    const from = kept.findIndex((track) => track.id === id);
+    const to = kept.findIndex((track) => track.id === before);
+    if (from < 0 || to < 0 || kept[from]?.group !== kept[to]?.group) continue;
+    const [track] = kept.splice(from, 1);
+    if (track) kept.splice(kept.findIndex((each) => each.id === before), 0, track);
+  }
+  const rank = (track: Track) => {
+    const at = groupOrder.value.indexOf(track.group);
+    return at < 0 ? groupOrder.value.length : at;
+  };
+  if (groupOrder.value.length) kept.sort((a, b) => rank(a) - rank(b));
+  const pins = [...pinned.value];
+  const first = kept.filter((track) => pinned.value.has(track.id)).sort((a, b) => pins.indexOf(a.id) - pins.indexOf(b.id));
   const rest = kept.filter((track) => !pinned.value.has(track.id) && !collapsed.value.has(track.group));
   return [...first, ...rest];
 });
 
-/** The view as the fragment of an address. */
-export function address(): string {
+/** The view as the fragment of an address, with or without the views that were given a name. */
+export function address(withSaved = true): string {
   const parts = new URLSearchParams();
   const { start, end } = view.value;
-  const all = whole.value;
+  const all = home.value;
   if (recordingIndex.value > 0) parts.set("recording", String(recordingIndex.value));
-  if (transitionIndex.value > 0) parts.set("transition", String(transitionIndex.value));
+  if (transitionIndex.value !== (recording.value?.first ?? 0)) parts.set("transition", String(transitionIndex.value));
   if (start !== all.start || end !== all.end) parts.set("range", `${seconds(start)}~${seconds(end)}`);
   if (marked.value) parts.set("mark", `${seconds(marked.value.start)}~${seconds(marked.value.end)}`);
   const chosen = selection.value;
@@ -197,6 +272,9 @@ export function address(): string {
   if (pinned.value.size) parts.set("pin", [...pinned.value].join("~"));
   if (hidden.value.size) parts.set("hide", [...hidden.value].join("~"));
   if (collapsed.value.size) parts.set("fold", [...collapsed.value].join("~"));
+  if (moves.value.length) parts.set("move", moves.value.map((each) => each.join(".")).join("~"));
+  if (groupOrder.value.length) parts.set("groups", groupOrder.value.join("~"));
+  if (unfolded.value) parts.set("asleep", "whole");
   if (about.value !== "processor") parts.set("about", about.value);
   if (grouped.value.length) parts.set("by", grouped.value.join("~"));
   if (leftOut.value.size) parts.set("without", [...leftOut.value].join("~"));
@@ -204,8 +282,12 @@ export function address(): string {
   if (sorted.value) parts.set("sort", sorted.value);
   if (flameOfWaits.value) parts.set("flame", "waits");
   if (theme.value) parts.set("theme", theme.value);
+  if (withSaved) for (const each of saved.value) parts.append("saved", `${each.name}~${each.address}`);
   return parts.toString();
 }
+
+/** More named views than an address should hold. */
+const MOST_SAVED = 40;
 
 function rangeOf(text: string | null): Range | null {
   const [start, end] = (text ?? "").split("~").map(Number);
@@ -215,15 +297,16 @@ function rangeOf(text: string | null): Range | null {
 /** Shows what an address says; what it says wrongly is left as it is. */
 export function follow(fragment: string): void {
   const parts = new URLSearchParams(fragment);
-  const index = (name: string, length: number) => {
-    const value = Number(parts.get(name) ?? 0);
-    return Number.isInteger(value) && value >= 0 && value < length ? value : 0;
+  const index = (name: string, length: number, otherwise = 0) => {
+    const value = Number(parts.get(name) ?? otherwise);
+    return Number.isInteger(value) && value >= 0 && value < length ? value : otherwise;
   };
   const numbers = (name: string) => new Set((parts.get(name) ?? "").split("~").filter(Boolean).map(Number).filter(Number.isInteger));
   recordingIndex.value = index("recording", page.value.recordings.length);
-  transitionIndex.value = index("transition", recording.value?.transitions.length ?? 0);
+  transitionIndex.value = index("transition", recording.value?.transitions.length ?? 0, recording.value?.first ?? 0);
+  unfolded.value = parts.get("asleep") === "whole";
   const range = rangeOf(parts.get("range"));
-  view.value = range ? clamped(range) : whole.value;
+  view.value = range ? clamped(range) : home.value;
   marked.value = rangeOf(parts.get("mark"));
   const phase = parts.get("phase");
   const finding = parts.get("finding");
@@ -246,6 +329,23 @@ export function follow(fragment: string): void {
   drawn.value = names("draw")[0] ?? "";
   sorted.value = names("sort")[0] ?? "";
   flameOfWaits.value = parts.get("flame") === "waits";
+  groupOrder.value = names("groups");
+  const pairs = (parts.get("move") ?? "").split("~").map((each) => each.split(".").map(Number));
+  moves.value = pairs.filter((each): each is [number, number] => each.length === 2 && each.every(Number.isInteger));
+  const told = parts.getAll("saved").slice(0, MOST_SAVED).map((text) => ({ name: text.split("~")[0] ?? "", address: text.slice(text.indexOf("~") + 1) }));
+  const fresh = told.filter((each) => each.name && !saved.value.some((known) => known.name === each.name));
+  if (fresh.length) saved.value = [...saved.value, ...fresh].slice(0, MOST_SAVED);
   const wanted = parts.get("theme");
   theme.value = wanted === "light" || wanted === "dark" ? wanted : "";
+}
+
+/** The single events of a range, as a table. */
+export function showEvents(range: Range): void {
+  marked.value = range;
+  selection.value = null;
+  about.value = "events";
+  grouped.value = ["each"];
+  drawn.value = "";
+  sorted.value = "";
+  tab.value = "use";
 }

@@ -1,17 +1,20 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Page, Phase, Track } from "../src/data";
+import * as fold from "../src/fold";
+import * as history from "../src/history";
 import * as state from "../src/state";
+import { forgetView, saveView } from "../src/views";
 
 const phase = (name: string, start_ns: number, end_ns: number): Phase => ({
-  name, start_ns, end_ns, idle_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], steps: { steps: [], left_out: 0 }, flames: [], usage: { processors: [], disks: [], files: [] },
+  name, title: name, start_ns, end_ns, is_open: false, idle_ns: 0, rule: "", event: "", certainty: "measured", explains: "", account: [], steps: { steps: [], left_out: 0 }, flames: [], usage: { processors: [], disks: [], files: [] },
 });
 const track = (id: number, group: string, name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0, mark: null });
 
 const made: Page = {
   version: "0", served: false, comparison: null,
   recordings: [{
-    name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 45e9, losses: [], missing: [], drawn: [],
-    transitions: [{ kind: "boot", title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],
+    name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 47e9, losses: [], missing: [], drawn: [],
+    first: 0, folds: [], transitions: [{ kind: "boot", variant: "cold", unplaced: [], title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],
       phases: [phase("PreSMSS", 0, 9e9), phase("SMSSInit", 9e9, 14e9)] }],
     tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "processes", "spoolsv.exe (4)")],
   }],
@@ -34,7 +37,7 @@ describe("an address", () => {
     const address = state.address();
     const before = [state.view.value, state.selection.value, state.filter.value, [...state.pinned.value], state.tab.value, state.theme.value];
     state.follow("");
-    expect(state.view.value).toEqual(state.whole.value);
+    expect(state.view.value).toEqual(state.home.value);
     state.follow(address);
     expect([state.view.value, state.selection.value, state.filter.value, [...state.pinned.value], state.tab.value, state.theme.value]).toEqual(before);
   });
@@ -42,7 +45,7 @@ describe("an address", () => {
   it.each(["range=9~1", "range=a~b", "recording=99&transition=-1", "slice=1~2", "tab=none&theme=pink", "pin=x~~1e9~NaN", "%"])("that is wrong (%s) does no harm", (text) => {
     state.follow(text);
     expect(state.recording.value?.name).toBe("a.etl");
-    expect(state.view.value).toEqual(state.whole.value);
+    expect(state.view.value).toEqual(state.home.value);
     expect(state.tab.value).toBe("what");
   });
 });
@@ -63,7 +66,7 @@ describe("the view", () => {
     state.goBack();
     expect(state.view.value).toEqual({ start: 1e9, end: 2e9 });
     state.goBack();
-    expect(state.view.value).toEqual(state.whole.value);
+    expect(state.view.value).toEqual(state.home.value);
   });
 
   it("knows the phase that covers most of a range", () => {
@@ -80,4 +83,103 @@ it("tracks are filtered by all words, pinned ones come first, folded groups are 
   expect(names()).toEqual(["spoolsv.exe (4)", "Spooler"]);
   state.filter.value = "SERVICES spool";
   expect(names()).toEqual(["Spooler"]);
+});
+
+describe("the order of tracks", () => {
+  const names = () => state.shownTracks.value.map((each) => each.name);
+  const more: Page = { ...made, recordings: [{ ...made.recordings[0]!, tracks: [track(0, "processors", "Processor 0"), track(1, "services", "Spooler"), track(2, "services", "Themes"), track(3, "services", "Audio")] }] };
+
+  it("is changed within a group and for groups as a whole, and comes back by its address", () => {
+    state.page.value = more;
+    state.stepTrack(3, true);
+    expect(names()).toEqual(["Processor 0", "Spooler", "Audio", "Themes"]);
+    state.moveTrack(3, 1);
+    state.groupFirst("services");
+    expect(names()).toEqual(["Audio", "Spooler", "Themes", "Processor 0"]);
+    // A track does not leave its group.
+    state.moveTrack(0, 1);
+    expect(names()).toEqual(["Audio", "Spooler", "Themes", "Processor 0"]);
+    const link = state.address();
+    state.follow("");
+    expect(names()).toEqual(["Processor 0", "Spooler", "Themes", "Audio"]);
+    state.follow(link);
+    expect(names()).toEqual(["Audio", "Spooler", "Themes", "Processor 0"]);
+  });
+
+  it("of pinned ones is that of the pins, which can be moved", () => {
+    state.page.value = more;
+    state.pinned.value = new Set([2, 0]);
+    expect(names().slice(0, 2)).toEqual(["Themes", "Processor 0"]);
+    state.stepTrack(0, true);
+    expect(names().slice(0, 2)).toEqual(["Processor 0", "Themes"]);
+  });
+});
+
+describe("what was done", () => {
+  it("is undone and done again, whatever it was", () => {
+    history.settle();
+    state.filter.value = "spool";
+    history.settle();
+    state.goTo({ start: 1e9, end: 2e9 });
+    history.undo();
+    expect([state.filter.value, state.view.value]).toEqual(["spool", state.home.value]);
+    history.undo();
+    expect(state.filter.value).toBe("");
+    history.redo();
+    history.redo();
+    expect([state.filter.value, state.view.value]).toEqual(["spool", { start: 1e9, end: 2e9 }]);
+    history.redo();
+    expect(state.filter.value).toBe("spool");
+  });
+
+  it("gets a name, which an address holds for others", () => {
+    state.saved.value = [];
+    state.goTo({ start: 3e9, end: 4e9 });
+    saveView("the ~ slow part");
+    const link = state.address();
+    state.follow("");
+    state.saved.value = [];
+    state.follow(link);
+    expect(state.saved.value.map((each) => each.name)).toEqual(["the   slow part"]);
+    state.follow("");
+    state.follow(state.saved.value[0]?.address ?? "");
+    expect(state.view.value).toEqual({ start: 3e9, end: 4e9 });
+    forgetView("the   slow part");
+    expect(state.saved.value).toEqual([]);
+  });
+});
+
+describe("a time asleep", () => {
+  const night = 8 * 3_600e9;
+  const asleep: Page = { ...made, recordings: [{ ...made.recordings[0]!, start_ns: 0, duration_ns: 20e9 + night, folds: [{ start_ns: 10e9, end_ns: 10e9 + night, slept_ns: night, text: "" }] }] };
+
+  it("takes little of the axis, and the rest is in proportion", () => {
+    state.page.value = asleep;
+    state.follow("");
+    const all = state.whole.value;
+    const shares = [0, 5e9, 10e9, 10e9 + night, 15e9 + night, 20e9 + night].map((time) => fold.shareOf(time, all));
+    expect(shares[0]).toBeCloseTo(0);
+    expect(shares[5]).toBeCloseTo(1);
+    expect(shares[3]! - shares[2]!).toBeLessThan(0.07);
+    expect(shares[1]! - shares[0]!).toBeCloseTo(shares[4]! - shares[3]!);
+    for (const time of [0, 3e9, 10e9, 11e9, 10e9 + night / 2, 12e9 + night]) expect(fold.timeAtShare(fold.shareOf(time, all), all)).toBeCloseTo(time, -4);
+    const scale = fold.scaleOf(all, 1_000);
+    expect(scale(5e9)).toBeCloseTo(fold.shareOf(5e9, all) * 1_000);
+    // The axis has no line in the night, and is made in time.
+    const lines = fold.gridOf(all, 1e9);
+    expect(lines.filter((time) => time > 10e9 && time < 10e9 + night)).toEqual([]);
+    expect(lines.length).toBeGreaterThan(15);
+    fold.unfolded.value = true;
+    expect(fold.shareOf(5e9, all)).toBeLessThan(0.001);
+    expect(fold.gridOf(all, 1e6).length).toBeLessThanOrEqual(1_000);
+    fold.unfolded.value = false;
+  });
+
+  it("is passed by a step of the view", () => {
+    state.page.value = asleep;
+    state.view.value = { start: 8e9, end: 9.9e9 };
+    for (let step = 0; step < 12; step += 1) state.pan(0.5);
+    expect(state.view.value.start).toBeGreaterThan(10e9 + night);
+    expect(state.view.value.end).toBeLessThanOrEqual(state.whole.value.end + 1);
+  });
 });

@@ -3,6 +3,8 @@
 use onoff_analysis::account::has_no_path;
 use onoff_analysis::lanes::tracks::{TABLES, tracks};
 use onoff_analysis::lanes::{DrawnLane, Track, TrackSummary};
+use onoff_analysis::transition::{self, TransitionOptions};
+use onoff_analysis::units::Unit;
 use onoff_analysis::waits::{PathOptions, Waits, phases};
 
 use crate::error::Error;
@@ -29,7 +31,9 @@ impl Session {
             true => Vec::new(),
             false => with_path.map(|phase| waits.phase(phase.range, PathOptions::default())).collect(),
         };
-        Ok(Lanes { tracks: tracks(&trace, &paths) })
+        let units: Vec<Unit> =
+            transition::all(&trace, &TransitionOptions::default()).into_iter().flat_map(|one| one.units).collect();
+        Ok(Lanes { tracks: tracks(&trace, &paths, &units) })
     }
 }
 

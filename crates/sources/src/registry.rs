@@ -100,6 +100,8 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::Notifications,
             TableName::PowerRequests,
             TableName::FirmwareMeasurements,
+            TableName::Events,
+            TableName::EventFields,
             TableName::Inventory,
         ]),
         read: linux::open,

@@ -3,28 +3,25 @@
 use std::sync::Arc;
 
 use onoff_analysis::account::{self, Accountant, PhaseAccount};
-use onoff_analysis::idle::Settling;
-use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::overview::overview;
-use onoff_analysis::transition::{Phase, TransitionKind};
-use onoff_analysis::waits::{CriticalPath, PathOptions, TransitionPhase, Waits, phases};
-use onoff_analysis::{Certainty, cpu, disk};
-use onoff_findings::diagnose;
-use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
-use onoff_report::text::quantity::duration;
-use onoff_report::text::why::account as said;
-use onoff_trace::{Tables, Trace};
-
-use crate::page::{
-    PageAccountEntry, PageBand, PageFinding, PageMissing, PagePhase, PageRecording, PageSlice, PageTransition,
-    PageUsage, PageUsageRow, loss_list,
-};
-use crate::path::{self, Arrow};
-use crate::ranges;
-use crate::track::track_list;
 use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_analysis::lanes::tracks::{self, tracks};
 use onoff_analysis::lanes::{Lane, Track, TrackGroup};
+use onoff_analysis::recording::summarise;
+use onoff_analysis::transition::boot::BootOptions;
+use onoff_analysis::transition::{self, TransitionOptions};
+use onoff_analysis::units::Unit;
+use onoff_analysis::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, phases};
+use onoff_analysis::{Certainty, cpu, disk};
+use onoff_findings::diagnose;
+use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_report::text::why::account as said;
+use onoff_trace::{Tables, Trace};
+
+use crate::events::EventReader;
+use crate::page::{PageAccountEntry, PageMissing, PageRecording, PageTransition, PageUsage, PageUsageRow, loss_list};
+use crate::path::{self, Arrow};
+use crate::track::track_list;
+use crate::{ranges, transitions};
 
 /// The tables that a page needs.
 pub const TABLES: Tables = tracks::TABLES.union(onoff_findings::TABLES).union(ranges::TABLES);
@@ -48,6 +45,8 @@ pub struct Shown {
     pub paths: Vec<CriticalPath>,
     /// Who made whom ready on them.
     pub arrows: Vec<Arrow>,
+    /// What reads its single events; `None` where there are none, or nobody will ask.
+    pub events: Option<EventReader>,
     /// What the page says of it.
     pub recording: PageRecording,
 }
@@ -56,10 +55,18 @@ impl Shown {
     /// What there is to show of `trace`, which the page calls `name`.
     #[must_use]
     pub fn of(name: String, trace: Arc<Trace>) -> Self {
+        Self::with(name, trace, BootOptions::default())
+    }
+
+    /// The same, with what firmware and packets say of the boot.
+    #[must_use]
+    pub fn with(name: String, trace: Arc<Trace>, boot: BootOptions) -> Self {
         let summary = summarise(&trace);
-        let mut diagnosis = diagnose(&trace, &DiagnosisOptions::default());
+        let mut diagnosis = diagnose(&trace, &DiagnosisOptions { boot: boot.clone(), ..DiagnosisOptions::default() });
         diagnosis.name_recording(trace.files.iter().map(|file| file.name.as_str()));
         let all = phases(&trace, None);
+        let found = transition::all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
+        let found = transitions::shown(&found);
         // A phase that ends when the computer is idle has no path: nobody at its end was waited for.
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));
         let waits = Waits::of(&trace);
@@ -68,13 +75,19 @@ impl Shown {
             false => with_path.map(|phase| waits.phase(phase.range, STEPS)).collect(),
         };
         waits.add_stacks(paths.iter_mut().collect());
-        let mut tracks = tracks(&trace, &paths);
-        let reported = Reported::of(&trace);
+        let units: Vec<Unit> = found.iter().flat_map(|one| one.units.iter().cloned()).collect();
+        let mut tracks = transitions::tracks_before_kernel(&found);
+        tracks.extend(self::tracks(&trace, &paths, &units));
         let mut accountant = Accountant::of(&waits);
-        let mut transitions: Vec<PageTransition> = Vec::new();
+        let accounts: Vec<(TransitionPhase, PhaseAccount)> = all
+            .into_iter()
+            .map(|phase| {
+                let account = accountant.phase(&phase);
+                (phase, account)
+            })
+            .collect();
         let mut held: Vec<LaneSlice> = Vec::new();
-        for phase in all {
-            let account = accountant.phase(&phase);
+        for (_, account) in &accounts {
             held.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
                 let label = said::subject(entry);
                 entry.stretches.iter().map(move |stretch| LaneSlice {
@@ -84,29 +97,13 @@ impl Shown {
                     tone: Tone::Initialise,
                 })
             }));
-            let page_phase = page_phase(&trace, &phase, &account, &reported);
-            let kind = phase.transition.as_str();
-            match transitions.last_mut().filter(|known| known.kind == kind) {
-                Some(known) => {
-                    known.start_ns = known.start_ns.min(phase.range.start_ns);
-                    known.end_ns = known.end_ns.max(phase.range.end_ns);
-                    known.phases.push(page_phase);
-                }
-                None => transitions.push(PageTransition {
-                    kind: kind.to_owned(),
-                    title: title(phase.transition).to_owned(),
-                    start_ns: phase.range.start_ns,
-                    end_ns: phase.range.end_ns,
-                    phases: vec![page_phase],
-                    band: reported.settling(kind).find_map(band),
-                    ..PageTransition::default()
-                }),
-            }
         }
-        for transition in &mut transitions {
-            transition.findings = findings(&diagnosis, &transition.kind);
-            transition.headline = headline(transition, &diagnosis);
-        }
+        let several = |kind| found.iter().filter(|one| one.kind == kind).count() > 1;
+        let transitions: Vec<PageTransition> = found
+            .iter()
+            .map(|one| transitions::page_transition(&trace, one, (several(one.kind), &accounts), &diagnosis))
+            .filter(|one| !one.phases.is_empty())
+            .collect();
         if !held.is_empty() {
             let at = tracks.partition_point(|track| track.group < TrackGroup::CriticalPath);
             let track = Track {
@@ -119,12 +116,16 @@ impl Shown {
             tracks.insert(at, track);
         }
         let arrows = path::arrows(&paths, &tracks);
+        let start_ns = transitions.iter().map(|one| one.start_ns).fold(trace.start_ns, i64::min);
+        let end_ns = transitions.iter().map(|one| one.end_ns).fold(trace.duration_ns, i64::max);
         let recording = PageRecording {
             name,
             machine: onoff_report::text::machine::machine(&summary, None),
-            start_ns: 0,
-            duration_ns: trace.duration_ns,
+            start_ns,
+            duration_ns: end_ns.saturating_sub(start_ns),
+            first: best_recorded(&transitions, &paths),
             transitions,
+            folds: found.iter().filter_map(|one| transitions::fold(one)).collect(),
             tracks: track_list(&tracks),
             losses: loss_list(&trace.losses),
             missing: missing(&diagnosis),
@@ -132,7 +133,7 @@ impl Shown {
         };
         drop(accountant);
         drop(waits);
-        Self { trace, tracks, paths, arrows, recording }
+        Self { trace, tracks, paths, arrows, events: None, recording }
     }
 
     /// What a page without a server has besides: of each phase the longest steps of the path, and its flame graphs.
@@ -148,68 +149,23 @@ impl Shown {
     }
 }
 
-const fn title(kind: TransitionKind) -> &'static str {
-    match kind {
-        TransitionKind::Boot => "Boot",
-        TransitionKind::Shutdown => "Shutdown",
-        TransitionKind::Suspend => "Sleep and wake",
-    }
-}
-
-/// The phases as the reports have them, with the rules of their ends, and the searches for idle time.
-#[derive(Default)]
-struct Reported {
-    phases: Vec<(TransitionKind, Phase)>,
-    settling: Vec<(TransitionKind, Settling)>,
-}
-
-impl Reported {
-    fn of(trace: &Trace) -> Self {
-        let mut all = Self::default();
-        for each in overview(trace) {
-            all.phases.extend(each.phases.into_iter().map(|phase| (each.kind, phase)));
-            all.settling.extend(each.settling.map(|settling| (each.kind, settling)));
-        }
-        all
-    }
-
-    fn phase(&self, wanted: &TransitionPhase) -> Option<&Phase> {
-        let ends = (Some(wanted.range.start_ns), Some(wanted.range.end_ns));
-        let same = |phase: &Phase| phase.name.as_str() == wanted.name && (phase.start_ns, phase.end_ns) == ends;
-        self.phases.iter().find(|(kind, phase)| *kind == wanted.transition && same(phase)).map(|(_, phase)| phase)
-    }
-
-    fn settling<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Settling> + 'a {
-        self.settling.iter().filter(move |(of, _)| of.as_str() == kind).map(|(_, settling)| settling)
-    }
-
-    /// The idle time that ends a phase and is no part of what it took, ns.
-    fn idle_ns(&self, phase: &TransitionPhase) -> i64 {
-        self.settling(phase.transition.as_str())
-            .find(|one| (one.start_ns, one.end_ns) == (Some(phase.range.start_ns), Some(phase.range.end_ns)))
-            .map_or(0, |one| one.idle_ns)
-    }
-}
-
-fn page_phase(trace: &Trace, phase: &TransitionPhase, account_of: &PhaseAccount, reported: &Reported) -> PagePhase {
-    let range = phase.range;
-    let known = reported.phase(phase);
-    PagePhase {
-        name: phase.name.clone(),
-        start_ns: range.start_ns,
-        end_ns: range.end_ns,
-        idle_ns: reported.idle_ns(phase),
-        rule: known.map(|known| known.ends.rule.clone()).unwrap_or_default(),
-        event: known.map(|known| known.ends.event.clone()).unwrap_or_default(),
-        certainty: known.map_or(Certainty::Missing, |known| known.certainty),
-        account: account_entries(account_of),
-        usage: usage(trace, range.start_ns, range.end_ns),
-        ..PagePhase::default()
-    }
+/// The transition of which most is known of who waited for whom: what a recording was made for. The first where nothing is known.
+fn best_recorded(transitions: &[PageTransition], paths: &[CriticalPath]) -> usize {
+    let known_ns = |one: &PageTransition| {
+        let steps = paths.iter().flat_map(|path| &path.steps);
+        let of_phase = |step: &&PathStep| {
+            let mut closed = one.phases.iter().filter(|phase| !phase.is_open);
+            closed.any(|phase| step.start_ns >= phase.start_ns && step.end_ns <= phase.end_ns)
+        };
+        let inside = steps.filter(of_phase);
+        inside.filter(|step| step.kind != StepKind::Other).fold(0_i64, |sum, step| sum.saturating_add(step.duration_ns))
+    };
+    let best = transitions.iter().enumerate().rev().max_by_key(|(_, one)| known_ns(one));
+    best.map_or(0, |(at, _)| at)
 }
 
 /// The account of a phase as the page lists it.
-fn account_entries(account: &PhaseAccount) -> Vec<PageAccountEntry> {
+pub(crate) fn account_entries(account: &PhaseAccount) -> Vec<PageAccountEntry> {
     account
         .entries
         .iter()
@@ -225,7 +181,7 @@ fn account_entries(account: &PhaseAccount) -> Vec<PageAccountEntry> {
         .collect()
 }
 
-fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
+pub(crate) fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
     if start_ns >= end_ns {
         return PageUsage::default();
     }
@@ -275,54 +231,6 @@ fn usage(trace: &Trace, start_ns: i64, end_ns: i64) -> PageUsage {
     }
 }
 
-fn findings(diagnosis: &Diagnosis, kind: &str) -> Vec<PageFinding> {
-    diagnosis
-        .findings
-        .iter()
-        .filter(|finding| finding.transition.starts_with(kind))
-        .map(|finding| PageFinding {
-            code: finding.code.to_owned(),
-            title: finding.title.clone(),
-            cost_ns: finding.cost_ns,
-            evidence: finding.evidence.iter().map(|each| each.text.as_str()).collect::<Vec<_>>().join("; "),
-            advice: finding.advice.clone(),
-            certainty: finding.certainty,
-            start_ns: finding.evidence.iter().find_map(|each| each.time_ns),
-            end_ns: finding
-                .evidence
-                .iter()
-                .find_map(|each| each.time_ns)
-                .map(|start_ns| start_ns.saturating_add(finding.cost_ns.unwrap_or(0))),
-        })
-        .collect()
-}
-
-/// What a phase took: its length without the idle time that ends it, ns.
-fn took_ns(phase: &PagePhase) -> i64 {
-    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns)
-}
-
-fn headline(transition: &PageTransition, diagnosis: &Diagnosis) -> Vec<String> {
-    let length_ns = diagnosis
-        .transitions
-        .iter()
-        .find(|known| known.name.starts_with(&transition.kind))
-        .and_then(|known| known.duration_ns)
-        .unwrap_or_else(|| transition.end_ns.saturating_sub(transition.start_ns));
-    let mut lines = vec![format!("{}: {}.", transition.title, duration(length_ns))];
-    if let Some(phase) = transition.phases.iter().max_by_key(|phase| took_ns(phase)) {
-        let phase_ns = took_ns(phase);
-        let mut line = format!("Longest phase: {}, {}.", phase.name, duration(phase_ns));
-        if let Some(first) =
-            phase.account.iter().find(|entry| entry.certainty != Certainty::Missing && entry.kind != "idle")
-        {
-            line.push_str(&format!(" {} held it for {}: {}.", first.subject, duration(first.ns), first.did));
-        }
-        lines.push(line);
-    }
-    lines
-}
-
 fn missing(diagnosis: &Diagnosis) -> Vec<PageMissing> {
     diagnosis
         .lacking
@@ -339,31 +247,4 @@ fn missing(diagnosis: &Diagnosis) -> Vec<PageMissing> {
             },
         })
         .collect()
-}
-
-/// The search for the end of a phase that ends when the computer is idle.
-fn band(settling: &Settling) -> Option<PageBand> {
-    if settling.slices.is_empty() {
-        return None;
-    }
-    let percent = |value: Option<f64>| value.map_or_else(|| "not recorded".to_owned(), |value| format!("{value:.0} %"));
-    let end_ns = settling.end_ns;
-    let slices =
-        settling.slices.iter().zip(settling.slices.iter().skip(1).map(|next| Some(next.start_ns)).chain([end_ns]));
-    Some(PageBand {
-        required_ns: settling.metric.required_idle_ns,
-        slices: slices
-            .map(|(slice, end_ns)| PageSlice {
-                start_ns: slice.start_ns,
-                end_ns: end_ns.unwrap_or_else(|| slice.start_ns.saturating_add(settling.metric.slice_ns)),
-                state: if slice.idle { "idle" } else { "busy" },
-                idle_so_far_ns: slice.accumulated_ns,
-                note: format!(
-                    "processors {}, disk {}",
-                    percent(slice.cpu_busy_percent),
-                    percent(slice.disk_busy_percent)
-                ),
-            })
-            .collect(),
-    })
 }

@@ -11,11 +11,14 @@
 
 pub mod build;
 pub mod compare;
+pub mod events;
 pub mod export;
 pub mod file;
+mod network;
 pub mod page;
 pub mod path;
 pub mod picture;
 pub mod ranges;
 pub mod server;
 pub mod track;
+mod transitions;

@@ -37,6 +37,10 @@ pub struct PageRecording {
     pub duration_ns: i64,
     /// What it holds.
     pub transitions: Vec<PageTransition>,
+    /// Which of them the page shows first.
+    pub first: usize,
+    /// Times in which the computer slept: drawn short, however long they are.
+    pub folds: Vec<PageFold>,
     /// Its tracks.
     pub tracks: Vec<PageTrack>,
     /// What was lost.
@@ -50,8 +54,10 @@ pub struct PageRecording {
 /// A transition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PageTransition {
-    /// `boot`, `shutdown`, `suspend`.
+    /// `boot`, `shutdown`, `suspend`, `netboot`.
     pub kind: String,
+    /// Which of its kind, e.g. `fast_startup`.
+    pub variant: String,
     /// Its name on the page.
     pub title: String,
     /// The answer in a few sentences, the shortest first.
@@ -62,6 +68,8 @@ pub struct PageTransition {
     pub end_ns: i64,
     /// Its phases, in order.
     pub phases: Vec<PagePhase>,
+    /// What is known of phases that have no place on the axis.
+    pub unplaced: Vec<String>,
     /// The search for the end of the last phase.
     pub band: Option<PageBand>,
     /// Time limits.
@@ -73,12 +81,16 @@ pub struct PageTransition {
 /// A phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PagePhase {
-    /// Name.
+    /// Name, as JSON has it.
     pub name: String,
+    /// Its name for people.
+    pub title: String,
     /// Start, ns.
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
+    /// Whether its end is not in the recording: then `end_ns` is where that ends.
+    pub is_open: bool,
     /// Idle time that ends it and is no part of what it took, ns.
     pub idle_ns: i64,
     /// What set its end.
@@ -164,6 +176,19 @@ pub struct PageSlice {
     pub idle_so_far_ns: i64,
     /// How busy what was.
     pub note: String,
+}
+
+/// A time in which the computer slept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PageFold {
+    /// Start, ns.
+    pub start_ns: i64,
+    /// End, ns; the start where the recording's clock stood still.
+    pub end_ns: i64,
+    /// How long it slept, ns; `None` when not known.
+    pub slept_ns: Option<i64>,
+    /// The same as a phrase, with what says so.
+    pub text: String,
 }
 
 /// A point in time worth a mark.

@@ -12,6 +12,8 @@ use onoff_report::table::{Column, Kind, TableReport, Value};
 use onoff_trace::{TableName, Tables, Trace};
 use serde::Serialize;
 
+use crate::events::{self, EventReader};
+
 /// Rows of a table of the page, at most; how many there are is said.
 const MOST_ROWS: usize = 400;
 /// Nodes of a flame graph, and shares of a path, at most.
@@ -38,7 +40,7 @@ pub const TABLES: Tables = disk::TABLES
     ]));
 
 /// What a table can be about, and what it can be grouped by: the first is what it is grouped by unless the page says more.
-pub const SUBJECTS: [Subject; 8] = [
+pub const SUBJECTS: [Subject; 9] = [
     Subject { name: "processor", groups: &["process", "thread", "module", "priority", "processor"] },
     Subject { name: "disk", groups: &["path", "process", "file", "extension", "disk", "priority", "operation"] },
     Subject { name: "files", groups: &["path", "process", "file", "extension", "operation"] },
@@ -47,6 +49,7 @@ pub const SUBJECTS: [Subject; 8] = [
     Subject { name: "waits", groups: &["kind", "name"] },
     Subject { name: "services", groups: &[] },
     Subject { name: "devices", groups: &[] },
+    Subject { name: "events", groups: &["each", "provider", "event", "process"] },
 ];
 
 /// What a table can be about.
@@ -71,6 +74,8 @@ pub struct PageTable {
     pub spans: Vec<(i64, i64)>,
     /// Rows that there are.
     pub of: usize,
+    /// What the rows leave out; empty when nothing.
+    pub left_out: String,
     /// Why there is none; empty when there are.
     pub nothing: String,
 }
@@ -89,8 +94,8 @@ pub struct PageColumn {
 /// A table about `subject` in a range, grouped by `by`; `None` of a subject or a group that there is not.
 #[must_use]
 pub fn table(
-    trace: &Trace,
-    paths: &[CriticalPath],
+    (trace, paths): (&Trace, &[CriticalPath]),
+    events: Option<&EventReader>,
     subject: &str,
     by: &[&str],
     range: (i64, i64),
@@ -98,6 +103,9 @@ pub fn table(
     let known = SUBJECTS.iter().find(|known| known.name == subject)?;
     if by.iter().any(|group| !known.groups.contains(group)) {
         return None;
+    }
+    if subject == "events" {
+        return Some(events::table(events, by, range));
     }
     let Some(scope) = Scope::between(trace, range.0, range.1) else {
         return Some(PageTable {
@@ -174,6 +182,7 @@ fn shown<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
         numbers: listed.iter().map(|row| columns.iter().map(|column| number(&(column.value)(row))).collect()).collect(),
         spans: Vec::new(),
         of: rows.len(),
+        left_out: String::new(),
         nothing,
     }
 }
@@ -281,6 +290,7 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
         numbers,
         spans: shares.into_iter().map(|(_, span)| span).collect(),
         of,
+        left_out: String::new(),
         nothing: String::new(),
     }
 }

@@ -159,7 +159,7 @@ impl Site {
         let about = query.value("about").ok_or(StatusCode::BAD_REQUEST)?;
         let by: Vec<&str> =
             query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
-        let table = ranges::table(&shown.trace, &shown.paths, about, &by, query.range()?);
+        let table = ranges::table((&shown.trace, &shown.paths), shown.events.as_ref(), about, &by, query.range()?);
         text(&table.ok_or(StatusCode::BAD_REQUEST)?)
     }
 
@@ -262,6 +262,8 @@ mod tests {
             ("table?recording=7&from=0&to=1&about=disk", StatusCode::NOT_FOUND),
             ("table?from=0&to=1&about=passwords", StatusCode::BAD_REQUEST),
             ("table?from=0&to=1&about=disk&by=path,thread", StatusCode::BAD_REQUEST),
+            ("table?from=0&to=1&about=events&by=path", StatusCode::BAD_REQUEST),
+            ("table?from=0&to=1&about=events", StatusCode::OK),
             ("table?from=-9223372036854775808&to=9223372036854775807&about=disk&by=path,process", StatusCode::OK),
             ("flame?from=-9223372036854775808&to=9223372036854775807&of=samples", StatusCode::OK),
             ("flame?from=0&to=1&of=", StatusCode::BAD_REQUEST),

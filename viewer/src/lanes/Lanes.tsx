@@ -2,13 +2,14 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { GROUPS, type Arrow, type Track } from "../data";
+import { gridOf, scaleOf, shareOf, stretch, timeAtShare } from "../fold";
 import { arrivals, arrowsAtHand, laneAtHand, pixelsOfWhole, want, wantArrows } from "../source";
 import {
-  collapsed, goTo, hidden, marked, moveTo, pan, pinned, recording, selection, shownTracks, tab, theme, toggled, transition, view, zoom,
+  collapsed, goTo, groupFirst, hidden, marked, moveTrack, pan, pinned, recording, selection, shownTracks, tab, theme, toggled, transition, view, zoom,
 } from "../state";
 import { axisLabel, axisStep, duration } from "../time";
 import { drawLane, hitLane, laneHeight, ROW, type Hit, type Inks } from "./draw";
-import { toneMeans } from "./palette";
+import { lowFill, toneMeans } from "./palette";
 
 const HEAD = 22;
 
@@ -43,10 +44,10 @@ function layout(tracks: Track[]): { items: Item[]; height: number } {
   return { items, height: top };
 }
 
-function inksOf(element: Element): Inks {
+function inksOf(element: Element, context: CanvasRenderingContext2D): Inks {
   const style = getComputedStyle(element);
   const value = (name: string) => style.getPropertyValue(name).trim();
-  return { dark: value("--dark") === "1", text: value("--text"), strip: value("--strip"), low: value("--strip-low"), line: value("--line") };
+  return { dark: value("--dark") === "1", text: value("--text"), strip: value("--strip"), low: lowFill(context, value("--strip-low"), value("--strip")), line: value("--line"), bad: value("--bad") };
 }
 
 /** An arrow from who made a thread ready to who was made ready, between their tracks, wherever these are on the page. */
@@ -91,7 +92,8 @@ export function Lanes() {
   const range = view.value;
   // What arrived since is drawn: an effect does not notice by itself.
   void arrivals.value;
-  const pixels = Math.max(64, Math.round(size.width));
+  // Beside a time asleep a lane is as fine as elsewhere: so many pixels of the range are behind the fold.
+  const pixels = Math.min(16_384, Math.max(64, Math.round(size.width * stretch(range))));
 
   useLayoutEffect(() => {
     const element = canvas.current?.parentElement;
@@ -126,11 +128,11 @@ export function Lanes() {
     if (element.width !== width || element.height !== tall) [element.width, element.height] = [width, tall];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, size.width, size.height);
-    const inks = inksOf(element);
-    const position = (time: number) => ((time - range.start) / (range.end - range.start)) * size.width;
-    const step = axisStep(range.end - range.start, size.width);
+    const inks = inksOf(element, context);
+    const position = scaleOf(range, size.width);
+    const step = axisStep((range.end - range.start) / stretch(range), size.width);
     context.fillStyle = inks.line;
-    for (let at = Math.ceil(range.start / step) * step; at < range.end; at += step) context.fillRect(position(at), 0, 1, size.height);
+    for (const at of gridOf(range, step)) context.fillRect(position(at), 0, 1, size.height);
     for (const phase of transition.value?.phases ?? []) context.fillRect(position(phase.end_ns) - 1, 0, 2, size.height);
     for (const item of visible) {
       if (!item.track) continue;
@@ -141,6 +143,12 @@ export function Lanes() {
       context.fillStyle = fill;
       context.fillRect(position(from), 0, Math.max(1, position(to) - position(from)), size.height);
     };
+    for (const fold of recording.value?.folds ?? []) band(fold.start_ns, fold.end_ns, inks.dark ? "#ffffff18" : "#00000014");
+    context.fillStyle = inks.bad;
+    for (const tick of transition.value?.ticks ?? []) {
+      const at = position(tick.time_ns);
+      if (at >= 0 && at <= size.width) for (let top = 0; top < size.height; top += 6) context.fillRect(at, top, 1, 3);
+    }
     drawArrows(context, arrowsAtHand(range, pixels), items, (time) => position(time), scroll, size, inks);
     if (marked.value) band(marked.value.start, marked.value.end, inks.dark ? "#ffffff1c" : "#1f5fb41c");
     const chosen = selection.value;
@@ -158,7 +166,7 @@ export function Lanes() {
     const box = canvas.current?.getBoundingClientRect();
     return { x: event.clientX - (box?.left ?? 0), y: event.clientY - (box?.top ?? 0) };
   };
-  const timeAt = (px: number) => range.start + (px / size.width) * (range.end - range.start);
+  const timeAt = (px: number) => timeAtShare(px / size.width, range);
   const at = (px: number, py: number): { track?: Track; hit: Hit | null } => {
     const item = visible.find((each) => py + scroll >= each.top && py + scroll < each.top + each.height);
     if (!item?.track) return { hit: null };
@@ -222,11 +230,8 @@ export function Lanes() {
     else if (marked.value) goTo(marked.value);
   };
 
-  const step = axisStep(range.end - range.start, size.width);
-  const labels: { left: number; text: string }[] = [];
-  for (let time = Math.ceil(range.start / step) * step; time < range.end; time += step) {
-    labels.push({ left: ((time - range.start) / (range.end - range.start)) * 100, text: axisLabel(Math.abs(time) < step / 1000 ? 0 : time, step) });
-  }
+  const step = axisStep((range.end - range.start) / stretch(range), size.width);
+  const labels = gridOf(range, step).map((time) => ({ left: shareOf(time, range) * 100, text: axisLabel(Math.abs(time) < step / 1000 ? 0 : time, step) }));
 
   return (
     <section class="lanes" aria-label="Lanes">
@@ -241,15 +246,7 @@ export function Lanes() {
               item.track ? (
                 <Name item={item} track={item.track} />
               ) : (
-                <button
-                  type="button"
-                  class="group"
-                  style={{ top: `${item.top}px` }}
-                  aria-expanded={!collapsed.value.has(item.head ?? "")}
-                  onClick={() => item.head && item.head !== "pinned" && (collapsed.value = toggled(collapsed.value, item.head))}
-                >
-                  {item.head === "pinned" ? "Pinned" : (GROUPS[item.head ?? ""] ?? item.head)}
-                </button>
+                <GroupHead name={item.head ?? ""} top={item.top} />
               ),
             )}
           </div>
@@ -280,10 +277,36 @@ export function Lanes() {
   );
 }
 
+function GroupHead({ name, top }: { name: string; top: number }) {
+  const title = name === "pinned" ? "Pinned" : (GROUPS[name] ?? name);
+  return (
+    <div class="group" style={{ top: `${top}px` }}>
+      <button type="button" class="fold" aria-expanded={!collapsed.value.has(name)} onClick={() => name !== "pinned" && (collapsed.value = toggled(collapsed.value, name))}>
+        {title}
+      </button>
+      {name !== "pinned" && (
+        <button type="button" class="up" aria-label={`Put ${title} first`} title="Put this group first" onClick={() => groupFirst(name)}>↑</button>
+      )}
+    </div>
+  );
+}
+
 function Name({ item, track }: { item: Item; track: Track }) {
   const isPinned = pinned.value.has(track.id);
   return (
-    <div class="name" style={{ top: `${item.top}px`, height: `${item.height}px` }} title={track.note || track.name}>
+    <div
+      class="name"
+      style={{ top: `${item.top}px`, height: `${item.height}px` }}
+      title={[track.name, track.note].filter(Boolean).join("\n")}
+      draggable
+      onDragStart={(event) => event.dataTransfer?.setData("text/plain", String(track.id))}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        const other = Number(event.dataTransfer?.getData("text/plain"));
+        if (Number.isInteger(other)) drop(other, track.id);
+      }}
+    >
       <span class="section">{track.section}</span>
       <span class="text">{track.name}</span>
       {track.mark && <em class={`mark ${track.mark.verdict}`} title={`${track.mark.verdict}: ${track.mark.text}, candidate against baseline`}>{track.mark.text}</em>}
@@ -295,8 +318,12 @@ function Name({ item, track }: { item: Item; track: Track }) {
   );
 }
 
-/** Steps the view without a pointer. */
-export function nudge(by: number): void {
-  const { start, end } = view.value;
-  moveTo({ start: start + by, end: end + by });
+/** A track was dropped on another one: it is put before that, among the pinned or within its group. */
+function drop(track: number, before: number): void {
+  if (track === before) return;
+  if (pinned.value.has(track) && pinned.value.has(before)) {
+    const order = [...pinned.value].filter((each) => each !== track);
+    order.splice(order.indexOf(before), 0, track);
+    pinned.value = new Set(order);
+  } else moveTrack(track, before);
 }

@@ -1,6 +1,7 @@
 /** Draws lanes that were counted into pixels elsewhere. Nothing here sums or searches a recording. */
 
 import type { DrawnLane } from "../data";
+import { scaleOf } from "../fold";
 import type { Range } from "../state";
 import { toneFill } from "./palette";
 
@@ -24,14 +25,13 @@ export function laneHeight(kind: "slices" | "shares", rows: number): number {
   return kind === "shares" ? STRIP + 6 : Math.max(1, rows) * (ROW + 2) + 6;
 }
 
-const x = (time: number, range: Range, width: number) => ((time - range.start) / (range.end - range.start)) * width;
-
 export interface Inks {
   dark: boolean;
   text: string;
   strip: string;
-  low: string;
+  low: string | CanvasPattern;
   line: string;
+  bad: string;
 }
 
 function drawShares(
@@ -42,6 +42,7 @@ function drawShares(
   place: Place,
   inks: Inks,
 ): void {
+  const x = scaleOf(range, width);
   const steps = lane.busy.length;
   const bottom = place.top + STRIP + 2;
   const step = (lane.end_ns - lane.start_ns) / Math.max(1, steps);
@@ -53,8 +54,8 @@ function drawShares(
     for (let at = first; at < last; at += 1) {
       const value = values[at] ?? 0;
       if (value === 0) continue;
-      const left = x(lane.start_ns + at * step, range, width);
-      const right = x(lane.start_ns + (at + 1) * step, range, width);
+      const left = x(lane.start_ns + at * step);
+      const right = x(lane.start_ns + (at + 1) * step);
       const height = (value / 255) * STRIP;
       context.rect(left, bottom - height, Math.max(right - left, 0.6), height);
     }
@@ -74,6 +75,7 @@ function drawSlices(
   place: Place,
   inks: Inks,
 ): void {
+  const x = scaleOf(range, width);
   context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
   lane.rows.forEach((row, index) => {
@@ -82,8 +84,8 @@ function drawSlices(
       const start = row.start_ns[at] ?? 0;
       const end = row.end_ns[at] ?? start;
       if (end < range.start || start > range.end) continue;
-      const left = Math.max(-1, x(start, range, width));
-      const right = Math.min(width + 1, x(end, range, width));
+      const left = Math.max(-1, x(start));
+      const right = Math.min(width + 1, x(end));
       const wide = Math.max(right - left, 1.5);
       const tone = row.tone[at] ?? 0;
       context.fillStyle = toneFill(context, tone, inks.dark);
@@ -124,13 +126,14 @@ export function hitLane(lane: DrawnLane, range: Range, width: number, place: Pla
   if (lane.kind === "shares") return null;
   const row = lane.rows[Math.floor((py - place.top - 3) / (ROW + 2))];
   if (!row) return null;
+  const x = scaleOf(range, width);
   let best: Hit | null = null;
   let nearest = 4;
   for (let at = 0; at < row.start_ns.length; at += 1) {
     const start = row.start_ns[at] ?? 0;
     const end = row.end_ns[at] ?? start;
-    const left = x(start, range, width);
-    const right = Math.max(x(end, range, width), left + 1.5);
+    const left = x(start);
+    const right = Math.max(x(end), left + 1.5);
     const distance = px < left ? left - px : px > right ? px - right : 0;
     if (distance < nearest) {
       nearest = distance;

@@ -33,6 +33,27 @@ export function toneColour(tone: number, dark: boolean): string {
 
 const made = new Map<string, CanvasPattern | string>();
 
+/** What to fill time at low priority with: a hatched strip. */
+export function lowFill(context: CanvasRenderingContext2D, colour: string, line: string): CanvasPattern | string {
+  const name = `low${colour}${line}`;
+  const known = made.get(name);
+  if (known) return known;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 6;
+  const draw = tile.getContext("2d");
+  if (!draw) return colour;
+  draw.fillStyle = colour;
+  draw.fillRect(0, 0, 6, 6);
+  draw.strokeStyle = line;
+  draw.lineWidth = 1.4;
+  draw.beginPath();
+  for (const at of [-6, 0, 6]) (draw.moveTo(at, 6), draw.lineTo(at + 6, 0));
+  draw.stroke();
+  const fill = context.createPattern(tile, "repeat") ?? colour;
+  made.set(name, fill);
+  return fill;
+}
+
 /** What to fill a tone with: its colour, overlaid with its pattern. */
 export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: boolean): CanvasPattern | string {
   const name = `${tone}${dark}`;

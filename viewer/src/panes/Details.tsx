@@ -8,7 +8,7 @@ import { took } from "../Ribbon";
 import { Compare } from "./Compare";
 import { Flame } from "./Flame";
 import { Ranges } from "./Ranges";
-import { Table } from "./Table";
+import { Copies, Table } from "./Table";
 import { Why } from "./Why";
 import { bytes, duration } from "../time";
 
@@ -72,7 +72,7 @@ function What() {
           ["What it shows", chosen.count > 1 ? `${chosen.count} intervals in one pixel; the longest is named. Zoom in to see each.` : toneMeans(chosen.tone)],
           ["Track", [track?.section, track?.name].filter(Boolean).join(" · ")],
           ["", track?.note ?? ""],
-          ["Phase", phase?.name ?? ""],
+          ["Phase", phase?.title ?? ""],
           ["On the path", phase ? onPath(phase, chosen.start, chosen.end) : ""],
         ]}
       />
@@ -83,11 +83,11 @@ function What() {
     if (!phase) return <p>No such phase.</p>;
     return (
       <Facts
-        title={phase.name}
+        title={phase.title}
         rows={[
           ["", phase.explains],
           ["Time", span(phase.start_ns, phase.end_ns)],
-          ["Took", phase.idle_ns ? `${duration(took(phase))}, then ${duration(phase.idle_ns)} of idle time` : duration(took(phase))],
+          ["Took", phase.is_open ? `at least ${duration(took(phase))}: its end is not in the recording` : phase.idle_ns ? `${duration(took(phase))}, then ${duration(phase.idle_ns)} of idle time` : duration(took(phase))],
           ["Ends with", phase.rule],
           ["Event", phase.event],
           ["Certainty", phase.certainty === "missing" ? "not known" : phase.certainty],
@@ -101,9 +101,26 @@ function What() {
     <div>
       <h2>{it?.title}</h2>
       {it?.headline.map((line) => <p>{line}</p>)}
+      {(it?.unplaced.length ?? 0) > 0 && <ul>{it?.unplaced.map((line) => <li>{line}</li>)}</ul>}
+      {(it?.ticks.length ?? 0) > 0 && (
+        <dl>
+          {it?.ticks.map((tick) => (
+            <div>
+              <dt><button type="button" class="link" onClick={() => goTo(around(tick.time_ns))}>{duration(tick.time_ns)}</button></dt>
+              <dd>{tick.label}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
       <p class="hint">Click a phase or an interval to see what it is. Drag to mark a range. Press ? for the keys.</p>
     </div>
   );
+}
+
+/** A tenth of the view around a time. */
+function around(time: number): { start: number; end: number } {
+  const half = (view.value.end - view.value.start) / 20;
+  return { start: time - half, end: time + half };
 }
 
 function onPath(phase: Phase, start: number, end: number): string {
@@ -140,11 +157,11 @@ function widest(entry: AccountEntry): [number, number] | undefined {
 function Account() {
   const phase = currentPhase();
   if (!phase) return <p>Select a phase to see who held it.</p>;
-  if (phase.account.length === 0) return <p>Not known who held {phase.name}: the recording has no events that say who ran and who waited.</p>;
+  if (phase.account.length === 0) return <p>Not known who held {phase.title}: the recording has no events that say who ran and who waited.</p>;
   const length = phase.end_ns - phase.start_ns;
   return (
     <Table
-      title={`${phase.name}: ${duration(length)}, divided among those who held it`}
+      title={`${phase.title}: ${duration(length)}, divided among those who held it`}
       head={["Who", "Kind", "Time", "Share", "What it did", "Certainty"]}
       rows={phase.account.map((entry) => [
         entry.subject, entry.kind, duration(entry.ns), `${((entry.ns / length) * 100).toFixed(1)} %`, entry.did,
@@ -166,6 +183,8 @@ function Findings() {
   const findings = transition.value?.findings ?? [];
   if (findings.length === 0) return <p>No findings above the thresholds.</p>;
   return (
+    <div>
+    <p class="choices"><Copies rows={() => [["Cost", "Finding", "Evidence", "Advice", "Rule"], ...findings.map((each) => [each.cost_ns === null ? "not known" : duration(each.cost_ns), each.title, each.evidence, each.advice, each.code])]} /></p>
     <ol class="findings">
       {findings.map((finding, index) => (
         <li aria-current={selection.value?.of === "finding" && selection.value.index === index}>
@@ -174,10 +193,11 @@ function Findings() {
           </button>
           <p>{finding.evidence}</p>
           <p class="advice">{finding.advice}</p>
-          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: onoff diagnose --explain {finding.code}</p>
+          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: {transition.value?.kind === "netboot" ? "onoff netboot --help" : `onoff diagnose --explain ${finding.code}`}</p>
         </li>
       ))}
     </ol>
+    </div>
   );
 }
 
@@ -202,7 +222,7 @@ function Use() {
   const head = ["Name", "Detail", "Time", "Requests", "Bytes"];
   return (
     <div>
-      <p class="hint">{phase.name} (this file has sums of whole phases; onoff view FILE sums any range, grouped as you like)</p>
+      <p class="hint">{phase.title} (this file has sums of whole phases; onoff view FILE sums any range, grouped as you like)</p>
       <div class="columns">
         <Table title="Processors, by process" head={head.slice(0, 3)} rows={rows(phase.usage.processors).map((row) => row.slice(0, 3))} />
         <Table title="Disks, by process" head={head} rows={rows(phase.usage.disks)} />

@@ -32,7 +32,7 @@ export function Flame() {
         <button type="button" aria-pressed={of === "waits"} onClick={() => (flameOfWaits.value = true)}>Waits</button>
         <span class="hint">
           {of === "samples" ? "Where the processors were, by process and module." : "What the critical path was, by who waited for whom."}{" "}
-          {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `All of ${phase?.name ?? "the phase"}; onoff view FILE draws any range`}
+          {page.value.served ? `${duration(range.start)} to ${duration(range.end)}` : `All of ${phase?.title ?? "the phase"}; onoff view FILE draws any range`}
         </span>
       </p>
       {!graph ? <p class="hint">Summing…</p> : graph.nothing ? <p>{graph.nothing}</p> : <Drawing graph={graph} focus={focus} setFocus={setFocus} />}

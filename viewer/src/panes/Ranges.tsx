@@ -17,6 +17,7 @@ export const SUBJECTS: Record<string, { title: string; groups: string[] }> = {
   waits: { title: "Waits on the critical path", groups: ["kind", "name"] },
   services: { title: "Services", groups: [] },
   devices: { title: "Devices", groups: [] },
+  events: { title: "Events", groups: ["each", "provider", "event", "process"] },
 };
 
 export function Ranges() {
@@ -51,7 +52,7 @@ export function Ranges() {
           <fieldset>
             <legend>Group by</legend>
             {subject.groups.map((group, index) => (
-              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (grouped.value = regrouped(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
+              <button type="button" aria-pressed={by.includes(group) || (by.length === 0 && index === 0)} onClick={() => (grouped.value = group === "each" || by.includes("each") || (by.length === 0 && subject.groups[0] === "each") ? [group] : regrouped(group, by.length ? by : subject.groups.slice(0, 1)))}>{group}</button>
             ))}
           </fieldset>
         )}
@@ -111,6 +112,7 @@ function Grid({ table, range, title }: { table: RangeTable; range: { start: numb
     <figure class="table">
       <figcaption>
         {title}, {duration(range.start)} to {duration(range.end)} ({duration(range.end - range.start)}){table.of > table.rows.length ? `: the first ${table.rows.length} of ${table.of}` : ""}
+        {table.left_out && <small>{table.left_out}</small>}
         <Copies rows={text} />
       </figcaption>
       <table class="grid">

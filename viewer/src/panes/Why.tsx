@@ -3,7 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Step, Steps } from "../data";
 import { stepsOf } from "../source";
-import { goTo, marked, phaseAt, page, recording, selectedRange, selection, view, type Range } from "../state";
+import { goTo, marked, phaseAt, page, recording, selectedRange, selection, showEvents, view, type Range } from "../state";
+import { Copies } from "./Table";
 import { duration } from "../time";
 import { toneMeans } from "../lanes/palette";
 
@@ -47,8 +48,9 @@ export function Why() {
   return (
     <div>
       <p class="hint">
-        Who was waited for{phase ? ` up to the end of ${phase.name}` : ""}, {duration(range.start)} to {duration(range.end)}
-        {steps.left_out ? `; ${steps.left_out} shorter steps are not listed` : ""}.{page.value.served ? "" : " This file holds the longest steps of each phase."}
+        Who was waited for{phase ? ` up to the end of ${phase.title}` : ""}, {duration(range.start)} to {duration(range.end)}
+        {steps.left_out ? `; ${steps.left_out} shorter steps are not listed` : ""}.{page.value.served ? "" : " This file holds the longest steps of each phase."}{" "}
+        <Copies rows={() => [["From", "Time", "Kind", "What happened", "Certainty"], ...steps.steps.map((step) => [duration(step.start_ns), duration(step.end_ns - step.start_ns), step.kind.replace("_", " "), step.sentence, step.certainty])]} />
       </p>
       <ol class="chain">
         {steps.steps.map((step) => (
@@ -58,6 +60,7 @@ export function Why() {
             <span class={`kind tone${TONES[step.kind] ?? 12}`} title={toneMeans(TONES[step.kind] ?? 12)}>{step.kind.replace("_", " ")}</span>
             <button type="button" class="link" onClick={() => show(step)}>{step.sentence}</button>
             <span class="hint">{step.certainty === "missing" ? " not known" : step.certainty === "inferred" ? " inferred" : ""}</span>
+            {page.value.served && <button type="button" class="evidence" onClick={() => showEvents({ start: step.start_ns, end: step.end_ns + 1 })}>events</button>}
             <button type="button" class="evidence" aria-expanded={open === step} onClick={() => setOpen(open === step ? null : step)}>evidence</button>
             {open === step && (
               <div class="raw">

@@ -5,7 +5,7 @@ use onoff_trace::Trace;
 use super::charge::{charge_samples_of, charge_switches_of};
 use super::{CpuSource, processors};
 use crate::interruptions::Interruptions;
-use crate::owners::{IDLE, Owners};
+use crate::owners::{IDLE, NORMAL_PRIORITY, Owners};
 
 /// How busy each processor was in each of some consecutive intervals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct ProcessorGrid {
     pub intervals: Vec<(i64, i64)>,
     /// Busy time, ns: those of all processors in the first interval, then those in the next.
     pub busy_ns: Vec<i64>,
+    /// The part of it at a priority below normal, ns, in the same order.
+    pub low_ns: Vec<i64>,
 }
 
 impl ProcessorGrid {
@@ -26,6 +28,13 @@ impl ProcessorGrid {
     pub fn interval(&self, index: usize) -> &[i64] {
         let width = self.processors as usize;
         self.busy_ns.get(index * width..(index + 1) * width).unwrap_or_default()
+    }
+
+    /// The part of it at a priority below normal, ns.
+    #[must_use]
+    pub fn low(&self, index: usize) -> &[i64] {
+        let width = self.processors as usize;
+        self.low_ns.get(index * width..(index + 1) * width).unwrap_or_default()
     }
 }
 
@@ -55,6 +64,7 @@ pub fn grid(trace: &Trace, cuts: &[i64], source: CpuSource, without_interrupts: 
     let width = processors as usize;
     let intervals: Vec<(i64, i64)> = cuts.windows(2).map(|ends| (ends[0], ends[1])).collect();
     let mut busy_ns = vec![0_i64; intervals.len() * width];
+    let mut low_ns = busy_ns.clone();
     let mut interruptions = without_interrupts.then(|| Interruptions::of(trace));
     let mut owners = Owners::of(trace);
     let add = |ran: super::Stretch| {
@@ -69,13 +79,16 @@ pub fn grid(trace: &Trace, cuts: &[i64], source: CpuSource, without_interrupts: 
         if let Some(sum) = busy_ns.get_mut(at) {
             *sum = sum.saturating_add(ran.ns).saturating_sub(taken_ns);
         }
+        if let Some(sum) = low_ns.get_mut(at).filter(|_| ran.priority < NORMAL_PRIORITY) {
+            *sum = sum.saturating_add(ran.ns).saturating_sub(taken_ns);
+        }
     };
     let source = match source {
         CpuSource::ContextSwitches => charge_switches_of(trace, &mut owners, cuts, add),
         CpuSource::Samples => charge_samples_of(trace, &mut owners, cuts, add),
         CpuSource::None => CpuSource::None,
     };
-    ProcessorGrid { source, processors, intervals, busy_ns }
+    ProcessorGrid { source, processors, intervals, busy_ns, low_ns }
 }
 
 #[cfg(test)]

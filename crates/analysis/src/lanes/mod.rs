@@ -15,6 +15,10 @@ use slices::{Drawn, SliceLane};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrackGroup {
+    /// The firmware, before the kernel.
+    Firmware,
+    /// Packets of a network boot.
+    Network,
     /// How busy each processor was.
     Processors,
     /// How busy each disk was.

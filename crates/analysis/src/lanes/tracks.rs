@@ -5,8 +5,9 @@ use hashbrown::HashMap;
 use crate::Interval;
 use crate::cpu::{self, CpuSource, grid};
 use crate::storage::utilisation::utilisation;
+use crate::units::Unit;
 use crate::waits::CriticalPath;
-use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace};
+use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, StringId, TableName, Tables, Trace};
 
 use super::path_tracks::{path_label, path_tracks, tone_of};
 use super::shares::ShareLane;
@@ -29,20 +30,23 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::Activities,
     TableName::Notifications,
     TableName::PowerRequests,
+    TableName::Events,
+    TableName::EventFields,
 ]);
 
 /// Buckets of a strip: a screen of 1,600 pixels can show an eighth of the recording before it shows a bucket twice.
 const BUCKETS: i64 = 12_800;
 
-/// Every track of `trace`, by group, with the critical `paths` of its phases.
+/// Every track of `trace`, by group, with the critical `paths` of its phases and what the `units` of its transitions waited for.
 #[must_use]
-pub fn tracks(trace: &Trace, paths: &[CriticalPath]) -> Vec<Track> {
+pub fn tracks(trace: &Trace, paths: &[CriticalPath], units: &[Unit]) -> Vec<Track> {
     let mut tracks = processors(trace);
     tracks.extend(disks(trace));
     tracks.extend(critical_path(paths));
     tracks.extend(path_tracks(paths));
-    for lanes in [devices(trace), services(trace), session(trace), notifications(trace), power(trace), processes(trace)]
-    {
+    tracks.extend(devices(trace));
+    tracks.extend(services(trace, units));
+    for lanes in [session(trace), notifications(trace), power(trace), processes(trace)] {
         tracks.extend(lanes);
     }
     tracks.extend(log(trace));
@@ -67,7 +71,8 @@ fn processors(trace: &Trace) -> Vec<Track> {
     };
     (0..grid.processors as usize)
         .map(|processor| {
-            let busy = (0..grid.intervals.len()).map(|at| (grid.interval(at).get(processor).copied().unwrap_or(0), 0));
+            let of = |sums: &[i64]| sums.get(processor).copied().unwrap_or(0);
+            let busy = (0..grid.intervals.len()).map(|at| (of(grid.interval(at)), of(grid.low(at))));
             Track {
                 group: TrackGroup::Processors,
                 section: String::new(),
@@ -87,7 +92,8 @@ fn disks(trace: &Trace) -> Vec<Track> {
     let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.length_ns());
     (0..used.disks.len())
         .map(|place| {
-            let busy = used.intervals.iter().map(|interval| (interval.busy_ns.get(place).copied().unwrap_or(0), 0));
+            let of = |sums: &[i64]| sums.get(place).copied().unwrap_or(0);
+            let busy = used.intervals.iter().map(|interval| (of(&interval.busy_ns), of(&interval.low_ns)));
             Track {
                 group: TrackGroup::Disks,
                 section: String::new(),
@@ -184,7 +190,7 @@ fn devices(trace: &Trace) -> Vec<Track> {
     gathered.into_tracks(TrackGroup::Devices)
 }
 
-fn services(trace: &Trace) -> Vec<Track> {
+fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
     let mut gathered = Gathered::default();
     for row in trace.service_transitions.iter() {
         let name = trace.text(row.service);
@@ -208,6 +214,14 @@ fn services(trace: &Trace) -> Vec<Track> {
             slices.push(LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
         }
         gathered.add(trace.text(row.group), name, trace.text(row.container), slices);
+    }
+    // Whom it had waited for, and how long it was free to go then.
+    for unit in units {
+        let Some(wait) = unit.waited_for.as_ref().filter(|wait| wait.time_ns < unit.start_ns) else { continue };
+        let other = if wait.name.is_empty() { "the service manager" } else { wait.name.as_str() };
+        let label = format!("{} could start: {other} was done", unit.name);
+        let slice = LaneSlice { start_ns: wait.time_ns, end_ns: unit.start_ns, label, tone: Tone::Service };
+        gathered.add(&unit.group, &unit.name, &unit.command, [slice]);
     }
     gathered.into_tracks(TrackGroup::Services)
 }
@@ -286,5 +300,68 @@ fn log(trace: &Trace) -> Vec<Track> {
             [LaneSlice { start_ns: row.time_ns, end_ns: row.time_ns, label, tone: Tone::Work }],
         );
     }
-    gathered.into_tracks(TrackGroup::Log)
+    let mut tracks = gathered.into_tracks(TrackGroup::Log);
+    tracks.extend(marks(trace));
+    tracks
+}
+
+/// Providers of single events with a track each, those with most events; the rest share one.
+const MOST_PROVIDERS: usize = 60;
+/// Characters of a line of a log.
+const LINE_CHARACTERS: usize = 160;
+
+/// Lines of logs and single events, a track for each that wrote them.
+fn marks(trace: &Trace) -> Vec<Track> {
+    let mut counts: HashMap<StringId, u64> = HashMap::new();
+    for event in trace.events.iter() {
+        *counts.entry(event.provider).or_default() += 1;
+    }
+    let mut providers: Vec<(StringId, u64)> = counts.into_iter().collect();
+    providers.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| trace.text(a.0).cmp(trace.text(b.0))));
+    let places: HashMap<StringId, usize> =
+        providers.iter().zip(0..).map(|((provider, _), at)| (*provider, at.min(MOST_PROVIDERS))).collect();
+    let mut slices: Vec<Vec<LaneSlice>> = vec![Vec::new(); providers.len().min(MOST_PROVIDERS + 1)];
+    let mut fields = trace.event_fields.iter();
+    let mut next_field = 0_u64;
+    for event in trace.events.iter() {
+        // Fields follow one another as their events do.
+        let first = match event.first_field.checked_sub(next_field).map(usize::try_from) {
+            Some(Ok(skipped)) if event.fields > 0 => {
+                next_field = event.first_field.saturating_add(1);
+                fields.nth(skipped)
+            }
+            _ => None,
+        };
+        let [task, opcode] = [event.task, event.opcode].map(|id| trace.text(id));
+        // A line of a log has no field but its text.
+        let text = first.filter(|_| event.fields == 1 && event.id == 0).map_or("", |field| trace.text(field.value));
+        let name = match (task, opcode, text) {
+            ("", "", "") => format!("event {}", event.id),
+            (task, "", "") => task.to_owned(),
+            (task, opcode, "") => format!("{task} {opcode}"),
+            ("", _, text) => text.to_owned(),
+            (task, _, text) => format!("{task}: {text}"),
+        };
+        let label: String = name.chars().take(LINE_CHARACTERS).collect();
+        let slice = LaneSlice { start_ns: event.time_ns, end_ns: event.time_ns, label, tone: Tone::Work };
+        if let Some(its) = places.get(&event.provider).and_then(|&at| slices.get_mut(at)) {
+            its.push(slice);
+        }
+    }
+    let name = |at: usize| match providers.get(at) {
+        Some((provider, _)) if at < MOST_PROVIDERS => trace.text(*provider).to_owned(),
+        _ => format!("{} other providers", providers.len().saturating_sub(MOST_PROVIDERS)),
+    };
+    let is_log = |name: &str| matches!(name, "kernel log" | "journal");
+    slices
+        .into_iter()
+        .enumerate()
+        .map(|(at, slices)| Track {
+            group: TrackGroup::Log,
+            section: if is_log(&name(at)) { String::new() } else { "events".to_owned() },
+            name: name(at),
+            note: String::new(),
+            lane: Lane::Slices(SliceLane::new(slices)),
+        })
+        .collect()
 }

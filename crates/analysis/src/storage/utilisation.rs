@@ -27,6 +27,9 @@ pub struct BusyInterval {
     pub range: Interval,
     /// Time that each of the disks worked in it, ns, in the order of [`Utilisation::disks`].
     pub busy_ns: Vec<i64>,
+    /// The part of it in which the request at work had a low or very low priority, ns, in the same order.
+    #[serde(skip)]
+    pub low_ns: Vec<i64>,
 }
 
 /// How busy each disk was in `range`, in intervals of `interval_ns`; the last one may be shorter.
@@ -40,7 +43,8 @@ pub fn utilisation(trace: &Trace, range: Interval, interval_ns: i64) -> Utilisat
     let mut start_ns = range.start_ns;
     while start_ns < range.end_ns {
         let end_ns = start_ns.saturating_add(interval_ns).min(range.end_ns);
-        intervals.push(BusyInterval { range: Interval::new(start_ns, end_ns), busy_ns: vec![0; disks.len()] });
+        let none = vec![0; disks.len()];
+        intervals.push(BusyInterval { range: Interval::new(start_ns, end_ns), busy_ns: none.clone(), low_ns: none });
         start_ns = end_ns;
     }
     // A disk that works on several requests at once is busy once: each adds what comes after those before it. That also
@@ -62,6 +66,9 @@ pub fn utilisation(trace: &Trace, range: Interval, interval_ns: i64) -> Utilisat
             let part_ns = interval.range.overlap_ns(begun_ns, io.complete_ns);
             if let Some(busy_ns) = interval.busy_ns.get_mut(place) {
                 *busy_ns = busy_ns.saturating_add(part_ns);
+            }
+            if let Some(low_ns) = interval.low_ns.get_mut(place).filter(|_| io.priority.is_low()) {
+                *low_ns = low_ns.saturating_add(part_ns);
             }
         }
     }

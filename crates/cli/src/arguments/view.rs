@@ -1,5 +1,7 @@
 //! The arguments of `onoff view`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::compare::SidesArguments;
@@ -10,6 +12,9 @@ use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 #[command(after_help = format!("\
 Examples:
   onoff view boot.etl                        open the browser
+  onoff view boot.etl --firmware FBPT.bin --capture boot.pcapng
+                                             with the time before the kernel
+  onoff view netboot.pcapng                  the packets of a network boot
   onoff view before.etl after.etl            two recordings on one page
   onoff view --baseline old/ --candidate new/
                                              what differs, a dot for each run
@@ -25,6 +30,14 @@ pub struct ViewArguments {
 
     #[command(flatten)]
     pub sides: SidesArguments,
+
+    /// What the firmware says about the same boot: its tables, as 'onoff firmware' takes them; may be repeated
+    #[arg(long = "firmware", value_name = "FILE")]
+    pub firmware: Vec<PathBuf>,
+
+    /// What packets show of the same boot: a network capture, as 'onoff netboot' takes it; may be repeated for its parts
+    #[arg(long = "capture", value_name = "FILE")]
+    pub capture: Vec<PathBuf>,
 
     /// Port of the page on 127.0.0.1 [default: any free one]
     #[arg(long, value_name = "PORT", conflicts_with = "output")]

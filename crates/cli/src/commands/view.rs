@@ -3,17 +3,21 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff::{BadRecording, ReadRuns, RunsQuestion};
+use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, add_capture, add_firmware};
 use onoff_analysis::compare::{CompareOptions, compare};
+use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::transition::boot::BootOptions;
+use onoff_sources::{EventFilter, RecordingKind};
 use onoff_view::build::{Shown, TABLES};
 use onoff_view::compare::{PageComparison, comparison, mark, typical_run};
+use onoff_view::events::{EventReader, Visit};
 use onoff_view::page::{Page, drawn_beforehand};
 use onoff_view::{file, server::Server};
 
 use super::runs;
 use crate::failure::Failure;
-use crate::invocation::Recording;
 use crate::invocation::view::ViewQuestion;
+use crate::invocation::{BesideBoot, Recording};
 use crate::output::Destination;
 
 /// What the lanes of a single file may take beyond a screen's width, bytes of text before the page is packed.
@@ -27,7 +31,7 @@ const TOKEN_BYTES: usize = 16;
 pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destination) -> Result<(), Failure> {
     let (mut shown, comparison) = match &question.compared {
         Some(runs) => compared(&runs.runs, &runs.options)?,
-        None => (recordings(recording)?, None),
+        None => (recordings(recording, &question.beside)?, None),
     };
     if comparison.is_none() && shown.iter().all(|each| each.tracks.is_empty()) {
         return Err(Failure::NothingToAnswer(NOTHING.to_owned()));
@@ -54,10 +58,21 @@ pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destina
     serve(question, html, shown, destination)
 }
 
-fn recordings(recording: &Recording) -> Result<Vec<Shown>, Failure> {
+fn recordings(recording: &Recording, beside: &BesideBoot) -> Result<Vec<Shown>, Failure> {
+    let mut boot = BootOptions::default();
+    if !beside.firmware.is_empty() {
+        add_firmware(&mut boot, &beside.firmware, &recording.options).map_err(Failure::without_an_answer)?;
+    }
+    if !beside.capture.is_empty() {
+        add_capture(&mut boot, &beside.capture, &recording.options)
+            .map_err(|refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}")))?;
+    }
     match &recording.this_computer {
         Some(_) => Ok(vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)]),
-        None => recording.files.iter().map(|path| shown(std::slice::from_ref(path), recording)).collect(),
+        None => {
+            let one = |path: &PathBuf| shown(std::slice::from_ref(path), recording, boot.clone());
+            recording.files.iter().map(one).collect()
+        }
     }
 }
 
@@ -65,7 +80,7 @@ fn recordings(recording: &Recording) -> Result<Vec<Shown>, Failure> {
 pub fn one_recording(recording: &Recording) -> Result<Shown, Failure> {
     let shown = match &recording.this_computer {
         Some(_) => Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1),
-        None => shown(&recording.files, recording)?,
+        None => shown(&recording.files, recording, BootOptions::default())?,
     };
     if shown.tracks.is_empty() {
         return Err(Failure::NothingToAnswer(NOTHING.to_owned()));
@@ -73,14 +88,33 @@ pub fn one_recording(recording: &Recording) -> Result<Shown, Failure> {
     Ok(shown)
 }
 
-/// One recording.
-fn shown(files: &[PathBuf], recording: &Recording) -> Result<Shown, Failure> {
+/// One recording of a system, or the network boots of one capture.
+fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<Shown, Failure> {
     let one = Recording { files: files.to_vec(), ..recording.clone() };
     let name = |path: &PathBuf| {
         path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
     };
     let name = files.iter().map(name).collect::<Vec<String>>().join("+");
-    Ok(Shown::of(name, super::open(one, TABLES)?.1))
+    let (session, shown) = super::ask(one, |session| match session.kind() {
+        RecordingKind::NetworkCapture => match session.netboot(&NetbootOptions::default()) {
+            Ok(report) => Ok(Shown::of_capture(name, &report)),
+            Err(refusal) => Err(Failure::refused(refusal, |instead| instead.to_string())),
+        },
+        _ => Ok(Shown::with(name, session.tables(TABLES)?, boot)),
+    })?;
+    let mut shown = shown?;
+    shown.events = Some(EventReader::new(move |range, visit| read_events(&session, range, visit)));
+    Ok(shown)
+}
+
+/// Hands the events of a range to `visit`, by time.
+fn read_events(session: &Session, (from_ns, until_ns): (i64, i64), visit: Visit<'_>) -> Result<(), String> {
+    let filter = EventFilter { from_ns: Some(from_ns), until_ns: Some(until_ns), ..EventFilter::default() };
+    let question = EventQuestion { filter, ..EventQuestion::default() };
+    let events = session.events(&question).map_err(|refusal| refusal.to_string())?;
+    let end = events.for_each(visit).map_err(|error| error.to_string())?;
+    let _broken_off = end.outcome;
+    Ok(())
 }
 
 /// Two sides: what differs, and of each side the run nearest to its median, the candidate's first. Runs whose lanes cannot be
@@ -99,7 +133,7 @@ fn compared(
         let Some(run) = typical_run(&configurations, &answer, side, |run| of_run(run).is_some()) else { continue };
         let Some(files) = of_run(run) else { continue };
         let reading = Recording { options: question.reading.clone(), ..Recording::of(files.clone()) };
-        let mut shown = shown(files, &reading)?;
+        let mut shown = shown(files, &reading, BootOptions::default())?;
         mark(&mut shown.recording.tracks, &answer, side == 0);
         if let Some(page_side) = page.sides.get_mut(side) {
             (page_side.recording, page_side.shown_run) = (Some(all.len()), Some(run));

@@ -2,9 +2,10 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, FileIo, FirmwareMeasurements, Interrupts, Inventory,
-    Losses, Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads, ServiceDependency, ServiceTransition,
-    StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace,
+    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo, FirmwareMeasurements,
+    Interrupts, Inventory, Losses, Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads,
+    ServiceDependency, ServiceTransition, StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables,
+    Trace,
 };
 
 use onoff_trace::system::Disk;
@@ -50,6 +51,8 @@ pub(super) struct Assembly {
     pub(super) notifications: Vec<Notification>,
     pub(super) power_requests: Vec<PowerRequest>,
     pub(super) firmware_measurements: FirmwareMeasurements,
+    /// Lines of logs, each with its only field.
+    pub(super) log_lines: Vec<(Event, EventField)>,
     last_ns: i64,
     /// The first event of a trace.
     pub(super) trace_begin_ns: Option<i64>,
@@ -82,6 +85,7 @@ impl Assembly {
             notifications: Vec::new(),
             power_requests: Vec::new(),
             firmware_measurements: FirmwareMeasurements::default(),
+            log_lines: Vec::new(),
             last_ns: 0,
             trace_begin_ns: None,
         }
@@ -195,6 +199,13 @@ impl Assembly {
             trace.power_requests = self.power_requests.into_iter().collect();
         }
         trace.firmware_measurements = self.firmware_measurements;
+        self.log_lines.sort_by_key(|(row, _)| row.time_ns);
+        for ((row, _), first_field) in self.log_lines.iter_mut().zip(0..) {
+            row.first_field = first_field;
+        }
+        let (events, fields): (Vec<Event>, Vec<EventField>) = self.log_lines.into_iter().unzip();
+        trace.events = std::iter::once(events.into_iter().collect()).collect();
+        trace.event_fields = std::iter::once(fields.into_iter().collect()).collect();
         let (processes, threads) = self.processes.finish(&mut self.texts);
         if wants(TableName::Processes) {
             trace.processes = processes;

@@ -45,6 +45,7 @@ mod journal_survey;
 mod journal_text;
 mod journal_verbose;
 mod kernel_log;
+mod log_lines;
 mod machine;
 mod manager;
 pub(crate) mod parts;
@@ -109,6 +110,7 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     if journals.is_empty() {
         journal_rows::read_kernel_log(&messages, &clocks, &mut assembly);
     }
+    log_lines::read(&messages, (&journals, boots.boot()), &clocks, &mut assembly);
     firmware::read(&parts, &mut assembly);
     power::fill_slept(&clocks, &mut assembly);
     let mut trace = Trace {

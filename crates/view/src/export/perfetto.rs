@@ -297,6 +297,8 @@ impl Writer<'_> {
 
 pub(super) const fn group_name(group: TrackGroup) -> &'static str {
     match group {
+        TrackGroup::Firmware => "Firmware",
+        TrackGroup::Network => "Network boot",
         TrackGroup::Processors => "Processors",
         TrackGroup::Disks => "Disks",
         TrackGroup::CriticalPath => "Critical path",

@@ -53,6 +53,7 @@ mod tests {
             processors: 3,
             intervals: vec![(0, 1_000_000_000)],
             busy_ns: vec![1_700_000, 173_000_000, 1_500_000],
+            low_ns: vec![0; 3],
         };
         let mut out = Vec::new();
         write(&grid, Share::Available, &mut out).unwrap();

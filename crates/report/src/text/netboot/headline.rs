@@ -29,16 +29,22 @@ pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{QUIET}{}{QUIET:#}", client(boot))
 }
 
-/// Whether it loaded; and if not, at which stage, why, and what the client shows.
-fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
+/// Whether it loaded, and how long it took, as a sentence.
+#[must_use]
+pub fn verdict(boot: &NetworkBoot) -> String {
     let (client, took, outcome) = (name(&boot.client), duration(boot.duration_ns), &boot.outcome);
     let stage = outcome.stage.map_or_else(String::new, |stage| format!(", stage {}", stage.as_str()));
     let likely = if outcome.certain { "" } else { "probably " };
-    let first = match outcome.verdict {
+    match outcome.verdict {
         Verdict::Loaded => format!("The network boot of {client} {likely}loaded in {took}."),
         Verdict::Failed => format!("The network boot of {client} {likely}failed after {took}{stage}."),
         Verdict::Unknown => format!("Not known whether the network boot of {client} loaded{stage}: {took} captured."),
-    };
+    }
+}
+
+/// Whether it loaded; and if not, at which stage, why, and what the client shows.
+fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
+    let (first, outcome) = (verdict(boot), &boot.outcome);
     writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
     let style = if outcome.verdict == Verdict::Failed { WORST } else { QUIET };
     writeln!(out, "{}", styled(style, format!("{}.", printable(&capitalised(&outcome.what)))))?;

@@ -14,6 +14,8 @@ use onoff_analysis::netboot::model::Settings;
 use onoff_analysis::netboot::outcome::Verdict;
 use onoff_analysis::netboot::report::{Client, NetbootReport, NetworkBoot};
 
+pub use headline::verdict;
+
 use super::losses;
 use super::printable::printable;
 use super::section::title;

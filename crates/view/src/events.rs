@@ -1,0 +1,256 @@
+//! The events of a range as they were recorded, or how many there are of which: read from the recording when somebody asks.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use hashbrown::HashMap;
+use onoff_report::text::printable::printable;
+use onoff_report::text::quantity::{count as counted_text, duration};
+use onoff_trace::{DescribedEvent, FieldValue};
+
+use crate::ranges::{PageColumn, PageTable};
+
+/// Events that are listed one by one.
+const MOST_LISTED: usize = 400;
+/// Groups that are told apart; what comes later joins none and is counted.
+const MOST_GROUPS: usize = 20_000;
+/// Characters of an event's fields.
+const FIELD_CHARACTERS: usize = 600;
+
+/// Who is handed an event, and may break off.
+pub type Visit<'v> = &'v mut dyn FnMut(&DescribedEvent<'_>) -> ControlFlow<()>;
+
+type Read = dyn Fn((i64, i64), Visit<'_>) -> Result<(), String> + Send + Sync;
+
+/// What reads the events of a recording between two times, ns, by time.
+pub struct EventReader(Box<Read>);
+
+impl EventReader {
+    /// A reader that hands every event of a range to its visitor.
+    pub fn new(read: impl Fn((i64, i64), Visit<'_>) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Self(Box::new(read))
+    }
+}
+
+impl fmt::Debug for EventReader {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("EventReader")
+    }
+}
+
+/// The events of a range: each of them, or counted by what `by` names.
+#[must_use]
+pub fn table(reader: Option<&EventReader>, by: &[&str], range: (i64, i64)) -> PageTable {
+    let nothing = |nothing: String| PageTable { nothing, ..PageTable::default() };
+    let Some(reader) = reader else {
+        return nothing("This recording holds no single events that can be listed.".to_owned());
+    };
+    let table = if by.is_empty() || by.contains(&"each") { each(reader, range) } else { counted(reader, by, range) };
+    match table {
+        Ok(table) if table.rows.is_empty() => nothing("No event in this range.".to_owned()),
+        Ok(table) => table,
+        Err(error) => nothing(error),
+    }
+}
+
+fn column(name: &'static str, title: &'static str, number: bool) -> PageColumn {
+    PageColumn { name, title, number }
+}
+
+fn process(event: &DescribedEvent<'_>) -> String {
+    let image = match event.pid {
+        Some(pid) => event.directory.process(pid).unwrap_or_default(),
+        None => "",
+    };
+    match (image, event.pid) {
+        ("", Some(pid)) => format!("process {pid}"),
+        (image, Some(pid)) => format!("{} ({pid})", printable(image)),
+        (_, None) => String::new(),
+    }
+}
+
+fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
+    let columns = vec![
+        column("time_ns", "time", true),
+        column("cpu", "processor", true),
+        column("process", "process", false),
+        column("tid", "thread", true),
+        column("event", "event", false),
+        column("fields", "fields", false),
+    ];
+    let mut table = PageTable { columns, ..PageTable::default() };
+    let mut visit = |event: &DescribedEvent<'_>| {
+        table.of = table.of.saturating_add(1);
+        if table.rows.len() < MOST_LISTED {
+            let tid = event.tid.map_or_else(String::new, |tid| tid.to_string());
+            table.rows.push(vec![
+                duration(event.time_ns),
+                event.cpu.to_string(),
+                process(event),
+                tid,
+                printable(event.name).into_owned(),
+                fields(event),
+            ]);
+            let tid = event.tid.map(f64::from);
+            table.numbers.push(vec![Some(event.time_ns as f64), Some(f64::from(event.cpu)), None, tid, None, None]);
+            table.spans.push((event.time_ns, event.time_ns));
+        }
+        ControlFlow::Continue(())
+    };
+    (reader.0)(range, &mut visit)?;
+    Ok(table)
+}
+
+/// How many events there are of which, what there is most of first.
+fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageTable, String> {
+    let is_by = |name| by.contains(&name);
+    let mut groups: HashMap<(String, String, String), (u64, i64, i64)> = HashMap::new();
+    let (mut all, mut left_out) = (0_u64, 0_u64);
+    let mut visit = |event: &DescribedEvent<'_>| {
+        all = all.saturating_add(1);
+        let text = |wanted: bool, text: &dyn Fn() -> String| if wanted { text() } else { String::new() };
+        let key = (
+            text(is_by("provider"), &|| printable(event.provider).into_owned()),
+            text(is_by("event"), &|| printable(event.name).into_owned()),
+            text(is_by("process"), &|| process(event)),
+        );
+        if groups.len() >= MOST_GROUPS && !groups.contains_key(&key) {
+            left_out = left_out.saturating_add(1);
+            return ControlFlow::Continue(());
+        }
+        let group = groups.entry(key).or_insert((0, event.time_ns, event.time_ns));
+        *group = (group.0.saturating_add(1), group.1.min(event.time_ns), group.2.max(event.time_ns));
+        ControlFlow::Continue(())
+    };
+    (reader.0)(range, &mut visit)?;
+    let mut rows: Vec<_> = groups.into_iter().collect();
+    rows.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+    let mut table = PageTable { of: rows.len(), ..PageTable::default() };
+    for (name, title) in [("provider", "provider"), ("event", "event"), ("process", "process")] {
+        if is_by(name) {
+            table.columns.push(column(name, title, false));
+        }
+    }
+    table.columns.extend([column("events", "events", true), column("percent", "share", true)]);
+    for ((provider, name, process), (count, first_ns, last_ns)) in rows.into_iter().take(MOST_LISTED) {
+        let names = [("provider", provider), ("event", name), ("process", process)];
+        let mut row: Vec<String> = names.into_iter().filter(|(by, _)| is_by(by)).map(|(_, text)| text).collect();
+        let mut numbers = vec![None; row.len()];
+        let percent = count as f64 * 100.0 / all.max(1) as f64;
+        row.extend([counted_text(count), format!("{percent:.1} %")]);
+        numbers.extend([Some(count as f64), Some(percent)]);
+        table.rows.push(row);
+        table.numbers.push(numbers);
+        table.spans.push((first_ns, last_ns.max(first_ns)));
+    }
+    if left_out > 0 {
+        table.left_out = format!("{} events are of further kinds that are not told apart", counted_text(left_out));
+    }
+    Ok(table)
+}
+
+/// The fields as one line of text.
+fn fields(event: &DescribedEvent<'_>) -> String {
+    let mut text = String::new();
+    for field in event.fields {
+        if text.len() > FIELD_CHARACTERS {
+            text.push('…');
+            break;
+        }
+        if !text.is_empty() {
+            text.push_str("  ");
+        }
+        text.push_str(&printable(&field.name));
+        text.push('=');
+        text.push_str(&value(&field.value));
+    }
+    text
+}
+
+fn value(value: &FieldValue<'_>) -> String {
+    match value {
+        FieldValue::Null => "-".to_owned(),
+        FieldValue::Boolean(flag) => flag.to_string(),
+        FieldValue::Signed(number) => number.to_string(),
+        FieldValue::Unsigned(number) => number.to_string(),
+        FieldValue::Hexadecimal(number, digits) => format!("0x{number:0width$x}", width = usize::from(*digits)),
+        FieldValue::Float(number) => number.to_string(),
+        FieldValue::Text(text) => printable(text).chars().take(FIELD_CHARACTERS).collect(),
+        FieldValue::List(list) => format!("{} values", list.len()),
+        FieldValue::Structure(fields) => format!("{} fields", fields.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_trace::{Derived, Directory, EventContext, EventOrigin, Field};
+
+    fn reader(times: Vec<i64>) -> EventReader {
+        EventReader::new(move |(from_ns, until_ns), visit| {
+            let mut directory = Directory::new();
+            directory.set_process(7, "a<b>.exe");
+            let fields = [Field { name: "Path".into(), value: FieldValue::Text("C:\\x\u{1b}".into()) }];
+            for (&time_ns, at) in times.iter().zip(0_u32..) {
+                if time_ns < from_ns || time_ns >= until_ns {
+                    continue;
+                }
+                let event = DescribedEvent {
+                    time_ns,
+                    unix_ns: None,
+                    cpu: 1,
+                    pid: Some(7 + at % 2),
+                    tid: Some(9),
+                    origin: EventOrigin::Manifest,
+                    provider: "P",
+                    guid: "",
+                    name: if at % 3 == 0 { "P/A" } else { "P/B" },
+                    task: "",
+                    opcode_name: "",
+                    id: 0,
+                    opcode: 0,
+                    version: 0,
+                    level: 0,
+                    keyword: 0,
+                    size: 0,
+                    fields: &fields,
+                    described: true,
+                    complete: true,
+                    derived: Derived::default(),
+                    context: EventContext::default(),
+                    directory: &directory,
+                };
+                if visit(&event).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn each_event_of_the_range_is_listed_with_its_fields_and_the_others_are_counted() {
+        let found = table(Some(&reader((0..1_000).collect())), &[], (10, 900));
+        assert_eq!((found.rows.len(), found.of), (MOST_LISTED, 890));
+        assert_eq!(found.rows[0][2..], ["a<b>.exe (7)", "9", "P/B", "Path=C:\\x\\u{1b}"]);
+        assert_eq!(found.numbers[0][0], Some(10.0));
+    }
+
+    #[test]
+    fn events_are_counted_by_what_is_chosen_and_no_other_is_taken_in() {
+        let reader = reader((0..9).collect());
+        let by_event = table(Some(&reader), &["event"], (0, 9));
+        assert_eq!(by_event.rows, [["P/B", "6", "66.7 %"], ["P/A", "3", "33.3 %"]]);
+        let by_both = table(Some(&reader), &["event", "process"], (0, 9));
+        assert_eq!(by_both.rows.len(), 4);
+        assert_eq!(by_both.numbers.iter().filter_map(|row| row[2]).sum::<f64>(), 9.0);
+    }
+
+    #[test]
+    fn an_empty_range_and_a_recording_without_events_say_so() {
+        assert!(table(Some(&reader(vec![5])), &["event"], (6, 9)).nothing.contains("No event"));
+        assert!(table(None, &[], (0, 9)).nothing.contains("no single events"));
+        let refused = EventReader::new(|_, _| Err("a file became shorter".to_owned()));
+        assert_eq!(table(Some(&refused), &[], (0, 9)).nothing, "a file became shorter");
+    }
+}

@@ -1,0 +1,244 @@
+//! A network boot as the page shows it: its stages as phases, its dialogues and files as lanes. Times count from the capture's first
+//! frame.
+
+use std::sync::Arc;
+
+use onoff_analysis::Certainty;
+use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_analysis::lanes::{Lane, Track, TrackGroup};
+use onoff_analysis::netboot::outcome::Verdict;
+use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
+use onoff_report::glossary;
+use onoff_report::text::netboot::verdict;
+use onoff_report::text::quantity::{duration, size};
+
+use crate::build::Shown;
+use crate::page::{PageAccountEntry, PageFinding, PagePhase, PageRecording, PageTick, PageTransition, loss_list};
+use crate::track::track_list;
+
+/// Files and dialogues of a kind with a track of their own; the rest share one.
+const MOST_TRACKS: usize = 400;
+
+/// Ticks of a boot, at most.
+const MOST_TICKS: usize = 40;
+
+impl Shown {
+    /// What there is to show of the network boots of a capture, which the page calls `name`.
+    #[must_use]
+    pub fn of_capture(name: String, report: &NetbootReport) -> Self {
+        let several = report.boots.len() > 1;
+        let transitions: Vec<PageTransition> = report
+            .boots
+            .iter()
+            .zip(1_usize..)
+            .map(|(boot, number)| transition(boot, several.then_some(number)))
+            .collect();
+        let tracks: Vec<Track> = report
+            .boots
+            .iter()
+            .zip(1_usize..)
+            .flat_map(|(boot, number)| tracks(boot, several.then_some(number)))
+            .collect();
+        let clients: Vec<&str> = report
+            .boots
+            .iter()
+            .map(|boot| boot.client.vendor_class.as_str())
+            .filter(|class| !class.is_empty())
+            .collect();
+        let capture = &report.capture;
+        let machine = [
+            Some(format!("{} frames", capture.frames)),
+            Some(size(capture.wire_bytes)),
+            clients.first().map(|class| (*class).to_owned()),
+            capture.start_utc.as_ref().map(|utc| format!("captured {utc} UTC")),
+        ];
+        let recording = PageRecording {
+            name,
+            machine: machine.into_iter().flatten().collect::<Vec<_>>().join(" · "),
+            start_ns: 0,
+            duration_ns: capture.duration_ns,
+            transitions,
+            tracks: track_list(&tracks),
+            losses: loss_list(&report.losses),
+            ..PageRecording::default()
+        };
+        Self { trace: Arc::default(), tracks, paths: Vec::new(), arrows: Vec::new(), events: None, recording }
+    }
+}
+
+/// The stage's name and, where there are several of a kind, its number.
+fn names(boot: &NetworkBoot) -> Vec<String> {
+    let number = |at: usize| {
+        let kind = boot.stages[at].kind;
+        let of_kind = |stages: &[Stage]| stages.iter().filter(|stage| stage.kind == kind).count();
+        (of_kind(&boot.stages[..=at]), of_kind(&boot.stages))
+    };
+    let name = |at: usize| match (boot.stages[at].kind.as_str(), number(at)) {
+        (kind, (_, 1)) => kind.to_owned(),
+        (kind, (number, _)) => format!("{kind} {number}"),
+    };
+    (0..boot.stages.len()).map(name).collect()
+}
+
+fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
+    let phase = |(stage, name): (&Stage, String)| {
+        let subject = match (stage.kind, stage.detail.as_str()) {
+            (StageKind::Client, "") => "the client".to_owned(),
+            (kind, "") => kind.as_str().to_owned(),
+            (_, detail) => detail.to_owned(),
+        };
+        PagePhase {
+            title: name.clone(),
+            name,
+            start_ns: stage.start_ns,
+            end_ns: stage.end_ns,
+            rule: stage.rule.to_owned(),
+            event: stage.detail.clone(),
+            certainty: Certainty::Measured,
+            explains: glossary::find(stage.kind.as_str())
+                .first()
+                .map_or_else(String::new, |entry| entry.meaning.to_owned()),
+            account: vec![PageAccountEntry {
+                subject,
+                kind: stage.kind.as_str().to_owned(),
+                ns: stage.duration_ns,
+                did: stage.rule.to_owned(),
+                certainty: Certainty::Measured,
+                stretches: vec![(stage.start_ns, stage.end_ns)],
+            }],
+            ..PagePhase::default()
+        }
+    };
+    let findings = boot.findings.iter().map(|finding| PageFinding {
+        code: finding.rule.to_owned(),
+        title: finding.what.clone(),
+        cost_ns: finding.cost_ns,
+        evidence: finding.source.to_owned(),
+        advice: finding.advice.clone(),
+        certainty: Certainty::Measured,
+        ..PageFinding::default()
+    });
+    let mut headline = vec![verdict(boot), format!("{}.", boot.outcome.what)];
+    if boot.outcome.verdict == Verdict::Failed && !boot.outcome.cure.is_empty() {
+        headline.push(format!("To do: {}.", boot.outcome.cure));
+    }
+    let longest = boot.stages.iter().max_by_key(|stage| stage.duration_ns);
+    if let Some(stage) = longest.filter(|stage| stage.duration_ns > 0) {
+        let detail = if stage.detail.is_empty() { String::new() } else { format!(" ({})", stage.detail) };
+        headline.push(format!("Longest: {}{detail}, {}.", stage.kind.as_str(), duration(stage.duration_ns)));
+    }
+    let mut ticks: Vec<PageTick> = Vec::new();
+    for file in &boot.transfers {
+        ticks.extend(file.timeouts.iter().take(MOST_TICKS.saturating_sub(ticks.len())).map(|silence| PageTick {
+            time_ns: silence.end_ns,
+            label: format!(
+                "{} gave up waiting after {} of silence, block {} of {}",
+                if silence.by_client { "the client" } else { "the server" },
+                duration(silence.end_ns.saturating_sub(silence.start_ns)),
+                silence.block,
+                file.file
+            ),
+        }));
+    }
+    let decided = PageTick { time_ns: boot.outcome.time_ns, label: boot.outcome.what.clone() };
+    if boot.outcome.verdict == Verdict::Failed {
+        ticks.push(decided);
+    }
+    PageTransition {
+        kind: "netboot".to_owned(),
+        title: number.map_or_else(|| "Network boot".to_owned(), |number| format!("Network boot {number}")),
+        headline,
+        start_ns: boot.start_ns,
+        end_ns: boot.end_ns,
+        phases: boot.stages.iter().zip(names(boot)).map(phase).collect(),
+        ticks,
+        findings: findings.collect(),
+        ..PageTransition::default()
+    }
+}
+
+/// The lanes of a boot: its stages, dialogues for an address message by message, files, downloads.
+fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
+    let prefix = number.map_or_else(String::new, |number| format!("boot {number} · "));
+    let track = |section: &str, name: String, note: String, slices: Vec<LaneSlice>| Track {
+        group: TrackGroup::Network,
+        section: format!("{prefix}{section}"),
+        name,
+        note,
+        lane: Lane::Slices(SliceLane::new(slices)),
+    };
+    let slice = |start_ns: i64, end_ns: i64, label: String, tone| LaneSlice {
+        start_ns,
+        end_ns: end_ns.max(start_ns),
+        label,
+        tone,
+    };
+    let stages = boot.stages.iter().map(|stage| {
+        let label = match stage.detail.as_str() {
+            "" => stage.kind.as_str().to_owned(),
+            detail => format!("{}: {detail}", stage.kind.as_str()),
+        };
+        let tone = match stage.kind {
+            StageKind::Client | StageKind::Menu => Tone::Timer,
+            StageKind::Refused => Tone::Failed,
+            _ => Tone::Work,
+        };
+        slice(stage.start_ns, stage.end_ns, label, tone)
+    });
+    let mut tracks =
+        vec![track("", "Stages".to_owned(), "one after the other, without gaps".to_owned(), stages.collect())];
+    for exchange in boot.dhcp.iter().take(MOST_TRACKS) {
+        let name =
+            format!("DHCPv{}{}", exchange.ip_version, if exchange.boot_server_dialogue { ", boot server" } else { "" });
+        let note =
+            exchange.address.as_ref().map_or_else(|| "no address".to_owned(), |address| format!("address {address}"));
+        let tone = if exchange.complete { Tone::Service } else { Tone::Failed };
+        let mut slices = vec![slice(exchange.start_ns, exchange.end_ns, format!("{name}: {note}"), tone)];
+        slices.extend(exchange.messages.iter().map(|message| {
+            let label = format!("{} from {}", message.kind.as_str(), message.from);
+            slice(message.time_ns, message.time_ns, label, Tone::Notified)
+        }));
+        tracks.push(track("DHCP", name, note, slices));
+    }
+    for file in boot.transfers.iter().take(MOST_TRACKS) {
+        let whole = file.duration_ns.is_some();
+        let data_ns =
+            file.first_data_ns.unwrap_or(file.end_ns).clamp(file.request_ns, file.end_ns.max(file.request_ns));
+        let note = format!(
+            "{} by TFTP from {}, blocks of {} bytes, window {}",
+            size(file.counts.bytes),
+            file.server,
+            file.block_size,
+            file.window
+        );
+        tracks.push(track(
+            "TFTP",
+            file.file.clone(),
+            note,
+            vec![
+                slice(file.request_ns, data_ns, format!("{}: request", file.file), Tone::Container),
+                slice(
+                    data_ns,
+                    file.end_ns,
+                    format!("{}: data", file.file),
+                    if whole { Tone::Load } else { Tone::Failed },
+                ),
+            ],
+        ));
+    }
+    for download in boot.downloads.iter().take(MOST_TRACKS) {
+        let last_ns = download.end_ns.max(download.start_ns);
+        let first_ns = last_ns.saturating_sub(download.body_ns.unwrap_or(0)).clamp(download.start_ns, last_ns);
+        let tone = if download.complete { Tone::Load } else { Tone::Failed };
+        tracks.push(track(
+            "HTTP",
+            download.url.clone(),
+            format!("{} from {}", size(download.bytes), download.server),
+            vec![
+                slice(download.start_ns, first_ns, format!("{}: request", download.url), Tone::Container),
+                slice(first_ns, download.end_ns, format!("{}: data", download.url), tone),
+            ],
+        ));
+    }
+    tracks
+}

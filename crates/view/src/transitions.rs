@@ -1,0 +1,359 @@
+//! The transitions of a recording as the page shows them: their phases with what set them and who held them, time limits, the time
+//! asleep, and what firmware and packets say of the time before the kernel.
+
+use onoff_analysis::Certainty;
+use onoff_analysis::account::PhaseAccount;
+use onoff_analysis::boot_axis::{AxisSource, AxisStage, AxisZero, BootAxis};
+use onoff_analysis::idle::Settling;
+use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_analysis::lanes::{Lane, Track, TrackGroup};
+use onoff_analysis::transition::{Details, Phase, PhaseName, Transition, TransitionKind, Variant};
+use onoff_analysis::units::TimeOut;
+use onoff_analysis::waits::TransitionPhase;
+use onoff_findings::diagnosis::Diagnosis;
+use onoff_report::glossary;
+use onoff_report::text::phases::shown as shown_name;
+use onoff_report::text::quantity::duration;
+use onoff_trace::Trace;
+
+use crate::build::{account_entries, usage};
+use crate::page::{PageBand, PageFinding, PageFold, PagePhase, PageSlice, PageTick, PageTransition};
+
+/// Ticks of a transition, at most.
+const MOST_TICKS: usize = 40;
+/// A time asleep shorter than this share of the sleep is drawn as it is, percent.
+const LEAST_FOLDED_PERCENT: i64 = 5;
+
+/// The name of a transition, as findings call it: `boot`, `shutdown`, `suspend 1`.
+fn key(transition: &Transition) -> String {
+    match transition.kind {
+        TransitionKind::Suspend => format!("suspend {}", transition.number),
+        kind => kind.as_str().to_owned(),
+    }
+}
+
+/// The transitions that the page shows: a fast startup is one of the sleeps, with what follows its resume.
+pub(crate) fn shown(all: &[Transition]) -> Vec<&Transition> {
+    let is_fast = |one: &&Transition| one.variant == Variant::FastStartup;
+    let has_sleep = all.iter().any(|one| is_fast(&one) && one.kind == TransitionKind::Suspend);
+    all.iter().filter(|one| !(has_sleep && is_fast(one) && one.kind == TransitionKind::Boot)).collect()
+}
+
+/// A transition as the page shows it, with the accounts of the recording's phases.
+pub(crate) fn page_transition(
+    trace: &Trace,
+    transition: &Transition,
+    (several, accounts): (bool, &[(TransitionPhase, PhaseAccount)]),
+    diagnosis: &Diagnosis,
+) -> PageTransition {
+    let key = key(transition);
+    let mut page = PageTransition {
+        kind: transition.kind.as_str().to_owned(),
+        variant: transition.variant.as_str().to_owned(),
+        title: title(transition, several),
+        findings: findings(diagnosis, &key),
+        band: transition.settling.as_ref().and_then(band),
+        ticks: ticks(transition),
+        ..PageTransition::default()
+    };
+    for phase in transition.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail) {
+        let Some((start_ns, end_ns)) = drawn(phase) else {
+            page.unplaced.extend(unplaced(phase));
+            continue;
+        };
+        let same = |(known, _): &&(TransitionPhase, PhaseAccount)| {
+            known.transition == transition.kind
+                && known.name == phase.name.as_str()
+                && (known.range.start_ns, known.range.end_ns) == (start_ns, end_ns)
+        };
+        let idle_ns =
+            transition.settling.as_ref().filter(|one| (one.start_ns, one.end_ns) == (phase.start_ns, phase.end_ns));
+        page.phases.push(PagePhase {
+            name: phase.name.as_str().to_owned(),
+            title: shown_name(phase.name.as_str()),
+            start_ns,
+            end_ns,
+            idle_ns: idle_ns.map_or(0, |one| one.idle_ns),
+            is_open: phase.end_ns.is_none(),
+            rule: if phase.end_ns.is_some() { phase.ends.rule.clone() } else { String::new() },
+            event: phase.ends.event.clone(),
+            certainty: if phase.end_ns.is_some() { phase.certainty } else { Certainty::Missing },
+            explains: explains(phase.name.as_str()),
+            account: accounts.iter().find(same).map(|(_, account)| account_entries(account)).unwrap_or_default(),
+            usage: if start_ns >= 0 { usage(trace, start_ns, end_ns) } else { Default::default() },
+            ..PagePhase::default()
+        });
+    }
+    if let Some(axis) = axis(transition) {
+        let known = page.phases.iter().any(|phase| phase.start_ns < 0);
+        let before = axis.stages.iter().filter(|stage| stage.source != AxisSource::Recording && !known);
+        let mut before: Vec<PagePhase> = before.map(|stage| before_kernel(axis, stage)).collect();
+        before.append(&mut page.phases);
+        page.phases = before;
+    }
+    page.start_ns = page.phases.iter().map(|phase| phase.start_ns).chain(transition.start_ns).min().unwrap_or(0);
+    // Of a phase without an end as much as was looked through for it.
+    let searched_ns = page.band.iter().flat_map(|band| band.slices.last()).map(|slice| slice.end_ns);
+    let closed = page.phases.iter().filter(|phase| !phase.is_open).map(|phase| phase.end_ns);
+    let end_ns = closed.chain(transition.end_ns).chain(searched_ns).max();
+    page.end_ns = end_ns.unwrap_or_else(|| page.phases.last().map_or(page.start_ns, |phase| phase.end_ns));
+    let bounds = (page.start_ns, page.end_ns);
+    page.ticks.retain(|tick| tick.time_ns >= bounds.0 && tick.time_ns <= bounds.1);
+    page.headline = headline(&page, diagnosis, &key);
+    page
+}
+
+/// Start and end of what can be drawn of a phase: up to where the recording ends, where its end is not in it.
+fn drawn(phase: &Phase) -> Option<(i64, i64)> {
+    let start_ns = phase.start_ns?;
+    let end_ns = phase.end_ns.or((phase.recorded_ns > 0).then(|| start_ns.saturating_add(phase.recorded_ns)))?;
+    (start_ns <= end_ns).then_some((start_ns, end_ns))
+}
+
+/// What is said of a phase of which only the length is known.
+fn unplaced(phase: &Phase) -> Option<String> {
+    let took_ns = phase.duration_ns.filter(|&ns| ns > 0)?;
+    let name = shown_name(phase.name.as_str());
+    Some(format!("{name}: {}, {}; not known when", duration(took_ns), phase.ends.rule))
+}
+
+fn title(transition: &Transition, several: bool) -> String {
+    let title = match (transition.kind, transition.variant) {
+        (_, Variant::FastStartup) => "Fast startup",
+        (TransitionKind::Boot, _) => "Boot",
+        (TransitionKind::Shutdown, _) => "Shutdown",
+        (_, Variant::Hibernate) => "Hibernation",
+        (_, Variant::ModernStandby) => "Modern standby",
+        (_, Variant::HybridSleep) => "Hybrid sleep",
+        (TransitionKind::Suspend, _) => "Sleep and wake",
+    };
+    if several { format!("{title} {}", transition.number) } else { title.to_owned() }
+}
+
+/// What a word of a report means; empty for a word that the glossary does not have.
+fn explains(word: &str) -> String {
+    glossary::find(word).first().map_or_else(String::new, |entry| entry.meaning.to_owned())
+}
+
+fn axis(transition: &Transition) -> Option<&BootAxis> {
+    let axis = match &transition.details {
+        Details::WindowsBoot(boot) => boot.axis.as_ref(),
+        Details::LinuxBoot(boot) => boot.axis.as_ref(),
+        _ => None,
+    }?;
+    (axis.zero == AxisZero::Recording).then_some(axis)
+}
+
+/// A stage before the kernel, seen by firmware or packets.
+fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
+    let join = axis.joins.iter().find(|join| join.source == stage.source);
+    PagePhase {
+        name: stage.name.clone(),
+        title: stage_title(&stage.name),
+        start_ns: stage.start_ns,
+        end_ns: stage.end_ns,
+        rule: match stage.source {
+            AxisSource::Firmware => "the firmware's own table",
+            _ => "the packets of the network boot",
+        }
+        .to_owned(),
+        certainty: join.map_or(Certainty::Inferred, |join| join.certainty),
+        explains: explains(&stage.name),
+        ..PagePhase::default()
+    }
+}
+
+fn stage_title(name: &str) -> String {
+    match name {
+        "loader_load" => "loader's load".to_owned(),
+        "exit_boot_services" => "ExitBootServices".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// The lanes of what firmware and packets say of the time before the kernel.
+pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
+    let Some(axis) = all.iter().copied().find_map(axis) else { return Vec::new() };
+    let track = |group, name: &str, note: &str, slices: Vec<LaneSlice>| Track {
+        group,
+        section: String::new(),
+        name: name.to_owned(),
+        note: note.to_owned(),
+        lane: Lane::Slices(SliceLane::new(slices)),
+    };
+    let slice = |(start_ns, end_ns): (i64, i64), label: String, tone| LaneSlice { start_ns, end_ns, label, tone };
+    let stages = |source| {
+        let its = axis.stages.iter().filter(move |stage: &&AxisStage| stage.source == source);
+        its.map(|stage| slice((stage.start_ns, stage.end_ns), stage_title(&stage.name), Tone::Work)).collect::<Vec<_>>()
+    };
+    let parts = |source| {
+        let its = axis.stages.iter().flat_map(|stage| &stage.inside).filter(move |part| part.source == source);
+        its.map(|part| {
+            let label =
+                if part.detail.is_empty() { part.name.clone() } else { format!("{}: {}", part.name, part.detail) };
+            slice((part.start_ns, part.end_ns), label, Tone::Initialise)
+        })
+        .collect::<Vec<_>>()
+    };
+    [
+        track(TrackGroup::Firmware, "Stages", "the firmware's table of five times", stages(AxisSource::Firmware)),
+        track(TrackGroup::Firmware, "Phases", "what the firmware measured of itself", parts(AxisSource::Firmware)),
+        track(TrackGroup::Network, "Network boot", "from the first frame to the last", stages(AxisSource::Capture)),
+        track(TrackGroup::Network, "Packets", "dialogues and files, as packets show them", parts(AxisSource::Capture)),
+    ]
+    .into_iter()
+    .filter(|track| matches!(&track.lane, Lane::Slices(lane) if !lane.is_empty()))
+    .collect()
+}
+
+/// Time-outs that somebody ran into, and those that hold for all services.
+fn ticks(transition: &Transition) -> Vec<PageTick> {
+    let mut ticks = Vec::new();
+    let mut add = |who: &str, time_out: &TimeOut| {
+        if let Some(time_ns) = time_out.at_ns {
+            let limit = time_out
+                .limit_ns
+                .map_or_else(|| "its time-out".to_owned(), |ns| format!("its time-out of {}", duration(ns)));
+            let certainty = if time_out.certainty == Certainty::Measured { "" } else { " (inferred)" };
+            ticks.push(PageTick { time_ns, label: format!("{who} ran into {limit}{certainty}") });
+        }
+    };
+    for unit in &transition.units {
+        if let Some(time_out) = &unit.time_out {
+            add(&unit.name, time_out);
+        }
+    }
+    match &transition.details {
+        Details::WindowsShutdown(shutdown) => {
+            for application in shutdown.sessions.iter().flat_map(|session| &session.applications) {
+                application.time_outs.iter().for_each(|time_out| add(&application.image, time_out));
+            }
+            if let (Some(start_ns), Some(limit_ns)) =
+                (shutdown.service_shutdown.start_ns, shutdown.service_time_out.limit_ns)
+            {
+                let label =
+                    format!("Windows gives services {} ({})", duration(limit_ns), shutdown.service_time_out.rule);
+                ticks.push(PageTick { time_ns: start_ns.saturating_add(limit_ns), label });
+            }
+        }
+        Details::WindowsSuspend(suspend) => {
+            for notification in &suspend.notifications {
+                notification.time_out.iter().for_each(|time_out| add(&notification.name, time_out));
+            }
+        }
+        _ => {}
+    }
+    ticks.sort_by_key(|tick| tick.time_ns);
+    ticks.truncate(MOST_TICKS);
+    ticks
+}
+
+/// The time that the computer slept, where the recording's clock shows it or stood still.
+pub(crate) fn fold(transition: &Transition) -> Option<PageFold> {
+    let (measured, slept_ns, rule) = match &transition.details {
+        Details::WindowsSuspend(suspend) if suspend.standby.is_none() => {
+            (&suspend.asleep.measured, suspend.asleep.wall_ns, &suspend.asleep.wall_rule)
+        }
+        Details::LinuxSuspend(suspend) => {
+            (&suspend.asleep.measured, suspend.asleep.slept_ns, &suspend.asleep.slept_rule)
+        }
+        _ => return None,
+    };
+    let (start_ns, end_ns) = measured.start_ns.zip(measured.end_ns).filter(|(start, end)| start <= end)?;
+    let length_ns = end_ns.saturating_sub(start_ns);
+    let whole_ns = transition.total_ns.unwrap_or(0).saturating_add(length_ns);
+    if length_ns > 0 && length_ns.saturating_mul(100) < whole_ns.saturating_mul(LEAST_FOLDED_PERCENT) {
+        return None;
+    }
+    let text = match slept_ns {
+        Some(ns) => format!("asleep for {} ({rule})", duration(ns)),
+        None if length_ns > 0 => format!("asleep for {}", duration(length_ns)),
+        None => "asleep; not known how long".to_owned(),
+    };
+    let stood = if length_ns == 0 { "; the recording's clock stood still" } else { "" };
+    Some(PageFold {
+        start_ns,
+        end_ns,
+        slept_ns: slept_ns.or((length_ns > 0).then_some(length_ns)),
+        text: format!("{text}{stood}"),
+    })
+}
+
+fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
+    diagnosis
+        .findings
+        .iter()
+        .filter(|finding| finding.transition == key)
+        .map(|finding| PageFinding {
+            code: finding.code.to_owned(),
+            title: finding.title.clone(),
+            cost_ns: finding.cost_ns,
+            evidence: finding.evidence.iter().map(|each| each.text.as_str()).collect::<Vec<_>>().join("; "),
+            advice: finding.advice.clone(),
+            certainty: finding.certainty,
+            start_ns: finding.evidence.iter().find_map(|each| each.time_ns),
+            end_ns: finding
+                .evidence
+                .iter()
+                .find_map(|each| each.time_ns)
+                .map(|start_ns| start_ns.saturating_add(finding.cost_ns.unwrap_or(0))),
+        })
+        .collect()
+}
+
+/// What a phase took: its length without the idle time that ends it, ns.
+fn took_ns(phase: &PagePhase) -> i64 {
+    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns)
+}
+
+/// Phases that are nobody's work: the time asleep, and work after the start whose end is not known.
+fn is_work(phase: &PagePhase) -> bool {
+    !phase.is_open && !matches!(phase.name.as_str(), "Asleep" | "Standby" | "machine")
+}
+
+fn headline(transition: &PageTransition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
+    let known = diagnosis.transitions.iter().find(|known| known.name == key);
+    let length = match known.map(|known| (known.duration_ns, known.at_least_ns)) {
+        Some((Some(ns), _)) => duration(ns),
+        Some((None, ns)) if ns > 0 => format!("at least {}", duration(ns)),
+        _ => duration(transition.end_ns.saturating_sub(transition.start_ns)),
+    };
+    let mut lines = vec![format!("{}: {length}.", transition.title)];
+    if let Some(phase) = transition.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase)) {
+        let mut line = format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase)));
+        let somebody =
+            |entry: &&crate::page::PageAccountEntry| entry.certainty != Certainty::Missing && entry.kind != "idle";
+        if let Some(first) = phase.account.iter().find(somebody) {
+            line.push_str(&format!(" {} held it for {}: {}.", first.subject, duration(first.ns), first.did));
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// The search for the end of a phase that ends when the computer is idle.
+fn band(settling: &Settling) -> Option<PageBand> {
+    if settling.slices.is_empty() {
+        return None;
+    }
+    let percent = |value: Option<f64>| value.map_or_else(|| "not recorded".to_owned(), |value| format!("{value:.0} %"));
+    let end_ns = settling.end_ns;
+    let slices =
+        settling.slices.iter().zip(settling.slices.iter().skip(1).map(|next| Some(next.start_ns)).chain([end_ns]));
+    Some(PageBand {
+        required_ns: settling.metric.required_idle_ns,
+        slices: slices
+            .map(|(slice, end_ns)| PageSlice {
+                start_ns: slice.start_ns,
+                end_ns: end_ns.unwrap_or_else(|| slice.start_ns.saturating_add(settling.metric.slice_ns)),
+                state: if slice.idle { "idle" } else { "busy" },
+                idle_so_far_ns: slice.accumulated_ns,
+                note: format!(
+                    "processors {}, disk {}",
+                    percent(slice.cpu_busy_percent),
+                    percent(slice.disk_busy_percent)
+                ),
+            })
+            .collect(),
+    })
+}

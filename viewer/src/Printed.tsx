@@ -1,0 +1,39 @@
+/** What is printed besides the picture: every phase, who held it, and every finding. On a screen the tabs show it. */
+
+import { recording, transition } from "./state";
+import { took } from "./Ribbon";
+import { duration } from "./time";
+
+export function Printed() {
+  const it = transition.value;
+  if (!it) return null;
+  return (
+    <section class="printed" aria-hidden="true">
+      {it.headline.slice(1).map((line) => <p>{line}</p>)}
+      <table>
+        <thead>
+          <tr><th>Phase</th><th>From</th><th>Took</th><th>Ends with</th><th>Held by</th></tr>
+        </thead>
+        <tbody>
+          {it.phases.map((phase) => (
+            <tr>
+              <td>{phase.title}</td>
+              <td>{duration(phase.start_ns)}</td>
+              <td>{phase.is_open ? "at least " : ""}{duration(took(phase))}</td>
+              <td>{phase.rule}{phase.certainty === "inferred" ? " (inferred)" : ""}</td>
+              <td>{phase.account.filter((entry) => entry.kind !== "idle").slice(0, 3).map((entry) => `${entry.subject} ${duration(entry.ns)}`).join(", ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {it.findings.length > 0 && (
+        <ol>
+          {it.findings.map((finding) => (
+            <li><b>{finding.cost_ns === null ? "cost not known" : duration(finding.cost_ns)}</b> {finding.title}. {finding.advice}</li>
+          ))}
+        </ol>
+      )}
+      <p>{recording.value?.losses.length ? `Lost: ${recording.value.losses.map((loss) => `${loss.count} ${loss.name}`).join(", ")}.` : "Nothing was lost."}</p>
+    </section>
+  );
+}
