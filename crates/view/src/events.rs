@@ -8,7 +8,7 @@ use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::{count as counted_text, duration};
 use onoff_trace::{DescribedEvent, FieldValue};
 
-use crate::ranges::{PageColumn, PageTable};
+use crate::table::{PageColumn, PageTable};
 
 /// Events that are listed one by one.
 const MOST_LISTED: usize = 400;

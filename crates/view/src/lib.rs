@@ -20,5 +20,7 @@ pub mod path;
 pub mod picture;
 pub mod ranges;
 pub mod server;
+pub mod table;
 pub mod track;
 mod transitions;
+mod usage;

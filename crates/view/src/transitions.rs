@@ -16,8 +16,8 @@ use onoff_report::text::phases::shown as shown_name;
 use onoff_report::text::quantity::duration;
 use onoff_trace::Trace;
 
-use crate::build::{account_entries, usage};
 use crate::page::{PageBand, PageFinding, PageFold, PagePhase, PageSlice, PageTick, PageTransition};
+use crate::usage::{account_entries, usage};
 
 /// Ticks of a transition, at most.
 const MOST_TICKS: usize = 40;
