@@ -43,6 +43,7 @@ limits from which on something is worth a finding stand in `crates/findings/src/
 
 A finding's cost is the time that the transition's critical path spent in its subject, or in what that waited for, where context
 switches and readied threads were recorded; else an upper bound: the time in which it ran in parallel with the main path, marked `≤`.
+What is marked ↻ looks at a fast startup as well, from when the computer is awake: there the new session is what a boot is.
 Advice never asks to turn off a service that belongs to Windows or its protection; for others it asks to check ERROR_CONTROL first,
 which no recording holds.
 
@@ -51,7 +52,7 @@ This page is made from the code by `tools/findings_page.py`; `make lint` fails w
 
 
 def rules():
-    pattern = re.compile(r"rule! \{\n(?P<text>(?:\s*///[^\n]*\n)+)\s*\"(?P<code>[^\"]+)\",\s*\"(?P<title>[^\"]+)\"", re.M)
+    pattern = re.compile(r"rule! \{\n(?P<text>(?:\s*///[^\n]*\n)+)\s*\"(?P<code>[^\"]+)\",\s*\"(?P<title>[^\"]+)\",\s*(?P<kind>\w+)\(", re.M)
     for path in sorted(RULES.rglob("*.rs")):
         found = pattern.search(path.read_text())
         if not found:
@@ -70,7 +71,8 @@ def rules():
                 sections[heading].append(line)
         if list(sections) != HEADINGS:
             raise SystemExit(f"findings_page: {code} has the headings {list(sections)}")
-        yield room, code, found["title"], {name: " ".join(filter(None, text)) for name, text in sections.items()}
+        title = found["title"] + (" ↻" if found["kind"].startswith("Session") else "")
+        yield room, code, title, {name: " ".join(filter(None, text)) for name, text in sections.items()}
 
 
 def codes(names):

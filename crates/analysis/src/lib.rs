@@ -39,6 +39,7 @@ pub mod lists;
 mod modules;
 pub mod netboot;
 mod owners;
+mod person;
 pub mod prefetch;
 pub mod processes;
 pub mod recording;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use onoff_analysis::account::{AccountedPhase, accounts_by, culprits};
 use onoff_analysis::lacking::Lacking;
 use onoff_analysis::processes::Images;
-use onoff_analysis::transition::boot::BootOptions;
+use onoff_analysis::transition::boot::{self, BootOptions};
 use onoff_analysis::transition::linux::suspend::SleepOutcome;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_analysis::transition::suspend::SuspendOptions;
@@ -217,14 +217,18 @@ impl Run {
             TypedTransition::WindowsBoot(report) => {
                 let facts = BootFacts::new(trace, waits, &report, &options.boot.shell);
                 self.transition(trace, &diagnosed, accounts, |check| match check {
-                    Check::Boot(check) | Check::Trust(check) => Some(check(&facts)),
+                    Check::Boot(check) | Check::Session(check) => Some(check(&facts)),
+                    Check::Trust(check) | Check::SessionTrust(check) => Some(check(&facts)),
                     _ => None,
                 });
             }
             TypedTransition::WindowsSuspend(power) => {
                 let facts = SuspendFacts { trace, lacking: &power.lacking };
+                let session = boot::of_fast_startup(trace, &power, &options.boot);
+                let session = session.as_ref().map(|report| BootFacts::new(trace, waits, report, &options.boot.shell));
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Suspend(check) => Some(check(&facts, &power)),
+                    Check::Session(check) | Check::SessionTrust(check) => Some(check(session.as_ref()?)),
                     _ => None,
                 });
             }

@@ -145,12 +145,12 @@ mod tests {
             let (room, name) = rule.code.split_once('/').unwrap();
             let expected = match rule.check {
                 Check::Account(_) => "account",
-                Check::Boot(_) => "boot",
+                Check::Boot(_) | Check::Session(_) => "boot",
                 Check::Image(_) => "image",
                 Check::LinuxBoot(_) | Check::LinuxShutdown(_) | Check::LinuxSuspend(_) => "linux",
                 Check::Shutdown(_) => "shutdown",
                 Check::Suspend(_) => "suspend",
-                Check::Recording(_) | Check::Trust(_) => "recording",
+                Check::Recording(_) | Check::Trust(_) | Check::SessionTrust(_) => "recording",
             };
             assert_eq!(room, expected, "{}", rule.code);
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.code);

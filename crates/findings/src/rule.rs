@@ -41,6 +41,10 @@ pub enum Check {
     LinuxShutdown(fn(&LinuxShutdownReport) -> Outcome),
     /// A sleep or hibernation of Linux.
     LinuxSuspend(fn(&LinuxSleep) -> Outcome),
+    /// A boot, and of a fast startup the part that is one: the user's new session.
+    Session(fn(&BootFacts<'_>) -> Outcome),
+    /// The same, for what limits the trust in it.
+    SessionTrust(fn(&BootFacts<'_>) -> Outcome),
     /// A shutdown.
     Shutdown(fn(&ShutdownFacts<'_>) -> Outcome),
     /// A sleep, hibernation or the like.
@@ -55,7 +59,7 @@ impl Check {
     /// Whether it says how far the answers can be trusted, not what costs time.
     #[must_use]
     pub const fn is_about_trust(self) -> bool {
-        matches!(self, Self::Recording(_) | Self::Trust(_))
+        matches!(self, Self::Recording(_) | Self::Trust(_) | Self::SessionTrust(_))
     }
 }
 

@@ -5,6 +5,7 @@ mod accounts;
 mod boot;
 mod compression;
 mod one_account;
+mod power_totals;
 mod round_trip;
 mod sample;
 mod scenarios;

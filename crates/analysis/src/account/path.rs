@@ -15,6 +15,7 @@ use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
 use super::model::{AccountSubjectKind, Did, NotKnown};
 use super::processors::{Gaps, InterruptIndex, Occupants};
 use crate::evidence::Certainty;
+use crate::person;
 use crate::waits::{RawStep, Unknown, Waits, Walked, Work, threads_of};
 
 /// Threads that wait for one another and are asked for their subject, at most.
@@ -33,7 +34,7 @@ pub(super) struct PathDivider<'t> {
     occupants: OnceCell<Occupants>,
     disks: OnceCell<Disks>,
     /// Times at which a person was asked for something, and in which session.
-    persons: Vec<(i64, i64, Option<u32>)>,
+    persons: Vec<person::CredentialRequest>,
 }
 
 /// What a walk is divided with.
@@ -53,26 +54,13 @@ struct Piece {
 
 impl<'t> PathDivider<'t> {
     pub(super) fn of(trace: &'t Trace) -> Self {
-        let lives = trace.lives();
-        let session = |row: &onoff_trace::Activity| {
-            let process = row.pid.and_then(|pid| lives.process(pid, row.start_ns));
-            row.session.or_else(|| trace.processes.get(process?.row())?.session)
-        };
-        let mut persons: Vec<(i64, i64, Option<u32>)> = trace
-            .activities
-            .iter()
-            .filter(|row| row.kind == onoff_trace::ActivityKind::CredentialRequest)
-            .filter_map(|row| Some((row.start_ns, row.end_ns?, session(&row))))
-            .filter(|(start, end, _)| start < end)
-            .collect();
-        persons.sort_unstable();
         Self {
             trace,
             gaps: Gaps::of(trace),
             interrupts: InterruptIndex::of(trace),
             occupants: OnceCell::new(),
             disks: OnceCell::new(),
-            persons,
+            persons: person::credential_requests(trace),
         }
     }
 

@@ -97,8 +97,14 @@ pub(super) const PHASES: &[Entry] = &[
     ),
     Entry::new("BiosInit", "Windows resume: the firmware on the way back, by the kernel's own account."),
     Entry::new("BootManager", "Windows resume from a memory image: the boot manager."),
-    Entry::new("ResumeLoader", "Windows resume from a memory image: winresume reads it."),
-    Entry::new("HiberRead", "Windows resume: the memory image is read from the disk."),
+    Entry::new(
+        "ResumeLoader",
+        "Windows resume from a memory image: winresume, without what it reads of the image, which counts to HiberRead.",
+    ),
+    Entry::new(
+        "HiberRead",
+        "Windows resume: the memory image is read from the disk, by the resume loader and by the kernel.",
+    ),
     Entry::new(
         "ResumeCritical",
         "Windows resume: the part that the kernel counts as critical, devices waking, by its own account.",

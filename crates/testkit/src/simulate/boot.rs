@@ -57,7 +57,7 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Cast, Scenari
     start_shell.push(Step::Sleep(2 * TICKS_PER_SECOND));
     plan.thread(userinit, BOOT_PRIORITY, start_shell);
     shell(plan, scenario, explorer);
-    plan.scenario_processes(&scenario.processes, manager, explorer);
+    plan.scenario_processes(&scenario.processes, [manager, explorer, session_manager]);
     Ok(Cast { session_manager, csrss_system, csrss_user, wininit, winlogon, manager, explorer, teller: csrss_user })
 }
 

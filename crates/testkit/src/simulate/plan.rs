@@ -229,15 +229,19 @@ impl Plan {
         }
     }
 
-    /// The scenario's own processes: started by a launcher thread of `services` (session 0) or
-    /// `shell`.
-    pub(super) fn scenario_processes(&mut self, processes: &[Process], services: usize, shell: usize) {
+    /// The scenario's own processes: those of the system's session are created by the service manager, those of the console's by the
+    /// shell, and those of sessions from afar by the session manager, who is there first.
+    pub(super) fn scenario_processes(&mut self, processes: &[Process], [services, shell, session_manager]: [usize; 3]) {
         for process in processes {
             if process.at.is_none() && process.on.is_none() {
                 self.scenario_threads(SYSTEM, &process.thread, &[]);
                 continue;
             }
-            let parent = if process.session == 0 { services } else { shell };
+            let parent = match process.session {
+                0 => services,
+                1 => shell,
+                _ => session_manager,
+            };
             let command = process.command.as_deref().unwrap_or(&process.image);
             let index = match process.id {
                 Some(id) => self.process_with_id(id, parent, process.session, &process.image, command),

@@ -599,14 +599,17 @@ pub struct ExpectDevice {
 }
 
 /// Scenarios that others are put over: `over = "healthy-boot"`.
-const BASES: [(&str, &str); 3] = [
+const BASES: [(&str, &str); 6] = [
+    ("fast-startup-cycle", include_str!("../../scenarios/fast-startup-cycle.toml")),
     ("healthy-boot", include_str!("../../scenarios/healthy-boot.toml")),
     ("healthy-shutdown", include_str!("../../scenarios/healthy-shutdown.toml")),
     ("healthy-sleep", include_str!("../../scenarios/healthy-sleep.toml")),
+    ("hibernate", include_str!("../../scenarios/hibernate.toml")),
+    ("shutdown-windows10-sample", include_str!("../../scenarios/shutdown-windows10-sample.toml")),
 ];
 
 /// Puts `over` over `base`: keys of both are taken from `over`, tables key by key, and lists of tables grow; an entry of such a
-/// list that has the name of one that is there is put over that one.
+/// list that has the name (of a sleep, the kind) of one that is there is put over that one.
 fn put_over(base: &mut toml::Table, over: toml::Table) {
     use toml::Value::{Array, Table};
     for (key, value) in over {
@@ -614,8 +617,9 @@ fn put_over(base: &mut toml::Table, over: toml::Table) {
             (Some(Table(below)), Table(above)) => put_over(below, above),
             (Some(Array(below)), Array(above)) if below.iter().chain(&above).all(toml::Value::is_table) => {
                 for entry in above {
-                    let name = entry.get("name").cloned();
-                    let same = below.iter_mut().find(|known| name.is_some() && known.get("name") == name.as_ref());
+                    let named = |entry: &toml::Value| entry.get("name").or_else(|| entry.get("kind")).cloned();
+                    let name = named(&entry);
+                    let same = below.iter_mut().find(|known| name.is_some() && named(known) == name);
                     match (same, entry) {
                         (Some(Table(known)), Table(entry)) => put_over(known, entry),
                         (_, entry) => below.push(entry),

@@ -13,7 +13,7 @@ use crate::compare::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
 use crate::cpu::ProcessCpu;
 use crate::processes::ProcessLife;
 use crate::transition::boot::{BootReport, ReadAhead, TrainingState};
-use crate::transition::suspend::{PowerTransition, ResumeParts};
+use crate::transition::suspend::PowerTransition;
 
 /// The measures of a boot.
 #[must_use]
@@ -79,7 +79,8 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
     let resumed_ns =
         desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| end.saturating_sub(start));
-    let settled = transition.settled().zip(resumed_ns);
+    let whole_ns = transition.details.resume.whole_ns;
+    let settled = transition.settled().zip(whole_ns);
     measures.total("total", settled.map(|(settling, ns)| ns.saturating_add(settling.busy_ns)));
     measures.total(
         "total_with_idle",
@@ -90,7 +91,7 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
         measures.total("firmware", parts.firmware_ns);
         measures.total("boot_manager", parts.boot_manager_ns);
         measures.total("os_loader", parts.loader_ns);
-        measures.total("to_desktop", from_power_on(parts, resumed_ns));
+        measures.total("to_desktop", whole_ns);
     }
     for phase in &transition.phases {
         if matches!(phase.half, Some(Half::Resume | Half::After)) {
@@ -110,17 +111,6 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
         person_ns: 0,
         measures: measures.finish(),
     }
-}
-
-/// From power-on to the desktop of a fast startup, when all parts were recorded, ns. The recording's axis begins when the
-/// kernel has read its part of the memory image.
-fn from_power_on(parts: &ResumeParts, resumed_ns: Option<i64>) -> Option<i64> {
-    let before_kernel = parts
-        .firmware_ns?
-        .saturating_add(parts.boot_manager_ns.unwrap_or(0))
-        .saturating_add(parts.loader_ns?)
-        .saturating_add(parts.kernel_read_ns.unwrap_or(0));
-    Some(before_kernel.saturating_add(resumed_ns?))
 }
 
 /// From power-on to the desktop, when all parts were recorded, ns.

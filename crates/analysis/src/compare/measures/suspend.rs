@@ -13,8 +13,8 @@ use crate::transition::suspend::{PowerDevice, PowerTransition};
 pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
     let mut measures = Collector::new(RunSubject::Suspend);
     measures.total("total", transition.total_ns);
-    measures.total("suspend", transition.details.suspend.measured.duration_ns);
-    measures.total("resume", transition.details.resume.measured.duration_ns);
+    measures.total("suspend", transition.details.suspend.whole_ns);
+    measures.total("resume", transition.details.resume.whole_ns);
     measures.total("post_resume", transition.settled().map(|settling| settling.busy_ns));
     if let Some(bytes) = transition.details.hibernate_file_bytes {
         measures.number("hibernate_file", MeasureUnit::Bytes, bytes);

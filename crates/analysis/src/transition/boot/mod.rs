@@ -4,7 +4,8 @@
 
 mod absence;
 pub(crate) mod before_kernel;
-mod phases;
+mod fast_startup;
+pub(in crate::transition) mod phases;
 pub mod report;
 mod session;
 mod startup;
@@ -15,6 +16,7 @@ use crate::transition::{Phase, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, losses_touching};
 use onoff_trace::{SystemKind, TableName, Tables, Trace};
 
+pub use fast_startup::of_fast_startup;
 pub use report::*;
 
 use crate::boot_axis::Beside;
@@ -103,7 +105,12 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         devices,
         devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
         group_policy: session::group_policy(trace),
-        logon: session::logon(trace, path.desktop_ready.time_ns),
+        logon: session::logon(
+            trace,
+            &options.shell,
+            path.kernel_start.time_ns.unwrap_or(0),
+            path.desktop_ready.time_ns,
+        ),
         video: session::video(trace),
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),

@@ -118,7 +118,7 @@ fn logon_process_rules(trace: &Trace) -> Vec<Rule<'_>> {
     ]
 }
 
-fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
+pub(in crate::transition) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
     vec![
         Rule::measured(format!("the first start of {shell}"), move |from| process_start(trace, shell, from, 0)),
         Rule::inferred("the logon process's launch of the shell", |from| {
@@ -134,7 +134,7 @@ fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
     ]
 }
 
-fn desktop_ready_rules(trace: &Trace) -> Vec<Rule<'_>> {
+pub(in crate::transition) fn desktop_ready_rules(trace: &Trace) -> Vec<Rule<'_>> {
     vec![
         Rule::measured("the shell's report of a ready desktop", |from| {
             milestone_at(trace, milestone::DESKTOP_READY, from)

@@ -4,9 +4,9 @@ use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
 use super::before_kernel::value;
 use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialisation};
-use crate::activity::{Work, of_kind, worst_first};
+use crate::activity::{of_kind, worst_first};
 use crate::evidence::{Certainty, Span};
-use crate::interval;
+use crate::person;
 use crate::processes::runs;
 
 /// Initialisation of the video driver in both sessions, by the paper's recipe.
@@ -73,30 +73,23 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
     Span::absent([best])
 }
 
-/// Logon, before a desktop that was ready at `desktop_ns`.
-pub(super) fn logon(trace: &Trace, desktop_ns: Option<i64>) -> Logon {
-    let credential_requests = of_kind(trace, ActivityKind::CredentialRequest);
+/// Logon, from `start_ns` to a desktop that was ready at `desktop_ns`, of a session whose shell is `shell`.
+pub(super) fn logon(trace: &Trace, shell: &str, start_ns: i64, desktop_ns: Option<i64>) -> Logon {
+    let requests = person::before_desktop(trace, shell, (start_ns, desktop_ns.unwrap_or(trace.duration_ns)));
     let mut notification_subscribers = of_kind(trace, ActivityKind::NotificationSubscriber);
     worst_first(&mut notification_subscribers);
     let logged_on = |desktop_ns: i64| {
-        let ends = credential_requests.iter().filter_map(|request| request.end_ns);
-        ends.filter(|&end_ns| end_ns <= desktop_ns).max().map(|end_ns| desktop_ns.saturating_sub(end_ns))
+        requests.iter().map(|&(_, end_ns)| end_ns).max().map(|end_ns| desktop_ns.saturating_sub(end_ns))
     };
     Logon {
         to_desktop_ns: desktop_ns.and_then(logged_on),
-        person_ns: covered_ns(&credential_requests),
+        person_ns: person::waited_ns(&requests),
         welcome_screens: of_kind(trace, ActivityKind::WelcomeScreen),
-        credential_requests,
+        credential_requests: of_kind(trace, ActivityKind::CredentialRequest),
         authentications: of_kind(trace, ActivityKind::Authentication),
         user_profiles: of_kind(trace, ActivityKind::UserProfile),
         notification_subscribers,
     }
-}
-
-/// Time that the works cover, ns, counted once where they overlap; works without an end cover nothing.
-fn covered_ns(works: &[Work]) -> i64 {
-    let stretches = works.iter().filter_map(|work| Some((work.start_ns, work.end_ns?))).collect();
-    interval::covered_ns(stretches, (i64::MIN, i64::MAX))
 }
 
 /// Policy and its scripts.
@@ -172,7 +165,8 @@ mod tests {
         activity(&mut trace, request, "", 20, Some(30));
         activity(&mut trace, request, "", 40, Some(60));
         activity(&mut trace, request, "", 100, None);
-        assert_eq!(logon(&trace, None).person_ns, 50);
+        trace.duration_ns = 1000;
+        assert_eq!(logon(&trace, "explorer.exe", 0, None).person_ns, 50);
     }
 
     #[test]

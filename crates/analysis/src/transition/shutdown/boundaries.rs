@@ -200,6 +200,12 @@ impl<'a> Facts<'a> {
             Variant::Logoff => Some(user.1.clone()),
             _ => None,
         };
+        // Before a fast startup all of it is the end of the user's session, with the logoff's subscribers and scripts: so the power
+        // transition that follows has it too.
+        let user = match (&ends, variant) {
+            (Some(ends), Variant::FastStartup) if starts.time_ns <= ends.time_ns => (starts.clone(), ends.clone()),
+            _ => user,
+        };
         Course { variant, variant_rule, starts, ends: ends.unwrap_or_else(|| kernel.1.clone()), user, system, kernel }
     }
 

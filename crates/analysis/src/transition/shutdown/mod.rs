@@ -26,6 +26,7 @@ pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_ORDER_NS, FORCED_QUESTION_NS}
 use crate::activity::{Work, of_kind, worst_first};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::lacking;
+use crate::transition::Variant;
 use crate::transition::usage;
 use crate::transition::{TransitionKind, contents};
 use boundaries::{Course, Facts};
@@ -69,9 +70,11 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     let (pre_shutdown, service_shutdown) = service_windows(trace, from, &sessions, &course);
     let windows = Windows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
     let units = services::services(trace, from, &windows, &service_time_out);
+    // What follows a fast startup's memory image is the next session's.
+    let until = course.ends.time_ns.filter(|_| course.variant == Variant::FastStartup).unwrap_or(i64::MAX);
     let since = |kind: ActivityKind| -> Vec<Work> {
         let mut works = of_kind(trace, kind);
-        works.retain(|work| work.start_ns >= from);
+        works.retain(|work| work.start_ns >= from && work.start_ns <= until);
         works.sort_by_key(|work| work.start_ns);
         works
     };

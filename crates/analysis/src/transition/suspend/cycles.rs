@@ -30,6 +30,8 @@ pub(super) struct Cycle {
     pub until_ns: i64,
     /// Whether it is on its way up.
     rising: bool,
+    /// Whether its end was recorded.
+    ended: bool,
 }
 
 impl Cycle {
@@ -37,6 +39,34 @@ impl Cycle {
     pub(super) fn milestone(&self, trace: &Trace, name: &str) -> Option<Milestone> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().find(|row| row.name == name).copied()
+    }
+
+    /// When the computer was awake again: the record of it, or the first phase of the way up; `None` when neither is recorded.
+    pub(super) fn awake_ns(&self, trace: &Trace) -> Option<i64> {
+        let wake = self.milestone(trace, milestone::WAKE).map(|row| row.time_ns);
+        let rises = self.phases.iter().filter(|(name, _)| name.half() == Some(Half::Resume));
+        rises.map(|(_, row)| row.start_ns).chain(wake).min()
+    }
+
+    /// When writing the memory image began. A record of the memory image that stands after the resume tells that there was one, not when.
+    pub(super) fn image_begins(&self, trace: &Trace) -> Option<Milestone> {
+        let row = self.milestone(trace, milestone::HIBERNATE)?;
+        self.awake_ns(trace).is_none_or(|awake_ns| row.time_ns < awake_ns).then_some(row)
+    }
+
+    /// Whether a record of the memory image speaks of this transition, which is already on its way up.
+    fn takes_image_record(&self, trace: &Trace) -> bool {
+        /// `SYSTEM_POWER_STATE`: hibernation.
+        const HIBERNATE: i64 = 5;
+        let of_image = |row: &Milestone| match trace.text(row.name) {
+            milestone::WAKE => row.value == Some(HIBERNATE),
+            milestone::SLEEP => row.value == Some(HIBERNATE) || trace.text(row.detail) == "5",
+            _ => false,
+        };
+        self.rising
+            && !self.ended
+            && self.milestone(trace, milestone::HIBERNATE).is_none()
+            && self.milestones.iter().any(of_image)
     }
 
     /// The first milestone of that name that carries a value, with its value.
@@ -155,7 +185,10 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
                 }),
                 _ => current.is_none(),
             },
-            Item::Milestone(Role::Down, _) => current.is_none_or(|cycle| cycle.rising),
+            Item::Milestone(Role::Down, row) => current.is_none_or(|cycle| {
+                let is_its = || trace.text(row.name) == milestone::HIBERNATE && cycle.takes_image_record(trace);
+                cycle.rising && !is_its()
+            }),
             Item::Milestone(Role::Up, _) => current.is_none(),
         };
         if fresh {
@@ -165,7 +198,7 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
             continue;
         };
         match item {
-            Item::End => cycle.rising = true,
+            Item::End => (cycle.rising, cycle.ended) = (true, true),
             Item::Whole(row) => cycle.whole = Some(row),
             Item::Phase(name, row) => {
                 cycle.rising |= name.half() == Some(Half::Resume);

@@ -1,9 +1,10 @@
 //! The way down, the sleep and the way up: by the events, by the kernel's own account, and by the clock of the wall.
 
-use crate::transition::{Half, Phase, PhaseName};
+use crate::transition::{Half, Phase, PhaseName, Variant};
 use onoff_trace::{Trace, milestone};
 
 use super::cycles::Cycle;
+use super::phases;
 use super::report::{PowerTotal, SleepGap};
 use crate::evidence::{Boundary, Certainty, Span};
 
@@ -16,7 +17,7 @@ pub(super) struct Halves {
     pub end_ns: Option<i64>,
 }
 
-pub(super) fn of(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Halves {
+pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Variant) -> Halves {
     if let Some((enter, exit)) = cycle.standby {
         let edge = |row: Option<onoff_trace::Milestone>, rule: &str| match row {
             Some(row) => at(row.time_ns, rule, trace.text(row.event), Certainty::Measured),
@@ -31,16 +32,32 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Halves {
             asleep: SleepGap { measured: gap, ..SleepGap::default() },
         };
     }
-    let down = down(trace, cycle, phases);
-    let up = up(trace, cycle, phases, down.end_ns);
+    let down = down(trace, cycle, recorded);
+    let up = up(trace, cycle, recorded, down.end_ns);
     let end_ns = up.end_ns.or(cycle.whole.and_then(|row| row.end_ns));
-    let asleep = asleep(trace, cycle, &down, &up);
+    let writes = matches!(variant, Variant::Hibernate | Variant::HybridSleep | Variant::FastStartup);
+    let reads = matches!(variant, Variant::Hibernate | Variant::FastStartup);
+    let unrecorded_down_ns = if writes { image_beyond(trace, cycle, &down) } else { Some(0) };
+    let read_is_known = !reads || phases::image_read(trace, cycle).is_some();
+    let unrecorded_up_ns = read_is_known.then(|| phases::before_the_kernel_ns(trace, cycle));
+    let asleep =
+        asleep(trace, cycle, &down, &up, unrecorded_down_ns.unwrap_or(0).saturating_add(unrecorded_up_ns.unwrap_or(0)));
     Halves {
-        suspend: total(trace, cycle, down, &[milestone::POWER_SUSPEND_TIME]),
+        suspend: total(trace, cycle, down, unrecorded_down_ns, &[milestone::POWER_SUSPEND_TIME]),
         asleep,
-        resume: total(trace, cycle, up, &[milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]),
+        resume: total(trace, cycle, up, unrecorded_up_ns, &[milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]),
         end_ns,
     }
+}
+
+/// How long writing the memory image took beyond what the events of the way down span, ns; `None` when nothing says. Its record may stand
+/// before the last of these events or be one of them: where there is room for all of it between the two, it is within.
+fn image_beyond(trace: &Trace, cycle: &Cycle, down: &Span) -> Option<i64> {
+    let (written_ns, _) = phases::image_write(trace, cycle)?;
+    let begins_ns = cycle.image_begins(trace).map(|row| row.time_ns);
+    let room_ns = down.end_ns.zip(begins_ns).map_or(0, |(end, begins)| end.saturating_sub(begins));
+    // The kernel counts milliseconds, by a clock of its own: a tenth of difference is the same time.
+    Some(if room_ns >= written_ns.saturating_sub(written_ns / 10) { 0 } else { written_ns })
 }
 
 fn at(time_ns: i64, rule: &str, event: &str, certainty: Certainty) -> Boundary {
@@ -74,24 +91,26 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
             }
             boundary
         });
-    let sleep = [(milestone::SLEEP, SLEEP), (milestone::HIBERNATE, "the start of writing the memory image")]
+    let image = cycle.image_begins(trace).map(|row| (row, "the start of writing the memory image"));
+    let sleep = cycle.milestone(trace, milestone::SLEEP).map(|row| (row, SLEEP));
+    let sleep = sleep
         .into_iter()
-        .filter_map(|(name, rule)| Some((cycle.milestone(trace, name)?, rule)))
+        .chain(image)
         .map(|(row, rule)| at(row.time_ns, rule, trace.text(row.event), Certainty::Measured))
         .max_by_key(|boundary| boundary.time_ns);
     if whole.is_none() && first_phase.is_none() && sleep.is_none() {
         return Span::absent(["the way down, which is not in the recording".to_owned()]);
     }
-    let last_phase = going_down().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(
-        |(end, phase)| {
-            let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
-            let mut boundary = at(end, &format!("the end of {}", phase.name.as_str()), &phase.ends.event, certainty);
-            if sleep.is_none() {
-                boundary.missing.push(SLEEP.to_owned());
-            }
-            boundary
-        },
-    );
+    let awake_ns = cycle.awake_ns(trace).unwrap_or(i64::MAX);
+    let ended = going_down().filter_map(|phase| Some((phase.end_ns.filter(|&end| end <= awake_ns)?, phase)));
+    let last_phase = ended.max_by_key(|&(end, _)| end).map(|(end, phase)| {
+        let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
+        let mut boundary = at(end, &format!("the end of {}", phase.name.as_str()), &phase.ends.event, certainty);
+        if sleep.is_none() {
+            boundary.missing.push(SLEEP.to_owned());
+        }
+        boundary
+    });
     let start = [whole, first_phase]
         .into_iter()
         .flatten()
@@ -161,10 +180,16 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
     Span::between(&start, &end)
 }
 
-fn total(trace: &Trace, cycle: &Cycle, measured: Span, names: &[&str]) -> PowerTotal {
+fn total(trace: &Trace, cycle: &Cycle, measured: Span, unrecorded_ns: Option<i64>, names: &[&str]) -> PowerTotal {
     let kernel = names.iter().find_map(|name| cycle.length(trace, name));
     let kernel_ns = kernel.map(|(ns, _)| ns);
     PowerTotal {
+        whole_ns: measured.duration_ns.zip(unrecorded_ns).map(|(events, beyond)| events.saturating_add(beyond)),
+        at_least_ns: match measured.duration_ns {
+            Some(events) => events.saturating_add(unrecorded_ns.unwrap_or(0)),
+            None => 0,
+        },
+        unrecorded_ns,
         difference_ns: measured.duration_ns.zip(kernel_ns).map(|(events, kernel)| events.saturating_sub(kernel)),
         measured,
         kernel_ns,
@@ -172,7 +197,37 @@ fn total(trace: &Trace, cycle: &Cycle, measured: Span, names: &[&str]) -> PowerT
     }
 }
 
-fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span) -> SleepGap {
+impl PowerTotal {
+    /// The way up with the session that begins on it, until its desktop is ready; without a desktop, what is known of it.
+    pub(super) fn reach(&mut self, desktop_ns: Option<i64>) {
+        let extent = desktop_ns.zip(self.measured.start_ns);
+        let reached_ns = extent.map(|(end, start)| end.saturating_sub(start));
+        self.whole_ns = reached_ns.zip(self.unrecorded_ns).map(|(reached, beyond)| reached.saturating_add(beyond));
+        if let Some(reached) = reached_ns {
+            self.at_least_ns = reached.saturating_add(self.unrecorded_ns.unwrap_or(0));
+        }
+    }
+}
+
+impl Halves {
+    /// What both halves took, ns, a lower bound of it, and how certain it is. A fast startup is a shutdown and a start, which are recorded
+    /// apart: of a recording with one of them, that one is the whole.
+    pub(super) fn total(&self, variant: Variant) -> (Option<i64>, i64, Certainty) {
+        let halves = [&self.suspend, &self.resume];
+        let one_is_whole = variant == Variant::FastStartup && halves.iter().any(|half| half.is_recorded());
+        let of_it = || halves.iter().filter(|half| !one_is_whole || half.is_recorded());
+        let total_ns = of_it().try_fold(0_i64, |sum, half| Some(sum.saturating_add(half.whole_ns?)));
+        let at_least_ns = of_it().map(|half| half.at_least_ns).fold(0, i64::saturating_add);
+        let certainty = of_it().map(|half| half.measured.certainty).reduce(Certainty::and);
+        match total_ns {
+            Some(ns) => (Some(ns), ns, certainty.unwrap_or_default()),
+            None => (None, at_least_ns, Certainty::Missing),
+        }
+    }
+}
+
+/// The time between the halves, of which `unrecorded_ns` belongs to the halves though no event spans it.
+fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded_ns: i64) -> SleepGap {
     let edge = |time_ns: Option<i64>, rule: &str| match time_ns {
         Some(time_ns) => at(time_ns, rule, "", Certainty::Measured),
         None => lacking(rule),
@@ -187,6 +242,9 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span) -> SleepGap {
         clock_set_ns: clock_set(trace, cycle, down.start_ns),
         ..SleepGap::default()
     };
+    if gap.measured.duration_ns.is_some_and(|ns| ns < 0) {
+        gap.measured = Span::absent(["a way up whose records stand after those of the way down".to_owned()]);
+    }
     let Some(on_axis) = gap.measured.duration_ns else {
         return gap;
     };
@@ -195,14 +253,21 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span) -> SleepGap {
     if let Some((wall, whole)) = wall.zip(whole) {
         let missed = wall.saturating_sub(whole);
         gap.clock_missed_ns = Some(missed);
-        gap.wall_ns = Some(on_axis.saturating_add(missed));
+        gap.wall_ns = Some(on_axis.saturating_add(missed).saturating_sub(unrecorded_ns));
         gap.wall_certainty = Certainty::Measured;
         "the real times of begin and end less both halves".clone_into(&mut gap.wall_rule);
     } else if let Some(set) = gap.clock_set_ns.filter(|&set| set > 0) {
         gap.clock_missed_ns = Some(set);
-        gap.wall_ns = Some(on_axis.saturating_add(set));
+        gap.wall_ns = Some(on_axis.saturating_add(set).saturating_sub(unrecorded_ns));
         gap.wall_certainty = Certainty::Inferred;
         "what the system's clock was set forward by".clone_into(&mut gap.wall_rule);
+    }
+    // Nothing sleeps for less than no time: then somebody set the clock meanwhile.
+    if gap.wall_ns.is_some_and(|ns| ns < 0) {
+        gap.wall_ns = None;
+        gap.wall_certainty = Certainty::Missing;
+        "no rule: the real times leave no time for a sleep, so the clock was set meanwhile"
+            .clone_into(&mut gap.wall_rule);
     }
     gap
 }

@@ -22,7 +22,7 @@ mod tests;
 use crate::transition::Phase;
 use crate::transition::usage;
 use crate::transition::{Half, PhaseName};
-use crate::transition::{TransitionKind, Variant, total_of_halves};
+use crate::transition::{TransitionKind, Variant};
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use kind::state_name;
@@ -32,6 +32,7 @@ pub use report::*;
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking::{self, Lacking};
+use crate::person;
 use crate::processes::Images;
 use cycles::Cycle;
 
@@ -173,7 +174,7 @@ impl<'a> Source<'a> {
         if cycle.standby.is_none() {
             requests::infer_phases(&mut phases, &self.requests, window);
         }
-        let halves = down_and_up::of(trace, cycle, &phases);
+        let mut halves = down_and_up::of(trace, cycle, &phases, kinship.variant);
         let asleep = &halves.asleep.measured;
         if asleep.duration_ns.is_some() {
             let name = match kinship.variant {
@@ -190,8 +191,18 @@ impl<'a> Source<'a> {
             certainty: halves.resume.measured.certainty,
             missing: Vec::new(),
         };
+        let mut person_ns = 0;
         if is_fast {
             phases.extend(session::beginning(trace, &resumed, cycle.until_ns, &options.shell));
+            let desktop_ns = desktop(&phases).and_then(|phase| phase.end_ns);
+            // A way up that the recording lacks has no session either.
+            if halves.resume.is_recorded() {
+                halves.resume.reach(desktop_ns);
+            }
+            if let Some(awake_ns) = halves.resume.measured.start_ns {
+                let until_ns = desktop_ns.unwrap_or(cycle.until_ns);
+                person_ns = person::waited_ns(&person::before_desktop(trace, &options.shell, (awake_ns, until_ns)));
+            }
         }
         let post_resume = self.settle(&resumed, &phases, cycle, settled, options);
         phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
@@ -217,8 +228,7 @@ impl<'a> Source<'a> {
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
         let number_of = |id: StringId| trace.text(id).parse::<u32>().ok();
         let by_power_manager = cycle.whole.filter(|row| !is_kernel_logger(trace, row.event));
-        let (total_ns, total_at_least_ns, total_certainty) =
-            total_of_halves(&halves.suspend.measured, &halves.resume.measured);
+        let (total_ns, total_at_least_ns, total_certainty) = halves.total(kinship.variant);
         let mut transition = PowerTransition {
             system: SystemKind::Windows,
             kind: TransitionKind::Suspend,
@@ -255,6 +265,7 @@ impl<'a> Source<'a> {
                 notifications,
                 devices,
                 drivers,
+                person_ns,
                 resume_parts: kernel_account::resume_parts(trace, cycle),
                 standby: kernel_account::standby(trace, cycle),
                 firmware: kernel_account::firmware(trace, cycle),
@@ -277,8 +288,7 @@ impl<'a> Source<'a> {
         settled: bool,
         options: &SuspendOptions,
     ) -> Settling {
-        let desktop = phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
-        match desktop.or(resumed.time_ns) {
+        match desktop(phases).and_then(|phase| phase.end_ns).or(resumed.time_ns) {
             Some(start_ns) if settled => {
                 let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
                 idle::settle_before(self.trace, start_ns, latest_ns, options.idle)
@@ -299,9 +309,13 @@ impl<'a> Source<'a> {
     }
 }
 
+/// The phase whose end is a new session's desktop.
+fn desktop(phases: &[Phase]) -> Option<&Phase> {
+    phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit)
+}
+
 fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Option<Phase> {
-    let has_desktop = phases.iter().any(|phase| phase.name == PhaseName::ExplorerInit);
-    let name = if is_fast && has_desktop { PhaseName::PostBoot } else { PhaseName::PostResume };
+    let name = if is_fast && desktop(phases).is_some() { PhaseName::PostBoot } else { PhaseName::PostResume };
     let start_ns = settling.start_ns?;
     let starts = Boundary {
         time_ns: Some(start_ns),

@@ -89,20 +89,13 @@ fn at(time_ns: Option<i64>, rule: &str, event: &str) -> Boundary {
 
 /// The phases of which only the kernel's account tells: the system was not there to record them.
 fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
-    let length = |names: &[&str]| names.iter().find_map(|name| cycle.length(trace, name));
+    let length = |names: &[&str]| first(trace, cycle, names);
     let told = |name: Name, found: Option<(i64, Milestone)>| {
         let (ns, row) = found?;
         Some(counted(name, ns, trace.text(row.event)))
     };
-    let hibernate = cycle.milestone(trace, milestone::HIBERNATE);
-    let mut write = told(
-        Name::HiberWrite,
-        length(&[
-            milestone::POWER_HIBERNATE_WRITE_TIME,
-            milestone::HIBERNATE_FILE_TIME,
-            milestone::HYBRID_SHUTDOWN_FILE_TIME,
-        ]),
-    );
+    let hibernate = cycle.image_begins(trace);
+    let mut write = told(Name::HiberWrite, image_write(trace, cycle));
     if let Some(begin) = hibernate {
         let phase = write.get_or_insert_with(|| {
             let missing = "the kernel's account of writing the memory image, recorded after the resume".to_owned();
@@ -112,22 +105,53 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
         phase.starts = at(Some(begin.time_ns), "its start, as recorded", trace.text(begin.event));
         phase.start_ns = Some(begin.time_ns);
     }
-    let read = length(&[milestone::POWER_HIBERNATE_READ_TIME]).or_else(|| {
-        let (kernel, row) = length(&[milestone::RESUME_KERNEL_READ_TIME])?;
-        let loader = length(&[milestone::RESUME_LOADER_READ_TIME]).map_or(0, |(ns, _)| ns);
+    let before = BEFORE_THE_KERNEL.into_iter().filter_map(|(name, length)| told(name, length(trace, cycle)));
+    let critical =
+        told(Name::ResumeCritical, length(&[milestone::POWER_DRIVER_WAKE_TIME, milestone::RESUME_DEVICES_TIME]));
+    write.into_iter().chain(before).chain(critical).collect()
+}
+
+type Length = fn(&Trace, &Cycle) -> Option<(i64, Milestone)>;
+
+/// What happens on the way up before the kernel records anything, none of it twice, with the kernel's account of its length, ns.
+const BEFORE_THE_KERNEL: [(PhaseName, Length); 4] = [
+    (Name::BiosInit, |trace, cycle| {
+        first(trace, cycle, &[milestone::POWER_FIRMWARE_TIME, milestone::RESUME_FIRMWARE_TIME])
+    }),
+    (Name::BootManager, |trace, cycle| cycle.length(trace, milestone::RESUME_BOOT_MANAGER_TIME)),
+    // What the loader reads of the image is counted as reading it.
+    (Name::ResumeLoader, |trace, cycle| {
+        let (ns, row) = cycle.length(trace, milestone::RESUME_LOADER_TIME)?;
+        let read_ns = cycle.length(trace, milestone::RESUME_LOADER_READ_TIME).map_or(0, |(ns, _)| ns);
+        Some((ns.saturating_sub(read_ns).max(0), row))
+    }),
+    (Name::HiberRead, image_read),
+];
+
+fn first(trace: &Trace, cycle: &Cycle, names: &[&str]) -> Option<(i64, Milestone)> {
+    names.iter().find_map(|name| cycle.length(trace, name))
+}
+
+/// How long writing the memory image took, ns.
+pub(super) fn image_write(trace: &Trace, cycle: &Cycle) -> Option<(i64, Milestone)> {
+    let names =
+        [milestone::POWER_HIBERNATE_WRITE_TIME, milestone::HIBERNATE_FILE_TIME, milestone::HYBRID_SHUTDOWN_FILE_TIME];
+    first(trace, cycle, &names)
+}
+
+/// How long reading the memory image took, ns: by the loader and by the kernel.
+pub(super) fn image_read(trace: &Trace, cycle: &Cycle) -> Option<(i64, Milestone)> {
+    cycle.length(trace, milestone::POWER_HIBERNATE_READ_TIME).or_else(|| {
+        let (kernel, row) = cycle.length(trace, milestone::RESUME_KERNEL_READ_TIME)?;
+        let loader = cycle.length(trace, milestone::RESUME_LOADER_READ_TIME).map_or(0, |(ns, _)| ns);
         Some((kernel.saturating_add(loader), row))
-    });
-    [
-        write,
-        told(Name::BiosInit, length(&[milestone::POWER_FIRMWARE_TIME, milestone::RESUME_FIRMWARE_TIME])),
-        told(Name::BootManager, length(&[milestone::RESUME_BOOT_MANAGER_TIME])),
-        told(Name::ResumeLoader, length(&[milestone::RESUME_LOADER_TIME])),
-        told(Name::HiberRead, read),
-        told(Name::ResumeCritical, length(&[milestone::POWER_DRIVER_WAKE_TIME, milestone::RESUME_DEVICES_TIME])),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    })
+}
+
+/// How long the way up took before the kernel recorded anything, ns: what is known of it.
+pub(super) fn before_the_kernel_ns(trace: &Trace, cycle: &Cycle) -> i64 {
+    let lengths = BEFORE_THE_KERNEL.into_iter().filter_map(|(_, length)| Some(length(trace, cycle)?.0));
+    lengths.fold(0, i64::saturating_add)
 }
 
 /// A phase without records of its own, from what was told in it: `times` are begins and ends.

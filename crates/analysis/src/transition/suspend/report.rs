@@ -66,6 +66,8 @@ pub struct WindowsSuspend {
     pub devices: Vec<PowerDevice>,
     /// Drivers by phase, the longest time first.
     pub drivers: Vec<PowerDriverTotal>,
+    /// Of the way up of a fast startup, time in which the new session waited for someone to log on, ns; 0 for other kinds.
+    pub person_ns: i64,
     /// The parts of a resume from a memory image; `None` when they were not recorded.
     pub resume_parts: Option<ResumeParts>,
     /// Modern standby; `None` for other kinds.
@@ -93,6 +95,28 @@ pub struct PowerTotal {
     pub kernel_event: String,
     /// What the events measure beyond the kernel's count, ns; negative when the kernel counted more.
     pub difference_ns: Option<i64>,
+    /// What no event of this half spans and the kernel counted, ns: on the way down writing the memory image, on the way up firmware, boot
+    /// manager, loader and reading the image. `None` when a memory image was written or read and nothing says how long that took.
+    pub unrecorded_ns: Option<i64>,
+    /// All of this half, ns: `unrecorded_ns`, and what the events measure; the way up of a fast startup reaches to the new session's
+    /// desktop. `None` when a part is not known.
+    pub whole_ns: Option<i64>,
+    /// A lower bound of `whole_ns`, ns: the parts that are known.
+    pub at_least_ns: i64,
+}
+
+impl PowerTotal {
+    /// Whether any of this half was recorded.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        self.measured.start_ns.is_some() || self.measured.end_ns.is_some()
+    }
+
+    /// All of this half by the kernel's own account alone, ns; for a half of which no event was recorded.
+    #[must_use]
+    pub fn by_kernel_ns(&self) -> Option<i64> {
+        self.kernel_ns.map(|ns| ns.saturating_add(self.unrecorded_ns.unwrap_or(0)))
+    }
 }
 
 /// The sleep, and how the clock of the recording got over it.
@@ -100,8 +124,8 @@ pub struct PowerTotal {
 pub struct SleepGap {
     /// From the last record before the sleep to the first after it, on the recording's axis.
     pub measured: Span,
-    /// How long it was by the clock of the wall, ns: all of the transition less both halves. Of a resume from a memory
-    /// image, writing it, the firmware and reading it are in here as far as the recording's clock stood still.
+    /// How long it was by the clock of the wall, ns: all of the transition less both halves, with what of them no event spans. `None` when
+    /// no clock tells, or the clocks contradict each other.
     pub wall_ns: Option<i64>,
     /// How certain that is.
     pub wall_certainty: Certainty,

@@ -4,7 +4,8 @@ use crate::transition::{Phase, PhaseName};
 use onoff_trace::{ActivityKind, StringId, Trace, milestone};
 
 use crate::evidence::{Boundary, Certainty};
-use crate::processes::runs;
+use crate::transition::boot::phases::{desktop_ready_rules, shell_start_rules};
+use crate::transition::rules::first_of;
 
 /// Milestones of a session that begins.
 const LOGON: [&str; 4] =
@@ -85,40 +86,15 @@ pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase
     Phase::between(PhaseName::UserSession, begin, &end).of_sleep()
 }
 
-/// The new session after the resume that ended at `resumed`, and its desktop.
+/// The new session after the resume that ended at `resumed`, and its desktop, by the rules of a boot.
 pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<Phase> {
     let Some(from_ns) = resumed.time_ns else {
         return Vec::new();
     };
-    let within = |time: i64| time >= from_ns && time < until_ns;
-    let first = |name: &str| {
-        let name = trace.strings.find(name)?;
-        trace.milestones.iter().filter(|row| row.name == name && within(row.time_ns)).min_by_key(|row| row.time_ns)
-    };
-    let started = trace
-        .processes
-        .iter()
-        .filter(|process| runs(trace, process, shell))
-        .filter_map(|process| process.start_ns)
-        .filter(|&time| within(time))
-        .min();
-    let boundary = |time_ns, rule: String, event: &str| Boundary {
-        time_ns: Some(time_ns),
-        rule,
-        event: event.to_owned(),
-        certainty: Certainty::Measured,
-        missing: Vec::new(),
-    };
-    let shell_start =
-        started.map(|time| boundary(time, format!("the start of {shell}"), "Process/Start")).or_else(|| {
-            let row = first(milestone::SHELL_LAUNCH)?;
-            let rule = "the launch of the shell".to_owned();
-            Some(boundary(row.time_ns, rule, trace.text(row.event)))
-        });
-    let desktop = first(milestone::DESKTOP_READY).map(|row| {
-        let rule = "the desktop ready to use".to_owned();
-        boundary(row.time_ns, rule, trace.text(row.event))
-    });
+    let within = |boundary: Boundary| boundary.time_ns.is_some_and(|time_ns| time_ns < until_ns).then_some(boundary);
+    let shell_start = within(first_of(&shell_start_rules(trace, shell), from_ns));
+    let reached_ns = shell_start.as_ref().and_then(|start| start.time_ns).unwrap_or(from_ns);
+    let desktop = within(first_of(&desktop_ready_rules(trace), reached_ns));
     let mut phases = Vec::new();
     if let Some(shell_start) = &shell_start {
         phases.push(Phase::between(PhaseName::WinLogonInit, resumed, shell_start).of_sleep());

@@ -26,7 +26,7 @@ rule! {
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "ExplorerInit Performance Analysis": antivirus programs can consume CPU; Improving
     /// Performance in Windows Embedded Standard 7, figure 3 (MsMpEng.exe). The other names are those of the makers' services.
-    "boot/antivirus", "malware protection that competes with the shell's start", Boot(check)
+    "boot/antivirus", "malware protection that competes with the shell's start", Session(check)
 }
 
 /// Image names in lower case.

@@ -24,7 +24,7 @@ rule! {
     ///
     /// # Source
     /// Improving Performance in Windows Embedded Standard 7, figures 3 and 5: processes with more disk time than the scenario's own.
-    "boot/background-disk", "programs that use the disk more than the shell while it starts", Boot(check)
+    "boot/background-disk", "programs that use the disk more than the shell while it starts", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

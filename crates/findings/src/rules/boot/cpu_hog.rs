@@ -23,7 +23,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Identifying Applications That Consume Significant CPU Time"; the limits are onoff's.
-    "boot/cpu-hog", "processes that compute through a whole phase", Boot(check)
+    "boot/cpu-hog", "processes that compute through a whole phase", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -31,7 +31,7 @@ rule! {
     ///
     /// # Source
     /// onoff's own: the paper says that the loader and most phases are bound by the disk; the limits are from hard disks' data sheets.
-    "boot/disk-slow", "a disk that is slower than a healthy hard disk", Boot(check)
+    "boot/disk-slow", "a disk that is slower than a healthy hard disk", Session(check)
 }
 
 /// What one disk did in one phase.

@@ -21,7 +21,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "BIOSInitialization Performance Vulnerabilities"; the limit is onoff's.
-    "boot/firmware-long", "firmware that takes more than 10 s", Boot(check)
+    "boot/firmware-long", "firmware that takes more than 10 s", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -20,7 +20,7 @@ rule! {
     ///
     /// # Source
     /// Events 805 and 806 of Microsoft-Windows-Winlogon; the limit is onoff's.
-    "boot/logon-subscriber-slow", "subscribers of the logon that take long", Boot(check)
+    "boot/logon-subscriber-slow", "subscribers of the logon that take long", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

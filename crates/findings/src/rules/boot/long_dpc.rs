@@ -21,7 +21,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "ResumeDevices Performance Vulnerabilities", which names no limit; 10 ms is onoff's.
-    "boot/long-dpc", "long deferred procedure calls", Boot(check)
+    "boot/long-dpc", "long deferred procedure calls", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -24,7 +24,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Network Connection Effects on Performance Measurements"; the limit is onoff's.
-    "boot/network-connections", "persistent network connections", Boot(check)
+    "boot/network-connections", "persistent network connections", Session(check)
 }
 
 /// Shares looked at, at most.

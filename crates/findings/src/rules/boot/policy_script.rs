@@ -21,7 +21,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities"; the limit is onoff's.
-    "boot/policy-script", "policy scripts", Boot(check)
+    "boot/policy-script", "policy scripts", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -22,7 +22,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "WinLogonInit Performance Vulnerabilities"; the limit is onoff's.
-    "boot/policy-slow", "policy that takes long to apply", Boot(check)
+    "boot/policy-slow", "policy that takes long to apply", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -24,7 +24,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "PostBoot Performance Analysis"; the limit is onoff's.
-    "boot/post-boot-busy", "a computer that stays busy after the desktop, and who keeps it so", Boot(check)
+    "boot/post-boot-busy", "a computer that stays busy after the desktop, and who keeps it so", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

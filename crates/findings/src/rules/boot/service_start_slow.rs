@@ -22,7 +22,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Identifying Service Start Time Issues"; the limit of 1 s is onoff's.
-    "boot/service-start-slow", "services that take 1 s or more to start", Boot(check)
+    "boot/service-start-slow", "services that take 1 s or more to start", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

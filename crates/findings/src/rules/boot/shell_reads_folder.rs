@@ -25,7 +25,7 @@ rule! {
     ///
     /// # Source
     /// A user's complaint of a shell that read 17 s in one folder; the limits are onoff's.
-    "boot/shell-reads-folder", "a shell that reads for long in one folder", Boot(check)
+    "boot/shell-reads-folder", "a shell that reads for long in one folder", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -20,7 +20,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "PostBoot Performance Vulnerabilities"; the limits are onoff's.
-    "boot/startup-applications", "many programs that start with the session", Boot(check)
+    "boot/startup-applications", "many programs that start with the session", Session(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

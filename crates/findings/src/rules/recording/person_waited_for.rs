@@ -20,7 +20,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "User Interaction Effects on Performance Measurements".
-    "recording/person-waited-for", "a boot in which the computer waited for a person", Trust(check)
+    "recording/person-waited-for", "a boot in which the computer waited for a person", SessionTrust(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {

@@ -32,29 +32,16 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     let phase_ns = |names: &[PhaseName]| -> Option<i64> {
         transition.phases.iter().filter(|phase| names.contains(&phase.name)).filter_map(|phase| phase.duration_ns).max()
     };
-    let parts = transition.details.resume_parts.as_ref();
-    let read = parts.and_then(|parts| {
-        let loader = parts.loader_read_ns.or(parts.loader_ns);
-        Some(loader?.saturating_add(parts.kernel_read_ns.unwrap_or(0)))
-    });
     let written = phase_ns(&[PhaseName::HiberWrite]);
-    let read = read.or_else(|| phase_ns(&[PhaseName::HiberRead]));
-    // The way down is measured to the begin of writing, the way up, as the kernel counts it, with its reading.
-    let down = transition.details.suspend.measured.duration_ns.or(transition.details.suspend.kernel_ns);
-    let up = parts
-        .and_then(|parts| parts.total_ns)
-        .or(transition.details.resume.measured.duration_ns)
-        .or(transition.details.resume.kernel_ns);
+    let read = phase_ns(&[PhaseName::HiberRead]);
     let halves = [
-        ("writing", "down", written, down.zip(written).map(|(down, image)| down.saturating_add(image))),
-        ("reading", "up", read, up),
+        ("writing", "down", written, &transition.details.suspend),
+        ("reading", "up", read, &transition.details.resume),
     ];
     for (verb, way, image, half) in halves {
-        let (Some(image), Some(half)) = (image, half) else {
+        let (Some(image), Some(whole)) = (image, half.whole_ns.or_else(|| half.by_kernel_ns())) else {
             continue;
         };
-        // The kernel's account of an image may lie beyond what the events of its half span.
-        let whole = half.max(image);
         let percent = image as f64 * 100.0 / whole.max(1) as f64;
         if percent <= thresholds::MEMORY_IMAGE_PERCENT || image < thresholds::MEMORY_IMAGE_NS {
             continue;
@@ -66,10 +53,10 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         .costs(Cost::on_path(image))
         .advise("a faster disk, less memory in use, or the reduced file type where only fast startup is wanted ('powercfg /h /type reduced')");
         if let Some(bytes) = transition.details.hibernate_file_bytes {
-            finding = finding.because(None, format!("the file has {} MiB", bytes >> 20));
+            finding = finding.because(None, format!("its file has {:.2} GiB", bytes as f64 / f64::from(1 << 30)));
         }
         if let Some(pages) = transition.details.hibernate_pages {
-            finding = finding.because(None, format!("{pages} pages are in the image"));
+            finding = finding.because(None, format!("{pages} pages are in it"));
         }
         findings.push(finding);
     }

@@ -2,6 +2,7 @@
 
 use onoff_analysis::Scope;
 use onoff_analysis::lists::cpu::{CpuGroup, list};
+use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
@@ -30,6 +31,10 @@ rule! {
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     /// Threads below this priority do not count for the metric.
     const NORMAL_PRIORITY: u8 = 8;
+    // The work after a new session's desktop is a boot's: `boot/post-boot-busy`.
+    if transition.phase(PhaseName::PostBoot).is_some() {
+        return Ok(Vec::new());
+    }
     let Some((settling, start)) = transition.settling.as_ref().and_then(|it| Some((it, it.start_ns?))) else {
         return Ok(Vec::new());
     };

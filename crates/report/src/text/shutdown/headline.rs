@@ -103,6 +103,10 @@ fn told(longest: &LongestWork) -> String {
 }
 
 fn parts(report: &ShutdownReport) -> Option<String> {
+    // It is all one part.
+    if report.variant == Variant::FastStartup {
+        return None;
+    }
     let part = |name: PhaseName, what: &str| {
         let phase = report.phase(name)?;
         phase.start_ns?;

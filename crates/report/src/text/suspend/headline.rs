@@ -46,18 +46,15 @@ fn answer(transition: &PowerTransition) -> String {
         Variant::FastStartup => ("to shut down", "to start"),
         _ => ("to suspend", "to resume"),
     };
-    let half = |total: &PowerTotal, what: &str, absent: &str| match total.measured.duration_ns {
-        Some(ns) => format!("{} {what}", duration(ns)),
-        None => match total.kernel_ns {
-            Some(ns) => format!("{} {what} by the kernel's account", duration(ns)),
-            None => absent.to_owned(),
-        },
-    };
+    let details = &transition.details;
     let mut sentence = format!(
         "{kind}: {}, {}",
-        half(&transition.details.suspend, down, "the way down is not in the recording"),
-        half(&resume(transition), up, "the way up is not in the recording"),
+        half(&details.suspend, 0, down, ["the way down is not in the recording", "writing"]),
+        half(&details.resume, details.person_ns, up, ["the way up is not in the recording", "reading"]),
     );
+    if details.person_ns > 0 {
+        sentence += &format!(", and {} waiting for someone to log on", duration(details.person_ns));
+    }
     if let Some(settling) = transition.settled() {
         sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
     }
@@ -67,15 +64,21 @@ fn answer(transition: &PowerTransition) -> String {
     sentence + "."
 }
 
-/// The way up; of a fast startup, with the session that begins on it.
-pub(super) fn resume(transition: &PowerTransition) -> PowerTotal {
-    let mut total = transition.details.resume.clone();
-    let desktop =
-        transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
-    if let Some((desktop, start)) = desktop.zip(total.measured.start_ns) {
-        total.measured.duration_ns = Some(desktop.saturating_sub(start));
+/// A half, without what a person took of it: how long, at least how long and why no more is known, or by whose account.
+fn half(total: &PowerTotal, person_ns: i64, what: &str, [absent, image]: [&str; 2]) -> String {
+    let of_machine = |ns: i64| duration(ns.saturating_sub(person_ns).max(0));
+    match (total.whole_ns, total.by_kernel_ns()) {
+        (Some(ns), _) => format!("{} {what}", of_machine(ns)),
+        (None, _) if total.at_least_ns > 0 => {
+            let why = match total.unrecorded_ns {
+                None => format!(" (how long {image} the memory image took is not recorded)"),
+                Some(_) => String::new(),
+            };
+            format!("at least {} {what}{why}", of_machine(total.at_least_ns))
+        }
+        (None, Some(ns)) => format!("{} {what} by the kernel's account", duration(ns)),
+        (None, None) => absent.to_owned(),
     }
-    total
 }
 
 fn standby(transition: &PowerTransition) -> String {
@@ -102,10 +105,20 @@ pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&Phase> {
     transition
         .phases
         .iter()
-        .filter(|phase| matches!(phase.half, Some(Half::Suspend | Half::Resume)))
-        .filter(|phase| phase.name != PhaseName::ResumeCritical)
+        .filter(|phase| counts(transition, phase))
         .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
         .max_by_key(|phase| phase.duration_ns)
+}
+
+/// Whether a phase is part of what the transition took: what the kernel counts as critical overlaps the others, the work after is nobody's
+/// wait, and a half that the recording lacks is another recording's.
+pub(super) fn counts(transition: &PowerTransition, phase: &Phase) -> bool {
+    match phase.half {
+        Some(Half::Suspend) => transition.details.suspend.is_recorded(),
+        Some(Half::Resume) => phase.name != PhaseName::ResumeCritical && transition.details.resume.is_recorded(),
+        Some(Half::After) => matches!(phase.name, PhaseName::WinLogonInit | PhaseName::ExplorerInit),
+        _ => false,
+    }
 }
 
 fn longest(transition: &PowerTransition) -> Option<String> {

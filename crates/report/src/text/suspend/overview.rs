@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 
-use super::headline::{cause, kind_name, longest_phase, resume};
+use super::headline::{cause, kind_name, longest_phase};
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 use crate::text::quantity::{counted, duration};
@@ -20,7 +20,7 @@ pub(super) fn write(report: &SuspendReport, out: &mut dyn Write) -> io::Result<(
 }
 
 fn section(report: &SuspendReport) -> Section<'_> {
-    let first = |measured: Option<i64>, kernel: Option<i64>| Cell::duration_or_dash(measured.or(kernel));
+    let first = |known: Option<i64>, other: Option<i64>| Cell::duration_or_dash(known.or(other));
     Section::of("sleeps", "", &report.transitions)
         .column(Heading::id("number", "no"), |sleep| Value::Id(sleep.number.into()))
         .column(Heading::name("variant", "kind").wide(20), |sleep| {
@@ -28,14 +28,13 @@ fn section(report: &SuspendReport) -> Section<'_> {
         })
         .column(Heading::time("start_ns", "begins"), |sleep| Cell::since_or_dash(Some(sleep.start_or_zero_ns()), 0))
         .column(Heading::quantity("suspend_ns", "suspend"), |sleep| {
-            first(sleep.details.suspend.measured.duration_ns, sleep.details.suspend.kernel_ns)
+            first(sleep.details.suspend.whole_ns, sleep.details.suspend.by_kernel_ns())
         })
         .column(Heading::quantity("away_ns", "away"), |sleep| {
             first(sleep.details.asleep.wall_ns, sleep.details.asleep.measured.duration_ns)
         })
         .column(Heading::quantity("resume_ns", "resume"), |sleep| {
-            let up = resume(sleep);
-            first(up.measured.duration_ns, up.kernel_ns)
+            first(sleep.details.resume.whole_ns, sleep.details.resume.by_kernel_ns())
         })
         .column(Heading::quantity("work_ns", "then work"), |sleep| {
             Cell::duration_or_dash(sleep.settled().map(|settling| settling.busy_ns))

@@ -2,8 +2,9 @@
 
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::suspend::PowerTransition;
-use onoff_analysis::transition::{Half, Phase, PhaseName};
+use onoff_analysis::transition::{Phase, PhaseName};
 
+use super::headline::counts;
 use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
@@ -20,9 +21,17 @@ pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     let section = PhaseTable { origin_ns: 0, whole_ns: transition.total_ns, away, rows }
         .section("")
         .lines(slept(transition))
-        .lines(phases::settling("PostResume", transition.settling.as_ref()))
+        .lines(phases::settling(work_after(transition).as_str(), transition.settling.as_ref()))
         .lines(kind(transition));
     Some(section)
+}
+
+/// What the work after a resume is called, and after a fast startup's desktop.
+fn work_after(transition: &PowerTransition) -> PhaseName {
+    match transition.phase(PhaseName::PostBoot) {
+        Some(_) => PhaseName::PostBoot,
+        None => PhaseName::PostResume,
+    }
 }
 
 fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
@@ -36,9 +45,7 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
         PhaseName::PostResume | PhaseName::PostBoot => {
             PhaseRow { counts: false, drawn: false, ..row.settled(transition.settling.as_ref()) }
         }
-        // What the kernel counts as critical overlaps the others, and a session after the resume is no part of it.
-        PhaseName::ResumeCritical => PhaseRow { counts: false, ..row },
-        _ => PhaseRow { counts: row.counts && phase.half != Some(Half::After), ..row },
+        _ => PhaseRow { counts: row.counts && counts(transition, phase), ..row },
     }
 }
 

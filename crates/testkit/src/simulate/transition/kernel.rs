@@ -22,18 +22,25 @@ pub(super) fn steps(stage: &mut Stage<'_>, shutdown: &Shutdown) -> Vec<Step> {
     let mut work = vec![Step::Begin];
     work.extend(stage.plan.steps(&kernel.work));
     work.push(Step::Pad(kernel.registry.0));
-    inner.extend(step(stage, 55, "registry", work));
+    let mut closing = step(stage, 55, "registry", work);
     if stage.scenario.machine.build >= RECORDS_FILE_SYSTEMS {
-        inner.extend(timed(stage, 518, "file_systems", kernel.file_systems));
+        closing.extend(timed(stage, 518, "file_systems", kernel.file_systems));
     }
     if let Some(at) = shutdown.end_at {
-        inner.push(Step::Until(at.0));
+        closing.push(Step::Until(at.0));
     }
+    let later = if kernel.closes_late {
+        closing
+    } else {
+        inner.extend(closing);
+        Vec::new()
+    };
     let mut steps = vec![
         Step::tell_note(events::shutdown_action(shutdown.action, 0, reason), action),
         Step::tell_note(events::system_stopped(), stopped),
     ];
     steps.extend(step(stage, 47, "graceful_shutdown", inner));
+    steps.extend(later);
     steps
 }
 

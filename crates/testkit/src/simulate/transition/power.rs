@@ -10,7 +10,7 @@ use super::Stage;
 use super::account::{self, ms};
 use super::applications::Planned;
 use super::devices::{self, Telling};
-use super::power_scenario::{Power, PowerKind};
+use super::power_scenario::{ImageRecord, Power, PowerKind};
 use super::telling::{Message, tell_applications, tell_services};
 use crate::events::power as events;
 use crate::simulate::plan::{BOOT_PRIORITY, SYSTEM};
@@ -119,8 +119,12 @@ fn suspend(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: us
     steps.extend(devices::all(stage, number, Telling::Suspend, states));
     if power.writes_image() && stage.records_power() {
         steps.extend(timed(stage, 100, "flush_all_pages", power.flush_pages));
-        let hibernate = stage.milestone("power.hibernate", None, "");
-        steps.push(Step::tell_note(events::hibernate(), hibernate));
+        if power.image_record != ImageRecord::After {
+            steps.push(image_record(stage));
+        }
+        if power.image_record == ImageRecord::Within {
+            steps.push(Step::Sleep(power.write.0));
+        }
     }
     if stage.records_power() {
         let (target, effective) = (u32::from(states.0), u32::from(states.1));
@@ -134,7 +138,7 @@ fn suspend(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: us
 /// From the first record after the sleep to the end.
 fn resume(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: usize, transition: usize) -> Vec<Step> {
     let mut off = power.asleep.0 + power.firmware.0;
-    if power.writes_image() {
+    if power.writes_image() && power.image_record != ImageRecord::Within {
         off += power.write.0;
     }
     if power.reads_image() {
@@ -149,6 +153,9 @@ fn resume(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: usi
         let wake = stage.milestone("power.wake", Some(target.into()), &target.to_string());
         let event = events::post_sleep(target.into(), effective.into(), target.into());
         steps.push(Step::tell_note(event, wake));
+        if power.writes_image() && power.image_record == ImageRecord::After {
+            steps.push(image_record(stage));
+        }
         if stage.scenario.machine.build >= NAMES_WAKE_SOURCE {
             let delta = i64::from(ms(Span(off)));
             let set = stage.milestone("clock.set", Some(delta), "");
@@ -195,6 +202,12 @@ fn resume(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: usi
     steps.extend(account::all_told(stage, power));
     steps.extend(account::idle_detection(stage, power));
     steps
+}
+
+/// The kernel's record of the memory image.
+fn image_record(stage: &mut Stage<'_>) -> Step {
+    let hibernate = stage.milestone("power.hibernate", None, "");
+    Step::tell_note(events::hibernate(), hibernate)
 }
 
 /// A phase that only takes its time; absent = it is not there.

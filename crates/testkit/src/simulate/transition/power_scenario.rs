@@ -71,6 +71,19 @@ pub enum PowerKind {
     FastStartup,
 }
 
+/// Where the kernel's record of the memory image stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImageRecord {
+    /// Before the last record of the way down; the image is written after both.
+    #[default]
+    Before,
+    /// Before the last record of the way down, and the image is written between the two, while the recording goes on.
+    Within,
+    /// After the computer is back: the image's own copy of the recording ends before it was written.
+    After,
+}
+
 /// A transition to a sleeping state and back.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -120,6 +133,9 @@ pub struct Power {
     /// The memory image is written: how long that takes.
     #[serde(default)]
     pub write: Span,
+    /// Where the record of the memory image stands.
+    #[serde(default)]
+    pub image_record: ImageRecord,
     /// The memory image is read: how long that takes.
     #[serde(default)]
     pub read: Span,

@@ -215,4 +215,6 @@ pub struct KernelShutdown {
     pub registry: Span,
     /// Work while the registry is closed.
     pub work: Vec<Work>,
+    /// The registry and the file systems follow after the kernel has said that the orderly part is over.
+    pub closes_late: bool,
 }

@@ -13,7 +13,9 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
     assert_eq!(transition.details.suspend.difference_ns, Some(10 * MS));
     assert_eq!(transition.details.resume.measured.duration_ns, Some(2 * SECOND));
     assert_eq!(transition.details.resume.difference_ns, Some(0));
-    assert_eq!(transition.total_ns, Some(36 * SECOND));
+    // The firmware is part of the way up, though no event spans it.
+    assert_eq!(transition.details.resume.whole_ns, Some(2_310 * MS));
+    assert_eq!(transition.total_ns, Some(36_310 * MS));
     assert_eq!(transition.details.wake_source, "power button");
     assert_eq!(transition.details.reason, Some(7));
 
@@ -44,8 +46,63 @@ fn the_clock_that_stood_still_is_told_by_the_walls() {
     assert_eq!(gap.measured.duration_ns, Some(SECOND));
     // 336 s by the wall, 37 s by the recording's clock.
     assert_eq!(gap.clock_missed_ns, Some(299 * SECOND));
-    assert_eq!(gap.wall_ns, Some(300 * SECOND));
+    // Of the 300 s between the records, the firmware took 310 ms.
+    assert_eq!(gap.wall_ns, Some(299_690 * MS));
     assert_eq!(gap.wall_certainty, Certainty::Measured);
+}
+
+#[test]
+fn a_clock_that_was_set_back_meanwhile_gives_no_negative_sleep() {
+    let mut trace = sleep_with_slow_service();
+    let name = trace.strings.find(milestone::POWER_END_UTC).unwrap();
+    let set_back = |row: Milestone| match row.name == name {
+        true => Milestone { value: row.value.map(|ns| ns - 400 * SECOND), ..row },
+        false => row,
+    };
+    trace.milestones = trace.milestones.iter().map(set_back).collect();
+    let transition = only(&trace);
+    assert_eq!(transition.details.asleep.wall_ns, None);
+    assert_eq!(transition.details.asleep.wall_certainty, Certainty::Missing);
+    assert!(transition.details.asleep.wall_rule.contains("the clock was set"));
+    assert_eq!(transition.total_ns, Some(36_310 * MS), "the halves are none of that clock's");
+}
+
+#[test]
+fn a_phase_that_ends_after_the_resume_makes_no_negative_sleep() {
+    let mut trace = sleep_with_slow_service();
+    // Its end was recorded when the computer was back.
+    phase(&mut trace, power_phase::FLUSH_VOLUMES, 35 * SECOND, 38 * SECOND);
+    let transition = only(&trace);
+    assert_eq!(transition.details.asleep.measured.duration_ns, Some(SECOND));
+    assert_eq!(transition.details.suspend.measured.end_ns, Some(36 * SECOND));
+}
+
+/// Two hibernations told by points in time alone: the first's record of the image stands after its wake-up, the second's before.
+#[test]
+fn a_record_of_the_image_after_the_resume_begins_no_new_transition() {
+    let mut trace = recording();
+    for (start, recorded_after) in [(1, true), (20, false)] {
+        let at = |after: i64| (start + after) * SECOND;
+        if !recorded_after {
+            milestone_value(&mut trace, at(0), milestone::HIBERNATE, "", None);
+        }
+        sleep_state(&mut trace, at(1), 5, "5");
+        wake(&mut trace, at(2), 5);
+        if recorded_after {
+            milestone_value(&mut trace, at(3), milestone::HIBERNATE, "", None);
+        }
+        milestone_value(&mut trace, at(4), milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(7 * SECOND));
+        milestone_value(&mut trace, at(4), milestone::POWER_HIBERNATE_READ_TIME, "", Some(5 * SECOND));
+    }
+    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    assert_eq!(report.transitions.len(), 2);
+    for transition in &report.transitions {
+        assert_eq!(transition.variant, Variant::Hibernate);
+        assert_eq!(find(transition, PhaseName::HiberWrite).duration_ns, Some(7 * SECOND));
+        assert!(transition.details.asleep.measured.duration_ns.is_some_and(|ns| ns >= 0));
+    }
+    let starts: Vec<_> = report.transitions.iter().map(|one| find(one, PhaseName::HiberWrite).start_ns).collect();
+    assert_eq!(starts, [None, Some(20 * SECOND)]);
 }
 
 #[test]

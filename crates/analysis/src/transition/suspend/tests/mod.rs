@@ -1,8 +1,8 @@
 //! Transitions whose truth is written down by hand.
 
 use onoff_trace::{
-    Activity, ActivityKind, Notification, NotificationKind, PowerRequest, PowerRequestKind, PowerRequestScope,
-    PowerStateKind, StringId, Trace, milestone, power_phase,
+    Activity, ActivityKind, Milestone, Notification, NotificationKind, PowerRequest, PowerRequestKind,
+    PowerRequestScope, PowerStateKind, StringId, Trace, milestone, power_phase,
 };
 
 use super::*;
