@@ -311,7 +311,7 @@ impl Invocation {
             Command::Io(arguments) => io::resolve(arguments),
             Command::Netboot(arguments) => Self::netboot(arguments),
             Command::Image(arguments) => image::resolve(arguments),
-            Command::Prefetch(arguments) => Ok(prefetch::resolve(arguments)),
+            Command::Prefetch(arguments) => prefetch::resolve(arguments),
             Command::Record(arguments) => Self::record(arguments),
             Command::Collect(it) => Ok(Self {
                 task: Task::Collect(CollectQuestion {

@@ -197,3 +197,31 @@ fn a_boot_is_a_picture_that_names_who_held_it_and_another_transition_is_refused(
     assert_eq!(code, 2);
     assert!(message.contains("no shutdown") && message.contains("boot"), "{message}");
 }
+
+#[test]
+fn the_chain_the_flame_graphs_and_many_recordings_are_pictures_that_load_nothing() {
+    let folder = Folder::boot("slow-boot.toml");
+    // The scenario's service waits in its own initialisation for six seconds, with a step of 5.88 s at its end.
+    let chain = folder.answer("why boot.etl --phase --format svg");
+    assert!(chain.contains("WinLogonInit: 9.17 s"), "{chain}");
+    assert!(chain.contains("5.88 s  thread") && chain.contains("SoundShaper) waited for a timer"), "{chain}");
+    // LegacyScan is of another phase: it is on the picture of all and not on that of one.
+    assert!(!chain.contains("PreSMSS") && folder.answer("why boot.etl --format svg").contains("PreSMSS"));
+    let waits = folder.answer("why boot.etl --phase --format flamegraph");
+    assert!(waits.contains("winlogon.exe (276): 9.17 s, 100.0 %"), "{waits}");
+    // What had most samples is what the list has first.
+    let samples = folder.answer("cpu boot.etl --phase PostBoot --format svg");
+    assert!(samples.contains("<title>CloudBox.exe (528): "), "{samples}");
+    let one = folder.answer("cpu boot.etl --process explorer.exe --format svg");
+    assert!(one.contains("explorer.exe") && !one.contains("CloudBox"));
+    let summary = folder.answer("summary boot.etl --format svg");
+    assert!(summary.contains("30.0 s; longest: WinLogonInit 9.17 s, SoundShaper 6.08 s"), "{summary}");
+    for picture in [chain, waits, samples, one, summary] {
+        assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
+        for loading in ["<script", "href", "url(", "@import", "<image"] {
+            assert!(!picture.contains(loading), "{loading}");
+        }
+    }
+    let (code, message) = folder.refusal("disk boot.etl --format svg");
+    assert_eq!(code, 64, "{message}");
+}

@@ -2,8 +2,10 @@
 
 use std::fmt::Debug;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use onoff_analysis::Scope;
+use onoff_analysis::flame::{Flame, Sampled, each_sample};
 use onoff_analysis::lists::cpu::CpuGroup;
 use onoff_analysis::lists::interrupts::InterruptGroup;
 use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
@@ -16,7 +18,7 @@ use onoff_report::text::quantity::duration;
 use onoff_report::text::style::QUIET;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
-use onoff_trace::{SystemKind, Tables, Trace};
+use onoff_trace::{SystemKind, TableName, Tables, Trace};
 
 use crate::error::Refusal;
 use crate::range::{OutOfRange, scope_of};
@@ -168,14 +170,39 @@ impl Session {
         }
     }
 
-    /// Reads the tables, asks `list` about the part that is meant, and brings its rows into order.
-    fn rows<T: TableReport + Document + Debug + 'static>(
+    /// Where the processors were in the part that is meant: the samples by process and through the modules of their stacks, of the
+    /// chosen processes only.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or holds no sample there.
+    pub fn sampled(&self, question: &ListQuestion) -> Result<(Flame, Scope), Refusal<NoList>> {
+        let tables = cpu::tables(&[CpuGroup::Module]).union(Tables::of(&[TableName::Stacks, TableName::Samples]));
+        let (trace, scope, _) = self.part(tables, question)?;
+        let chosen = |sample: &Sampled| {
+            let image = sample.process.rsplit_once(" (").map_or(sample.process.as_str(), |(image, _)| image);
+            let is = |pattern: &Pattern| pattern.matches(image) || sample.pid.is_some_and(|pid| pattern.is_number(pid));
+            question.processes.is_empty() || question.processes.iter().any(is)
+        };
+        let mut flame = Flame::default();
+        each_sample(&trace, scope.range, |sample| {
+            if chosen(sample) {
+                let frames = sample.frames.iter().map(String::as_str);
+                flame.add(std::iter::once(sample.process.as_str()).chain(frames), sample.ns);
+            }
+        });
+        if flame.nodes.is_empty() {
+            let why = "no profile sample of a thread there (kernel flag PROFILE records them)";
+            return Err(Refusal::Nothing(NoList::Nothing(format!("{why}; {}", what_it_is(&trace)))));
+        }
+        Ok((flame, scope))
+    }
+
+    /// The tables, the part that is meant, and the phase that it is.
+    fn part(
         &self,
         tables: Tables,
         question: &ListQuestion,
-        list: impl FnOnce(&Trace, &Scope) -> T,
-    ) -> Result<ListAnswer, Refusal<NoList>> {
-        let nothing = |nothing| Refusal::Nothing(NoList::Nothing(nothing));
+    ) -> Result<(Arc<Trace>, Scope, Option<NamedPhase>), Refusal<NoList>> {
         let tables = if question.phase.is_some() { tables.union(PHASE_TABLES) } else { tables };
         let trace = self.tables(tables)?;
         let phase = question.phase.as_deref().map(|name| named_phase(&trace, name)).transpose();
@@ -184,6 +211,18 @@ impl Session {
             |phase: &NamedPhase| (TimePoint::SinceStart(phase.start_ns), TimePoint::SinceStart(phase.end_ns));
         let range = phase.as_ref().map(of_phase).or(question.range);
         let scope = scope_of(&trace, range).map_err(|error| Refusal::Nothing(NoList::Range(error)))?;
+        Ok((trace, scope, phase))
+    }
+
+    /// Reads the tables, asks `list` about the part that is meant, and brings its rows into order.
+    fn rows<T: TableReport + Document + Debug + 'static>(
+        &self,
+        tables: Tables,
+        question: &ListQuestion,
+        list: impl FnOnce(&Trace, &Scope) -> T,
+    ) -> Result<ListAnswer, Refusal<NoList>> {
+        let nothing = |nothing| Refusal::Nothing(NoList::Nothing(nothing));
+        let (trace, scope, phase) = self.part(tables, question)?;
         let mut report = list(&trace, &scope.of_processes(question.processes.clone()));
         let left_out =
             arrange(&mut report, &question.order).map_err(|error| Refusal::Nothing(NoList::Column(error)))?;

@@ -3,28 +3,24 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
+use onoff_report::svg::drawing::{MARGIN, SHADES, WIDTH, line, line_at, open, shortened};
 use onoff_report::svg::{escaped, step, tick};
 use onoff_report::text::quantity::duration;
 
 use crate::compare::{PageComparison, PageMeasure};
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
 
-const WIDTH: i64 = 1100;
-const MARGIN: i64 = 16;
 /// Place for names at the left, and for lengths at the right.
 const LABELS: i64 = 250;
 const LENGTHS: i64 = 90;
 const ROW: i64 = 20;
-/// Characters of a name that fit at the left, and of a line.
+/// Characters of a name that fit at the left.
 const LABEL_CHARACTERS: usize = 36;
-const LINE_CHARACTERS: usize = 150;
 /// Entries of the account of a phase that get a row, and the least part of the transition, percent, that is worth one.
 const MOST_ENTRIES: usize = 5;
 const LEAST_PERCENT: i64 = 1;
 /// Findings that are named.
 const MOST_FINDINGS: usize = 5;
-/// Colours of phases, told apart by their place and name too.
-const PHASES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e2bd", "#e6e6ea"];
 
 /// Writes a transition: its phases, who held each, and what to change.
 ///
@@ -63,7 +59,7 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
     line(MARGIN, 48, r##"fill="#556170""##, &format!("{} · {}", recording.name, recording.machine), out)?;
     axis.write(ribbon - 6, findings_at - 28, out)?;
     for (phase, at) in transition.phases.iter().zip(0_usize..) {
-        ribbon_of(&axis, phase, (ribbon, PHASES[at % PHASES.len()]), out)?;
+        ribbon_of(&axis, phase, (ribbon, SHADES[at % SHADES.len()]), out)?;
     }
     if let Some(band) = band {
         let y = ribbon + 34;
@@ -92,7 +88,8 @@ fn ribbon_of(axis: &Axis, phase: &PagePhase, (y, fill): (i64, &str), out: &mut d
     let stroke =
         if phase.certainty == Certainty::Measured { "" } else { r##" stroke="#556170" stroke-dasharray="4 3""## };
     let took = phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns);
-    let text = format!("{}: {}", phase.name, duration(took));
+    let at_least = if phase.is_open { "at least " } else { "" };
+    let text = format!("{}: {at_least}{}", phase.title, duration(took));
     writeln!(
         out,
         r##"<rect x="{x:.1}" y="{y}" width="{:.1}" height="28" fill="{fill}"{stroke}><title>{}</title></rect>"##,
@@ -236,9 +233,13 @@ impl Axis {
 
     fn write(&self, top: i64, bottom: i64, out: &mut dyn Write) -> io::Result<()> {
         let step_ns = step(self.length_ns);
-        let mut at_ns = 0_i64;
-        while at_ns <= self.length_ns {
-            let (x, _) = self.place(self.start_ns.saturating_add(at_ns), self.start_ns.saturating_add(at_ns));
+        // What lies before the kernel has negative times; else times count from the transition's start.
+        let zero_ns = if self.start_ns < 0 { 0 } else { self.start_ns };
+        let before_ns = zero_ns.saturating_sub(self.start_ns);
+        let mut at_ns = -(before_ns / step_ns).saturating_mul(step_ns);
+        let last_ns = self.length_ns.saturating_sub(before_ns);
+        while at_ns <= last_ns {
+            let (x, _) = self.place(zero_ns.saturating_add(at_ns), zero_ns.saturating_add(at_ns));
             writeln!(
                 out,
                 r##"<line x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/><text x="{x:.1}" y="{}" text-anchor="middle" fill="#556170">{}</text>"##,
@@ -250,28 +251,6 @@ impl Axis {
         }
         Ok(())
     }
-}
-
-fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12"><rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##
-    )
-}
-
-fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    line_at(x as f64, y, look, text, out)
-}
-
-fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -290,6 +269,7 @@ mod tests {
         };
         let phase = PagePhase {
             name: "WinLogonInit".to_owned(),
+            title: "WinLogonInit".to_owned(),
             start_ns: 1_000_000_000,
             end_ns: 10_000_000_000,
             certainty: Certainty::Inferred,

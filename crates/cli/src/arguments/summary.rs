@@ -15,6 +15,7 @@ Examples:
   onoff summary recordings/              every recording in a folder and below
   onoff summary recordings/ --sort took --top 10   the ten that took longest
   onoff summary recordings/ --format csv -o boots.csv
+  onoff summary recordings/ --format svg -o boots.svg   a bar for each, its longest phase in it
 
 A row says what the recording is of, how long it took, which phase took longest, and who held
 that phase longest by its account. A recording that cannot be read is a row with its error; the

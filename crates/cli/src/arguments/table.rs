@@ -11,6 +11,8 @@ pub enum TableFormat {
     Json,
     /// For a spreadsheet: one header line, the names of the JSON, numbers without units
     Csv,
+    /// A picture: of 'onoff summary' a bar for each transition, of 'onoff cpu' a flame graph of the samples
+    Svg,
 }
 
 /// About what, which rows, and how.

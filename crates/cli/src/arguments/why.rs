@@ -15,6 +15,10 @@ pub enum WhyFormat {
     Json,
     /// Folded stacks for a flame graph: one line per step, in nanoseconds
     Folded,
+    /// A picture of the chain: a row for each step at its time, with its sentence
+    Svg,
+    /// A picture of the same time as a flame graph: who waited for whom, down to what the time was
+    Flamegraph,
 }
 
 /// Show why something took as long as it did: who waited for whom, back to what ended the wait
@@ -29,6 +33,8 @@ Examples:
   onoff why boot.etl --process winlogon.exe --min 500 --top 3
   onoff why boot.etl --thread 604 --at 12.5s     the wait that was under way then
   onoff why boot.etl --service Spooler --symbols 'C:\\build;srv*C:\\symbols'
+  onoff why boot.etl --phase --format svg -o chain.svg
+  onoff why boot.etl --format flamegraph -o flame.svg
   onoff why boot.etl --format folded | inferno-flamegraph --countname ns > boot.svg
 
 A chain goes from the end back: a thread ran, or had no processor, or waited; what ended

@@ -24,7 +24,9 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
             match question.format {
                 TableFormat::Text => text::image::write_comparison(&comparison, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[], &comparison, out)?,
-                TableFormat::Csv => section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?,
+                TableFormat::Csv | TableFormat::Svg => {
+                    section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?
+                }
             }
             Ok(())
         });
@@ -50,7 +52,7 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
         match question.format {
             TableFormat::Text => text::image::write(&answer, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &answer, out)?,
-            TableFormat::Csv => {
+            TableFormat::Csv | TableFormat::Svg => {
                 let rows = text::image::rows(&answer.image, &answer.audit, question.rows);
                 section::csv::write(&[rows], out)?
             }

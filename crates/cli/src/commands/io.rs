@@ -21,7 +21,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
             match question.format {
                 TableFormat::Text => text::io::write(&report, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[provenance], &report, out)?,
-                TableFormat::Csv => section::csv::write(&[text::io::all_groups(&report)], out)?,
+                TableFormat::Csv | TableFormat::Svg => section::csv::write(&[text::io::all_groups(&report)], out)?,
             }
             Ok(())
         });
@@ -33,7 +33,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
         match question.format {
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,
             TableFormat::Json => json::document::write(&[provenance_of_other, provenance], &comparison, out)?,
-            TableFormat::Csv => section::csv::write(&[text::io::changes(&comparison)], out)?,
+            TableFormat::Csv | TableFormat::Svg => section::csv::write(&[text::io::changes(&comparison)], out)?,
         }
         Ok(())
     })

@@ -1,6 +1,7 @@
 //! A transition as a picture: `--format svg` of `onoff boot`, `shutdown` and `suspend`.
 
-use onoff_analysis::transition::TransitionKind;
+use onoff_analysis::transition::{TransitionKind, Variant};
+use onoff_view::page::PageTransition;
 use onoff_view::picture;
 
 use super::view;
@@ -10,7 +11,10 @@ use crate::output::Destination;
 
 pub fn run(recording: &Recording, kind: TransitionKind, destination: &Destination) -> Result<(), Failure> {
     let shown = view::one_recording(recording)?;
-    let its = shown.recording.transitions.iter().find(|transition| transition.kind == kind.as_str());
+    // On a computer with fast startup a boot is a resume with a new session, as in `onoff boot`.
+    let is_fast = |one: &&PageTransition| kind == TransitionKind::Boot && one.variant == Variant::FastStartup.as_str();
+    let all = &shown.recording.transitions;
+    let its = all.iter().find(|one| one.kind == kind.as_str()).or_else(|| all.iter().find(is_fast));
     let Some(transition) = its else {
         let held: Vec<&str> = shown.recording.transitions.iter().map(|transition| transition.kind.as_str()).collect();
         let holds = if held.is_empty() { "none of any kind".to_owned() } else { held.join(", ") };

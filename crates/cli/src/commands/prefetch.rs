@@ -34,7 +34,9 @@ pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Dest
         match question.format {
             TableFormat::Text => text::prefetch::write(&report, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &report, out)?,
-            TableFormat::Csv => section::csv::write(&[text::prefetch::rows(&report, question.rows)], out)?,
+            TableFormat::Csv | TableFormat::Svg => {
+                section::csv::write(&[text::prefetch::rows(&report, question.rows)], out)?
+            }
         }
         Ok(())
     })

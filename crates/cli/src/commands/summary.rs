@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use onoff::summarise_all;
 use onoff_analysis::summary::Summary;
 use onoff_files::volume::Volume;
-use onoff_report::json;
 use onoff_report::table::{TableReport, arrange, write_csv, write_text};
+use onoff_report::{json, svg};
 
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
@@ -34,6 +34,7 @@ fn write(summary: &mut Summary, question: &SummaryQuestion, destination: &Destin
             TableFormat::Text => write_text(summary, left_out, out)?,
             TableFormat::Json => json::document::write(&[], summary, out)?,
             TableFormat::Csv => write_csv(summary, out)?,
+            TableFormat::Svg => svg::summary::write(summary, out)?,
         }
         Ok(())
     })?;

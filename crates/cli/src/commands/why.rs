@@ -1,9 +1,11 @@
 //! `onoff why`.
 
+use std::io::{self, Write};
+
 use onoff::{OutOfRange, Session};
-use onoff_analysis::Interval;
-use onoff_analysis::waits::WhyReport;
-use onoff_report::{folded, json, text};
+use onoff_analysis::waits::{CriticalPath, WhyReport};
+use onoff_analysis::{Interval, flame};
+use onoff_report::{folded, json, svg, text};
 
 use super::functions;
 use crate::failure::Failure;
@@ -20,9 +22,20 @@ pub fn run(recording: Recording, task: WhyTask, destination: &Destination) -> Re
             WhyFormat::Text(options) => text::why::write(&report, &options, out)?,
             WhyFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
             WhyFormat::Folded => folded::write(&report, out)?,
+            WhyFormat::Svg => svg::chain::write(&report, out)?,
+            WhyFormat::FlameGraph => flame_graph(&report, out)?,
         }
         Ok(())
     })
+}
+
+/// All stretches as one flame graph: who waited for whom, down to what the time was.
+fn flame_graph(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
+    let paths: Vec<CriticalPath> = report.stretches.iter().map(|stretch| stretch.path.clone()).collect();
+    let from_ns = paths.iter().map(|path| path.start_ns).min().unwrap_or(0);
+    let until_ns = paths.iter().map(|path| path.end_ns).max().unwrap_or(0);
+    let flame = flame::of_paths(&paths, Interval::new(from_ns, until_ns));
+    svg::flame::write(&flame, "Who waited for whom", "on the critical path", out)
 }
 
 fn answer(session: &Session, mut task: WhyTask) -> Result<WhyReport, Failure> {

@@ -16,6 +16,7 @@ impl Invocation {
         output: OutputArguments,
     ) -> Result<Self, Failure> {
         let (question, format) = table::resolve(table)?;
+        let format = if matches!(list, List::Cpu(_)) { format } else { table::without_picture(format)? };
         Ok(Self { task: Task::List(list, question, format), recording: recording.into(), destination: output.into() })
     }
 }

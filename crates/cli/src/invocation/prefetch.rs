@@ -7,6 +7,7 @@ use onoff_report::text::prefetch::{PrefetchRows, PrefetchTextOptions};
 use super::{Invocation, Recording, Task};
 use crate::arguments::prefetch::{PrefetchArguments, PrefetchBy};
 use crate::arguments::table::TableFormat;
+use crate::failure::Failure;
 
 /// About what, and how.
 #[derive(Debug)]
@@ -24,8 +25,8 @@ pub struct PrefetchQuestion {
 }
 
 /// Settles what the arguments mean. The recording is that of `--trace`.
-pub fn resolve(arguments: PrefetchArguments) -> Invocation {
-    Invocation {
+pub fn resolve(arguments: PrefetchArguments) -> Result<Invocation, Failure> {
+    Ok(Invocation {
         recording: Recording::of(arguments.trace),
         destination: arguments.output.into(),
         task: Task::Prefetch(PrefetchQuestion {
@@ -38,7 +39,7 @@ pub fn resolve(arguments: PrefetchArguments) -> Invocation {
                 PrefetchBy::Volume => PrefetchRows::Volumes,
                 PrefetchBy::Boot => PrefetchRows::Boots,
             },
-            format: arguments.format,
+            format: super::table::without_picture(arguments.format)?,
         }),
-    }
+    })
 }

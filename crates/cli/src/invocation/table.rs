@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Settles what the arguments mean: about what, which rows, and how.
 pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat), Failure> {
     let top = match (arguments.top, arguments.format) {
-        (Some(0), _) | (None, TableFormat::Json | TableFormat::Csv) => None,
+        (Some(0), _) | (None, TableFormat::Json | TableFormat::Csv | TableFormat::Svg) => None,
         (None, TableFormat::Text) => Some(TEXT_ROWS),
         (top, _) => top,
     };
@@ -22,4 +22,14 @@ pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat),
         order: Order { sort: arguments.sort, reverse: arguments.reverse, top },
     };
     Ok((question, arguments.format))
+}
+
+/// A format of a verb that draws nothing.
+pub fn without_picture(format: TableFormat) -> Result<TableFormat, Failure> {
+    match format {
+        TableFormat::Svg => Err(Failure::WrongUsage(
+            "--format svg: this verb draws nothing; 'onoff cpu' and 'onoff summary' do".to_owned(),
+        )),
+        format => Ok(format),
+    }
 }

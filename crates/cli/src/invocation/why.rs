@@ -18,6 +18,10 @@ pub enum WhyFormat {
     Json,
     /// For flame graphs.
     Folded,
+    /// A picture of the chain.
+    Svg,
+    /// A flame graph.
+    FlameGraph,
 }
 
 /// What to explain; a time waits for the recording's clock.
@@ -72,6 +76,8 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
         }
         Typed::Json => (WhyFormat::Json, PathOptions::default()),
         Typed::Folded => (WhyFormat::Folded, EVERY_STEP),
+        Typed::Svg => (WhyFormat::Svg, EVERY_STEP),
+        Typed::Flamegraph => (WhyFormat::FlameGraph, EVERY_STEP),
     };
     let question = WhyQuestion {
         about,

@@ -10,7 +10,7 @@ mod interrupts;
 mod policy;
 mod processes;
 mod services;
-mod summary;
+pub(crate) mod summary;
 
 use std::io::{self, Write};
 

@@ -71,7 +71,7 @@ impl TableReport for Summary {
 }
 
 /// What it was, in words.
-fn kind(row: &SummaryRow) -> String {
+pub(crate) fn kind(row: &SummaryRow) -> String {
     let variant = match (row.transition, row.variant.as_str()) {
         // The kernel's words for where a computer's state stays.
         ("suspend", "memory") => "suspend to memory".to_owned(),

@@ -1,6 +1,10 @@
 //! Pictures as SVG: no script, no font or file from elsewhere.
 
+pub mod chain;
+pub mod drawing;
+pub mod flame;
 pub mod netboot;
+pub mod summary;
 
 use std::borrow::Cow;
 
@@ -30,6 +34,9 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
 /// A time on an axis, with as many digits as its size needs.
 #[must_use]
 pub fn tick(ns: i64) -> String {
+    if ns < 0 {
+        return format!("-{}", tick(ns.saturating_neg()));
+    }
     let seconds = ns as f64 / 1e9;
     if ns == 0 || ns >= 1_000_000_000 {
         let text = format!("{seconds:.1}");

@@ -1,0 +1,131 @@
+//! The chain of who waited for whom: a row for each step at its time, its sentence above it, and a line from each step to the one
+//! that it let go on.
+
+use std::io::{self, Write};
+
+use onoff_analysis::Certainty;
+use onoff_analysis::waits::{PathStep, StepKind, WhyReport, WhyStretch};
+
+use super::drawing::{self, CHARACTER, HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, shortened};
+use super::{step as axis_step, tick};
+use crate::text::phases::shown;
+use crate::text::quantity::duration;
+use crate::text::why;
+
+/// Stretches, and steps of one stretch: the longest.
+const MOST_STRETCHES: usize = 12;
+const MOST_STEPS: usize = 30;
+const HEAD: i64 = 76;
+const ROW: i64 = 32;
+const FOOT: i64 = 44;
+
+/// Writes the chains.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
+    let charts: Vec<(&WhyStretch, Vec<&PathStep>)> =
+        report.stretches.iter().take(MOST_STRETCHES).map(|stretch| (stretch, longest(stretch))).collect();
+    let tall = |steps: &[&PathStep]| HEAD + ROW * i64::try_from(steps.len()).unwrap_or(0) + FOOT;
+    let left_out = report.stretches.len().saturating_sub(charts.len());
+    let rest = if left_out > 0 { 24 } else { 0 };
+    drawing::open(charts.iter().map(|(_, steps)| tall(steps)).sum::<i64>() + rest, out)?;
+    let mut top = 0;
+    for (stretch, steps) in &charts {
+        chart(stretch, steps, top, out)?;
+        top += tall(steps);
+    }
+    if left_out > 0 {
+        drawing::line(
+            MARGIN,
+            top + 8,
+            QUIET,
+            &format!("{left_out} more are not drawn; name one, e.g. with --phase"),
+            out,
+        )?;
+    }
+    drawing::close(out)
+}
+
+/// The longest steps, in order of time.
+fn longest(stretch: &WhyStretch) -> Vec<&PathStep> {
+    let mut steps: Vec<&PathStep> = stretch.path.steps.iter().filter(|step| step.duration_ns > 0).collect();
+    steps.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
+    // Below a hundredth of the whole a step explains little of it.
+    let least_ns = stretch.path.duration_ns / 100;
+    let long = steps.partition_point(|step| step.duration_ns >= least_ns);
+    steps.truncate(long.clamp(steps.len().min(1), MOST_STEPS));
+    steps.sort_by_key(|step| step.start_ns);
+    steps
+}
+
+fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Write) -> io::Result<()> {
+    let path = &stretch.path;
+    let title = match stretch.name.as_str() {
+        "" => stretch
+            .thread
+            .as_ref()
+            .map_or_else(|| stretch.action.clone(), |thread| format!("{} waits: {}", thread.process, stretch.action)),
+        name => shown(name),
+    };
+    drawing::line(MARGIN, top + 28, HEADLINE, &format!("{title}: {}", duration(path.duration_ns)), out)?;
+    let kinds: Vec<String> =
+        path.kinds.iter().map(|share| format!("{} {}", was(share.kind), duration(share.ns))).collect();
+    drawing::line(MARGIN, top + 48, QUIET, &kinds.join(", "), out)?;
+    let room = (WIDTH - 2 * MARGIN) as f64;
+    let place = |ns: i64| MARGIN as f64 + drawing::share(ns.saturating_sub(path.start_ns), path.duration_ns) * room;
+    let bottom = top + HEAD + ROW * i64::try_from(steps.len()).unwrap_or(0);
+    let step_ns = axis_step(path.duration_ns);
+    let mut at_ns = 0_i64;
+    while at_ns <= path.duration_ns {
+        let x = place(path.start_ns.saturating_add(at_ns));
+        writeln!(out, r##"<line x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/>"##, top + HEAD - 12)?;
+        drawing::line_at(x, bottom + 14, r##"text-anchor="middle" fill="#556170""##, &tick(at_ns), out)?;
+        let Some(next) = at_ns.checked_add(step_ns) else { break };
+        at_ns = next;
+    }
+    for (step, at) in steps.iter().zip(0_i64..) {
+        let y = top + HEAD + at * ROW;
+        let (x, end) = (place(step.start_ns), place(step.end_ns));
+        let sentence = shortened(&format!("{}  {}", duration(step.duration_ns), why::step(step)), LINE_CHARACTERS);
+        let wide = sentence.chars().count() as f64 * CHARACTER;
+        drawing::line_at(x.min((WIDTH - MARGIN) as f64 - wide).max(MARGIN as f64), y, INK, &sentence, out)?;
+        let dashes =
+            if step.certainty == Certainty::Measured { "" } else { r##" stroke="#17202b" stroke-dasharray="3 2""## };
+        let look = format!(r##"fill="{}"{dashes}"##, colour(step.kind));
+        drawing::area((x, y + 4), (end - x, 12), &look, &why::step(step), out)?;
+        // Where short steps are left out between two, nobody here let the other go on.
+        let next = steps.get(usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1));
+        if next.is_some_and(|next| step.end_ns == next.start_ns && step.readies_tid == Some(next.thread.tid)) {
+            let (from, to) = (y + 16, y + ROW + 4);
+            writeln!(
+                out,
+                r##"<path d="M{end:.1} {from}V{to}m-3 -5l3 5l3 -5" fill="none" stroke="#17202b" stroke-width="1.2"/>"##
+            )?;
+        }
+    }
+    let listed_ns = steps.iter().fold(0_i64, |sum, step| sum.saturating_add(step.duration_ns));
+    let rest_ns = path.duration_ns.saturating_sub(listed_ns);
+    if rest_ns > 0 {
+        let rest = format!("shorter steps that are not drawn: {}", duration(rest_ns));
+        drawing::line(MARGIN, bottom + 32, QUIET, &rest, out)?;
+    }
+    Ok(())
+}
+
+fn was(kind: StepKind) -> &'static str {
+    why::was(kind)
+}
+
+/// The colours that the page gives the same kinds.
+const fn colour(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Cpu => "#2e8b57",
+        StepKind::Ready => "#c9a227",
+        StepKind::Disk => "#7a4fb5",
+        StepKind::Timer => "#d07c1f",
+        StepKind::Device => "#c2417a",
+        StepKind::ServiceDependency => "#2b8a99",
+        StepKind::Other => "#9a9a9a",
+    }
+}

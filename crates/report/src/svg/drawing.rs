@@ -1,0 +1,120 @@
+//! What every picture is drawn with: one SVG without script, font or file from elsewhere, for a README, a pull request or print.
+
+use std::io::{self, Write};
+
+use super::escaped;
+
+/// Width of every picture.
+pub const WIDTH: i64 = 1100;
+/// Free space at its edges.
+pub const MARGIN: i64 = 16;
+/// Characters of a line that fit.
+pub const LINE_CHARACTERS: usize = 150;
+/// What a character of a line takes, about.
+pub const CHARACTER: f64 = 6.6;
+
+/// The look of a picture's answer.
+pub const HEADLINE: &str = r##"font-size="17" font-weight="bold" fill="#17202b""##;
+/// The look of text.
+pub const INK: &str = r##"fill="#17202b""##;
+/// The look of what is said besides.
+pub const QUIET: &str = r##"fill="#556170""##;
+/// Colours of neighbours, told apart by their place and name too.
+pub const SHADES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e2bd", "#e6e6ea"];
+
+/// Opens a picture of this height, on white.
+///
+/// # Errors
+/// What `out` answers.
+pub fn open(height: i64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12"><rect width="{WIDTH}" height="{height}" fill="#ffffff"/>"##
+    )
+}
+
+/// Ends a picture.
+///
+/// # Errors
+/// What `out` answers.
+pub fn close(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "</svg>")
+}
+
+/// A line of text with its baseline at `y`.
+///
+/// # Errors
+/// What `out` answers.
+pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    line_at(x as f64, y, look, text, out)
+}
+
+/// The same between whole places.
+///
+/// # Errors
+/// What `out` answers.
+pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
+}
+
+/// A box, with what a pointer is told of it.
+///
+/// # Errors
+/// What `out` answers.
+pub fn area(
+    (x, y): (f64, i64),
+    (wide, tall): (f64, i64),
+    look: &str,
+    title: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(
+        out,
+        r##"<rect x="{x:.1}" y="{y}" width="{:.1}" height="{tall}" {look}><title>{}</title></rect>"##,
+        wide.max(0.5),
+        escaped(title)
+    )
+}
+
+/// As much of a text as `most` characters.
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// As much of a text as fits into a width; empty where that is too little to tell anything.
+#[must_use]
+pub fn fitting(text: &str, wide: f64) -> String {
+    let room = (wide / CHARACTER).max(0.0) as usize;
+    if room < 3 { String::new() } else { shortened(text, room) }
+}
+
+/// A share of a length, between 0 and all of it.
+#[must_use]
+pub fn share(part_ns: i64, of_ns: i64) -> f64 {
+    (part_ns.max(0) as f64 / of_ns.max(1) as f64).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_by_characters_and_never_leaves_its_place() {
+        assert_eq!(shortened("überlang", 4), "übe…");
+        assert_eq!(fitting("winlogon.exe", 12.0), "");
+        assert_eq!(fitting("winlogon.exe", 40.0), "winlo…");
+        let mut out = Vec::new();
+        line(0, 0, INK, "<script>\"&", &mut out).unwrap();
+        area((0.0, 0), (0.0, 1), INK, "</title><script>", &mut out).unwrap();
+        assert!(!String::from_utf8(out).unwrap().contains("<script>"));
+    }
+
+    #[test]
+    fn a_share_is_between_nothing_and_all() {
+        assert_eq!((share(5, 10), share(-5, 10), share(50, 10), share(1, 0)), (0.5, 0.0, 1.0, 1.0));
+    }
+}

@@ -1,0 +1,101 @@
+//! A flame graph: width is time, what lies in a box was called or waited for by it.
+
+use std::io::{self, Write};
+
+use onoff_analysis::flame::Flame;
+
+use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, fitting};
+use crate::text::quantity::duration;
+
+const ROW: i64 = 18;
+const TOP: i64 = 62;
+/// A box is drawn from this part of the whole on: about a third of a pixel.
+const LEAST_PART: i64 = 3_000;
+/// Boxes, the widest levels first; what is left out is said.
+const MOST_BOXES: usize = 6_000;
+
+/// Writes a flame graph under a title; `of` says what its time is.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::Result<()> {
+    let arranged = flame.arranged(flame.total_ns / LEAST_PART);
+    let drawn = &arranged[..arranged.len().min(MOST_BOXES)];
+    let depth = drawn.iter().map(|(_, node)| node.depth).max().unwrap_or(0);
+    let rows = i64::try_from(depth).unwrap_or(0).saturating_add(1);
+    drawing::open(TOP + rows * ROW + MARGIN, out)?;
+    drawing::line(MARGIN, 28, HEADLINE, title, out)?;
+    let left_out = flame.nodes.len().saturating_sub(drawn.len());
+    let rest = if left_out == 0 { String::new() } else { format!("; {left_out} boxes too narrow to be drawn") };
+    drawing::line(MARGIN, 48, QUIET, &format!("{of}: {}{rest}", duration(flame.total_ns)), out)?;
+    let room = (WIDTH - 2 * MARGIN) as f64;
+    let place = |ns: i64| MARGIN as f64 + drawing::share(ns, flame.total_ns) * room;
+    for (start_ns, node) in drawn {
+        let (x, end) = (place(*start_ns), place(start_ns.saturating_add(node.total_ns)));
+        let y = TOP + i64::try_from(node.depth).unwrap_or(0) * ROW;
+        let percent = drawing::share(node.total_ns, flame.total_ns) * 100.0;
+        let told = format!("{}: {}, {percent:.1} %", node.name, duration(node.total_ns));
+        let look = format!(r##"fill="{}" stroke="#ffffff" stroke-width="0.5""##, shade(&node.name));
+        drawing::area((x, y), (end - x, ROW - 1), &look, &told, out)?;
+        let name = fitting(&node.name, end - x - 6.0);
+        if !name.is_empty() {
+            drawing::line_at(x + 3.0, y + 13, INK, &name, out)?;
+        }
+    }
+    drawing::close(out)
+}
+
+/// One shade for one name, wherever it stands.
+fn shade(name: &str) -> &'static str {
+    let sum = name.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    SHADES[sum as usize % SHADES.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(flame: &Flame) -> String {
+        let mut out = Vec::new();
+        write(flame, "Boot", "samples", &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn width_is_time_and_a_box_lies_below_the_one_it_is_in() {
+        let mut flame = Flame::default();
+        flame.add(["a.exe", "ntdll.dll"], 3_000);
+        flame.add(["b<x>.exe"], 1_000);
+        let picture = drawn(&flame);
+        assert!(
+            picture.contains("a.exe: 3.00 µs, 75.0 %") && picture.contains("ntdll.dll: 3.00 µs, 75.0 %"),
+            "{picture}"
+        );
+        assert!(picture.contains("b&lt;x&gt;.exe: 1.00 µs, 25.0 %") && !picture.contains("<x>"));
+        let box_of = |name: &str| {
+            let line = picture.lines().find(|line| line.contains(&format!("<title>{name}"))).unwrap();
+            let value = |key: &str| {
+                let from = line.find(&format!(" {key}=\"")).unwrap() + key.len() + 3;
+                line[from..].split('"').next().unwrap().parse::<f64>().unwrap()
+            };
+            (value("x"), value("y"), value("width"))
+        };
+        let ((x, y, wide), (other_x, other_y, other_wide)) = (box_of("a.exe"), box_of("ntdll.dll"));
+        assert_eq!((x, wide, y + ROW as f64), (other_x, other_wide, other_y));
+        let b = box_of("b&lt;x&gt;.exe");
+        assert!((b.0 - (x + wide)).abs() < 0.2 && (b.2 * 3.0 - wide).abs() < 1.0, "{b:?}");
+    }
+
+    #[test]
+    fn what_is_too_narrow_is_counted() {
+        let mut flame = Flame::default();
+        flame.add(["long.exe"], 1_000_000_000);
+        for index in 0..100 {
+            flame.add([format!("brief{index}").as_str()], 1);
+        }
+        let picture = drawn(&flame);
+        assert!(picture.contains("100 boxes too narrow to be drawn"));
+        assert!(!picture.contains("brief"));
+        assert!(drawn(&Flame::default()).trim_end().ends_with("</svg>"));
+    }
+}

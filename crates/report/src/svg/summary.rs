@@ -1,0 +1,131 @@
+//! Many recordings: a bar for each transition, its longest phase marked in it, on one scale.
+
+use std::io::{self, Write};
+
+use onoff_analysis::summary::{Summary, SummaryRow};
+
+use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, fitting, shortened};
+use super::{step, tick};
+use crate::lists::summary::kind;
+use crate::text::phases::shown;
+use crate::text::quantity::{counted, duration};
+
+const ROW: i64 = 30;
+const TOP: i64 = 64;
+const LABELS: i64 = 300;
+const MOST_ROWS: usize = 200;
+const LABEL_CHARACTERS: usize = 42;
+
+/// Writes the picture.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let rows = &summary.rows[..summary.rows.len().min(MOST_ROWS)];
+    let left_out = summary.rows.len() - rows.len();
+    let bottom = TOP + ROW * i64::try_from(rows.len()).unwrap_or(0);
+    drawing::open(bottom + 46, out)?;
+    let (transitions, recordings) =
+        (counted(summary.transitions, "transition"), counted(summary.recordings, "recording"));
+    drawing::line(MARGIN, 28, HEADLINE, &format!("{transitions} in {recordings}"), out)?;
+    let most_ns = rows.iter().map(took_ns).max().unwrap_or(0).max(1);
+    let left = MARGIN + LABELS;
+    let room = (WIDTH - left - MARGIN) as f64;
+    let place = |ns: i64| left as f64 + drawing::share(ns, most_ns) * room;
+    let step_ns = step(most_ns);
+    let mut at_ns = 0_i64;
+    while at_ns <= most_ns {
+        let x = place(at_ns);
+        writeln!(out, r##"<line x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/>"##, TOP - 14)?;
+        drawing::line_at(x, bottom + 14, r##"text-anchor="middle" fill="#556170""##, &tick(at_ns), out)?;
+        let Some(next) = at_ns.checked_add(step_ns) else { break };
+        at_ns = next;
+    }
+    for (row, at) in rows.iter().zip(0_i64..) {
+        let y = TOP + at * ROW;
+        let name = row.recording.rsplit(['/', '\\']).next().unwrap_or(&row.recording);
+        drawing::line(MARGIN, y, INK, &shortened(name, LABEL_CHARACTERS), out)?;
+        if !row.error.is_empty() {
+            drawing::line(left, y, r##"fill="#a11818""##, &shortened(&row.error, 120), out)?;
+            continue;
+        }
+        drawing::line(MARGIN, y + 14, QUIET, &shortened(&kind(row), LABEL_CHARACTERS), out)?;
+        // A length of which only a lower bound is known has an open end.
+        let whole_ns = took_ns(row);
+        let open = if row.duration_ns.is_none() { r##" stroke="#556170" stroke-dasharray="4 3""## } else { "" };
+        let at_least = if row.duration_ns.is_none() { "at least " } else { "" };
+        let took = format!("{at_least}{}", duration(whole_ns));
+        drawing::area(
+            (left as f64, y - 10),
+            (place(whole_ns) - left as f64, 12),
+            &format!(r##"fill="#c0d8f0"{open}"##),
+            &took,
+            out,
+        )?;
+        let mut said = took;
+        if let Some(phase_ns) = row.phase_ns.filter(|_| !row.phase.is_empty()) {
+            let phase = format!("{} {}", shown(&row.phase), duration(phase_ns));
+            drawing::area(
+                (left as f64, y - 10),
+                (place(phase_ns) - left as f64, 12),
+                r##"fill="#1f5fb4""##,
+                &phase,
+                out,
+            )?;
+            said = format!("{said}; longest: {phase}");
+            if let Some(ns) = row.subject_ns.filter(|_| !row.subject.is_empty()) {
+                said = format!("{said}, {} {}", row.subject, duration(ns));
+            }
+        }
+        drawing::line(left, y + 14, QUIET, &fitting(&said, room), out)?;
+    }
+    if left_out > 0 {
+        drawing::line(MARGIN, bottom + 34, QUIET, &format!("{left_out} more are not drawn"), out)?;
+    } else {
+        drawing::line(MARGIN, bottom + 34, QUIET, "dark: the longest phase, drawn from the left", out)?;
+    }
+    drawing::close(out)
+}
+
+fn took_ns(row: &SummaryRow) -> i64 {
+    row.duration_ns.unwrap_or(row.at_least_ns).max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_for_each_its_longest_phase_in_it_and_an_error_instead_of_a_bar() {
+        let boot = |recording: &str, seconds: i64| SummaryRow {
+            recording: recording.to_owned(),
+            transition: "boot",
+            duration_ns: Some(seconds * 1_000_000_000),
+            phase: "user_space".to_owned(),
+            phase_ns: Some(seconds * 500_000_000),
+            subject: "a<b>.service".to_owned(),
+            subject_ns: Some(1_000_000_000),
+            ..SummaryRow::default()
+        };
+        let failed = SummaryRow::failed("bad.etl".to_owned(), "is no recording".to_owned());
+        let summary = Summary {
+            rows: vec![boot("runs/one.etl", 20), boot("two.etl", 10), failed],
+            recordings: 3,
+            transitions: 2,
+            ..Summary::default()
+        };
+        let mut out = Vec::new();
+        write(&summary, &mut out).unwrap();
+        let picture = String::from_utf8(out).unwrap();
+        for text in [
+            "2 transitions in 3 recordings",
+            ">one.etl<",
+            "20.0 s; longest: user space 10.0 s, a&lt;b&gt;.service 1.00 s",
+            "is no recording",
+        ] {
+            assert!(picture.contains(text), "{text}: {picture}");
+        }
+        assert!(!picture.contains("<b>"));
+        assert_eq!(picture.matches("#1f5fb4").count(), 2, "no bar for what could not be read");
+    }
+}
