@@ -2,9 +2,15 @@
 """Holds the latency model to the pairs that pairs.py recorded, and prints the table as Markdown.
 
 lab/netboot/judge.py ONOFF CAPTURE...
+lab/netboot/judge.py --blocks ONOFF CAPTURE...
+lab/netboot/judge.py --across ONOFF FITTED OTHER
 
 For each file and block size of a capture, the client's turn, the server's turn and the gap are fitted to all windows but one, and
 predict that one. Rounds of the same load count as one, by their medians. Set-up, pauses and time-outs are left out on both sides.
+
+With --blocks, all windows of one block size predict those of another size, as a range: what a block costs the client may stay, or shrink and grow
+with the block. With --across, the turns of each file in FITTED predict each other file in OTHER, of clients that load block by block; the two captures' bounds
+of the network's round trip are the difference of distance.
 """
 
 import collections
@@ -45,7 +51,63 @@ def line(points):
     return (fixed, slope) if fixed >= 0 else (0.0, xy / xx)
 
 
+def round_trip(onoff, capture):
+    answer = subprocess.run([onoff, "netboot", capture, "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
+    return min(boot["round_trip_at_most_ns"] for boot in json.loads(answer)["boots"] if boot["round_trip_at_most_ns"])
+
+
+def across(onoff, fitted, other):
+    print("| turns from | predicted | model | measured | off by |\n| --- | --- | ---: | ---: | ---: |")
+    farther = round_trip(onoff, other) - round_trip(onoff, fitted)
+    targets = transfers(onoff, other)
+    for (name, _), windows in transfers(onoff, fitted).items():
+        if 1 not in windows:
+            continue
+        turn = median(windows[1], lambda file: file["client_turn"]["usual_ns"] + file["server_turn"]["usual_ns"])
+        for (target, _), others in targets.items():
+            if 1 not in others or (target, other) == (name, fitted):
+                continue
+            model = others[1][0]["counts"]["blocks"] * (turn + farther)
+            measured = median(others[1], lambda file: file["model"]["steady_ns"])
+            off = (model / measured - 1) * 100
+            text = f"{off:+.0f} %" if abs(off) <= WANTED_PERCENT else f"**{off:+.0f} %**"
+            print(f"| {fitted}, {name} | {other}, {target} | {model / 1e9:.3f} s | {measured / 1e9:.3f} s | {text} |")
+
+
+def of_blocks(onoff, captures):
+    print("| capture | block | windows | lower end | upper end | in the range | farthest outside |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    for capture in captures:
+        loads = transfers(onoff, capture)
+        for (name, block), windows in loads.items():
+            fixed, per_block = line([(window, median(files, lambda file: file["client_turn"]["usual_ns"])) for window, files in windows.items()])
+            server, server_per_block = line([(window, median(files, lambda file: file["server_turn"]["usual_ns"])) for window, files in windows.items()])
+            gaps = [file["gap"]["median_ns"] for files in windows.values() for file in files if file["gap"]["median_ns"] is not None]
+            gap = statistics.median(gaps) if gaps else 0
+            for (other, size), others in loads.items():
+                if size == block:
+                    continue
+                ends, outside, inside = [], 0.0, 0
+                for window, files in sorted(others.items()):
+                    blocks = files[0]["counts"]["blocks"]
+                    turns = -(-blocks // window)
+                    measured = median(files, lambda file: file["model"]["steady_ns"])
+                    low, high = sorted(((blocks - turns) * gap + turns * (fixed + server + server_per_block * window) + blocks * each) / measured - 1
+                                       for each in (per_block, per_block * size / block))
+                    ends.append((low, high))
+                    inside += low <= 0 <= high
+                    outside = max(outside, low, -high)
+                lows, highs = zip(*ends)
+                print(f"| {capture} | {block} to {size} | {len(ends)} | {min(lows) * 100:+.0f} to {max(lows) * 100:+.0f} % "
+                      f"| {min(highs) * 100:+.0f} to {max(highs) * 100:+.0f} % | {inside} | {outside * 100:.0f} % |")
+
+
 def main():
+    if sys.argv[1] == "--blocks":
+        of_blocks(sys.argv[2], sys.argv[3:])
+        return
+    if sys.argv[1] == "--across":
+        across(*sys.argv[2:5])
+        return
     onoff, captures = sys.argv[1], sys.argv[2:]
     print("| capture | file, block | window | client's turn | model | measured | off by |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     good = rows = 0

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Records the same two files by one TFTP client with windows of 1 to 64 blocks, for the latency model.
 
-lab/netboot/pairs.py OUT [--client shell|u-boot] [--delay MS]    OUT/capture.pcap, OUT/serial.log
+lab/netboot/pairs.py OUT [--client shell|u-boot|grub|ipxe] [--delay MS]    OUT/capture.pcap, OUT/serial.log
 
-The client is the firmware shell's (OVMF), or that of a boot loader with a network stack of its own (U-Boot). With --delay every frame
+The client is the firmware shell's (OVMF), or that of a boot loader: U-Boot and iPXE with network stacks of their own, GRUB on the
+firmware's driver. GRUB and iPXE know no windows: they load each file block by block. With --delay every frame
 to and from the guest is held back so long, one way, on the client's side of the capture. Where the host has other work, its times
 are those of the host unless this runs before the others: `chrt --fifo 20 lab/netboot/pairs.py OUT`.
-Needs root and the packages that record.py needs, and mtools, dosfstools and u-boot-qemu.
+Needs root and the packages that record.py needs, and mtools, dosfstools, and u-boot-qemu, grub-efi-amd64-signed or ipxe.
 """
 
 import argparse
@@ -27,6 +28,8 @@ WINDOWS = (1, 4, 8, 16, 32, 64)
 FILES = {"a.bin": 8_222_656, "b.bin": 3_000_001}
 BLOCKS = {"a.bin": 1468, "b.bin": 1024}
 DONE = "LAB done"
+# Loaders that the firmware's shell starts from the disk.
+PROGRAMS = {"grub": pathlib.Path("/usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed"), "ipxe": pathlib.Path("/usr/lib/ipxe/ipxe.efi")}
 # Frames longer than this hold a block.
 LONG = 400
 
@@ -34,7 +37,8 @@ LONG = 400
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("out", type=pathlib.Path)
-    arguments.add_argument("--client", choices=["shell", "u-boot"], default="shell", help="who loads the files")
+    arguments.add_argument("--client", choices=["shell", "u-boot", *PROGRAMS], default="shell", help="who loads the files")
+    arguments.add_argument("--program", type=pathlib.Path, help="the loader, where it is not in its package's place")
     arguments.add_argument("--u-boot", default="/usr/lib/u-boot/qemu-x86_64/u-boot.rom", help="U-Boot for QEMU")
     arguments.add_argument("--rounds", type=int, default=1, help="load everything so often, one round after the other")
     arguments.add_argument("--delay", type=float, default=0.0, help="ms, one way")
@@ -58,6 +62,22 @@ def script(rounds):
         option = f"-w {window} " if window > 1 else ""
         lines.append(f"tftp -s {block} {option}192.168.77.1 {name} x.bin")
     return "\r\n".join([*lines, f"echo {DONE}", "reset -s", ""])
+
+
+def grub(rounds):
+    """GRUB's configuration. It reads what it is to start as a whole, and then finds that it is no program."""
+    lines = ["net_add_addr lab efinet0 192.168.77.60"]
+    lines += [f"chainloader (tftp,192.168.77.1)/{name}" for _ in range(rounds) for name in FILES]
+    return "\n".join([*lines, f"echo {DONE}", "halt", ""])
+
+
+def ipxe(rounds):
+    """iPXE's script, which it gets from the server like any boot program."""
+    lines = ["#!ipxe"]
+    for _ in range(rounds):
+        for name in FILES:
+            lines += [f"imgfetch tftp://192.168.77.1/{name}", f"imgfree {name}"]
+    return "\n".join([*lines, f"echo {DONE}", "exit", ""])
 
 
 def commands(rounds):
@@ -98,12 +118,19 @@ def record(arguments, out, work):
     files.mkdir()
     for name, size in FILES.items():
         (files / name).write_bytes(os.urandom(size))
-    (work / "startup.nsh").write_text(script(arguments.rounds))
+    programs = arguments.client in PROGRAMS
+    (work / "startup.nsh").write_text("connect -r\r\nfs0:\r\nloader.efi\r\nreset -s\r\n" if programs else script(arguments.rounds))
     disk = work / "fat.img"
     with disk.open("wb") as file:
         file.truncate(64 << 20)
     subprocess.run(["mkfs.vfat", "-F", "32", disk], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["mcopy", "-i", disk, work / "startup.nsh", "::startup.nsh"], check=True)
+    if programs:
+        subprocess.run(["mcopy", "-i", disk, arguments.program or PROGRAMS[arguments.client], "::loader.efi"], check=True)
+        (work / "grub.cfg").write_text(grub(arguments.rounds))
+        subprocess.run(["mmd", "-i", disk, "::grub"], check=True)
+        subprocess.run(["mcopy", "-i", disk, work / "grub.cfg", "::grub/grub.cfg"], check=True)
+        (files / "load.ipxe").write_text(ipxe(arguments.rounds))
     (work / "vars.fd").write_bytes(pathlib.Path("/usr/share/OVMF/OVMF_VARS_4M.fd").read_bytes())
     serial = out / "serial.log"
     serial.write_bytes(b"")
@@ -118,6 +145,10 @@ def record(arguments, out, work):
         log = (out / "server.log").open("wb")
         running.append(subprocess.Popen([*inside, arguments.atftpd, "--daemon", "--no-fork", "--user", "root.root",
                                          "--bind-address", "192.168.77.1", "--logfile", "-", files], stdout=log, stderr=log))
+        if arguments.client == "ipxe":
+            running.append(subprocess.Popen([*inside, "dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--port=0", "--interface=br0", "--bind-interfaces",
+                                             "--dhcp-range=192.168.77.60,192.168.77.70", "--no-ping", "--leasefile-ro",
+                                             "--dhcp-boot=load.ipxe,lab,192.168.77.1"], stdout=log, stderr=log))
         running.append(subprocess.Popen([*inside, "tcpdump", "-i", "tap0", "-s", "96", "-U", "-B", "16384", "-w", out / "capture.pcap",
                                          "--time-stamp-precision=nano"], stdout=log, stderr=log))
         time.sleep(1)
@@ -143,7 +174,7 @@ def record(arguments, out, work):
             guest = subprocess.Popen(machine, stdin=subprocess.DEVNULL)
             running.append(guest)
             begin = time.monotonic()
-            while guest.poll() is None and time.monotonic() - begin < arguments.limit:
+            while guest.poll() is None and time.monotonic() - begin < arguments.limit and DONE not in serial.read_text(errors="replace"):
                 time.sleep(0.5)
         time.sleep(1)
     finally:

@@ -123,7 +123,7 @@ fn holds(boot: &NetworkBoot, backwards: bool) {
         assert_eq!(at, boot.end_ns, "{:?}", boot.stages);
         assert_eq!(boot.duration_ns, boot.end_ns - boot.start_ns);
     }
-    boot.transfers.iter().for_each(parts_sum);
+    boot.transfers.iter().for_each(|file| parts_sum(file, backwards));
     let stops = boot.findings.iter().filter(|finding| finding.stops_boot).count();
     assert_eq!(stops, usize::from(boot.outcome.verdict == Verdict::Failed), "{:?}", boot.outcome);
     assert!(!boot.outcome.what.is_empty());
@@ -135,7 +135,7 @@ fn holds(boot: &NetworkBoot, backwards: bool) {
     }
 }
 
-fn parts_sum(file: &FileTransfer) {
+fn parts_sum(file: &FileTransfer, backwards: bool) {
     let Some(costs) = file.costs else { return };
     let parts = [
         costs.setup_ns,
@@ -148,6 +148,21 @@ fn parts_sum(file: &FileTransfer) {
         costs.remainder_ns,
     ];
     assert_eq!(Some(parts.iter().sum::<i64>()), file.duration_ns, "{file:?}");
+    if backwards {
+        return;
+    }
+    // No time is counted twice, and where nothing was repeated or missed none is left over.
+    assert!(parts.iter().all(|&ns| ns >= 0), "{file:?}");
+    let counts = &file.counts;
+    let irregular = counts.repeated_data
+        + counts.repeated_acknowledgments
+        + counts.repeated_option_acknowledgments
+        + counts.rollbacks
+        + counts.missing_blocks
+        + file.timeout_count;
+    if irregular == 0 && file.requests == 1 {
+        assert_eq!(costs.remainder_ns, 0, "{file:?}");
+    }
 }
 
 proptest! {

@@ -416,6 +416,8 @@ pub(super) fn setup(transfer: &Transfer) -> i64 {
     let Some(first_ns) = transfer.first_data_ns else {
         return 0;
     };
+    // The server's turn after the acknowledgment of the granted options is one of its turns, and counts as such.
+    let first_ns = transfer.first_acknowledgment_ns.map_or(first_ns, |acknowledged| acknowledged.min(first_ns));
     let waited = transfer
         .timeouts
         .iter()

@@ -322,9 +322,9 @@ pub struct FileTransfer {
 /// Where a transfer's time went. The parts add up to its duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Costs {
-    /// From the request to the first block, time-outs left out, ns.
+    /// From the request to the acknowledgment of the granted options, or without one to the first block, time-outs left out, ns.
     pub setup_ns: i64,
-    /// Between blocks of one window, pauses left out, ns.
+    /// Between blocks of one window, and between the fragments of a block, pauses left out, ns.
     pub blocks_ns: i64,
     /// The server's turns, pauses left out, ns.
     pub server_ns: i64,

@@ -145,7 +145,7 @@ fn costs(transfer: &Transfer, duration_ns: i64) -> Costs {
     }
     let mut costs = Costs {
         setup_ns: model::setup(transfer),
-        blocks_ns: usual(&transfer.gap),
+        blocks_ns: usual(&transfer.gap).saturating_add(transfer.fragments_ns),
         server_ns: usual(&transfer.server_turn),
         client_ns: usual(&transfer.client_turn),
         server_pauses_ns,

@@ -52,6 +52,7 @@ pub(super) struct Open {
     granted: Option<Options>,
     answer_ns: Option<i64>,
     first_data_ns: Option<i64>,
+    first_acknowledgment_ns: Option<i64>,
     complete_ns: Option<i64>,
     pub(super) last_ns: i64,
     last: Last,
@@ -67,6 +68,7 @@ pub(super) struct Open {
     after_acknowledgment: Spread,
     after_data: Spread,
     between_data: Spread,
+    fragments_ns: i64,
     timeouts: Vec<Timeout>,
     timeout_count: u64,
     timeout_ns: i64,
@@ -113,6 +115,7 @@ impl Open {
             granted: None,
             answer_ns: None,
             first_data_ns: None,
+            first_acknowledgment_ns: None,
             complete_ns: None,
             last_ns: arrival.time_ns,
             last: Last::Request,
@@ -126,6 +129,7 @@ impl Open {
             after_acknowledgment: Spread::default(),
             after_data: Spread::default(),
             between_data: Spread::default(),
+            fragments_ns: 0,
             timeouts: Vec::new(),
             timeout_count: 0,
             timeout_ns: 0,
@@ -165,7 +169,11 @@ impl Open {
         self.counts.later_fragments += 1;
         if self.last == Last::Data {
             // The block is there when its last fragment is.
-            self.last_ns = self.last_ns.max(time_ns);
+            let later_ns = time_ns.saturating_sub(self.last_ns).max(0);
+            self.last_ns = self.last_ns.saturating_add(later_ns);
+            if self.complete_ns.is_none() {
+                self.fragments_ns = self.fragments_ns.saturating_add(later_ns);
+            }
         }
     }
 
@@ -232,7 +240,9 @@ impl Open {
             self.full = self.full.max(position);
         }
         let waited = arrival.time_ns.saturating_sub(self.last_ns);
-        if !self.silence(arrival, !new) {
+        // What comes after the end, late or out of order, is no turn of the transfer.
+        let over = self.complete_ns.is_some();
+        if !self.silence(arrival, !new) && !over {
             match self.last {
                 Last::Acknowledgment => self.after_acknowledgment.add(waited),
                 Last::Data => self.between_data.add(waited),
@@ -248,6 +258,7 @@ impl Open {
         let again = before == Some(position);
         self.doubled.acknowledgment(position);
         self.counts.acknowledgments += 1;
+        self.first_acknowledgment_ns = self.first_acknowledgment_ns.or(Some(arrival.time_ns));
         self.counts.repeated_acknowledgments += u64::from(again);
         let rollback = !again && position < self.blocks.highest();
         self.counts.rollbacks += u64::from(rollback);
@@ -261,7 +272,7 @@ impl Open {
         let short = gone < u64::from(self.window()) && !ends && next_window.is_none();
         let waited = arrival.time_ns.saturating_sub(self.last_ns);
         let timeout = self.silence(arrival, again || rollback || (short && gone > 0));
-        if !timeout && self.last == Last::Data && !again {
+        if !timeout && self.last == Last::Data && !again && self.complete_ns.is_none() {
             self.after_data.add(waited);
             let room = self.turns_by_window.len() < WINDOW_LENGTHS;
             if let Some(turns) = self.turns_by_window.get_mut(&self.in_window) {
@@ -383,6 +394,7 @@ impl Open {
             granted: self.granted,
             answer_ns: self.answer_ns,
             first_data_ns: self.first_data_ns,
+            first_acknowledgment_ns: self.first_acknowledgment_ns,
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
             under_way: self.under_way,
@@ -401,6 +413,7 @@ impl Open {
             client_turn,
             turns_by_window,
             gap: Turnaround::of(&self.between_data),
+            fragments_ns: self.fragments_ns,
             timeouts: self.timeouts,
             timeout_count: self.timeout_count,
             timeout_ns: self.timeout_ns,

@@ -45,6 +45,8 @@ pub struct Transfer {
     pub answer_ns: Option<i64>,
     /// Time of the first block, ns.
     pub first_data_ns: Option<i64>,
+    /// First acknowledgment: of the granted options, before any block, where there were some.
+    pub first_acknowledgment_ns: Option<i64>,
     /// Time of the acknowledgment of the last block, ns.
     pub complete_ns: Option<i64>,
     /// Time of the last packet, ns.
@@ -81,6 +83,8 @@ pub struct Transfer {
     pub turns_by_window: Vec<WindowTurn>,
     /// Between blocks of one window.
     pub gap: Turnaround,
+    /// From the first fragment of each block to its last, all blocks together, ns.
+    pub fragments_ns: i64,
     /// Silences that a retransmission ended, the first of them one by one.
     pub timeouts: Vec<Timeout>,
     /// How many there were.
