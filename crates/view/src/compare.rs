@@ -349,6 +349,7 @@ mod tests {
             machine: None,
             recording: None,
             person_ns: 0,
+            settings: String::new(),
             measures: measures
                 .iter()
                 .map(|&(key, category, value)| Measure {

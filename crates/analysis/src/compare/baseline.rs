@@ -185,6 +185,7 @@ mod tests {
             machine: None,
             recording: None,
             person_ns: 0,
+            settings: String::new(),
             measures: vec![measure("boot.total", Category::Total), measure("boot.service.a.b", Category::Service)],
         };
         Baseline::of(RunSubject::Boot, vec![run])

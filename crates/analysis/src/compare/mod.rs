@@ -157,7 +157,12 @@ fn summarise(configuration: &Configuration, kind: Option<String>, options: &Comp
                     text: format!("the same recording as {}", same.name),
                 });
             }
-            RunSummary { name: run.name.clone(), compared: set_apart.is_empty(), set_apart }
+            RunSummary {
+                name: run.name.clone(),
+                compared: set_apart.is_empty(),
+                set_apart,
+                settings: run.settings.clone(),
+            }
         })
         .collect();
     ConfigurationSummary {

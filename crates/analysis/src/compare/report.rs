@@ -81,6 +81,8 @@ pub struct RunSummary {
     pub compared: bool,
     /// Why not.
     pub set_apart: Vec<SetApart>,
+    /// What was set that makes such runs differ, of a network boot: IP version, window and block; else empty.
+    pub settings: String,
 }
 
 /// One measure in every configuration.

@@ -256,6 +256,9 @@ pub struct Run {
     /// Time in which a person was waited for, ns: it is in no measure.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub person_ns: i64,
+    /// What was set that makes such runs differ, of a network boot: IP version, window and block; else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
     /// Its numbers.
     pub measures: Vec<Measure>,
 }
@@ -277,6 +280,7 @@ impl Run {
             machine: None,
             recording: None,
             person_ns: 0,
+            settings: String::new(),
             measures: Vec::new(),
         }
     }

@@ -28,6 +28,7 @@ fn run(measures: Vec<Measure>) -> Run {
         machine: None,
         recording: None,
         person_ns: 0,
+        settings: String::new(),
         measures,
     }
 }

@@ -20,6 +20,7 @@ fn configuration(name: &str, runs: &[&[(&str, Category, i64)]]) -> Configuration
                 machine: None,
                 recording: None,
                 person_ns: 0,
+                settings: String::new(),
                 measures: measures
                     .iter()
                     .map(|&(key, category, value)| Measure {

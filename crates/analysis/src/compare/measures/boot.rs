@@ -66,6 +66,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }
@@ -109,6 +110,7 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }

@@ -50,6 +50,7 @@ pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }

@@ -40,6 +40,7 @@ pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }
@@ -65,6 +66,7 @@ pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }
@@ -117,6 +119,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }

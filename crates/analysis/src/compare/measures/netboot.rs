@@ -44,6 +44,26 @@ pub fn of_network_boot(origin: &Origin, boot: &NetworkBoot) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: settings(boot),
         measures: measures.finish(),
     }
+}
+
+/// IP version, window and block of the largest file that came whole; over HTTP, that.
+fn settings(boot: &NetworkBoot) -> String {
+    let files =
+        boot.transfers.iter().filter(|file| file.outcome == Outcome::Complete && !file.write && !file.under_way);
+    let family = |address: &str| if address.contains('[') { "IPv6" } else { "IPv4" };
+    if let Some(file) = files.max_by_key(|file| file.counts.bytes) {
+        let window = match (file.variable_window, file.window) {
+            (true, _) => "a variable window".to_owned(),
+            (false, 1) => "no window".to_owned(),
+            (false, window) => format!("windows of {window}"),
+        };
+        return format!("{}, {window}, blocks of {} bytes", family(&file.client), file.block_size);
+    }
+    let downloads = boot.downloads.iter().filter(|download| download.complete);
+    downloads
+        .max_by_key(|download| download.bytes)
+        .map_or_else(String::new, |download| format!("{}, HTTP", family(&download.server)))
 }

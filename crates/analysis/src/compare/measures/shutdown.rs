@@ -45,6 +45,7 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }

@@ -58,6 +58,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
         machine: origin.machine.clone(),
         recording: origin.recording,
         person_ns: 0,
+        settings: String::new(),
         measures: measures.finish(),
     }
 }

@@ -105,10 +105,30 @@ pub(super) fn configurations(configurations: &[ConfigurationSummary], out: &mut 
                 0 => String::new(),
                 apart => format!(" and {} set apart", count(apart)),
             };
-            format!("{}: {}{apart}", printable(&configuration.name), counted(configuration.compared_runs, "run"),)
+            let settings = settings(configuration);
+            format!(
+                "{}: {}{apart}{settings}",
+                printable(&configuration.name),
+                counted(configuration.compared_runs, "run")
+            )
         })
         .collect();
     writeln!(out, "{QUIET}{}{QUIET:#}", told.join(" · "))
+}
+
+/// What was set in the runs that were compared, each once, in brackets; nothing where that is not known.
+fn settings(configuration: &ConfigurationSummary) -> String {
+    let mut settings: Vec<&str> = Vec::new();
+    for run in configuration.runs.iter().filter(|run| run.compared && !run.settings.is_empty()) {
+        if !settings.contains(&run.settings.as_str()) {
+            settings.push(&run.settings);
+        }
+    }
+    match settings.as_slice() {
+        [] => String::new(),
+        [only] => format!(" ({})", printable(only)),
+        several => format!(" (mixed: {})", printable(&several.join("; "))),
+    }
 }
 
 /// The runs that were not compared, and why.
