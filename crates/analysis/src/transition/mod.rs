@@ -2,6 +2,7 @@
 
 pub mod boot;
 mod contents;
+mod desktop;
 #[cfg(test)]
 pub(crate) mod hostile;
 pub mod linux;

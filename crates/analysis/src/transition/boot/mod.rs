@@ -5,7 +5,7 @@
 mod absence;
 pub(crate) mod before_kernel;
 mod fast_startup;
-pub(in crate::transition) mod phases;
+mod phases;
 pub mod report;
 mod session;
 mod startup;

@@ -4,7 +4,7 @@ use crate::transition::{Phase, PhaseName};
 use onoff_trace::{ActivityKind, StringId, Trace, milestone};
 
 use crate::evidence::{Boundary, Certainty};
-use crate::transition::boot::phases::{desktop_ready_rules, shell_start_rules};
+use crate::transition::desktop::{desktop_ready_rules, shell_start_rules};
 use crate::transition::rules::first_of;
 
 /// Milestones of a session that begins.
