@@ -3,7 +3,7 @@
 use onoff_testkit::capture::{DhcpFields, Scene};
 use serde_json::Value;
 
-use crate::firmware::fbpt;
+use crate::firmware::{fbpt, raw_trace};
 use crate::running::Folder;
 
 const MS: u64 = 1_000_000;
@@ -137,6 +137,33 @@ fn ip_versions_and_windows() {
     let windows = comparison(&folder, &format!("--baseline {one} --candidate {four} --least-runs 1"));
     let (before, after) = (median(&windows, key, 0), median(&windows, key, 1));
     assert!(before > 9_000 && after < 5_600, "{before} {after}");
+}
+
+/// Three boots of each of two firmwares that differ in one driver, by 100 ms.
+#[test]
+fn the_driver_that_grew_and_no_other() {
+    let folder = Folder::new();
+    let trace = |start_ms: u64| {
+        raw_trace(&[
+            (0, 0, 20 * MS, "SEC", ""),
+            (0, 20 * MS, 320 * MS, "PEI", ""),
+            (0, 320 * MS, 900 * MS, "DXE", ""),
+            (0x18, 400 * MS, start_ms * MS, "DB:Start:", "Usb Xhci Driver"),
+            (0x20, 450 * MS, 500 * MS, "DB:Start:", "Usb Mass Storage Driver"),
+            (0, 900 * MS, 1_400 * MS, "BDS", ""),
+        ])
+    };
+    for run in 0..3 {
+        folder.file(&format!("old{run}.txt"), trace(700 + run).as_bytes());
+        folder.file(&format!("new{run}.txt"), trace(800 + run).as_bytes());
+    }
+    let all = comparison(&folder, "--baseline old0.txt old1.txt old2.txt --candidate new0.txt new1.txt new2.txt");
+    assert_eq!(verdict(&all, "firmware.driver.Usb Xhci Driver"), "slower");
+    assert_eq!(verdict(&all, "firmware.driver.Usb Mass Storage Driver"), "same");
+    assert_eq!(verdict(&all, "firmware.phase.DXE"), "same");
+    let measures = all["measures"].as_array().unwrap();
+    let driver = measures.iter().find(|measure| measure["key"] == "firmware.driver.Usb Xhci Driver").unwrap();
+    assert_eq!(driver["changes"][0]["difference"], 100 * MS);
 }
 
 /// Drivers of a real firmware against themselves: nothing differs.

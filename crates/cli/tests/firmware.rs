@@ -272,6 +272,7 @@ fn boots_of_a_serial_log_are_listed_and_chosen() {
     assert!(text.contains("Boots in the log  --boot chooses\n"), "{text}");
     let (code, message) = folder.refusal("firmware serial.log --boot -3");
     assert_eq!((code, message.contains("the log holds 3")), (2, true), "{message}");
+    assert!(!message.contains("It is a table of firmware"), "the verb is the right one: {message}");
     // One boot is no list, and has no boot before it.
     folder.file("one.log", other.as_bytes());
     assert_eq!(report(&folder, "one.log")["boots"].as_array().unwrap().len(), 0);
@@ -593,7 +594,7 @@ fn a_boot_with_its_firmware() {
 }
 
 /// The raw trace of `dp -R` as EDK II prints it: index, handle, begin, end, token and module in columns.
-fn raw_trace(rows: &[(u64, u64, u64, &str, &str)]) -> String {
+pub fn raw_trace(rows: &[(u64, u64, u64, &str, &str)]) -> String {
     let mut text = "\r\nDP Build Version:       2.5\r\nSystem Performance Timer Frequency:      24,000 (KHz)\r\n\r\n\
                     ==[ RAW Trace ]========\r\n\r\n\
                     Index       Handle        Start Count       End Count                  Token                          Module\r\n"

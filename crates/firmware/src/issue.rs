@@ -87,7 +87,7 @@ impl fmt::Display for IssueKind {
             Self::RecordPastEnd { length, left } => {
                 write!(out, "a record of {length} bytes where the table has {left} left")
             }
-            Self::RepeatedSignature => out.write_str("the table's signature again, where a record should begin"),
+            Self::RepeatedSignature => out.write_str("the table's signature again, where a record should start"),
             Self::WrongRecordLength { number, length } => {
                 write!(out, "a record {number:#06x} of {length} bytes, a length that it cannot have")
             }

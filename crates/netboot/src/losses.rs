@@ -92,7 +92,7 @@ pub const MESSAGES_MALFORMED: Counter = Counter {
 pub const OPTIONS_CUT: Counter = Counter {
     name: "options_cut",
     severity: Severity::Warning,
-    help: "DHCP or TFTP options lie past the end of the captured part: kinds are inferred from the order, names and options are unknown. Capture whole frames (tcpdump -s 0).",
+    help: "DHCP or TFTP options are past the end of the captured part: kinds are inferred from the order, names and options are unknown. Capture whole frames (tcpdump -s 0).",
     touches: ALL,
 };
 /// The capture holds frames twice.

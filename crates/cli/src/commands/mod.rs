@@ -49,7 +49,10 @@ pub fn run(invocation: Invocation) -> Result<(), Failure> {
     let Invocation { task, recording, destination } = invocation;
     summary::refuse_several(&task, &recording)?;
     let paths = recording.files.clone();
-    answer(task, recording, &destination).map_err(|failure| right_verb::point(failure, &paths))
+    // Who asked of firmware's tables needs not be pointed there.
+    let right = matches!(task, Task::Firmware(_));
+    let answered = answer(task, recording, &destination);
+    answered.map_err(|failure| if right { failure } else { right_verb::point(failure, &paths) })
 }
 
 fn answer(task: Task, recording: Recording, destination: &Destination) -> Result<(), Failure> {

@@ -187,7 +187,7 @@ impl Reading<'_> {
     fn suspend(&mut self, record: &Open, place: &str) -> Option<()> {
         let suspend =
             S3Suspend { start_ns: record.number_of("SuspendStart")?, end_ns: record.number_of("SuspendEnd")? };
-        let start_ns = self.gathering.time_ns(suspend.start_ns, "the suspend's begin", place)?;
+        let start_ns = self.gathering.time_ns(suspend.start_ns, "the suspend's start", place)?;
         let end_ns = self.gathering.time_ns(suspend.end_ns, "the suspend's end", place)?;
         self.gathering.suspend(FirmwareSuspend { start_ns, end_ns });
         Some(())

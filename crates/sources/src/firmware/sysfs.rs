@@ -88,7 +88,7 @@ impl Files {
             gathering.resume(FirmwareResume { count, last_ns, average_ns });
         }
         if let (Some(start), Some(end)) = (suspended, asleep) {
-            let start_ns = gathering.time_ns(start, "the suspend's begin", name);
+            let start_ns = gathering.time_ns(start, "the suspend's start", name);
             let end_ns = gathering.time_ns(end, "the suspend's end", name);
             if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
                 gathering.suspend(FirmwareSuspend { start_ns, end_ns });

@@ -221,7 +221,7 @@ fn transfer_failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tran
     let fail = |reason: Reason, what: String, cure: &str| Finding::failed(reason, stage, end_ns, what, cure);
     if transfer.highest_block == LAST_NUMBER && file.outcome != Outcome::Refused && stopped(evidence, file) {
         let what = format!(
-            "{name} stopped at block 65,535 ({bytes} bytes in blocks of {}): one side does not let the block number begin anew",
+            "{name} stopped at block 65,535 ({bytes} bytes in blocks of {}): one side does not start the block number again at 0",
             file.block_size
         );
         let cure = "use larger blocks (blksize 1468 carries 96 MB, 1448 over IPv6), or a server and a client that let the number roll over";
