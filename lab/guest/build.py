@@ -20,6 +20,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 OVERLAY = HERE / "root"
+MODULES = HERE / "module"
 BOOT_LOADER = pathlib.Path("/usr/lib/systemd/boot/efi/systemd-bootx64.efi")
 FIRMWARE = pathlib.Path("/usr/share/OVMF")
 
@@ -116,6 +117,24 @@ def only_one(cache):
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def modules(cache):
+    """Paths of the modules that are put into the guest, built for its kernel."""
+    kernel = next(cache.glob("tree-*/boot/vmlinuz-*")).name.removeprefix("vmlinuz-")
+    headers = pathlib.Path("/lib/modules") / kernel / "build"
+    if not headers.exists() or not shutil.which("make"):
+        sys.exit(f"build: the kernel's headers are missing; apt-get install linux-headers-{kernel} make")
+    key = digest(kernel, [(path.name, path.read_text()) for path in sorted(MODULES.iterdir())])
+    folder = cache / f"modules-{key}"
+    if not folder.exists():
+        keep_only(cache, "modules-*", folder)
+        new = cache / f"modules-{key}.new"
+        shutil.rmtree(new, ignore_errors=True)
+        shutil.copytree(MODULES, new)
+        run("make", "-s", "-C", headers, f"M={new.resolve()}", "modules")
+        new.rename(folder)
+    return sorted(folder.glob("*.ko"))
 
 
 def digest(*what):

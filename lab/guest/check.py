@@ -26,6 +26,8 @@ DELAY_NS = 5_900_000_000
 # others take 6 s too.
 BUSY_START_NS = 60_000_000_000
 BUSY_STOP_NS = 25_000_000_000
+# What the module's start and the driver's probe sleep.
+SLOW_DRIVERS = {"onoff_lab_module": 1_990_000_000, "onoff_lab_driver": 2_990_000_000}
 PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "PostBoot", "TraceTail"]
 # What each kind of recording must hold.
 PARTS = {
@@ -118,6 +120,8 @@ def of_recording(onoff, archive, kind, unpacked, facts, seen):
         yield answer
         return
     yield from {"boot": of_boot, "shutdown": of_shutdown, "suspend": of_sleep, "hibernate": of_sleep}[kind](answer, parts, facts, seen)
+    if kind == "boot" and record.DRIVERS in facts["slow_units"]:
+        yield from of_drivers(onoff, unpacked)
 
 
 def ask(onoff, verb, archive):
@@ -177,6 +181,22 @@ def of_boot(answer, parts, facts, seen):
             yield f"{record.SLOW_START} took {took} ns, less than it sleeps"
     elif record.SLOW_START in named:
         yield "a unit that is not there is on the path"
+
+
+def of_drivers(onoff, unpacked):
+    """The account names the module and the driver that are put in, each with its seconds; with the trace and without it."""
+    for form in ("with the trace", "without a trace"):
+        if form == "without a trace":
+            for path in unpacked.rglob("*.trace.*"):
+                path.unlink()
+        answer = ask(onoff, "boot", unpacked)
+        if isinstance(answer, str):
+            yield f"{form}: {answer}"
+            continue
+        took = {one["entry"]["name"]: one["entry"]["ns"] for one in answer["culprits"]}
+        for name, least_ns in SLOW_DRIVERS.items():
+            if took.get(name, 0) < least_ns:
+                yield f"{form}: {name} took {took.get(name)} ns by the account, {least_ns} or more were put in; it names {sorted(took)}"
 
 
 def was_busy(took_ns, most_ns):

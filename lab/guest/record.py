@@ -56,11 +56,14 @@ class Scenario:
 
 SLOW_START = "onoff-lab-slow-start.service"
 SLOW_STOP = "onoff-lab-slow-stop.service"
+# It loads a module whose start takes 2 s and a driver whose probe takes 3 s.
+DRIVERS = "onoff-lab-drivers.service"
 SCENARIOS = {
     # A shutdown and a boot with one restart: what continuous integration does.
     "quick": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], (SLOW_START, SLOW_STOP), restarts=1),
     "plain": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], restarts=1),
     "boot": Scenario("boot --train 1 --runs 2 --post-boot-delay 13", ["boot-1", "boot-2"], (SLOW_START,), restarts=3),
+    "drivers": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (DRIVERS,), restarts=1),
     "shutdown": Scenario("shutdown --post-boot-delay 5", ["shutdown-1"], (SLOW_STOP,), restarts=1),
     # On a busy host it takes long until the machine sleeps, and an alarm that rings before keeps it from sleeping.
     "suspend": Scenario("suspend --mem-sleep deep --wake-after 60 --post-boot-delay 13", ["suspend-1"]),
@@ -93,6 +96,9 @@ def record(arguments, names):
     image = build.image(arguments.cache)
     with tempfile.TemporaryDirectory(dir=arguments.cache) as work, Guest(image, pathlib.Path(work) / "guest", arguments.processors) as guest:
         guest.install_program(arguments.onoff)
+        if any(DRIVERS in SCENARIOS[name].units for name in names):
+            for module in build.modules(arguments.cache):
+                guest.install(module, f"/usr/local/lib/{module.name}", mode=0o644)
         try:
             guest.wait_for_start()
             for name in names:

@@ -197,6 +197,10 @@ impl ByAccount<'_> {
             return false;
         };
         let own_ns = finding.cost_ns.unwrap_or(0);
+        if phase.account.measure == AccountMeasure::RecordedWork {
+            hold_loader(finding, &phase.account, own_ns);
+            return true;
+        }
         let is_path = phase.account.measure == AccountMeasure::CriticalPath;
         if entry.kind != AccountSubjectKind::Unit || !is_path || entry.ns >= own_ns {
             return false;
@@ -467,6 +471,30 @@ fn fold(leading: &mut RuleFinding, other: RuleFinding) {
         leading.folded.push(FoldedFinding { code: other.code, title: other.title });
         leading.folded.extend(other.folded);
     }
+}
+
+/// A unit that was waited for while it loaded drivers, by an account of recorded work: what they took is theirs.
+fn hold_loader(finding: &mut RuleFinding, account: &PhaseAccount, own_ns: i64) {
+    let Some(start_ns) =
+        finding.when.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|one| one.time_ns))
+    else {
+        return;
+    };
+    let window = (start_ns, start_ns.saturating_add(own_ns));
+    let drivers = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::Driver);
+    let within =
+        |entry: &AccountEntry| covered_ns(entry.stretches.iter().map(|it| (it.start_ns, it.end_ns)).collect(), window);
+    let mut loaded: Vec<(i64, &str)> = drivers.map(|entry| (within(entry), entry.name.as_str())).collect();
+    loaded.retain(|&(ns, _)| ns > 0);
+    loaded.sort_unstable_by(|a, b| b.cmp(a));
+    let loaded_ns = loaded.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
+    if loaded_ns.saturating_mul(IS_ABOUT) < own_ns {
+        return;
+    }
+    let names: Vec<String> = loaded.iter().take(TOLD_PARTS).map(|&(ns, name)| format!("{name} {}", time(ns))).collect();
+    finding.cost_ns = Some(own_ns.saturating_sub(loaded_ns));
+    let text = format!("for {} of it drivers that it loaded were at work: {}", time(loaded_ns), names.join(", "));
+    finding.evidence.push(crate::finding::FindingEvidence { time_ns: None, text });
 }
 
 /// Name, cost and evidence of a finding become those of the account.

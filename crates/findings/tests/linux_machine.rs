@@ -1,6 +1,8 @@
 //! Every rule of Linux on a machine that is played and written down as recorders do: it speaks where something was put in, is
 //! silent where nothing was, and is not taken in by what looks alike. The truth is the machine's own.
 
+use onoff_analysis::account::{accounts, culprits};
+use onoff_analysis::transition::TransitionKind;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
@@ -325,6 +327,40 @@ fn a_slow_function_and_a_slow_module_are_named_with_a_trace_and_without() {
     for diagnosis in both(&quick) {
         silent(&diagnosis, "linux/driver-slow");
     }
+}
+
+/// A unit on the way loads two modules, each by a command of its own. Somebody nobody waits for loads a slower one meanwhile.
+#[test]
+fn the_modules_of_a_units_commands_hold_the_boot_and_those_of_others_do_not() {
+    let played = LinuxMachine::healthy()
+        .wanted(
+            LinuxUnit::new("drivers.service")
+                .after("systemd-udevd.service")
+                .runs(20)
+                .loads(Initcall::of_module("first_mod", "first_mod_init").sleeps(2_000))
+                .loads(Initcall::of_module("second_mod", "second_mod_init").sleeps(3_000))
+                .by_commands(),
+        )
+        .wanted(
+            LinuxUnit::new("elsewhere.service")
+                .started_with("drivers.service", 100)
+                .runs(10)
+                .loads(Initcall::of_module("decoy_mod", "decoy_mod_init").sleeps(3_900)),
+        )
+        .boots();
+    for files in [played.files.all(), played.files.without_trace()] {
+        let trace = read(files);
+        let found = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
+        let its = |name: &str| {
+            found.iter().find(|culprit| culprit.entry.name == name).map(|culprit| culprit.entry.ns / MS / 10)
+        };
+        assert_eq!((its("second_mod"), its("first_mod")), (Some(300), Some(200)), "{found:?}");
+        assert_eq!(its("decoy_mod"), None, "nobody waits for it: {found:?}");
+    }
+    // Without a trace the unit is said to wait, and its drivers' time is theirs.
+    let diagnosis = diagnosed(played.files.without_trace());
+    let unit = of(&diagnosis, "linux/unit-slow").into_iter().find(|one| one.subject.name == "drivers.service");
+    assert!(unit.is_none_or(|one| one.cost_ns.is_some_and(|ns| ns < 100 * MS)), "{unit:?}");
 }
 
 #[test]

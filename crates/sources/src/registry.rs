@@ -94,6 +94,7 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::FileIos,
             TableName::ServiceTransitions,
             TableName::ServiceDependencies,
+            TableName::ServiceProcesses,
             TableName::DeviceOperations,
             TableName::Milestones,
             TableName::Activities,

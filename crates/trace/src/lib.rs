@@ -223,6 +223,8 @@ pub struct Trace {
     pub service_transitions: ServiceTransitions,
     /// Declared dependencies of services, by service.
     pub service_dependencies: ServiceDependencies,
+    /// Processes of services' commands, by service.
+    pub service_processes: ServiceProcesses,
     /// Device operations, by start.
     pub device_operations: DeviceOperations,
     /// Milestones, by time.

@@ -179,6 +179,8 @@ tables! {
     ServiceTransitions = "service_transitions", tables::ServiceTransitions, service_transitions;
     /// Declared dependencies of services, by service.
     ServiceDependencies = "service_dependencies", tables::ServiceDependencies, service_dependencies;
+    /// Processes of services' commands, by service.
+    ServiceProcesses = "service_processes", tables::ServiceProcesses, service_processes;
     /// Device operations, by start.
     DeviceOperations = "device_operations", tables::DeviceOperations, device_operations;
     /// Milestones, by time.

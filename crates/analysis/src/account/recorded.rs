@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{ActivityKind, SystemKind, Trace};
+use hashbrown::HashMap;
+use onoff_trace::{ActivityKind, StringId, SystemKind, Trace};
 
 use super::actors::{Actors, is_of_service};
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
@@ -49,20 +50,22 @@ impl RecordedWork {
                 rows.push(Work { start_ns, end_ns, rank, id });
             }
         };
+        let units = UnitsOnTheWay::of(trace);
         for row in trace.device_operations.iter() {
             let id = actors.request_id(devices::owner(&row), row.device);
             // Until it is pended a request keeps others waiting.
-            add(row.start_ns, open(row.pend_ns.or(row.end_ns)), DRIVER, id);
+            let end_ns = open(row.pend_ns.or(row.end_ns));
+            for (start_ns, end_ns) in units.waited_for((row.start_ns, end_ns), row.tid) {
+                add(start_ns, end_ns, DRIVER, id);
+            }
         }
         for row in trace.power_requests.iter() {
             let id = actors.request_id(row.driver, row.device);
             add(row.start_ns, open(row.end_ns), DRIVER, id);
         }
         if trace.system.kind == SystemKind::Linux {
-            // Only units on the way to the end are waited for.
-            let ways = linux::boot::way(trace).into_iter().chain(linux::shutdown::way(trace));
-            for (service, start_ns, end_ns, _) in ways {
-                add(start_ns, end_ns, SERVICE, actors.service_id(trace.text(service).to_owned(), None));
+            for unit in &units.rows {
+                add(unit.start_ns, unit.end_ns, SERVICE, actors.service_id(trace.text(unit.service).to_owned(), None));
             }
         } else {
             for row in trace.service_transitions.iter() {
@@ -135,6 +138,57 @@ impl RecordedWork {
             }
         }
         add(&open, (from, end_ns), ledger);
+    }
+}
+
+/// The units of Linux on the way to the end, which alone are waited for; none for a recording of Windows.
+#[derive(Debug, Default)]
+struct UnitsOnTheWay {
+    rows: Vec<UnitOnTheWay>,
+    first_ns: i64,
+}
+
+#[derive(Debug)]
+struct UnitOnTheWay {
+    service: StringId,
+    start_ns: i64,
+    end_ns: i64,
+    /// Processes of its commands; empty when not recorded.
+    pids: Vec<u32>,
+}
+
+impl UnitsOnTheWay {
+    fn of(trace: &Trace) -> Self {
+        if trace.system.kind != SystemKind::Linux {
+            return Self { rows: Vec::new(), first_ns: i64::MAX };
+        }
+        let mut commands: HashMap<StringId, Vec<u32>> = HashMap::new();
+        for row in trace.service_processes.iter() {
+            commands.entry(row.service).or_default().push(row.pid);
+        }
+        let ways = linux::boot::way(trace).into_iter().chain(linux::shutdown::way(trace));
+        let rows: Vec<UnitOnTheWay> = ways
+            .map(|(service, start_ns, end_ns, pid)| {
+                let mut pids = commands.get(&service).cloned().unwrap_or_default();
+                pids.extend(pid);
+                UnitOnTheWay { service, start_ns, end_ns, pids }
+            })
+            .collect();
+        let first_ns = rows.iter().map(|row| row.start_ns).min().unwrap_or(i64::MAX);
+        Self { rows, first_ns }
+    }
+
+    /// The parts of a driver's work, by thread `tid`, that anybody on the way waited for. Once systemd starts units, drivers that others
+    /// load hold nobody up: it is the unit on the way that must do it, or nothing says who did.
+    fn waited_for(&self, (start_ns, end_ns): (i64, i64), tid: Option<u32>) -> Vec<(i64, i64)> {
+        let mut parts = vec![(start_ns, end_ns.min(self.first_ns))];
+        // Where no processes of units are known, whoever is on the way may have done it.
+        let is_known = self.rows.iter().any(|unit| !unit.pids.is_empty());
+        let does_it = |unit: &&UnitOnTheWay| tid.is_none_or(|tid| !is_known || unit.pids.contains(&tid));
+        let under_way = self.rows.iter().filter(|unit| unit.start_ns < end_ns && unit.end_ns > start_ns);
+        parts.extend(under_way.filter(does_it).map(|unit| (unit.start_ns.max(start_ns), unit.end_ns.min(end_ns))));
+        parts.retain(|(start_ns, end_ns)| start_ns < end_ns);
+        parts
     }
 }
 

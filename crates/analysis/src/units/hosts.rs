@@ -1,9 +1,9 @@
-//! Which services each process of Windows hosts.
+//! Which services each process hosts, or works for.
 
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_trace::Trace;
+use onoff_trace::{StringId, Trace};
 
 use crate::processes::Images;
 
@@ -21,6 +21,26 @@ pub(crate) fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTree
         let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
         if let Some(host) = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, seen_ns)) {
             add(host, trace.text(row.service));
+        }
+    }
+    // A process of a command lives while its service starts, stops or runs.
+    if !trace.service_processes.is_empty() {
+        let mut first_ns: HashMap<StringId, i64> = HashMap::new();
+        for change in trace.service_transitions.iter() {
+            let first = first_ns.entry(change.service).or_insert(change.start_ns);
+            *first = change.start_ns.min(*first);
+        }
+        let mut services: HashMap<u32, Vec<StringId>> = HashMap::new();
+        for row in trace.service_processes.iter() {
+            services.entry(row.pid).or_default().push(row.service);
+        }
+        for (at, life) in trace.processes.iter().enumerate() {
+            let began = |service: &&StringId| {
+                first_ns.get(*service).zip(life.start_ns).is_some_and(|(&first, start)| first <= start)
+            };
+            for service in services.get(&life.pid).into_iter().flatten().filter(began) {
+                add(at, trace.text(*service));
+            }
         }
     }
     for service in trace.system.services.iter().filter(|service| service.pid != 0) {

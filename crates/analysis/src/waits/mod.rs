@@ -85,6 +85,7 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::DiskIos,
     TableName::ServiceTransitions,
     TableName::ServiceDependencies,
+    TableName::ServiceProcesses,
     TableName::DeviceOperations,
     TableName::PowerRequests,
     TableName::Milestones,
@@ -200,20 +201,29 @@ impl<'t> Waits<'t> {
         for segment in segments {
             let ends = (segment.start_ns, segment.end_ns);
             let manager = end.tid.unwrap_or(0);
-            let found = segment.hold.and_then(|at| Some((at, *holds.get(at)?)));
-            let (within, waiter) = match found {
-                Some((_, hold)) => match hold.thread(&self.timelines, &self.identities, segment.end_ns) {
-                    Some(tid) => (self.walk(None, ends, tid), end.tid),
-                    None => (walk::without_thread(ends, manager), None),
-                },
-                None => match end.tid {
-                    Some(tid) => (self.walk(None, ends, tid), None),
-                    None => (walk::unknown(ends), None),
-                },
-            };
-            let waiter = waiter.map(|tid| Waiter { tid, from_ns: segment.start_ns, waiter: walk::ROOT });
+            let found = segment.hold.and_then(|at| holds.get(at));
             let at = segment.hold.unwrap_or(walk::NOT_HELD);
-            walked.append(within, at, waiter, walk::ROOT);
+            let Some(hold) = found else {
+                let within = match end.tid {
+                    Some(tid) => self.walk(None, ends, tid),
+                    None => walk::unknown(ends),
+                };
+                walked.append(within, at, None, walk::ROOT);
+                continue;
+            };
+            let parts = holds.parts(hold, &self.timelines, &self.identities, ends);
+            if parts.is_empty() {
+                walked.append(walk::without_thread(ends, manager), at, None, walk::ROOT);
+            }
+            for (part, tid) in parts {
+                let within = match tid.or(end.tid) {
+                    Some(tid) => self.walk(None, part, tid),
+                    None => walk::unknown(part),
+                };
+                let waiter = end.tid.filter(|_| tid.is_some());
+                let waiter = waiter.map(|tid| Waiter { tid, from_ns: part.0, waiter: walk::ROOT });
+                walked.append(within, at, waiter, walk::ROOT);
+            }
         }
         let start_ns = segments.last().map_or(0, |segment| segment.start_ns);
         let end_ns = segments.first().map_or(start_ns, |segment| segment.end_ns);

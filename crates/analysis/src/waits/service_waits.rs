@@ -40,14 +40,23 @@ impl Hold {
 
     /// The thread of its process that ran last before `time_ns`, in the change.
     pub(super) fn thread(&self, timelines: &Timelines<'_>, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
-        let pid = self.pid?;
+        self.thread_of(self.pid?, timelines, identities, time_ns).map(|(_, tid)| tid)
+    }
+
+    /// The thread of process `pid` that ran last before `time_ns`, in the change, and when it did.
+    fn thread_of(
+        &self,
+        pid: u32,
+        timelines: &Timelines<'_>,
+        identities: &Identities<'_>,
+        time_ns: i64,
+    ) -> Option<(i64, u32)> {
         let ran = |tid: u32| {
             let last = timelines.last_before(tid, time_ns)?.row.time_ns;
             let is_its = identities.pid_of(tid, last) == Some(pid) && last >= self.start_ns;
             is_its.then_some((last, tid))
         };
-        let last = identities.threads_of(pid).into_iter().filter_map(ran).max();
-        last.map(|(_, tid)| tid)
+        identities.threads_of(pid).into_iter().filter_map(ran).max()
     }
 }
 
@@ -94,7 +103,12 @@ pub(super) struct Holds {
     declared: HashSet<(StringId, StringId)>,
     /// The process that stops a unit of Linux, by the unit and when it was asked to stop.
     stoppers: HashMap<(StringId, i64), u32>,
+    /// Processes of a service's commands, in the order of their ids.
+    commands: HashMap<StringId, Vec<u32>>,
 }
+
+/// A part of a service's time and the thread to follow in it; `None` for the manager's, who runs one command after the other.
+pub(super) type CommandPart = ((i64, i64), Option<u32>);
 
 impl Holds {
     /// Of a recording: on Linux the units on the way to the default target, and those that the end of stopping waited for;
@@ -139,7 +153,47 @@ impl Holds {
             .filter(|row| row.kind != DependencyKind::Wants)
             .map(|row| (row.service, row.on))
             .collect();
-        Self { rows, declared, stoppers }
+        let mut commands: HashMap<StringId, Vec<u32>> = HashMap::new();
+        for row in trace.service_processes.iter() {
+            commands.entry(row.service).or_default().push(row.pid);
+        }
+        Self { rows, declared, stoppers, commands }
+    }
+
+    /// The time between `ends` by the commands that were run for a service, one after the other, the last first; between two of them it is
+    /// the manager's. Empty where no thread of any is known.
+    pub(super) fn parts(
+        &self,
+        hold: &Hold,
+        timelines: &Timelines<'_>,
+        identities: &Identities<'_>,
+        (start_ns, end_ns): (i64, i64),
+    ) -> Vec<CommandPart> {
+        let mut last_ns = end_ns;
+        let mut parts: Vec<CommandPart> = Vec::new();
+        let mut next = hold.thread(timelines, identities, end_ns);
+        let mut others: Vec<u32> = self.commands.get(&hold.service).into_iter().flatten().copied().collect();
+        others.retain(|&pid| Some(pid) != hold.pid);
+        loop {
+            let Some(tid) = next else {
+                break;
+            };
+            let born_ns = identities.start_of(tid, last_ns).unwrap_or(start_ns).clamp(start_ns, last_ns);
+            // Whoever of the others ran last before this one began was run before it.
+            let before = others.iter().filter_map(|&pid| hold.thread_of(pid, timelines, identities, born_ns));
+            let before = before.filter(|&(ran_ns, _)| ran_ns > start_ns && ran_ns < born_ns).max();
+            let Some((ran_ns, earlier)) = before else {
+                parts.push(((start_ns, last_ns), Some(tid)));
+                break;
+            };
+            parts.push(((born_ns, last_ns), Some(tid)));
+            parts.push(((ran_ns, born_ns), None));
+            others.retain(|&pid| identities.pid_of(earlier, ran_ns) != Some(pid));
+            last_ns = ran_ns;
+            next = Some(earlier);
+        }
+        parts.retain(|&((from, to), _)| from < to);
+        parts
     }
 
     /// The process that stops a unit which was asked to stop at `start_ns`.

@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 use onoff_trace::{
     Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo, FirmwareMeasurements,
     Interrupts, Inventory, Losses, Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads,
-    ServiceDependency, ServiceTransition, StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables,
-    Trace,
+    ServiceDependency, ServiceProcess, ServiceTransition, StringId, StringPool, SystemConfiguration, SystemKind,
+    TableName, Tables, Trace,
 };
 
 use onoff_trace::system::Disk;
@@ -41,6 +41,7 @@ pub(super) struct Assembly {
     pub(super) events_lost: u64,
     pub(super) service_transitions: Vec<ServiceTransition>,
     pub(super) service_dependencies: Vec<ServiceDependency>,
+    pub(super) service_processes: Vec<ServiceProcess>,
     /// How long the starts of units took by `systemd-analyze blame`, ns.
     pub(super) blamed: HashMap<StringId, i64>,
     /// Starts by `systemd-analyze critical-chain`.
@@ -77,6 +78,7 @@ impl Assembly {
             events_lost: 0,
             service_transitions: Vec::new(),
             service_dependencies: Vec::new(),
+            service_processes: Vec::new(),
             blamed: HashMap::new(),
             chain: Vec::new(),
             device_operations: Vec::new(),
@@ -164,6 +166,8 @@ impl Assembly {
         self.device_operations.sort_by_key(|row| row.start_ns);
         self.service_transitions.sort_by_key(|row| row.start_ns);
         self.service_dependencies.sort_by_key(|row| (row.service, row.on, row.kind as u8));
+        self.service_processes.sort_by_key(|row| (row.service, row.pid));
+        self.service_processes.dedup();
         let wanted = self.wanted;
         let wants = |table| wanted.contains(table);
         trace.context_switches = self.context_switches;
@@ -182,6 +186,9 @@ impl Assembly {
         }
         if wants(TableName::ServiceDependencies) {
             trace.service_dependencies = self.service_dependencies.into_iter().collect();
+        }
+        if wants(TableName::ServiceProcesses) {
+            trace.service_processes = self.service_processes.into_iter().collect();
         }
         if wants(TableName::DeviceOperations) {
             trace.device_operations = self.device_operations.into_iter().collect();

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use onoff_trace::{
-    Counter, DependencyKind, ServiceChange, ServiceOutcome, ServiceTransition, Severity, StringId, TableName, milestone,
+    Counter, DependencyKind, ServiceChange, ServiceOutcome, ServiceProcess, ServiceTransition, Severity, StringId,
+    TableName, milestone,
 };
 
 use super::assembly::Assembly;
@@ -17,6 +18,9 @@ use super::unit_names::names;
 
 /// What rows of unit properties name as their record.
 pub(super) const EVENT: &str = "systemd unit properties";
+
+/// Processes of a unit's commands that are kept, at most.
+const MOST_PROCESSES: usize = 64;
 
 const WITHOUT_NAME: Counter = Counter {
     name: "units_without_name",
@@ -35,6 +39,8 @@ struct Unit<'a> {
     active_state: Cow<'a, str>,
     command: Cow<'a, str>,
     main_pid: Option<u32>,
+    /// Processes of its commands.
+    pids: Vec<u32>,
     inactive_exit_us: i64,
     active_enter_us: i64,
     active_exit_us: i64,
@@ -59,7 +65,11 @@ impl<'a> Unit<'a> {
             b"Slice" => self.slice = text(),
             b"Result" => self.result = text(),
             b"ActiveState" => self.active_state = text(),
-            b"ExecStart" => self.command = text(),
+            b"ExecStart" => {
+                self.command = text();
+                self.ran(value);
+            }
+            b"ExecCondition" | b"ExecStartPre" | b"ExecStartPost" => self.ran(value),
             b"ExecMainPID" => self.main_pid = text().parse().ok().filter(|&pid| pid > 0),
             b"InactiveExitTimestampMonotonic" => self.inactive_exit_us = time(),
             b"ActiveEnterTimestampMonotonic" => self.active_enter_us = time(),
@@ -79,6 +89,14 @@ impl<'a> Unit<'a> {
             b"Wants" => self.dependencies.push((Some(DependencyKind::Wants), text())),
             _ => {}
         }
+    }
+
+    /// A process that was run for a command, as `{ path=/bin/a ; … ; pid=217 ; … }` tells it.
+    fn ran(&mut self, command: &[u8]) {
+        let command = String::from_utf8_lossy(command);
+        let digits = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|pid| pid.parse().ok());
+        let pids = command.split(" ; ").filter_map(|part| digits(part.trim().strip_prefix("pid=")?));
+        self.pids.extend(pids.filter(|&pid: &u32| pid > 0).take(MOST_PROCESSES.saturating_sub(self.pids.len())));
     }
 
     /// When the last start was over, µs: active, or gone again, as for a unit that only does one thing. The rule is that of
@@ -133,6 +151,10 @@ fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Asse
         }
     }
     let command = command(&unit.command);
+    if !unit.pids.is_empty() {
+        let service = assembly.text(&unit.id);
+        assembly.service_processes.extend(unit.pids.iter().map(|&pid| ServiceProcess { service, pid }));
+    }
     if let Some(pid) = unit.main_pid {
         let name = program(command);
         let (name, command) = (assembly.text(name), assembly.text(command));
@@ -258,7 +280,9 @@ mod tests {
     #[test]
     fn a_unit_is_rows_with_its_own_times() {
         let trace = read_units(
-            b"ExecMainPID=217\nExecStart={ path=/bin/sleep ; argv[]=/bin/sleep 6 ; ignore_errors=no ; pid=217 }\n\
+            b"ExecStartPre={ path=/bin/true ; argv[]=/bin/true ; ignore_errors=no ; pid=99 ; code=exited ; status=0 }\n\
+              ExecStartPost={ path=/bin/true ; argv[]=/bin/true ; ignore_errors=no ; pid=0 ; code=(null) ; status=0/0 }\n\
+              ExecMainPID=217\nExecStart={ path=/bin/sleep ; argv[]=/bin/sleep 6 ; ignore_errors=no ; pid=217 }\n\
               Id=slow.service\nNames=slow.service s.service\nSlice=system.slice\nResult=success\n\
               After=a.socket b.service\nBefore=late.target\nWants=c.service\nTimeoutStartUSec=1min 30s\n\
               ExecMainStartTimestampMonotonic=11\nInactiveExitTimestampMonotonic=10\n\
@@ -282,6 +306,9 @@ mod tests {
                 ("graphical.target".to_owned(), 70_000, None, Some(70_000), ServiceOutcome::Completed),
             ]
         );
+        let ran: Vec<(&str, u32)> =
+            trace.service_processes.iter().map(|row| (trace.text(row.service), row.pid)).collect();
+        assert_eq!(ran, [("slow.service", 99), ("slow.service", 217)]);
         let first = trace.service_transitions.get(0).unwrap();
         assert_eq!(trace.text(first.container), "/bin/sleep 6");
         assert_eq!(first.timeout_ns, Some(90_000_000_000));

@@ -24,6 +24,9 @@ const RESTART_US: i64 = 5_000_000;
 /// The process ids of units begin here; those of threads of the kernel below.
 const FIRST_PID: u32 = 200;
 
+/// A unit's further commands have process ids so far apart.
+const COMMAND_PIDS: u32 = 1000;
+
 // Ids of messages. Source: systemd's sd-messages.h.
 const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
 const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
@@ -36,6 +39,8 @@ enum Action {
     Generators,
     Load,
     Start(usize),
+    /// The next command of a unit that has loaded so many modules.
+    Command(usize, usize),
     Done(usize),
 }
 
@@ -246,7 +251,7 @@ impl Play<'_> {
             None => return self.processors.rests(manager.thread),
             Some(Action::Generators) => GENERATORS_US,
             Some(Action::Load) => LOAD_US,
-            Some(Action::Start(_)) => START_US,
+            Some(Action::Start(_) | Action::Command(..)) => START_US,
             Some(Action::Done(_)) => DONE_US,
         };
         self.processors.give(manager.thread, &[Work::Runs(us)], None);
@@ -267,6 +272,7 @@ impl Play<'_> {
             None | Some(Action::Generators) => {}
             Some(Action::Load) => self.start_what_can(manager),
             Some(Action::Start(unit)) => self.starts(manager, unit),
+            Some(Action::Command(unit, loaded)) => self.runs_command(manager, unit, loaded),
             Some(Action::Done(unit)) => self.is_done(manager, unit),
         }
     }
@@ -336,7 +342,20 @@ impl Play<'_> {
             let program = &program[..program.len().min(15)];
             let process = self.processors.process(pid, program, &work, manager.thread);
             manager.roles.insert(process, Role::Unit { unit: at, loaded: 0, in_module: false });
+            if unit.by_commands
+                && let Some(state) = &mut self.records.units[at]
+            {
+                state.commands.push(pid);
+            }
         }
+    }
+
+    fn runs_command(&mut self, manager: &mut Manager, at: usize, loaded: usize) {
+        let Some(state) = &mut self.records.units[at] else { return };
+        state.pid += COMMAND_PIDS;
+        state.commands.push(state.pid);
+        let process = self.processors.process(state.pid, "load", &[Work::Runs(START_US)], manager.thread);
+        manager.roles.insert(process, Role::Unit { unit: at, loaded, in_module: false });
     }
 
     fn thread_is_done(&mut self, manager: &mut Manager, thread: ThreadId) {
@@ -356,6 +375,11 @@ impl Play<'_> {
                 if let Some(module) = unit.modules.get(loaded) {
                     self.module(thread, module, in_module, self.records_pid(at));
                     let (loaded, begins) = if in_module { (loaded + 1, false) } else { (loaded, true) };
+                    if in_module && unit.by_commands && loaded < unit.modules.len() {
+                        self.ask(manager, Action::Command(at, loaded), Some(thread));
+                        self.processors.exits(thread);
+                        return;
+                    }
                     manager.roles.insert(thread, Role::Unit { unit: at, loaded, in_module: begins });
                     if in_module && loaded == unit.modules.len() {
                         // The unit's own work comes last.

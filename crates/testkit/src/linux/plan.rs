@@ -33,6 +33,8 @@ pub struct LinuxUnit {
     pub(super) stop: Vec<Work>,
     pub(super) killed: bool,
     pub(super) modules: Vec<Initcall>,
+    /// Each module is loaded by a command of its own, one after the other.
+    pub(super) by_commands: bool,
     /// What starts it, and so long after, ms: it is no part of the start by itself.
     pub(super) with: Option<(String, i64)>,
 }
@@ -49,6 +51,7 @@ impl LinuxUnit {
             stop: Vec::new(),
             killed: false,
             modules: Vec::new(),
+            by_commands: false,
             with: None,
         }
     }
@@ -99,6 +102,13 @@ impl LinuxUnit {
     #[must_use]
     pub fn loads(mut self, module: Initcall) -> Self {
         self.modules.push(module);
+        self
+    }
+
+    /// Each of its modules is loaded by a command of its own: the manager starts the next when the one before has ended.
+    #[must_use]
+    pub fn by_commands(mut self) -> Self {
+        self.by_commands = true;
         self
     }
 

@@ -78,6 +78,8 @@ pub(super) struct UnitState {
     pub(super) stop_us: i64,
     pub(super) inactive_us: i64,
     pub(super) pid: u32,
+    /// Processes of its commands, in the order in which they ran.
+    pub(super) commands: Vec<u32>,
     pub(super) result: &'static str,
     pub(super) has_failed: bool,
 }
@@ -263,6 +265,13 @@ impl Records {
                     "ExecMainPID={}\nExecMainStartTimestampMonotonic={}\nTimeoutStartUSec=1min 30s\nTimeoutStopUSec=1min 30s",
                     state.pid, state.start_us
                 );
+            }
+            for pid in &state.commands {
+                let command = format!(
+                    "path=/bin/{0} ; argv[]=/bin/{0} ; ignore_errors=no ; pid={pid} ; code=exited ; status=0",
+                    "load"
+                );
+                let _ = writeln!(text, "ExecStart={{ {command} }}");
             }
             for (name, us) in [
                 ("InactiveExit", state.start_us),

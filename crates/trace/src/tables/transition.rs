@@ -98,6 +98,16 @@ table! {
     }
 }
 
+table! {
+    /// A process that a service's manager ran for one of the service's commands: one that checks, prepares or follows, or one of several.
+    ServiceProcesses of ServiceProcess {
+        /// Service (unit) name.
+        service: StringId,
+        /// Process id.
+        pid: u32,
+    }
+}
+
 codes! {
     /// What was done for a device or driver.
     pub enum DeviceOperationKind {
