@@ -652,6 +652,43 @@ fn the_raw_trace_of_the_shells_dp() {
     assert!(answer.contains("Usb Xhci Driver"), "{answer}");
 }
 
+/// Five seconds of DXE in which no driver was measured: the drivers before and after are named, in the first lines and in the list. Where a
+/// driver fills the same time, it is named instead.
+#[test]
+fn a_phase_that_nothing_explains_names_the_drivers_around_it() {
+    const MS: u64 = 1_000_000;
+    let folder = Folder::new();
+    let answer = |filled: bool| {
+        let mut rows = vec![
+            (0, 0, 20 * MS, "SEC", ""),
+            (0, 20 * MS, 320 * MS, "PEI", ""),
+            (0, 40 * MS, 300 * MS, "PEIM", "PcdPeim"),
+            (0, 320 * MS, 5_400 * MS, "DXE", ""),
+            (0, 5_400 * MS, 5_900 * MS, "BDS", ""),
+            (0x18, 5_420 * MS, 5_880 * MS, "DB:Start:", "Usb Xhci Driver"),
+        ];
+        if filled {
+            rows.push((0x20, 330 * MS, 5_390 * MS, "DB:Start:", "Slow Raid Driver"));
+        }
+        folder.file("dp.txt", raw_trace(&rows).as_bytes());
+        (report(&folder, "dp.txt"), folder.answer("firmware dp.txt"))
+    };
+    let (silent, text) = answer(false);
+    let gap = &silent["gaps"][0];
+    assert_eq!((gap["phase"].as_str(), gap["duration_ns"].as_u64()), (Some("DXE"), Some(5_080 * MS)));
+    let modules = [&gap["module_before"], &gap["module_after"]].map(|module| module.as_str().unwrap().to_owned());
+    assert!(modules[0].contains("PcdPeim") && modules[1].contains("Usb Xhci Driver"), "{modules:?}");
+    let second = text.lines().nth(1).unwrap();
+    assert!(second.starts_with("Longest phase: DXE, 5.08 s"), "{text}");
+    assert!(second.contains("5.08 s of it in one unmeasured gap, between the "), "{text}");
+    assert!(second.contains("PcdPeim") && second.contains("Usb Xhci Driver"), "{text}");
+    let (explained, text) = answer(true);
+    let longest = explained["gaps"].as_array().unwrap().iter().map(|gap| gap["duration_ns"].as_u64().unwrap()).max();
+    assert!(longest.is_none_or(|ns| ns <= 20 * MS), "{longest:?}");
+    let second = text.lines().nth(1).unwrap();
+    assert!(second.ends_with("Slowest module: Slow Raid Driver, own time 5.06 s."), "{text}");
+}
+
 #[test]
 fn the_lists_of_the_shells_dp_hold_lengths_without_moments() {
     let folder = Folder::new();

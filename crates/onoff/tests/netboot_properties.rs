@@ -197,3 +197,16 @@ fn a_boot_is_the_same_in_the_midst_of_other_traffic() {
         assert_eq!((stages, bytes, rules), (stages_alone, bytes_alone, rules_alone), "{flood:?}");
     }
 }
+
+/// More boots of one client than are kept: those that are kept are whole, what is left out is counted, and nothing else is said to be lost.
+#[test]
+fn boots_beyond_what_is_kept_are_counted() {
+    let session = Session::from_bytes([("boot.pcapng".to_owned(), Flood::Boots.capture(400_000))]).unwrap();
+    let report = session.netboot(&NetbootOptions::default()).unwrap();
+    assert!(report.boots.len() > 10_000, "{}", report.boots.len());
+    let loaded = report.boots.iter().filter(|boot| boot.outcome.verdict == Verdict::Loaded).count();
+    // The last may be one whose messages were no longer kept.
+    assert!(loaded + 1 >= report.boots.len(), "{loaded} of {}", report.boots.len());
+    let lost: Vec<&str> = report.losses.iter().map(|loss| loss.counter).collect();
+    assert_eq!(lost, ["left_out"]);
+}
