@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm book catalogue samples reference clean viewer pictures
+.PHONY: help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports book catalogue samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -145,7 +145,17 @@ pictures: ## make the pictures of the README and the book anew, in a real browse
 	@tools/setup viewer
 	cargo build --locked --package onoff-cli
 	cargo build --locked --package onoff-testkit --example make_trace
-	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts
+	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts tests/look.test.ts
+
+exports: ## check files for Perfetto against its own public schema
+	@tools/setup rust
+	@tools/setup perfetto
+	cargo build --locked --package onoff-cli
+	cargo run --quiet --locked --package onoff-testkit --example make_trace -- crates/testkit/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
+	for recording in $(RECORDING) $(TARGET_DIR)/exported-sleep.etl samples/linux-boot.tar.xz; do \
+	    $(TARGET_DIR)/debug/onoff export $$recording --format perfetto -o $(TARGET_DIR)/exported.perfetto-trace; \
+	    $(TARGET_DIR)/perfetto/bin/python tools/check-perfetto.py $(TARGET_DIR)/exported.perfetto-trace; \
+	done
 
 book: ## the book, as pages
 	@tools/setup mdbook

@@ -16,11 +16,11 @@ const PLACES = {
 
 export const browsers = (Object.keys(PLACES) as (keyof typeof PLACES)[]).filter((name) => PLACES[name].some(existsSync));
 
-export async function open(name: keyof typeof PLACES): Promise<Browser> {
+export async function open(name: keyof typeof PLACES, more: string[] = []): Promise<Browser> {
   const executablePath = PLACES[name].find(existsSync);
   if (!executablePath) throw new Error(`${name} is not installed`);
   const args = name === "chrome" ? ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"] : [];
-  return puppeteer.launch({ browser: name, executablePath, args, headless: true });
+  return puppeteer.launch({ browser: name, executablePath, args: [...args, ...more], headless: true });
 }
 
 export const folder = mkdtempSync(join(tmpdir(), "onoff-pages-"));

@@ -230,9 +230,10 @@ fn session(trace: &Trace) -> Vec<Track> {
     let mut gathered = Gathered::default();
     for row in trace.activities.iter() {
         let [name, detail] = [row.name, row.detail].map(|id| trace.text(id));
+        let kind = row.kind.as_str().replace('_', " ");
+        let name = if name.is_empty() { kind.as_str() } else { name };
         let label = if detail.is_empty() { name.to_owned() } else { format!("{name} ({detail})") };
         let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
-        let kind = row.kind.as_str().replace('_', " ");
         gathered.add("", &kind, "", [LaneSlice { start_ns: row.start_ns, end_ns, label, tone: Tone::Work }]);
     }
     gathered.into_tracks(TrackGroup::Session)

@@ -161,7 +161,17 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
         |name: &str, value: &str| DebugAnnotation { name: Some(name.to_owned()), string_value: Some(value.to_owned()) };
     for transition in &shown.recording.transitions {
         let uuid = writer.track(&transition.title, None, Some(0), None)?;
+        // Slices of one track lie in each other or apart: phases that overlap are on tracks of their own.
+        let mut rows: Vec<(u64, i64)> = vec![(uuid, i64::MIN)];
         for phase in &transition.phases {
+            let row = match rows.iter().position(|(_, until_ns)| *until_ns <= phase.start_ns) {
+                Some(row) => row,
+                None => {
+                    rows.push((writer.track(&transition.title, Some(uuid), Some(0), None)?, i64::MIN));
+                    rows.len() - 1
+                }
+            };
+            rows[row].1 = phase.end_ns;
             let mut annotations = vec![annotation("certainty", phase.certainty.as_str())];
             for (name, value) in [("ends with", &phase.rule), ("event", &phase.event)] {
                 if !value.is_empty() {
@@ -173,12 +183,12 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
                 annotations.push(annotation(&format!("held by {}", entry.subject), &format!("{time} {}", entry.did)));
             }
             let event = TrackEvent {
-                name: Some(phase.name.clone()),
+                name: Some(phase.title.clone()),
                 categories: vec!["phase".to_owned()],
                 debug_annotations: annotations,
                 ..TrackEvent::default()
             };
-            writer.slice(uuid, phase.start_ns, phase.end_ns, event)?;
+            writer.slice(rows[row].0, phase.start_ns, phase.end_ns, event)?;
         }
         let mut findings: Vec<_> = transition.findings.iter().filter(|finding| finding.start_ns.is_some()).collect();
         findings.sort_by_key(|finding| finding.start_ns);

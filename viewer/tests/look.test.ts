@@ -1,0 +1,90 @@
+/**
+ * How the page looks, against stored pictures: each is made smaller, and may differ a little, as fonts and browsers do.
+ * ONOFF_WRITE_PICTURES=1 writes them anew (`make pictures`), to be looked at before they are committed.
+ */
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { browsers, open, repository, settled, singleFile, visit } from "./pages";
+
+const folder = join(import.meta.dirname, "looks");
+const writes = process.env["ONOFF_WRITE_PICTURES"] === "1";
+const sample = (name: string) => join(repository, "samples", name);
+const [WIDE, TALL] = [320, 200];
+/** Of a picture's points so many percent may differ by more than a fifth of full brightness. */
+const MOST_PERCENT = 4;
+
+const LOOKS: [name: string, recording: string, address: string][] = [
+  ["boot-light", "slow-boot.etl", "theme=light"],
+  ["boot-dark", "slow-boot.etl", "theme=dark&phase=WinLogonInit&tab=why"],
+  ["sleep", "slow-sleep.etl", "theme=light"],
+  ["linux", "linux-boot.tar.xz", "theme=light&tab=findings"],
+  ["netboot", "netboot-slow-link.pcap.xz", "theme=dark"],
+];
+
+/** A picture made smaller: its points, and itself. */
+async function smaller(page: Page, png: string): Promise<{ points: number[]; png: string }> {
+  return page.evaluate(
+    async (source, wide, tall) => {
+      const image = new Image();
+      image.src = source;
+      await image.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [wide, tall];
+      const context = canvas.getContext("2d");
+      if (!context) throw new Error("no canvas");
+      context.imageSmoothingQuality = "high";
+      context.drawImage(image, 0, 0, wide, tall);
+      return { points: [...context.getImageData(0, 0, wide, tall).data], png: canvas.toDataURL("image/png") };
+    },
+    png,
+    WIDE,
+    TALL,
+  );
+}
+
+/** Of how many points, in percent, a colour differs by more than a fifth of full brightness. */
+export function differing(one: number[], other: number[]): number {
+  let count = 0;
+  for (let at = 0; at < one.length; at += 4) {
+    const far = [0, 1, 2].some((channel) => Math.abs((one[at + channel] ?? 0) - (other[at + channel] ?? 0)) > 51);
+    if (far) count += 1;
+  }
+  return (count * 400) / Math.max(1, one.length);
+}
+
+it("what differs is counted", () => {
+  const white = new Array(400).fill(255);
+  expect(differing(white, white)).toBe(0);
+  expect(differing(white, white.map((value, at) => (at < 40 ? 0 : value)))).toBe(10);
+  expect(differing(white, white.map((value) => value - 40))).toBe(0);
+});
+
+let browser: Browser;
+let desk: Page;
+beforeAll(async () => {
+  expect(browsers).toContain("chrome");
+  browser = await open("chrome");
+  desk = await browser.newPage();
+}, 60_000);
+afterAll(async () => browser?.close());
+
+it.each(LOOKS)("%s looks as it did", async (name, recording, address) => {
+  const { page } = await visit(browser, `${pathToFileURL(singleFile(sample(recording))).href}#${address}`);
+  await settled(page);
+  await settled(page);
+  const shot = await page.screenshot({ encoding: "base64" });
+  await page.close();
+  const now = await smaller(desk, `data:image/png;base64,${shot}`);
+  const stored = join(folder, `${name}.png`);
+  if (writes) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(stored, Buffer.from(now.png.split(",")[1] ?? "", "base64"));
+  }
+  expect(existsSync(stored), `${stored}: run 'make pictures'`).toBe(true);
+  const before = await smaller(desk, `data:image/png;base64,${readFileSync(stored).toString("base64")}`);
+  expect(differing(now.points, before.points), `percent of the points; see ${stored}`).toBeLessThan(MOST_PERCENT);
+}, 60_000);
