@@ -104,7 +104,7 @@ table! {
         /// Service (unit) name.
         service: StringId,
         /// Process id.
-        pid: u32,
+        pid: u32 as Process,
     }
 }
 
