@@ -216,6 +216,24 @@ fn firmware_and_packets_without_a_recording() {
     assert_eq!((&capture["joined"], kinds(&capture["against"])), (&Value::Bool(false), vec!["nothing_joins"]));
 }
 
+/// Tables without the moment that joins them stay off the axis, and the reason is the one that holds.
+#[test]
+fn tables_without_the_moment_that_joins_them() {
+    let folder = Folder::boot(SCENARIO);
+    let later_ms = 9_000_000;
+    for (times, kind, reason) in [
+        ([21, 0, 20_246, 0, 0], "no_place", "It has no time of the return of ExitBootServices"),
+        (PAPER_MS.map(|ms| ms + later_ms), "over_resets", "Its clock ran on over earlier boots"),
+    ] {
+        folder.file("FBPT.bin", &fbpt(times.map(|ms| (ms * MS) as u64)));
+        let axis = boot(&folder, "boot.etl --firmware FBPT.bin")["axis"].take();
+        let firmware = join(&axis, "firmware");
+        assert_eq!((&firmware["joined"], kinds(&firmware["against"])), (&Value::Bool(false), vec![kind]));
+        let text = folder.answer("boot boot.etl --firmware FBPT.bin");
+        assert!(text.contains(&format!("Firmware table: its place on the axis is not known. {reason}")), "{text}");
+    }
+}
+
 /// Each alone: what was named is the question, not the computer that is asked on.
 #[test]
 fn firmware_or_packets_alone() {

@@ -62,7 +62,9 @@ pub(super) fn firmware(
         }
     }
     let shift_ns = firmware.checkpoints.exit_end_ns.map(|end| recording.kernel_ns.saturating_sub(end));
-    if over_resets || shift_ns.is_none() {
+    if over_resets {
+        against.push(AxisEvidence::of(Kind::OverResets));
+    } else if shift_ns.is_none() {
         against.push(AxisEvidence::of(Kind::NoPlace));
     }
     let shift_ns = shift_ns.filter(|_| against.is_empty());

@@ -161,7 +161,9 @@ pub enum AxisEvidenceKind {
     OtherTimes,
     /// The table's end of firmware and loader less the service manager's.
     Manager,
-    /// The times do not begin at this boot's reset, or lack the end.
+    /// The times do not start at this boot's reset: the firmware's clock ran on over earlier boots.
+    OverResets,
+    /// The times lack the return of `ExitBootServices`, as those of a legacy boot do.
     NoPlace,
     /// The capture's client and the station addresses that the recording tells: the same, or, against a join, none of them.
     Station,

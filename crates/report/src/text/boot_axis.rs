@@ -251,7 +251,9 @@ fn speaks_for(evidence: &AxisEvidence) -> Option<String> {
                 duration(load_ns)
             )
         }
-        Kind::Order | Kind::OtherTimes | Kind::NoPlace | Kind::NoLoadedBoot | Kind::NothingJoins => return None,
+        Kind::Order | Kind::OtherTimes | Kind::OverResets | Kind::NoPlace | Kind::NoLoadedBoot | Kind::NothingJoins => {
+            return None;
+        }
     })
 }
 
@@ -268,8 +270,12 @@ fn speaks_against(evidence: &AxisEvidence) -> String {
         Kind::Manager => format!(
             "the service manager's account of firmware and loader differs by {apart}, so the table is of another boot"
         ),
+        Kind::OverResets => {
+            "its clock ran on over earlier boots, so its times do not start at this boot's reset".to_owned()
+        }
         Kind::NoPlace => {
-            "its times do not start at this boot's reset, or lack the return of ExitBootServices".to_owned()
+            "it has no time of the return of ExitBootServices: a legacy boot has none, and a log may be cut off"
+                .to_owned()
         }
         Kind::Station => format!("client {} is not the recorded machine", evidence.detail),
         Kind::Clocks => {
