@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::evidence::touched_by;
 use crate::owners::extension;
 use crate::processes::Images;
+use crate::storage::DrivePaths;
 
 /// Requests of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -178,6 +179,7 @@ impl DiskTally {
     }
 
     fn into_usage(self, trace: &Trace, images: &Images<'_>, touched_by: &[String]) -> DiskUsage {
+        let paths = DrivePaths::of(trace);
         let mut extensions: BTreeMap<String, DiskOperations> = BTreeMap::new();
         for (&file, operations) in &self.by_file {
             extensions.entry(extension(trace.text(file))).or_default().merge(operations);
@@ -202,7 +204,9 @@ impl DiskTally {
             service_ns: self.all.service_ns(),
             read_ahead: self.read_ahead,
             by_file: named(
-                self.by_file.into_iter().map(|(file, operations)| (trace.text(file).to_owned(), operations)),
+                self.by_file
+                    .into_iter()
+                    .map(|(file, operations)| (paths.readable(trace.text(file)).into_owned(), operations)),
             ),
             by_extension: named(extensions),
             by_process,

@@ -113,7 +113,7 @@ fn the_text_answers_first() {
     });
     let text = plain(&text);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "Sleep: 34.0 s to suspend, 2.00 s to resume.");
+    assert_eq!(lines[0], "Sleep: 34.0 s to suspend, 2.31 s to resume.");
     assert_eq!(lines[1], "SuspendServices took 31.0 s: Slowsvc did not answer for 30.0 s (its time-out).");
     assert_eq!(lines[2], "It was away for 300 s, from S3 (sleep).");
     for expected in [

@@ -174,10 +174,7 @@ impl Holds {
         let mut next = hold.thread(timelines, identities, end_ns);
         let mut others: Vec<u32> = self.commands.get(&hold.service).into_iter().flatten().copied().collect();
         others.retain(|&pid| Some(pid) != hold.pid);
-        loop {
-            let Some(tid) = next else {
-                break;
-            };
+        while let Some(tid) = next {
             let born_ns = identities.start_of(tid, last_ns).unwrap_or(start_ns).clamp(start_ns, last_ns);
             // Whoever of the others ran last before this one began was run before it.
             let before = others.iter().filter_map(|&pid| hold.thread_of(pid, timelines, identities, born_ns));
