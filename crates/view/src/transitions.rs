@@ -84,6 +84,8 @@ pub(crate) fn page_transition(
             ..PagePhase::default()
         });
     }
+    // What firmware and packets say of the time before the kernel is no part of what the boot took.
+    page.headline = headline(&page, transition, diagnosis, &key);
     if let Some(axis) = axis(transition) {
         let known = page.phases.iter().any(|phase| phase.start_ns < 0);
         let before = axis.stages.iter().filter(|stage| stage.source != AxisSource::Recording && !known);
@@ -99,7 +101,6 @@ pub(crate) fn page_transition(
     page.end_ns = end_ns.unwrap_or_else(|| page.phases.last().map_or(page.start_ns, |phase| phase.end_ns));
     let bounds = (page.start_ns, page.end_ns);
     page.ticks.retain(|tick| tick.time_ns >= bounds.0 && tick.time_ns <= bounds.1);
-    page.headline = headline(&page, diagnosis, &key);
     page
 }
 
@@ -311,15 +312,15 @@ fn is_work(phase: &PagePhase) -> bool {
     !phase.is_open && !matches!(phase.name.as_str(), "Asleep" | "Standby" | "machine")
 }
 
-fn headline(transition: &PageTransition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
+fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
     let known = diagnosis.transitions.iter().find(|known| known.name == key);
     let length = match known.map(|known| (known.duration_ns, known.at_least_ns)) {
         Some((Some(ns), _)) => duration(ns),
         Some((None, ns)) if ns > 0 => format!("at least {}", duration(ns)),
-        _ => duration(transition.end_ns.saturating_sub(transition.start_ns)),
+        _ => format!("at least {}", duration(transition.total_at_least_ns)),
     };
-    let mut lines = vec![format!("{}: {length}.", transition.title)];
-    if let Some(phase) = transition.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase)) {
+    let mut lines = vec![format!("{}: {length}.", page.title)];
+    if let Some(phase) = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase)) {
         let mut line = format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase)));
         let somebody =
             |entry: &&crate::page::PageAccountEntry| entry.certainty != Certainty::Missing && entry.kind != "idle";
