@@ -8,10 +8,10 @@ use hashbrown::HashMap;
 use onoff_trace::{DiskIo, DiskOperation, StringId, TableName, Trace};
 use serde::Serialize;
 
+use crate::drive_paths::DrivePaths;
 use crate::evidence::touched_by;
 use crate::owners::extension;
 use crate::processes::Images;
-use crate::storage::DrivePaths;
 
 /// Requests of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -22,6 +22,7 @@ pub mod compare;
 pub mod cpu;
 pub mod devices;
 pub mod disk;
+mod drive_paths;
 pub mod evidence;
 pub mod firmware;
 pub mod flame;

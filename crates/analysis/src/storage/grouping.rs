@@ -9,9 +9,9 @@ use hashbrown::HashMap;
 use onoff_trace::{DiskIo, IoPriority, StringId, Trace};
 use serde::Serialize;
 
-use super::paths::DrivePaths;
 use super::queue::issued_ns;
 use crate::disk::is_read_ahead;
+use crate::drive_paths::DrivePaths;
 use crate::owners::{extension, file_name};
 use crate::processes::Images;
 use crate::scope::Scope;

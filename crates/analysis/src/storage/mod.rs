@@ -17,10 +17,9 @@ pub mod files;
 mod grouping;
 pub mod hard_faults;
 pub mod idle_gaps;
-mod paths;
 pub mod queue;
 pub mod requests;
 pub mod utilisation;
 
+pub use crate::drive_paths::DrivePaths;
 pub use grouping::{Key, NO_FILE_READ, Shared};
-pub use paths::DrivePaths;

@@ -16,9 +16,9 @@ use super::requests::{Overlap, Request, Requests};
 use super::service_waits::Holds;
 use super::walk::{NO_REASON, NO_STACK, NOT_HELD, RawStep, Walked, Work, threads_of};
 use crate::cpu::percent_of;
+use crate::drive_paths::DrivePaths;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
-use crate::storage::DrivePaths;
 
 /// Groups of steps, at most: the longest.
 const MOST_GROUPS: usize = 64;
