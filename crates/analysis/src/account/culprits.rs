@@ -71,8 +71,10 @@ const OF_EVERY_TRANSITION: [&str; 18] = [
 pub struct Culprit {
     /// The phase.
     pub phase: String,
-    /// The phase's length, ns.
+    /// The phase's length, ns; what was recorded of it where `is_cut`.
     pub phase_ns: i64,
+    /// Whether the recording ended before the phase did.
+    pub is_cut: bool,
     /// By what measure the phase was divided.
     pub measure: AccountMeasure,
     /// Who, for how long, and what it did. Several that are one relay are named together.
@@ -111,6 +113,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
         let of_phase = |entry: &AccountEntry| Culprit {
             phase: phase.phase.clone(),
             phase_ns: phase.account.duration_ns,
+            is_cut: phase.account.is_cut,
             measure: phase.account.measure,
             entry: entry.clone(),
             members: Vec::new(),
@@ -223,6 +226,7 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
         },
         members: holders.iter().take(NAMED_OF_RELAY).map(|(_, entry)| entry.name.clone()).collect(),
         of_system: false,
+        is_cut: phase.account.is_cut,
     })
 }
 
@@ -278,6 +282,7 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
         entry: AccountEntry { name, ..together(phase, &members)? },
         members: names,
         of_system: false,
+        is_cut: phase.account.is_cut,
     })
 }
 

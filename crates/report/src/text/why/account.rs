@@ -64,7 +64,10 @@ fn culprit_held(culprit: &Culprit, what: &str) -> String {
     }
     let verb = verb(culprit.measure, entry.kind);
     let asked = requests(entry);
-    let length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
+    let mut length = of_whole(&duration(entry.ns), &duration(culprit.phase_ns));
+    if culprit.is_cut {
+        length += " that the recording holds";
+    }
     format!("{} {verb} {what} for {length}{asked}", subject(entry))
 }
 
