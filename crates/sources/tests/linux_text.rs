@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use onoff_sources::{Files, Limits, Options, open_files};
-use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, Tables, Trace, milestone};
+use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace, milestone};
 
 fn read(files: &[(&str, &[u8])]) -> Trace {
     let held = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
@@ -242,4 +242,36 @@ fn the_critical_chain_alone_has_the_times_of_the_units_properties() {
         assert_eq!(both.service_dependencies.len(), whole.service_dependencies.len());
     }
     assert!(compared >= 30, "{compared}");
+}
+
+#[test]
+fn lines_of_the_kernels_log_and_of_the_journal_are_events_in_the_order_of_time_each_once() {
+    // The journal keeps the kernel's lines too: where the kernel's own log is there, they are not told twice.
+    let kernel = "[    0.000000] Linux version 6.1\n[    2.500000] usb 1-1: new device\n";
+    let journal = "_BOOT_ID=0123456789abcdef0123456789abcdef\n__REALTIME_TIMESTAMP=1700000002000000\n__MONOTONIC_TIMESTAMP=2000000\n_TRANSPORT=stdout\nSYSLOG_IDENTIFIER=cron\n_PID=7\nMESSAGE=<b>ready</b>\n\n\
+                   _BOOT_ID=0123456789abcdef0123456789abcdef\n__REALTIME_TIMESTAMP=1700000002500000\n__MONOTONIC_TIMESTAMP=2500000\n_TRANSPORT=kernel\nSYSLOG_IDENTIFIER=kernel\n_SOURCE_MONOTONIC_TIMESTAMP=2500000\nMESSAGE=usb 1-1: new device\n\n";
+    let files: [(&str, &[u8]); 2] = [("dmesg.txt", kernel.as_bytes()), ("journal.export", journal.as_bytes())];
+    let trace = read(&files);
+    let fields: Vec<_> = trace.event_fields.iter().collect();
+    let lines: Vec<(String, String, String, i64)> = trace
+        .events
+        .iter()
+        .map(|event| {
+            let [provider, task] = [event.provider, event.task].map(|id| trace.text(id).to_owned());
+            let field = &fields[usize::try_from(event.first_field).unwrap()];
+            (provider, task, trace.text(field.value).to_owned(), event.time_ns / 1_000_000)
+        })
+        .collect();
+    let line = |provider: &str, task: &str, text: &str, ms| (provider.to_owned(), task.to_owned(), text.to_owned(), ms);
+    let expected = [
+        line("kernel log", "", "Linux version 6.1", 0),
+        line("journal", "cron", "<b>ready</b>", 2_000),
+        line("kernel log", "", "usb 1-1: new device", 2_500),
+    ];
+    assert_eq!(lines, expected);
+    // Whoever does not ask for events gets none.
+    let held = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
+    let held = Files::held(held, &Limits::default()).unwrap();
+    let other = open_files(&held, Tables::of(&[TableName::Milestones]), &Options::default()).unwrap();
+    assert!(other.events.is_empty() && other.event_fields.is_empty());
 }
