@@ -407,7 +407,7 @@ describe.each(browsers)("in %s", (name) => {
     for (const host of [`rebound.example:${url.port}`, `localhost:${url.port}`, "127.0.0.1"]) expect(await named(host), host).toBe(403);
   });
 
-  it.skipIf(name !== "chrome")("is not read by a page whose name was bound to this computer anew (Chromium, which can be told of such a name)", async () => {
+  it.skipIf(name !== "chrome")("is not read by a page whose name was bound to this computer anew (Chromium, to which such a name can be given)", async () => {
     const url = new URL(address);
     const rebound = await open("chrome", ["--host-resolver-rules=MAP rebound.example 127.0.0.1"]);
     const page = await rebound.newPage();

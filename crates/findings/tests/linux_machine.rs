@@ -329,7 +329,7 @@ fn a_slow_function_and_a_slow_module_are_named_with_a_trace_and_without() {
     }
 }
 
-/// A unit on the way loads two modules, each by a command of its own. Somebody nobody waits for loads a slower one meanwhile.
+/// A unit on the way loads two modules, each by its own command. Somebody nobody waits for loads a slower one meanwhile.
 #[test]
 fn the_modules_of_a_units_commands_hold_the_boot_and_those_of_others_do_not() {
     let played = LinuxMachine::healthy()

@@ -68,7 +68,7 @@ pub struct PageTransition {
     pub end_ns: i64,
     /// Its phases, in order.
     pub phases: Vec<PagePhase>,
-    /// What is known of phases that have no place on the axis.
+    /// What is known of phases, and of tables and captures, that have no place on the axis.
     pub unplaced: Vec<String>,
     /// The search for the end of the last phase.
     pub band: Option<PageBand>,

@@ -7,11 +7,12 @@ use onoff_analysis::boot_axis::{AxisSource, AxisStage, AxisZero, BootAxis};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_analysis::lanes::{Lane, Track, TrackGroup};
-use onoff_analysis::transition::{Details, Phase, PhaseName, Transition, TransitionKind, Variant};
+use onoff_analysis::transition::{Details, Half, Phase, PhaseName, Transition, TransitionKind, Variant};
 use onoff_analysis::units::TimeOut;
 use onoff_analysis::waits::TransitionPhase;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_report::glossary;
+use onoff_report::text::boot_axis::join_sentence;
 use onoff_report::text::phases::shown as shown_name;
 use onoff_report::text::quantity::duration;
 use onoff_trace::Trace;
@@ -56,6 +57,8 @@ pub(crate) fn page_transition(
         ticks: ticks(transition),
         ..PageTransition::default()
     };
+    let joins = axis(transition).map_or(&[][..], |axis| &axis.joins);
+    page.unplaced.extend(joins.iter().filter(|join| !join.joined).map(join_sentence));
     for phase in transition.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail) {
         let Some((start_ns, end_ns)) = drawn(phase) else {
             page.unplaced.extend(unplaced(phase));
@@ -312,6 +315,20 @@ fn is_work(phase: &PagePhase) -> bool {
     !phase.is_open && !matches!(phase.name.as_str(), "Asleep" | "Standby" | "machine")
 }
 
+/// The longest phase of which only the kernel's account tells, without a place on the axis: its name and length, ns. A half of a sleep that
+/// the recording lacks, and what overlaps other phases, does not count.
+fn longest_counted(transition: &Transition) -> Option<(&'static str, i64)> {
+    let has_half = |phase: &&Phase| match (&transition.details, phase.half) {
+        (Details::WindowsSuspend(suspend), Some(Half::Suspend)) => suspend.suspend.is_recorded(),
+        (Details::WindowsSuspend(suspend), Some(Half::Resume)) => suspend.resume.is_recorded(),
+        _ => false,
+    };
+    let is_counted =
+        |phase: &&Phase| phase.start_ns.zip(phase.end_ns).is_none() && phase.name != PhaseName::ResumeCritical;
+    let counted = transition.phases.iter().filter(is_counted).filter(has_half);
+    counted.filter_map(|phase| Some((phase.name.as_str(), phase.duration_ns?))).max_by_key(|&(_, ns)| ns)
+}
+
 fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
     let known = diagnosis.transitions.iter().find(|known| known.name == key);
     let length = match known.map(|known| (known.duration_ns, known.at_least_ns)) {
@@ -320,10 +337,16 @@ fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosi
         _ => format!("at least {}", duration(transition.total_at_least_ns)),
     };
     let mut lines = vec![format!("{}: {length}.", page.title)];
-    if let Some(phase) = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase)) {
+    let placed = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase));
+    let counted = longest_counted(transition).filter(|&(_, ns)| placed.is_none_or(|phase| took_ns(phase) < ns));
+    if let Some((name, ns)) = counted {
+        lines.push(format!("Longest phase: {name}, {}.", duration(ns)));
+    } else if let Some(phase) = placed {
         let mut line = format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase)));
-        let somebody =
-            |entry: &&crate::page::PageAccountEntry| entry.certainty != Certainty::Missing && entry.kind != "idle";
+        // Whom somebody waited for to log on is no culprit.
+        let somebody = |entry: &&crate::page::PageAccountEntry| {
+            entry.certainty != Certainty::Missing && !matches!(entry.kind.as_str(), "idle" | "person")
+        };
         if let Some(first) = phase.account.iter().find(somebody) {
             line.push_str(&format!(" {} held it for {}: {}.", first.subject, duration(first.ns), first.did));
         }
@@ -357,4 +380,47 @@ fn band(settling: &Settling) -> Option<PageBand> {
             })
             .collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_analysis::transition::suspend::{SuspendOptions, analyse};
+    use onoff_trace::{Milestone, StringId, milestone};
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn hibernation(rows: &[(i64, &str, i64)]) -> Transition {
+        let mut trace = Trace { duration_ns: 60 * SECOND, ..Trace::default() };
+        for &(time_ns, name, value) in rows {
+            let name = trace.strings.intern(name);
+            trace.milestones.push(Milestone {
+                time_ns,
+                name,
+                value: Some(value),
+                detail: StringId::EMPTY,
+                pid: None,
+                tid: None,
+                event: StringId::EMPTY,
+            });
+        }
+        analyse(&trace, &SuspendOptions::default()).unwrap().transitions.remove(0).map(Into::into)
+    }
+
+    #[test]
+    fn the_longest_phase_may_be_one_that_only_the_kernel_counted() {
+        let counted = [
+            (5 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, 9 * SECOND),
+            (5 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, 6 * SECOND),
+            (5 * SECOND, milestone::POWER_DRIVER_WAKE_TIME, 20 * SECOND),
+        ];
+        let both = [(SECOND, milestone::SLEEP, 5), (2 * SECOND, milestone::WAKE, 5)];
+        let transition = hibernation(&[&both[..], &counted].concat());
+        assert_eq!(longest_counted(&transition), Some(("HiberWrite", 9 * SECOND)));
+        // Of a way down that the recording lacks nothing is longest, though the kernel counted it.
+        let transition = hibernation(&[&both[1..], &counted].concat());
+        assert_eq!(longest_counted(&transition), Some(("HiberRead", 6 * SECOND)));
+        // What the events span has its place.
+        assert_eq!(longest_counted(&hibernation(&both)), None);
+    }
 }

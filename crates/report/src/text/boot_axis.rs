@@ -175,6 +175,12 @@ fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
 }
 
 /// What put a part on the axis, or why it has no place there.
+/// What put a part on the axis, or why it is not on it, in a few sentences.
+#[must_use]
+pub fn join_sentence(join: &AxisJoin) -> String {
+    join_line(join).text
+}
+
 fn join_line(join: &AxisJoin) -> Line {
     let whose = match join.source {
         AxisSource::Firmware => "Firmware table",

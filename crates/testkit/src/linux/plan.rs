@@ -33,7 +33,7 @@ pub struct LinuxUnit {
     pub(super) stop: Vec<Work>,
     pub(super) killed: bool,
     pub(super) modules: Vec<Initcall>,
-    /// Each module is loaded by a command of its own, one after the other.
+    /// Each module is loaded by its own command, one after the other.
     pub(super) by_commands: bool,
     /// What starts it, and so long after, ms: it is no part of the start by itself.
     pub(super) with: Option<(String, i64)>,
@@ -105,7 +105,7 @@ impl LinuxUnit {
         self
     }
 
-    /// Each of its modules is loaded by a command of its own: the manager starts the next when the one before has ended.
+    /// Each of its modules is loaded by its own command: the manager starts the next when the one before has ended.
     #[must_use]
     pub fn by_commands(mut self) -> Self {
         self.by_commands = true;

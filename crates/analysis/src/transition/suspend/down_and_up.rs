@@ -56,7 +56,7 @@ fn image_beyond(trace: &Trace, cycle: &Cycle, down: &Span) -> Option<i64> {
     let (written_ns, _) = phases::image_write(trace, cycle)?;
     let begins_ns = cycle.image_begins(trace).map(|row| row.time_ns);
     let room_ns = down.end_ns.zip(begins_ns).map_or(0, |(end, begins)| end.saturating_sub(begins));
-    // The kernel counts milliseconds, by a clock of its own: a tenth of difference is the same time.
+    // The kernel counts milliseconds, by another clock: a tenth of difference is the same time.
     Some(if room_ns >= written_ns.saturating_sub(written_ns / 10) { 0 } else { written_ns })
 }
 

@@ -77,7 +77,7 @@ fn a_phase_that_ends_after_the_resume_makes_no_negative_sleep() {
     assert_eq!(transition.details.suspend.measured.end_ns, Some(36 * SECOND));
 }
 
-/// Two hibernations told by points in time alone: the first's record of the image stands after its wake-up, the second's before.
+/// Two hibernations of which only points in time are recorded: the first's record of the image stands after its wake-up, the second's before.
 #[test]
 fn a_record_of_the_image_after_the_resume_begins_no_new_transition() {
     let mut trace = recording();
