@@ -14,6 +14,7 @@ pub mod compare;
 pub mod events;
 pub mod export;
 pub mod file;
+mod firmware;
 mod network;
 pub mod page;
 pub mod path;

@@ -135,7 +135,7 @@ fn title(transition: &Transition, several: bool) -> String {
 }
 
 /// What a word of a report means; empty for a word that the glossary does not have.
-fn explains(word: &str) -> String {
+pub(crate) fn explains(word: &str) -> String {
     glossary::find(word).first().map_or_else(String::new, |entry| entry.meaning.to_owned())
 }
 
@@ -167,7 +167,7 @@ fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
     }
 }
 
-fn stage_title(name: &str) -> String {
+pub(crate) fn stage_title(name: &str) -> String {
     match name {
         "loader_load" => "loader's load".to_owned(),
         "exit_boot_services" => "ExitBootServices".to_owned(),

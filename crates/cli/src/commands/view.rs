@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, add_capture, add_firmware};
+use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, add_capture, add_firmware, firmware};
 use onoff_analysis::compare::{CompareOptions, compare};
 use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::BootOptions;
@@ -100,7 +100,19 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
             Ok(report) => Ok(Shown::of_capture(name, &report)),
             Err(refusal) => Err(Failure::refused(refusal, |instead| instead.to_string())),
         },
-        _ => Ok(Shown::with(name, session.tables(TABLES)?, boot)),
+        RecordingKind::FileOperations => {
+            Err(Failure::NothingToAnswer("nothing to show: no boot, shutdown or sleep".to_owned()))
+        }
+        _ => {
+            let system = Shown::with(name.clone(), session.tables(TABLES)?, boot);
+            // Tables of firmware alone are a part of a recording of Linux, and hold no transition of it.
+            let of_firmware = || firmware(files, &recording.options, &[], 0).ok();
+            let shown = match system.recording.transitions.is_empty() {
+                true => of_firmware().and_then(|report| Shown::of_firmware(name, &report)),
+                false => None,
+            };
+            Ok(shown.unwrap_or(system))
+        }
     })?;
     let mut shown = shown?;
     shown.events = Some(EventReader::new(move |range, visit| read_events(&session, range, visit)));

@@ -19,6 +19,12 @@ pub(super) fn write(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<
     writeln!(out, "{QUIET}{}{QUIET:#}", source(report))
 }
 
+/// How long the firmware took and where most of it went: a sentence each.
+#[must_use]
+pub fn sentences(report: &FirmwareReport) -> Vec<String> {
+    std::iter::once(answer(report)).chain(longest(report)).collect()
+}
+
 fn answer(report: &FirmwareReport) -> String {
     let intervals = &report.intervals;
     match (intervals.time1_ns, intervals.time2_ns, intervals.total_ns) {

@@ -19,6 +19,7 @@ use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 
 pub use comparison::write_comparison;
+pub use headline::sentences;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,206 @@
+//! Firmware's own tables as the page shows them: the stages as phases, the firmware's phases and what each module did as lanes. Times count
+//! from the processor's reset.
+
+use std::sync::Arc;
+
+use onoff_analysis::Certainty;
+use onoff_analysis::firmware::{FirmwareInterval, FirmwarePhase, FirmwareReport, FirmwareStage};
+use onoff_analysis::interval::covered_ns;
+use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_analysis::lanes::{Lane, Track, TrackGroup};
+use onoff_report::text::firmware::sentences;
+use onoff_report::text::quantity::counted;
+
+use crate::build::Shown;
+use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
+use crate::track::track_list;
+use crate::transitions::{explains, stage_title};
+
+/// Modules with a track of their own, those first whose own time is longest.
+const MOST_MODULES: usize = 200;
+
+impl Shown {
+    /// What there is to show of a firmware's tables, which the page calls `name`; `None` where they hold no stage, phase or work with times.
+    #[must_use]
+    pub fn of_firmware(name: String, report: &FirmwareReport) -> Option<Self> {
+        let ends = || {
+            let stages = report.stages.iter().map(|stage| (stage.start_ns, stage.end_ns));
+            let phases = report.phases.iter().map(|phase| (phase.start_ns, phase.end_ns));
+            stages.chain(phases).chain(report.work.iter().map(|work| (work.start_ns, work.end_ns)))
+        };
+        let start_ns = ends().map(|(start, _)| start).min()?;
+        let end_ns = ends().map(|(_, end)| end).max()?.max(start_ns);
+        let phases = match report.stages.is_empty() {
+            false => report.stages.iter().map(|stage| stage_phase(stage, &report.phases)).collect(),
+            true => report.phases.iter().filter(|phase| phase.inside.is_empty()).map(own_phase).collect(),
+        };
+        let missing = report.missing.iter().map(|missing| format!("{}: not there; {}", missing.part, missing.unknown));
+        let faults = match report.faults.len() {
+            0 => None,
+            count => Some(format!(
+                "{} in what the firmware handed over: 'onoff firmware' names them",
+                counted(count as u64, "fault")
+            )),
+        };
+        let transition = PageTransition {
+            kind: "firmware".to_owned(),
+            title: "Firmware".to_owned(),
+            headline: sentences(report),
+            start_ns,
+            end_ns,
+            phases,
+            unplaced: missing.chain(faults).collect(),
+            ..PageTransition::default()
+        };
+        let tracks = tracks(report);
+        let recording = PageRecording {
+            name,
+            machine: "times from the processor's reset".to_owned(),
+            start_ns,
+            duration_ns: end_ns.saturating_sub(start_ns),
+            transitions: vec![transition],
+            tracks: track_list(&tracks),
+            ..PageRecording::default()
+        };
+        Some(Self { trace: Arc::default(), tracks, paths: Vec::new(), arrows: Vec::new(), events: None, recording })
+    }
+}
+
+/// A stage, divided among the firmware's outer phases that lie in it.
+fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
+    let ends = (stage.start_ns, stage.end_ns);
+    let within = |phase: &FirmwarePhase| (phase.start_ns.max(ends.0), phase.end_ns.min(ends.1));
+    let entry = |subject: &str, stretches: Vec<(i64, i64)>, did: &str, certainty| PageAccountEntry {
+        subject: subject.to_owned(),
+        kind: "firmware".to_owned(),
+        ns: covered_ns(stretches.clone(), ends),
+        did: did.to_owned(),
+        certainty,
+        stretches,
+    };
+    let outer = phases.iter().filter(|phase| phase.inside.is_empty());
+    let mut account: Vec<PageAccountEntry> = outer
+        .filter(|phase| within(phase).0 < within(phase).1)
+        .map(|phase| entry(&phase.name, vec![within(phase)], &phase.rule, phase.certainty))
+        .collect();
+    let measured_ns = account.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
+    let rest_ns = stage.duration_ns.saturating_sub(measured_ns);
+    if rest_ns > 0 {
+        let rest = entry("not measured by phase", Vec::new(), "", Certainty::Missing);
+        account.push(PageAccountEntry { ns: rest_ns, ..rest });
+    }
+    let name = stage.name.as_str();
+    PagePhase {
+        name: name.to_owned(),
+        title: stage_title(name),
+        start_ns: stage.start_ns,
+        end_ns: stage.end_ns,
+        rule: "the firmware's own table".to_owned(),
+        certainty: Certainty::Measured,
+        explains: explains(name),
+        account,
+        ..PagePhase::default()
+    }
+}
+
+fn own_phase(phase: &FirmwarePhase) -> PagePhase {
+    PagePhase {
+        name: phase.name.clone(),
+        title: phase.name.clone(),
+        start_ns: phase.start_ns,
+        end_ns: phase.end_ns,
+        rule: phase.rule.clone(),
+        certainty: phase.certainty,
+        explains: explains(&phase.name),
+        ..PagePhase::default()
+    }
+}
+
+fn tracks(report: &FirmwareReport) -> Vec<Track> {
+    let track = |section: &str, name: &str, note: &str, slices: Vec<LaneSlice>| Track {
+        group: TrackGroup::Firmware,
+        section: section.to_owned(),
+        name: name.to_owned(),
+        note: note.to_owned(),
+        lane: Lane::Slices(SliceLane::new(slices)),
+    };
+    let slice = |start_ns: i64, end_ns: i64, label: String, tone| LaneSlice {
+        start_ns,
+        end_ns: end_ns.max(start_ns),
+        label,
+        tone,
+    };
+    let stages = report
+        .stages
+        .iter()
+        .map(|stage| slice(stage.start_ns, stage.end_ns, stage_title(stage.name.as_str()), Tone::Work));
+    let phases =
+        report.phases.iter().map(|phase| slice(phase.start_ns, phase.end_ns, phase.name.clone(), Tone::Initialise));
+    let gaps = report.gaps.iter().map(|gap| {
+        let label = format!("nothing measured, after {} and before {}", gap.module_before, gap.module_after);
+        slice(gap.start_ns, gap.end_ns, label, Tone::Unknown)
+    });
+    let mut tracks = vec![
+        track("", "Stages", "the table of five times", stages.collect()),
+        track("", "Phases", "what the firmware measured of itself", phases.collect()),
+        track("", "Gaps", "stretches in which nothing but a phase was measured", gaps.collect()),
+    ];
+    for driver in report.drivers.iter().take(MOST_MODULES) {
+        let its = report.work.iter().filter(|work| work.module == driver.name);
+        let slices = its.map(|work| slice(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
+        tracks.push(track("Modules", &driver.name, &driver.phase, slices));
+    }
+    tracks.retain(|track| matches!(&track.lane, Lane::Slices(lane) if !lane.is_empty()));
+    tracks
+}
+
+/// What a module did, and for which device or function.
+fn work_label(work: &FirmwareInterval) -> String {
+    let did = work.work.as_str().replace('_', " ");
+    if work.text.is_empty() { did } else { format!("{did}: {}", work.text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_analysis::firmware::FirmwareStageName;
+
+    const MS: i64 = 1_000_000;
+
+    fn phase(name: &str, start_ns: i64, end_ns: i64) -> FirmwarePhase {
+        FirmwarePhase {
+            name: name.to_owned(),
+            inside: String::new(),
+            start_ns,
+            end_ns,
+            duration_ns: end_ns - start_ns,
+            self_ns: 0,
+            rule: "begin and end".to_owned(),
+            certainty: Certainty::Measured,
+        }
+    }
+
+    #[test]
+    fn a_stage_is_divided_among_the_phases_in_it_and_what_none_measured() {
+        let stage = FirmwareStage {
+            name: FirmwareStageName::Firmware,
+            start_ns: 100 * MS,
+            end_ns: 1_000 * MS,
+            duration_ns: 900 * MS,
+        };
+        let page = stage_phase(&stage, &[phase("PEI", 0, 300 * MS), phase("DXE", 300 * MS, 800 * MS)]);
+        let parts: Vec<(&str, i64)> =
+            page.account.iter().map(|entry| (entry.subject.as_str(), entry.ns / MS)).collect();
+        assert_eq!(parts, [("PEI", 200), ("DXE", 500), ("not measured by phase", 200)]);
+        assert_eq!(page.account.iter().map(|entry| entry.ns).sum::<i64>(), stage.duration_ns);
+    }
+
+    #[test]
+    fn tables_without_times_show_nothing_and_phases_alone_stand_in_for_stages() {
+        assert!(Shown::of_firmware("FACP".to_owned(), &FirmwareReport::default()).is_none());
+        let report = FirmwareReport { phases: vec![phase("DXE", 0, 5 * MS)], ..FirmwareReport::default() };
+        let shown = Shown::of_firmware("FBPT".to_owned(), &report).unwrap();
+        assert_eq!(shown.recording.transitions[0].phases[0].name, "DXE");
+        assert_eq!(shown.recording.duration_ns, 5 * MS);
+    }
+}
