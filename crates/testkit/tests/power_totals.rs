@@ -134,3 +134,19 @@ fn a_person_counts_in_the_session_of_the_desktop_until_it_is_ready() {
     assert_eq!(person("remote-session"), 0);
     assert_eq!(person("second/persons-in-two-sessions"), 3_000);
 }
+
+#[test]
+fn the_longest_phase_is_of_a_half_that_was_recorded() {
+    let longest = |text: &str| {
+        let (trace, _) = play(text);
+        let all = onoff_analysis::transition::overview::overview(&trace);
+        all[0].longest().map(|(phase, _)| phase.name)
+    };
+    let boot = text("fast-startup-boot");
+    let long_write = boot.replace("write = \"3100ms\"", "write = \"31s\"");
+    assert_ne!(boot, long_write);
+    // The kernel counted 31 s of writing on a way down that is not in this recording.
+    assert_eq!(longest(&long_write), Some(PhaseName::BiosInit));
+    let cycle = text("fast-startup-cycle").replace("write = \"3100ms\"", "write = \"31s\"");
+    assert_eq!(longest(&cycle), Some(PhaseName::HiberWrite));
+}

@@ -144,7 +144,7 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
         table.spans.push((first_ns, last_ns.max(first_ns)));
     }
     if left_out > 0 {
-        table.left_out = format!("{} events are of further kinds that are not told apart", counted_text(left_out));
+        table.left_out = format!("{} events are of further kinds, counted together", counted_text(left_out));
     }
     Ok(table)
 }

@@ -7,7 +7,7 @@ use onoff_analysis::boot_axis::{AxisSource, AxisStage, AxisZero, BootAxis};
 use onoff_analysis::idle::Settling;
 use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_analysis::lanes::{Lane, Track, TrackGroup};
-use onoff_analysis::transition::{Details, Half, Phase, PhaseName, Transition, TransitionKind, Variant};
+use onoff_analysis::transition::{Details, Phase, PhaseName, Transition, TransitionKind, Variant};
 use onoff_analysis::units::TimeOut;
 use onoff_analysis::waits::TransitionPhase;
 use onoff_findings::diagnosis::Diagnosis;
@@ -318,14 +318,9 @@ fn is_work(phase: &PagePhase) -> bool {
 /// The longest phase of which only the kernel's account tells, without a place on the axis: its name and length, ns. A half of a sleep that
 /// the recording lacks, and what overlaps other phases, does not count.
 fn longest_counted(transition: &Transition) -> Option<(&'static str, i64)> {
-    let has_half = |phase: &&Phase| match (&transition.details, phase.half) {
-        (Details::WindowsSuspend(suspend), Some(Half::Suspend)) => suspend.suspend.is_recorded(),
-        (Details::WindowsSuspend(suspend), Some(Half::Resume)) => suspend.resume.is_recorded(),
-        _ => false,
-    };
-    let is_counted =
-        |phase: &&Phase| phase.start_ns.zip(phase.end_ns).is_none() && phase.name != PhaseName::ResumeCritical;
-    let counted = transition.phases.iter().filter(is_counted).filter(has_half);
+    let Details::WindowsSuspend(suspend) = &transition.details else { return None };
+    let counted = transition.phases.iter().filter(|phase| suspend.counts(phase));
+    let counted = counted.filter(|phase| phase.start_ns.zip(phase.end_ns).is_none());
     counted.filter_map(|phase| Some((phase.name.as_str(), phase.duration_ns?))).max_by_key(|&(_, ns)| ns)
 }
 

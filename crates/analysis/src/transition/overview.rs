@@ -18,7 +18,7 @@ pub struct TransitionOverview {
     pub duration_ns: Option<i64>,
     /// A lower bound of it, ns; the duration itself where that is known.
     pub at_least_ns: i64,
-    /// Its phases, as its own report has them.
+    /// Its phases, as its own report has them; of a sleep without those that are no part of what it took.
     pub phases: Vec<Phase>,
     /// The search for the idle time that ends its last phase, where one does.
     pub settling: Option<Settling>,
@@ -57,12 +57,18 @@ fn of(transition: Transition) -> TransitionOverview {
         (Details::LinuxBoot(_), _) | (_, Variant::Unknown) => "",
         (_, variant) => variant.as_str(),
     };
+    let duration_ns = transition.duration_ns();
+    let mut phases = transition.phases;
+    if let Details::WindowsSuspend(suspend) = &transition.details {
+        let stays = |phase: &Phase| !matches!(phase.half, Some(Half::Suspend | Half::Resume)) || suspend.counts(phase);
+        phases.retain(stays);
+    }
     TransitionOverview {
         kind: transition.kind,
         variant,
-        duration_ns: transition.duration_ns(),
+        duration_ns,
         at_least_ns: transition.total_at_least_ns,
-        phases: transition.phases,
+        phases,
         settling: transition.settling,
     }
 }

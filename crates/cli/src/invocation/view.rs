@@ -30,7 +30,7 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
     let compared = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
     if compares && !(arguments.firmware.is_empty() && arguments.capture.is_empty()) {
         let message = "--firmware and --capture say more of one boot; they have no place in a comparison";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::WrongUsage(message.to_owned()));
     }
     let beside = BesideBoot { firmware: arguments.firmware, capture: arguments.capture };
     let question = ViewQuestion { compared, beside, port: arguments.port.unwrap_or(0), open: !arguments.no_open };

@@ -1,6 +1,6 @@
 //! The result of the suspend analysis. Its serialized names are the documented contract of `suspend --format json`.
 
-use crate::transition::PhaseName;
+use crate::transition::{Half, Phase, PhaseName};
 use crate::transition::{Transition, Transitions};
 use onoff_trace::{NotificationKind, PowerRequestKind, PowerStateKind};
 use serde::Serialize;
@@ -82,6 +82,20 @@ pub struct WindowsSuspend {
     pub hibernate_pages: Option<i64>,
     /// What a better answer would have needed, each once.
     pub missing: Vec<String>,
+}
+
+impl WindowsSuspend {
+    /// Whether a phase is part of what the transition took: what the kernel counts as critical overlaps the others, the work after is
+    /// nobody's wait, and a half that the recording lacks is another recording's.
+    #[must_use]
+    pub fn counts(&self, phase: &Phase) -> bool {
+        match phase.half {
+            Some(Half::Suspend) => self.suspend.is_recorded(),
+            Some(Half::Resume) => phase.name != PhaseName::ResumeCritical && self.resume.is_recorded(),
+            Some(Half::After) => matches!(phase.name, PhaseName::WinLogonInit | PhaseName::ExplorerInit),
+            _ => false,
+        }
+    }
 }
 
 /// A half of a transition: by the events, and by the kernel's own account.

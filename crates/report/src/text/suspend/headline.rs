@@ -1,7 +1,7 @@
 //! How long it took and what most of it went to, in a few sentences.
 
 use onoff_analysis::transition::Variant;
-use onoff_analysis::transition::{Half, Phase, PhaseName};
+use onoff_analysis::transition::{Phase, PhaseName};
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
@@ -105,20 +105,9 @@ pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&Phase> {
     transition
         .phases
         .iter()
-        .filter(|phase| counts(transition, phase))
+        .filter(|phase| transition.details.counts(phase))
         .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
         .max_by_key(|phase| phase.duration_ns)
-}
-
-/// Whether a phase is part of what the transition took: what the kernel counts as critical overlaps the others, the work after is nobody's
-/// wait, and a half that the recording lacks is another recording's.
-pub(super) fn counts(transition: &PowerTransition, phase: &Phase) -> bool {
-    match phase.half {
-        Some(Half::Suspend) => transition.details.suspend.is_recorded(),
-        Some(Half::Resume) => phase.name != PhaseName::ResumeCritical && transition.details.resume.is_recorded(),
-        Some(Half::After) => matches!(phase.name, PhaseName::WinLogonInit | PhaseName::ExplorerInit),
-        _ => false,
-    }
 }
 
 fn longest(transition: &PowerTransition) -> Option<String> {
@@ -161,9 +150,9 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
         return Some(clause);
     }
     if phase.name == PhaseName::SuspendApps
-        && let Some(beside) = phase.work.beyond_ns.filter(|&ns| notable(ns))
+        && let Some(beyond) = phase.work.beyond_ns.filter(|&ns| notable(ns))
     {
-        return Some(format!("usually the display fading out: {} not spent in any application", duration(beside)));
+        return Some(format!("usually the display fading out: {} not spent in any application", duration(beyond)));
     }
     None
 }

@@ -4,7 +4,6 @@ use onoff_analysis::Certainty;
 use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_analysis::transition::{Phase, PhaseName};
 
-use super::headline::counts;
 use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
@@ -45,7 +44,7 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
         PhaseName::PostResume | PhaseName::PostBoot => {
             PhaseRow { counts: false, drawn: false, ..row.settled(transition.settling.as_ref()) }
         }
-        _ => PhaseRow { counts: row.counts && counts(transition, phase), ..row },
+        _ => PhaseRow { counts: row.counts && transition.details.counts(phase), ..row },
     }
 }
 
