@@ -22,7 +22,7 @@ pub const LEAST_CULPRIT_NS: i64 = SECOND;
 /// In a phase of a sleep of Linux, less than this makes no driver a culprit, ns: half a second, from which on a device is slow to sleep or to wake.
 pub const LEAST_CULPRIT_OF_SLEEP_NS: i64 = SECOND / 2;
 /// One of a relay takes this long at least, ns: 300 ms, the noise between two boots of one computer (table 5 of the paper).
-const LEAST_OF_RELAY_NS: i64 = 300 * MS;
+pub const LEAST_OF_RELAY_NS: i64 = 300 * MS;
 /// Members that a relay has at least.
 const LEAST_RELAY: usize = 3;
 /// Members of a relay that are named.
