@@ -47,7 +47,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	cargo deny --locked check bans licenses sources
 	@tools/check-advisories
 	@tools/check-scripts
-	python3 tools/json_reference.py --check
+	python3 tools/json_reference.py --check-all
 	python3 tools/check_rules_page.py
 	python3 tools/check_named_tests.py
 	python3 tools/findings_page.py --check
@@ -147,14 +147,15 @@ pictures: ## make the pictures of the README and the book anew, in a real browse
 	cargo build --locked --package onoff-testkit --example make_trace
 	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts tests/look.test.ts
 
-exports: ## check files for Perfetto against its own public schema
+exports: ## check JSON documents against our schema, files for Perfetto against Perfetto's own
 	@tools/setup rust
-	@tools/setup perfetto
+	@tools/setup schemas
 	cargo build --locked --package onoff-cli
+	$(TARGET_DIR)/schemas/bin/python tools/check-documents.py $(TARGET_DIR)/debug/onoff samples/*.etl samples/linux-boot.tar.xz
 	cargo run --quiet --locked --package onoff-testkit --example make_trace -- crates/testkit/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
 	for recording in $(RECORDING) $(TARGET_DIR)/exported-sleep.etl samples/linux-boot.tar.xz; do \
 	    $(TARGET_DIR)/debug/onoff export $$recording --format perfetto -o $(TARGET_DIR)/exported.perfetto-trace; \
-	    $(TARGET_DIR)/perfetto/bin/python tools/check-perfetto.py $(TARGET_DIR)/exported.perfetto-trace; \
+	    $(TARGET_DIR)/schemas/bin/python tools/check-perfetto.py $(TARGET_DIR)/exported.perfetto-trace; \
 	done
 
 book: ## the book, as pages

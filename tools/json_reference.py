@@ -1,69 +1,80 @@
 #!/usr/bin/env python3
-"""Writes docs/src/reference/json.md: the names and units of `--format json`, from the comments of the result types.
+"""Keeps what is made from the JSON Schema of the types that onoff serializes.
 
-tools/json_reference.py            write the page
-tools/json_reference.py --check    fail when the page is not what the code says
+The schema is derived from the types themselves (feature `schema`, `cargo run -p onoff-view --example schema`). From it are made the page
+docs/src/reference/json.md, with the names and units of `--format json`, and viewer/src/types.ts, the types of the page of `onoff view`.
+
+tools/json_reference.py              derive the schema anew, write all three
+tools/json_reference.py --check      fail when the page or the viewer's types are not what the kept schema says
+tools/json_reference.py --check-all  the same, and when the kept schema is not what the code says (builds the crates with schemas)
 """
 
-import copy
+import json
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/src/reference/json.md"
-SOURCES = ["crates/netboot/src", "crates/trace/src", "crates/analysis/src", "crates/findings/src", "crates/report/src/json"]
+SCHEMA = ROOT / "docs/src/reference/onoff.schema.json"
+TYPES = ROOT / "viewer/src/types.ts"
 HEADER = "DocumentHeader"
 
-# What the transitions of a list are called.
-TRANSITIONS = {"WindowsSuspend": "PowerTransition", "LinuxSuspend": "LinuxSleep"}
+# What a transition, or a list of them, is called by what is in its details, and what it is.
+NAMES = {
+    "TransitionOfWindowsBoot": ("BootReport", "Where the time of a boot of Windows went."),
+    "TransitionOfWindowsShutdown": ("ShutdownReport", "Where the time of a shutdown of Windows went."),
+    "TransitionOfWindowsSuspend": ("PowerTransition", "A sleep of Windows: both halves, and the time asleep between."),
+    "TransitionsOfWindowsSuspend": ("SuspendReport", "The sleeps of a recording of Windows."),
+    "TransitionOfLinuxBoot": (
+        "LinuxBootReport",
+        "Where the time of a boot of Linux went. Times are ns of the monotonic clock, from the kernel's start; those of firmware and loader are negative.",
+    ),
+    "TransitionOfLinuxShutdown": ("LinuxShutdownReport", "Where the time of a shutdown of Linux went."),
+    "TransitionOfLinuxSuspend": ("LinuxSleep", "A sleep of Linux: both halves, and the time asleep between."),
+    "TransitionsOfLinuxSuspend": ("LinuxSuspendReport", "The sleeps of a recording of Linux."),
+}
 
-# What the commands print, with how the page introduces it.
+# The documents, with how the page introduces them.
 COMMANDS = [
-    ("RecordingSummary", "`onoff info --format json`"),
-    ("BootReport", "`onoff boot --format json`"),
-    ("LinuxBootReport", "`onoff boot --format json` of a Linux recording"),
-    ("BootAxis", "`onoff boot --firmware FILE --capture FILE --format json` without a recording"),
-    ("BootList", "`onoff boot --list-boots --format json`"),
-    ("Diagnosis", "`onoff diagnose --format json`"),
-    ("RuleDescription", "`onoff diagnose --explain CODE --format json`"),
-    ("RuleList", "`onoff diagnose --list --format json`"),
-    ("FirmwareReport", "`onoff firmware --format json`"),
-    ("FirmwareComparison", "`onoff firmware --compare OTHER --format json`"),
-    ("SuspendReport", "`onoff suspend --format json`"),
-    ("ShutdownReport", "`onoff shutdown --format json`"),
-    ("LinuxSuspendReport", "`onoff suspend --format json` of a Linux recording"),
-    ("LinuxShutdownReport", "`onoff shutdown --format json` of a Linux recording"),
-    ("ProcessList", "`onoff processes --format json`"),
-    ("CpuList", "`onoff cpu --format json`"),
-    ("InterruptList", "`onoff interrupts --format json`"),
-    ("DiskReport", "`onoff disk --format json`"),
-    ("FileReport", "`onoff files --format json`"),
-    ("HardFaultReport", "`onoff hardfaults --format json`"),
-    ("ServiceList", "`onoff services --format json`"),
-    ("DeviceList", "`onoff devices --format json`"),
-    ("PolicyList", "`onoff policy --format json`"),
-    ("Comparison", "`onoff compare --format json`"),
-    ("GateReport", "`onoff gate --format json`"),
-    ("WhyReport", "`onoff why --format json`"),
-    ("IoReport", "`onoff io --format json`"),
-    ("IoComparison", "`onoff io --compare OTHER --format json`"),
-    ("ImageAnswer", "`onoff image --format json`"),
-    ("ImageComparison", "`onoff image --compare OTHER --format json`"),
-    ("PrefetchReport", "`onoff prefetch --format json`"),
-    ("NetbootReport", "`onoff netboot --format json`"),
-    ("Summary", "`onoff summary --format json`"),
+    ("info", "`onoff info --format json`"),
+    ("boot", "`onoff boot --format json`"),
+    ("linux_boot", "`onoff boot --format json` of a Linux recording"),
+    ("boot_axis", "`onoff boot --firmware FILE --capture FILE --format json` without a recording"),
+    ("boots", "`onoff boot --list-boots --format json`"),
+    ("diagnosis", "`onoff diagnose --format json`"),
+    ("rule", "`onoff diagnose --explain CODE --format json`"),
+    ("rules", "`onoff diagnose --list --format json`"),
+    ("firmware", "`onoff firmware --format json`"),
+    ("firmware_comparison", "`onoff firmware --compare OTHER --format json`"),
+    ("suspend", "`onoff suspend --format json`"),
+    ("shutdown", "`onoff shutdown --format json`"),
+    ("linux_suspend", "`onoff suspend --format json` of a Linux recording"),
+    ("linux_shutdown", "`onoff shutdown --format json` of a Linux recording"),
+    ("processes", "`onoff processes --format json`"),
+    ("cpu", "`onoff cpu --format json`"),
+    ("interrupts", "`onoff interrupts --format json`"),
+    ("disk", "`onoff disk --format json`"),
+    ("files", "`onoff files --format json`"),
+    ("hardfaults", "`onoff hardfaults --format json`"),
+    ("services", "`onoff services --format json`"),
+    ("devices", "`onoff devices --format json`"),
+    ("policy", "`onoff policy --format json`"),
+    ("comparison", "`onoff compare --format json`"),
+    ("gate", "`onoff gate --format json`"),
+    ("why", "`onoff why --format json`"),
+    ("io", "`onoff io --format json`"),
+    ("io_comparison", "`onoff io --compare OTHER --format json`"),
+    ("image", "`onoff image --format json`"),
+    ("image_comparison", "`onoff image --compare OTHER --format json`"),
+    ("prefetch", "`onoff prefetch --format json`"),
+    ("netboot", "`onoff netboot --format json`"),
+    ("summary", "`onoff summary --format json`"),
 ]
 
-PLAIN = {
-    "String": "text",
-    "&'static str": "text",
-    "bool": "true or false",
-    "f64": "number",
-    "TableName": "name of a table",
-    "MacAddress": "text such as `52:54:00:77:00:01`",
-}
-PLAIN |= {kind: "integer" for kind in ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")}
+PLAIN = {"string": "text", "boolean": "true or false", "number": "number", "integer": "integer"}
+FORMATS = {"mac-address": "text such as `52:54:00:77:00:01`", "guid": "text such as `1BA0062E-C779-4582-8566-336AE8F78F09`"}
 
 INTRODUCTION = """\
 # JSON
@@ -79,7 +90,8 @@ the document grows, and the list of changes says how.
   terminal. In CSV a text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-` or `@`) has an apostrophe before it.
 - Names that end in `_percent` say in their description what they are a percentage of.
 
-This page is made from the code by `tools/json_reference.py`; `make lint` fails when it is out of date.
+The same as a JSON Schema, made from the types that are written: [onoff.schema.json](onoff.schema.json). This page is made from it by
+`tools/json_reference.py`; `make lint` fails when one of them is out of date.
 """
 
 # `onoff events` writes its lines itself, in crates/report/src/json/event.rs; a test of the program keeps the two equal.
@@ -131,181 +143,227 @@ What the recording does not hold as such but follows from events before. Each na
 """
 
 
-def snake(name):
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+def derived():
+    """The schema as the code has it, with the names that people use."""
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "onoff-view", "--features", "schema", "--example", "schema"]
+    text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    for name, (called, _) in NAMES.items():
+        text = re.sub(rf'"(#/\$defs/)?{name}"', rf'"\g<1>{called}"', text)
+    document = json.loads(text)
+    for called, means in NAMES.values():
+        document["$defs"][called]["description"] = means
+    return document
 
 
-class Item:
-    """A serialized struct or enum: its comment, and per member its name, type and comment."""
+class Schema:
+    """The kept schema, and what its parts are in words and in TypeScript."""
 
-    def __init__(self, name, comment, attributes, body, is_enum):
-        self.name, self.comment, self.is_enum = name, comment, is_enum
-        self.transparent = "transparent" in attributes
-        rename = re.search(r'rename_all = "(\w+)"', attributes)
-        self.members = []
-        pending, notes = [], []
-        # A type may span lines: join each member up to its comma.
-        for line in re.sub(r"<\s*\n\s*", "<", body).splitlines():
-            line = line.strip()
-            if line.startswith("///"):
-                pending.append(line[3:].strip())
-            elif line.startswith("#["):
-                notes.append(line)
-            elif line:
-                member = self.member(line, " ".join(notes), rename)
-                if member:
-                    self.members.append((*member, " ".join(pending)))
-                pending, notes = [], []
+    def __init__(self, document):
+        self.documents, self.page, self.definitions = document["documents"], document["page"], document["$defs"]
 
-    def of(self, name, comment, details):
-        """The same, of an alias that says what stands for the parameter `D`."""
-        item = copy.copy(self)
-        item.name, item.comment = name, comment
-        item.members = [
-            (member, re.sub(r"\bD\b", details, kind), flattened, said)
-            for member, kind, flattened, said in ((each if each[1] != "Vec<Transition<D>>" else (each[0], f"Vec<{TRANSITIONS[details]}>", *each[2:])) for each in self.members)
-        ]
-        return item
+    def name(self, schema):
+        """The definition that a schema refers to."""
+        return schema["$ref"].removeprefix("#/$defs/") if "$ref" in schema else None
 
-    def member(self, line, notes, rename):
-        if "serde(skip)" in notes:
-            return None
-        renamed = re.search(r'serde\(rename = "([^"]+)"', notes)
-        if self.is_enum:
-            found = re.match(r'(\w+)(?: = "([^"]+)")?', line)
-            if not found:
+    def alternatives(self, schema):
+        return schema.get("oneOf") or schema.get("anyOf")
+
+    def codes(self, schema):
+        """The texts of an enumeration and what each means; `None` for what is none."""
+        if "enum" in schema:
+            return [(text, "") for text in schema["enum"]]
+        found = []
+        for each in self.alternatives(schema) or []:
+            if "const" in each:
+                found.append((each["const"], each.get("description", "")))
+            elif "enum" in each:
+                found += [(text, each.get("description", "")) for text in each["enum"]]
+            else:
                 return None
-            name = renamed[1] if renamed else found[2] or (snake(found[1]) if rename else found[1])
-            return name, None, False
-        found = re.match(r"(?:pub )?(\w+): (.+?),?$", line)
-        if not found:
-            return None
-        return (renamed[1] if renamed else found[1]), found[2], "flatten" in notes
+        return found or None
+
+    def is_named(self, name):
+        """Whether a definition has a section of its own; the others are said where they are used."""
+        schema = self.definitions[name]
+        return "properties" in schema or bool(self.codes(schema))
+
+    def inside(self, schema):
+        """The definitions that a schema leads to, in order."""
+        name = self.name(schema)
+        if name:
+            yield from [name] if self.is_named(name) else self.inside(self.definitions[name])
+            return
+        for each in self.alternatives(schema) or []:
+            yield from self.inside(each)
+        for each in schema.get("prefixItems", []):
+            yield from self.inside(each)
+        for key in ("items", "additionalProperties"):
+            if isinstance(schema.get(key), dict):
+                yield from self.inside(schema[key])
+        for each in schema.get("properties", {}).values():
+            yield from self.inside(each)
+
+    def worded(self, schema):
+        name = self.name(schema)
+        if name:
+            return f"[{name}](#{name.lower()})" if self.is_named(name) else self.worded(self.definitions[name])
+        kinds = schema.get("type")
+        if isinstance(kinds, list):
+            rest = [kind for kind in kinds if kind != "null"]
+            words = " or ".join(self.worded({**schema, "type": kind}) for kind in rest)
+            return f"{words} or null"
+        if self.alternatives(schema):
+            parts = [each for each in self.alternatives(schema) if each.get("type") != "null"]
+            words = " or ".join(self.worded(each) for each in parts)
+            return words if len(parts) == len(self.alternatives(schema)) else f"{words} or null"
+        if kinds == "array":
+            if "prefixItems" in schema:
+                return "list of " + " and ".join(self.worded(each) for each in schema["prefixItems"])
+            return f"list of {self.worded(schema['items'])}"
+        if kinds == "object" and isinstance(schema.get("additionalProperties"), dict):
+            return f"any names, each with {self.worded(schema['additionalProperties'])}"
+        if kinds == "object":
+            return "object with " + ", ".join(f"`{name}`" for name in schema.get("properties", {}))
+        if "const" in schema:
+            return f"`{schema['const']}`"
+        if schema.get("format") in FORMATS:
+            return FORMATS[schema["format"]]
+        if kinds in PLAIN:
+            return PLAIN[kinds]
+        raise SystemExit(f"json_reference: no words for the schema {schema}")
+
+    def typed(self, schema):
+        """The schema in TypeScript."""
+        name = self.name(schema)
+        if name and "properties" in schema:
+            return f"{name} & {self.typed({key: each for key, each in schema.items() if key != '$ref'})}"
+        if name:
+            return name
+        kinds = schema.get("type")
+        if isinstance(kinds, list):
+            return " | ".join(self.typed({**schema, "type": kind}) for kind in kinds)
+        if self.codes(schema):
+            return " | ".join(json.dumps(text) for text, _ in self.codes(schema))
+        if self.alternatives(schema):
+            return " | ".join(self.typed(each) for each in self.alternatives(schema))
+        if "const" in schema:
+            return json.dumps(schema["const"])
+        if kinds == "array" and "prefixItems" in schema:
+            return "[" + ", ".join(self.typed(each) for each in schema["prefixItems"]) + "]"
+        if kinds == "array":
+            inner = self.typed(schema["items"])
+            return f"({inner})[]" if " | " in inner else f"{inner}[]"
+        if kinds == "object":
+            fields = [f"{name}: {self.typed(each)}" for name, each in schema.get("properties", {}).items()]
+            return "{ " + "; ".join(fields) + " }"
+        return {"string": "string", "boolean": "boolean", "null": "null", "integer": "number", "number": "number"}[kinds]
 
 
-def items():
-    pattern = re.compile(
-        r"(?P<comment>(?:^[ \t]*///[^\n]*\n)*)(?P<attributes>(?:^[ \t]*#\[[^\n]*\]\n)*)"
-        r"^[ \t]*pub (?P<kind>struct|enum) (?P<name>\w+)(?:<[^<>{]*>)? \{\n(?P<body>.*?)^[ \t]*\}",
-        re.MULTILINE | re.DOTALL,
-    )
-    alias = re.compile(r"((?:^///[^\n]*\n)+)^pub type (\w+) = (\w+)<(\w+)>;", re.MULTILINE)
-    found, aliases = {}, {}
-    for folder in SOURCES:
-        for path in sorted((ROOT / folder).rglob("*.rs")):
-            for comment, name, generic, details in alias.findall(path.read_text()):
-                aliases[name] = " ".join(line[3:].strip() for line in comment.splitlines()), generic, details
-            for match in pattern.finditer(path.read_text()):
-                comment = [line.strip()[3:].strip() for line in match["comment"].splitlines()]
-                found[match["name"]] = Item(
-                    match["name"], " ".join(comment), match["attributes"], match["body"], match["kind"] == "enum"
-                )
-    for name, (comment, generic, details) in aliases.items():
-        found[name] = found[generic].of(name, comment, details)
-    return found
+def plain(text):
+    return " ".join((text or "").split())
 
 
-def inner(kind):
-    return re.sub(r"^(?:Option|Vec)<(.+)>$", r"\1", kind)
-
-
-def target(known, kind):
-    """The type that a member's type comes down to, when it has a section of its own."""
-    while inner(kind) != kind:
-        kind = inner(kind)
-    kind = kind.removeprefix("&'static [").removeprefix("&'r [").removesuffix("]")
-    item = known.get(kind)
-    if item and item.transparent:
-        return target(known, item.members[0][1])
-    return kind if item else None
-
-
-def worded(known, kind):
-    if kind.startswith("&'r ["):
-        return f"list of {worded(known, kind[5:-1])}"
-    if kind.startswith("Option<"):
-        return f"{worded(known, inner(kind))} or null"
-    if kind.startswith("Vec<"):
-        return f"list of {worded(known, inner(kind))}"
-    if kind.startswith("&'static ["):
-        return f"list of {worded(known, kind[10:-1])}"
-    if kind in PLAIN:
-        return PLAIN[kind]
-    item = known.get(kind)
-    if item and item.transparent:
-        return worded(known, item.members[0][1])
-    if item:
-        return f"[{kind}](#{kind.lower()})"
-    raise SystemExit(f"json_reference: type {kind!r} is not known: say in this script what it is in JSON")
-
-
-def clean(known, comment):
+def clean(schema, comment):
     def link(match):
         name = match[1]
-        return f"[{name}](#{name.lower()})" if name in known else f"`{name}`"
+        known = name in schema.definitions and schema.is_named(name)
+        return f"[{name}](#{name.lower()})" if known else f"`{name}`"
 
-    comment = re.sub(r"\[`([^`\]]+)`\]", link, comment)
+    comment = re.sub(r"\[`([^`\]]+)`\]", link, plain(comment))
     return comment.replace("`None`", "`null`").replace("|", r"\|")
 
 
-def members(known, item):
-    """The members as printed: those of a flattened member stand among its own."""
-    for name, kind, flattened, comment in item.members:
-        if flattened:
-            yield from members(known, known[kind])
-        else:
-            yield name, kind, comment
-
-
-def section(known, item, heading, is_document=False):
-    lines = [heading, "", clean(known, item.comment), ""]
-    if item.is_enum:
+def section(schema, definition, heading, is_document=False):
+    lines = [heading, "", clean(schema, definition.get("description")), ""]
+    codes = schema.codes(definition)
+    if codes:
         lines += ["| text | means |", "| --- | --- |"]
-        lines += [f"| `{name}` | {clean(known, comment)} |" for name, _, _, comment in item.members]
+        lines += [f"| `{text}` | {clean(schema, means)} |" for text, means in codes]
     else:
         lines += ["| name | | |", "| --- | --- | --- |"]
         if is_document:
-            lines.append(f"| `onoff` | [{HEADER}](#{HEADER.lower()}) | {clean(known, known[HEADER].comment)} |")
-        for name, kind, comment in members(known, item):
-            lines.append(f"| `{name}` | {worded(known, kind)} | {clean(known, comment)} |")
+            header = schema.definitions[HEADER].get("description")
+            lines.append(f"| `onoff` | [{HEADER}](#{HEADER.lower()}) | {clean(schema, header)} |")
+        for name, each in definition.get("properties", {}).items():
+            lines.append(f"| `{name}` | {schema.worded(each)} | {clean(schema, each.get('description'))} |")
     return "\n".join(lines) + "\n"
 
 
-def page():
-    known = items()
+def page(schema):
     parts = [INTRODUCTION]
-    queue, seen = [], set()
+    queue, seen = [HEADER], {HEADER}
 
-    def reach(item):
-        for _, kind, _ in [] if item.is_enum else members(known, item):
-            name = target(known, kind)
-            if name and name not in seen:
+    def reach(definition):
+        for name in schema.inside(definition):
+            if name not in seen:
                 seen.add(name)
                 queue.append(name)
 
-    seen.add(HEADER)
-    queue.append(HEADER)
-    for root, heading in COMMANDS:
+    if {name for name, _ in COMMANDS} != set(schema.documents):
+        raise SystemExit("json_reference: the documents are others than this script introduces")
+    for document, heading in COMMANDS:
+        root = schema.name(schema.documents[document]["allOf"][0])
         seen.add(root)
-        reach(known[root])
-        parts.append(section(known, known[root], f"## {heading}", is_document=True))
+        reach(schema.definitions[root])
+        parts.append(section(schema, schema.definitions[root], f"## {heading}", is_document=True))
     parts.append(EVENTS)
     parts.append("## The objects and texts inside\n")
     while queue:
         name = queue.pop(0)
-        reach(known[name])
-        parts.append(section(known, known[name], f"### {name}"))
+        reach(schema.definitions[name])
+        parts.append(section(schema, schema.definitions[name], f"### {name}"))
     return "\n".join(parts)
 
 
+def types(schema):
+    lines = ["// What the page is given: made from docs/src/reference/onoff.schema.json by tools/json_reference.py, not by hand."]
+    queue, seen = [], set()
+
+    def reach(part):
+        if isinstance(part, dict):
+            name = schema.name(part)
+            if name and name not in seen:
+                seen.add(name)
+                queue.append(name)
+            for each in part.values():
+                reach(each)
+        elif isinstance(part, list):
+            for each in part:
+                reach(each)
+
+    reach(schema.page)
+    while queue:
+        name = queue.pop(0)
+        definition = schema.definitions[name]
+        reach(definition)
+        lines += ["", f"/** {plain(definition.get('description'))} */"]
+        if "properties" not in definition:
+            lines.append(f"export type {name} = {schema.typed(definition)};")
+            continue
+        lines.append(f"export interface {name} {{")
+        for field, each in definition["properties"].items():
+            optional = "" if field in definition.get("required", []) else "?"
+            lines.append(f"  /** {plain(each.get('description'))} */")
+            lines.append(f"  {field}{optional}: {schema.typed(each)};")
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
 def main():
-    text = page()
-    if sys.argv[1:] == ["--check"]:
-        if not PAGE.exists() or PAGE.read_text() != text:
-            print(f"{PAGE.relative_to(ROOT)} is out of date: run tools/json_reference.py", file=sys.stderr)
-            return 1
-        return 0
-    PAGE.write_text(text)
+    arguments = sys.argv[1:]
+    if arguments not in ([], ["--check"], ["--check-all"]):
+        raise SystemExit(__doc__)
+    document = json.loads(SCHEMA.read_text()) if arguments else derived()
+    files = {PAGE: page(Schema(document)), TYPES: types(Schema(document))}
+    if arguments != ["--check"]:
+        files[SCHEMA] = json.dumps(derived() if arguments else document, indent=1, ensure_ascii=False) + "\n"
+    stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    if arguments:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is out of date: run tools/json_reference.py", file=sys.stderr)
+        return 1 if stale else 0
+    for path, text in files.items():
+        path.write_text(text)
     return 0
 
 

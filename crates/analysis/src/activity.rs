@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// An interval of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Work {
     /// What it was.
     pub kind: ActivityKind,

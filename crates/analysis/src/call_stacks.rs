@@ -42,6 +42,7 @@ pub struct StackFilter<'a> {
 
 /// A module next to another one on the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbour {
     /// The module's name, or the address.
     pub name: String,
@@ -51,6 +52,7 @@ pub struct Neighbour {
 
 /// How often stacks go through a module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModuleHits {
     /// File name of the module; the address in hexadecimal when no known module holds it.
     pub name: String,
@@ -68,6 +70,7 @@ pub struct ModuleHits {
 
 /// The stacks of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallStacks {
     /// Stacks counted.
     pub stacks: u64,

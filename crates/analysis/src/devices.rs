@@ -11,6 +11,7 @@ use crate::evidence::{Boundary, Certainty, Span};
 
 /// One operation on a device or driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Device {
     /// What was done.
     pub kind: DeviceOperationKind,
@@ -43,6 +44,7 @@ pub struct Device {
 
 /// A phase of device initialisation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DevicePhaseSpan {
     /// Which.
     pub name: DevicePhase,
@@ -55,6 +57,7 @@ pub struct DevicePhaseSpan {
 
 /// All operations of one driver or one device. Operations may overlap: the sums can exceed the time that passed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceTotal {
     /// Driver, or device instance.
     pub name: String,

@@ -15,6 +15,7 @@ use crate::processes::Images;
 
 /// Requests of one sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskWork {
     /// Requests.
     pub operations: u64,
@@ -26,6 +27,7 @@ pub struct DiskWork {
 
 /// Requests by operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskOperations {
     /// Reads.
     pub read: DiskWork,
@@ -37,6 +39,7 @@ pub struct DiskOperations {
 
 /// Requests that share a name: a file, an extension.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedDiskUsage {
     /// The file's path as recorded, or the extension in lower case without its dot; empty when not known.
     pub name: String,
@@ -49,6 +52,7 @@ pub struct NamedDiskUsage {
 
 /// Requests of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessDiskUsage {
     /// Process id; `None` when the issuer is not known.
     pub pid: Option<u32>,
@@ -63,6 +67,7 @@ pub struct ProcessDiskUsage {
 
 /// What the disks did in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskUsage {
     /// All requests.
     #[serde(flatten)]

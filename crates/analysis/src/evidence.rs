@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much an answer can be relied on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// The event that defines it was recorded.
@@ -36,6 +37,7 @@ impl Certainty {
 
 /// A point in time and what set it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Boundary {
     /// Time, ns; `None` when no rule found it.
     pub time_ns: Option<i64>,
@@ -51,6 +53,7 @@ pub struct Boundary {
 
 /// A stretch of time and what set it. Either end may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// Begin, ns.
     pub start_ns: Option<i64>,

@@ -18,6 +18,7 @@ pub const MOST_FRAMES: usize = 256;
 
 /// A node: a frame below another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlameNode {
     /// What it shows: a process, a module, what was waited for.
     pub name: String,
@@ -33,6 +34,7 @@ pub struct FlameNode {
 
 /// Stacks as a tree of time. A node comes after the one it lies in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flame {
     /// The nodes.
     pub nodes: Vec<FlameNode>,

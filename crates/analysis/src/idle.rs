@@ -23,6 +23,7 @@ use crate::owners::NORMAL_PRIORITY;
 
 /// How a slice adds to the idle time found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Accumulation {
     /// Its whole length, when it is idle.
@@ -33,6 +34,7 @@ pub enum Accumulation {
 
 /// An idle metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleMetric {
     /// Name: `xperf` or `adk`.
     pub name: &'static str,
@@ -79,6 +81,7 @@ impl Default for IdleMetric {
 
 /// One slice and what it added.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slice {
     /// Begin, ns.
     pub start_ns: i64,
@@ -95,6 +98,7 @@ pub struct Slice {
 
 /// How long a computer took to settle, and how that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settling {
     /// The metric used.
     pub metric: IdleMetric,

@@ -5,6 +5,7 @@ use serde::Serialize;
 /// A stretch of the recording's time: from its begin up to, not including, its end. The recording's last event, which
 /// lies at the end of the whole, is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Begin, ns.
     pub start_ns: i64,

@@ -15,6 +15,7 @@ use crate::transition::{MissingEvidence, TransitionKind};
 
 /// What a recording lacked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lacking {
     /// The questions that it cannot answer or only infers, most important first.
     pub items: Vec<MissingEvidence>,
@@ -31,6 +32,7 @@ impl Lacking {
 
 /// A way to record what was lacking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordingCommand {
     /// The tool.
     pub tool: String,

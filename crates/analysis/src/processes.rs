@@ -15,6 +15,7 @@ pub const VERY_SHORT_LIVED_NS: i64 = 1_000_000_000;
 
 /// How long a process lived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Lifetime {
     /// Part of every system, or named by the caller.
@@ -29,6 +30,7 @@ pub enum Lifetime {
 
 /// One life of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessLife {
     /// Process id.
     pub pid: u32,
@@ -55,6 +57,7 @@ pub struct ProcessLife {
 
 /// How many processes of each class; the classes are disjoint and complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessSummary {
     /// All processes.
     pub total: u64,

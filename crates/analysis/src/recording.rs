@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// The answer of `onoff info`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordingSummary {
     /// Name of the recorder or session; empty when unknown.
     pub recorder: String,
@@ -61,6 +62,7 @@ pub struct RecordingSummary {
 /// Where an answer comes from: a recording's files by their content, the computer, and when it was recorded. Enough to tell whether two
 /// answers are about the same recording, and to find it again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
     /// The files, in the order given.
     pub files: Vec<ProvenanceFile>,
@@ -78,6 +80,7 @@ pub struct Provenance {
 
 /// A file by its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProvenanceFile {
     /// Name as the caller gave it; that of a member of an archive follows the archive's.
     pub name: String,

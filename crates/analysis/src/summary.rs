@@ -13,6 +13,7 @@ use crate::waits::{TransitionPhase, Waits};
 
 /// A transition of a recording, or a recording without one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SummaryRow {
     /// The recording: its file, or its files with `+` between them.
     pub recording: String,
@@ -49,6 +50,7 @@ pub struct SummaryRow {
 
 /// The recordings, a row each transition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The rows, in the order of the recordings.
     pub rows: Vec<SummaryRow>,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// How the cost of a finding was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CostBasis {
     /// Time on the chain of waits that the transition really took: what it would gain at once, as long as nothing else

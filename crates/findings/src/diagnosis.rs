@@ -46,6 +46,7 @@ impl Default for DiagnosisOptions {
 
 /// A transition that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedTransition {
     /// What findings call it: `boot`, `shutdown`, `suspend 1` and so on.
     pub name: String,
@@ -60,6 +61,7 @@ pub struct DiagnosedTransition {
 
 /// A rule that could not be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UncheckedRule {
     /// Code.
     pub code: &'static str,
@@ -73,6 +75,7 @@ pub struct UncheckedRule {
 
 /// What the rules say about a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// The transitions that the recording holds, by begin.
     pub transitions: Vec<DiagnosedTransition>,

@@ -9,6 +9,7 @@ pub use crate::cost::CostBasis;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSeverity {
     /// Worth knowing; its cost is small or cannot be told.
@@ -34,6 +35,7 @@ impl FindingSeverity {
 
 /// What kind of thing a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSubjectKind {
     /// A service.
@@ -62,6 +64,7 @@ pub enum FindingSubjectKind {
 
 /// What a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingSubject {
     /// What kind of thing.
     pub kind: FindingSubjectKind,
@@ -88,6 +91,7 @@ impl FindingSubject {
 
 /// Something in the recording that a finding rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingEvidence {
     /// When it happened or began, ns; `None` for what has no place in time.
     pub time_ns: Option<i64>,
@@ -97,6 +101,7 @@ pub struct FindingEvidence {
 
 /// What another rule found of the same cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldedFinding {
     /// The rule's stable code.
     pub code: &'static str,
@@ -106,6 +111,7 @@ pub struct FoldedFinding {
 
 /// What a rule found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleFinding {
     /// The rule's stable code, e.g. `boot/driver-start-not-pended`.
     pub code: &'static str,

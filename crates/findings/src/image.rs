@@ -144,6 +144,7 @@ fn depth(name: &str, autos: &HashMap<String, &ServiceEntry>, depths: &mut HashMa
 
 /// A rule that could not be checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotApplicableRule {
     /// Code.
     pub code: &'static str,
@@ -155,6 +156,7 @@ pub struct NotApplicableRule {
 
 /// What the rules say about an installation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageAudit {
     /// What was found, what matters most first.
     pub findings: Vec<RuleFinding>,
@@ -166,6 +168,7 @@ pub struct ImageAudit {
 
 /// A file of an installation that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnreadableHive {
     /// Its path.
     pub name: String,
@@ -175,6 +178,7 @@ pub struct UnreadableHive {
 
 /// All that is said about an installation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageAnswer {
     /// What it says about its next boot.
     pub image: ImageReport,

@@ -78,6 +78,7 @@ pub struct Rule {
 
 /// One section of a rule's documentation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleSection {
     /// Heading.
     pub heading: String,
@@ -87,6 +88,7 @@ pub struct RuleSection {
 
 /// All rules, as they are listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleList {
     /// The rules, by the transition they look at.
     pub rules: Vec<RuleDescription>,
@@ -94,6 +96,7 @@ pub struct RuleList {
 
 /// A rule, as it is listed and explained.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RuleDescription {
     /// Stable code.
     pub code: &'static str,

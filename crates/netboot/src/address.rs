@@ -43,6 +43,21 @@ impl Serialize for MacAddress {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for MacAddress {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "MacAddress".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "mac-address" })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -65,6 +65,7 @@ impl DhcpMessage {
 
 /// Kind of a DHCP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DhcpKind {
     /// DHCPDISCOVER.
@@ -155,6 +156,7 @@ impl DhcpKind {
 
 /// Options that a PXE server adds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PxeOptions {
     /// Whether there were any.
     pub present: bool,

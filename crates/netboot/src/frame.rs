@@ -70,6 +70,7 @@ pub struct Undelivered {
 
 /// Why a packet could not be delivered (RFC 792, RFC 1812, RFC 4443).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UndeliveredReason {
     /// Nothing listens on the port.

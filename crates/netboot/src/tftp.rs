@@ -50,6 +50,7 @@ pub struct Request {
 
 /// Options asked for or granted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Options {
     /// Bytes per block, `blksize`; 512 without it.
     pub block_size: Option<u32>,
@@ -122,6 +123,7 @@ impl Message {
 
 /// For which processor a UEFI program is (PE/COFF, field `Machine`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramMachine {
     /// 32-bit x86.

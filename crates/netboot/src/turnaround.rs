@@ -14,6 +14,7 @@ pub const PAUSE_NS: i64 = 2_000_000;
 /// Turns that take far longer than the others (more than twice the median and 2 ms) are pauses: the side was busy with
 /// something else, or a packet was late. They are summed apart, so that the others tell what a turn usually costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turnaround {
     /// How many.
     pub count: u64,

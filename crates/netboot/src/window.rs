@@ -6,6 +6,7 @@ use crate::limits::WINDOW_CHANGES;
 
 /// From here on the window had this size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowChange {
     /// Time of the first acknowledgment of this size, ns.
     pub time_ns: i64,

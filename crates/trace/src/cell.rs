@@ -121,20 +121,23 @@ plain_cell! {
     StackId => Stack, true;
 }
 
-/// A closed set of named codes: one byte in memory, a short text in Arrow and in reports.
-pub trait Code: Copy + Debug + PartialEq {
-    /// The code's name as reports and exports show it.
-    fn as_str(self) -> &'static str;
+/// The schema of an enumeration that a column can hold: what it is, and each code with what it means.
+#[cfg(feature = "schema")]
+#[must_use]
+pub fn schema_of_codes(about: &str, codes: &[(&str, &str)]) -> schemars::Schema {
+    let code = |(means, text): &(&str, &str)| schemars::json_schema!({ "description": means.trim(), "type": "string", "const": text });
+    let codes: Vec<schemars::Schema> = codes.iter().map(code).collect();
+    schemars::json_schema!({ "description": about.trim(), "oneOf": codes })
 }
 
 /// Declares an enumeration that a column can hold, with the names that exports show.
 #[macro_export]
 macro_rules! codes {
-    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$code_meta:meta])* $code:ident = $text:literal),* $(,)? }) => {
-        $(#[$meta])*
+    ($(#[doc = $about:literal])* pub enum $name:ident { $($(#[doc = $doc:literal])* $code:ident = $text:literal),* $(,)? }) => {
+        $(#[doc = $about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum $name { $($(#[$code_meta])* $code),* }
+        pub enum $name { $($(#[doc = $doc])* $code),* }
 
         impl $name {
             /// Every code, in declaration order.
@@ -145,12 +148,19 @@ macro_rules! codes {
                 match self { $(Self::$code => $text),* }
             }
         }
-        impl $crate::cell::Code for $name {
+        impl $crate::column::Code for $name {
             fn as_str(self) -> &'static str { Self::as_str(self) }
         }
         impl ::serde::Serialize for $name {
             fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
+            }
+        }
+        #[cfg(feature = "schema")]
+        impl ::schemars::JsonSchema for $name {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> { stringify!($name).into() }
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                $crate::cell::schema_of_codes(concat!($($about, "\n"),*), &[$((concat!($($doc, "\n"),*), $text)),*])
             }
         }
         impl ::std::fmt::Display for $name {

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// How times of the axis relate to real time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
     /// Real time of time zero: ns since 1970-01-01 UTC; `None` when the recording does not say.
     pub start_unix_ns: Option<i64>,
@@ -25,6 +26,7 @@ impl Clock {
 
 /// How times of another clock of the recording came onto the axis: by pairs of times, one of each clock, of the same moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockConversion {
     /// The other clock, e.g. `kernel log`.
     pub from: &'static str,

@@ -1,8 +1,15 @@
 //! What a table's columns are, and how anybody reads them without knowing the table's type: by name, type, unit and role.
 
-use crate::cell::Code;
+use std::fmt::Debug;
+
 use crate::stack::StackId;
 use crate::string::StringId;
+
+/// A closed set of named codes: one byte in memory, a short text in Arrow and in reports.
+pub trait Code: Copy + Debug + PartialEq {
+    /// The code's name as reports and exports show it.
+    fn as_str(self) -> &'static str;
+}
 
 /// What a column's values mean: their unit, and the part they play in their row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

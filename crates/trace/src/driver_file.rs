@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// A driver's file from the disk of the recorded computer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverFile {
     /// File name in lower case, e.g. `storahci.sys`.
     pub name: String,

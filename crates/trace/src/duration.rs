@@ -7,6 +7,7 @@ use serde::Serialize;
 /// A length of time, ns. Serialized as the number; [`Display`](fmt::Display) writes three significant digits and a unit:
 /// `245 ms`, `12.3 s`, `114 s`, `17 min 25 s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Duration(i64);
 

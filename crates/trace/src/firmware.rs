@@ -35,6 +35,7 @@ pub struct FirmwareRecording {
 
 /// How long a piece of work took, without when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareLength {
     /// Kind of work.
     pub work: FirmwareWork,
@@ -48,6 +49,7 @@ pub struct FirmwareLength {
 
 /// A boot in a serial log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareLoggedBoot {
     /// Its number as `--boot` takes it: 0 is the log's last, -1 the one before.
     pub number: i64,
@@ -63,6 +65,7 @@ pub struct FirmwareLoggedBoot {
 
 /// A file or folder that firmware tables were read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareInput {
     /// Its name.
     pub name: String,
@@ -76,6 +79,7 @@ pub struct FirmwareInput {
 
 /// Forms in which firmware's times are handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FirmwareForm {
     /// The bytes of a table, as in memory.
@@ -118,6 +122,7 @@ impl FirmwareForm {
 
 /// One table of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareTable {
     /// Its signature: `FPDT`, `FBPT` or `S3PT`.
     pub signature: String,
@@ -139,6 +144,7 @@ pub struct FirmwareTable {
 
 /// Records of one number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareRecordCount {
     /// The number in hexadecimal, as in `0x1011`.
     pub number: String,
@@ -152,6 +158,7 @@ pub struct FirmwareRecordCount {
 
 /// A place in memory that a table points at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwarePointer {
     /// The record's number in hexadecimal.
     pub number: String,
@@ -164,6 +171,7 @@ pub struct FirmwarePointer {
 /// The five times of a boot that every firmware with these tables gives, ns since the processor's reset. `None` where it left
 /// a zero: it did not come by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareCheckpoints {
     /// The firmware's image begins to run. Zero is a time here: many firmwares do not measure what lies before.
     pub reset_end_ns: Option<i64>,
@@ -207,6 +215,7 @@ impl FirmwareCheckpoints {
 
 /// Resumes from S3 as the firmware counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareResume {
     /// Resumes since the last full boot.
     pub count: u64,
@@ -218,6 +227,7 @@ pub struct FirmwareResume {
 
 /// The last suspend to S3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareSuspend {
     /// The operating system asked for it, ns since the processor's reset.
     pub start_ns: i64,
@@ -268,8 +278,24 @@ impl Serialize for FirmwareGuid {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for FirmwareGuid {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FirmwareGuid".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "guid" })
+    }
+}
+
 /// Kinds of work that firmware measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FirmwareWork {
     /// A module's entry point runs: the start of its image.
@@ -357,6 +383,7 @@ pub struct FirmwareEvent {
 
 /// Something wrong with what firmware handed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareFault {
     /// Which.
     pub kind: FirmwareFaultKind,
@@ -372,6 +399,7 @@ pub struct FirmwareFault {
 
 /// Kinds of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FirmwareFaultKind {
     /// The bytes of a table do not add up to zero.

@@ -63,6 +63,7 @@ use serde::Serialize;
 
 /// One file of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordingFile {
     /// Name as the caller gave it.
     pub name: String,
@@ -79,6 +80,7 @@ pub struct RecordingFile {
 
 /// A boot that a recording's journal holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordedBoot {
     /// Id as the system writes it: 32 hexadecimal digits.
     pub id: String,
@@ -104,6 +106,7 @@ pub struct RecordedBoot {
 
 /// How many events of one provider were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProviderCount {
     /// GUID as lower-case text with hyphens; empty when the provider has none.
     pub guid: String,
@@ -117,6 +120,7 @@ pub struct ProviderCount {
 
 /// How many events of one kind were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindCount {
     /// Provider's name.
     pub provider: String,
@@ -158,6 +162,7 @@ pub struct KindDetail {
 
 /// The count of everything recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inventory {
     /// All records, those that describe the recording itself included.
     pub events: u64,

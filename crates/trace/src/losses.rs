@@ -6,6 +6,7 @@ use crate::registry::TableName;
 
 /// How much a loss matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; no answer changes.
@@ -43,6 +44,7 @@ pub struct Counter {
 
 /// A counter with what was counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// Name of the counter.
     pub counter: &'static str,
@@ -61,6 +63,7 @@ pub struct Loss {
 
 /// All losses of a recording, in the order in which they were first counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Losses {
     rows: Vec<Loss>,

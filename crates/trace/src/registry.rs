@@ -107,6 +107,7 @@ macro_rules! tables {
     ($(#[doc = $order:literal] $name:ident = $text:literal, $holder:ty, $field:ident;)*) => {
         /// A table of the model.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[repr(u8)]
         pub enum TableName {
             $(#[doc = $order] #[serde(rename = $text)] $name,)*

@@ -8,6 +8,7 @@ pub const MOST_PROCESSORS: u32 = 8192;
 
 /// A disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disk {
     /// Disk number.
     pub number: u32,
@@ -25,6 +26,7 @@ pub struct Disk {
 
 /// A volume on a disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Volume {
     /// Disk number.
     pub disk: u32,
@@ -44,6 +46,7 @@ pub struct Volume {
 
 /// A network adapter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetworkAdapter {
     /// Description.
     pub description: String,
@@ -55,6 +58,7 @@ pub struct NetworkAdapter {
 
 /// A display adapter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DisplayAdapter {
     /// Chip or adapter name.
     pub name: String,
@@ -68,6 +72,7 @@ pub struct DisplayAdapter {
 
 /// A service that ran when the configuration was taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstalledService {
     /// Name.
     pub name: String,
@@ -87,6 +92,7 @@ pub struct InstalledService {
 
 /// A device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstalledDevice {
     /// Instance path.
     pub instance: String,
@@ -104,6 +110,7 @@ pub struct InstalledDevice {
 
 /// Which system was recorded. Analyses ask this where the same question has other landmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SystemKind {
     /// Windows.
@@ -117,6 +124,7 @@ pub enum SystemKind {
 
 /// What the recording says about the machine. Unknown texts are empty, unknown numbers zero or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemConfiguration {
     /// Which system it is.
     pub kind: SystemKind,

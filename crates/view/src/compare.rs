@@ -20,6 +20,7 @@ const MOST_MOVED: usize = 60;
 
 /// Two sets of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageComparison {
     /// The answer in sentences.
     pub answer: Vec<String>,
@@ -35,6 +36,7 @@ pub struct PageComparison {
 
 /// One side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageSide {
     /// Name.
     pub name: String,
@@ -48,6 +50,7 @@ pub struct PageSide {
 
 /// A run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageRun {
     /// Name: its file.
     pub name: String,
@@ -57,6 +60,7 @@ pub struct PageRun {
 
 /// What explains the difference of a phase, by the account.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageExplanation {
     /// The phase.
     pub phase: String,
@@ -74,6 +78,7 @@ pub struct PageExplanation {
 
 /// A subject whose time explains a part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PagePart {
     /// Name.
     pub name: String,
@@ -91,6 +96,7 @@ pub struct PagePart {
 
 /// The measures of a category.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMeasures {
     /// `total`, `phase`, `service`, as in the keys.
     pub category: &'static str,
@@ -104,6 +110,7 @@ pub struct PageMeasures {
 
 /// A measure of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMeasure {
     /// Key, as `--limit` takes it.
     pub key: String,
@@ -335,7 +342,7 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
 
 #[cfg(test)]
 mod tests {
-    use onoff_analysis::lanes::TrackSummary;
+    use onoff_analysis::lanes::{LaneKind, TrackSummary};
 
     use super::*;
     use onoff_analysis::compare::{CompareOptions, Measure, RunSubject, compare};
@@ -397,7 +404,7 @@ mod tests {
             section: String::new(),
             name: name.to_owned(),
             note: String::new(),
-            kind: "slices",
+            kind: LaneKind::Slices,
             rows: 1,
             total_ns: 0,
         };

@@ -13,6 +13,7 @@ use onoff_analysis::lanes::{DrawnLane, Track};
 
 /// Everything the page shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Page {
     /// Version of the program that wrote it.
     pub version: String,
@@ -26,6 +27,7 @@ pub struct Page {
 
 /// A recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageRecording {
     /// Name: that of its file.
     pub name: String,
@@ -53,6 +55,7 @@ pub struct PageRecording {
 
 /// A transition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTransition {
     /// `boot`, `shutdown`, `suspend`, `netboot`.
     pub kind: String,
@@ -80,6 +83,7 @@ pub struct PageTransition {
 
 /// A phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PagePhase {
     /// Name, as JSON has it.
     pub name: String,
@@ -113,6 +117,7 @@ pub struct PagePhase {
 
 /// Who held a part of a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageAccountEntry {
     /// Who.
     pub subject: String,
@@ -130,6 +135,7 @@ pub struct PageAccountEntry {
 
 /// Who used processors and disks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageUsage {
     /// Processors, by process.
     pub processors: Vec<PageUsageRow>,
@@ -141,6 +147,7 @@ pub struct PageUsage {
 
 /// A row of the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageUsageRow {
     /// Name.
     pub name: String,
@@ -156,6 +163,7 @@ pub struct PageUsageRow {
 
 /// The search for the end of the last phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageBand {
     /// Idle time that ends it, ns.
     pub required_ns: i64,
@@ -165,6 +173,7 @@ pub struct PageBand {
 
 /// A slice of the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageSlice {
     /// Start, ns.
     pub start_ns: i64,
@@ -180,6 +189,7 @@ pub struct PageSlice {
 
 /// A time in which the computer slept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFold {
     /// Start, ns.
     pub start_ns: i64,
@@ -193,6 +203,7 @@ pub struct PageFold {
 
 /// A point in time worth a mark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTick {
     /// Time, ns.
     pub time_ns: i64,
@@ -202,6 +213,7 @@ pub struct PageTick {
 
 /// What to change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFinding {
     /// Code of the rule.
     pub code: String,
@@ -223,6 +235,7 @@ pub struct PageFinding {
 
 /// Something lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageLoss {
     /// Name of the counter.
     pub name: String,
@@ -236,6 +249,7 @@ pub struct PageLoss {
 
 /// Something not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMissing {
     /// What is not known without it.
     pub what: String,
@@ -245,6 +259,7 @@ pub struct PageMissing {
 
 /// Every lane of a recording at one resolution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageDrawn {
     /// Pixels over the whole recording.
     pub pixels: u32,

@@ -27,6 +27,7 @@ pub struct Arrow {
 
 /// Arrows that a screen shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DrawnArrow {
     /// When, ns.
     pub time_ns: i64,
@@ -40,6 +41,7 @@ pub struct DrawnArrow {
 
 /// A step as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageStep {
     /// Start, ns.
     pub start_ns: i64,
@@ -57,6 +59,7 @@ pub struct PageStep {
 
 /// The steps of a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageSteps {
     /// In order of time.
     pub steps: Vec<PageStep>,

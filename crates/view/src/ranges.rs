@@ -55,6 +55,7 @@ pub const SUBJECTS: [Subject; 9] = [
 
 /// What a table can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
     /// Its name.
     pub name: &'static str,
@@ -280,6 +281,7 @@ const fn what(kind: StepKind) -> &'static str {
 
 /// A flame graph, ready to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFlame {
     /// Time of all of it, ns.
     pub total_ns: i64,
@@ -293,6 +295,7 @@ pub struct PageFlame {
 
 /// A node of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageFlameNode {
     /// Name.
     pub name: String,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTable {
     /// Its columns.
     pub columns: Vec<PageColumn>,
@@ -23,6 +24,7 @@ pub struct PageTable {
 
 /// A column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageColumn {
     /// Its name, as `--sort` and CSV have it.
     pub name: &'static str,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// A track.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageTrack {
     /// What it is.
     #[serde(flatten)]
@@ -15,6 +16,7 @@ pub struct PageTrack {
 
 /// What became of what a track shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMark {
     /// `slower`, `faster`, `new`, `gone`, `moved`.
     pub verdict: &'static str,

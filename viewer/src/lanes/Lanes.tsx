@@ -39,7 +39,7 @@ function layout(tracks: Track[]): { items: Item[]; height: number } {
     items.push({ top, height, track });
     top += height;
   }
-  const present = new Set(recording.value?.tracks.map((track) => track.group));
+  const present = new Set<string>(recording.value?.tracks.map((track) => track.group));
   for (const folded of collapsed.value) if (present.has(folded)) head(folded);
   return { items, height: top };
 }

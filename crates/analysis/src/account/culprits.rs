@@ -68,6 +68,7 @@ const OF_EVERY_TRANSITION: [&str; 18] = [
 
 /// A subject of a phase that made its transition slow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
     /// The phase.
     pub phase: String,

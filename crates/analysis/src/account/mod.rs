@@ -245,6 +245,7 @@ pub fn has_no_path(phase: &str) -> bool {
 
 /// A phase of a transition and its account.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AccountedPhase {
     /// Of which transition.
     pub transition: &'static str,

@@ -6,6 +6,7 @@ use crate::evidence::Certainty;
 
 /// What kind of subject an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AccountSubjectKind {
     /// A service of Windows.
@@ -69,6 +70,7 @@ impl AccountSubjectKind {
 
 /// What a subject did with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
     /// It ran.
@@ -150,6 +152,7 @@ impl Did {
 
 /// Why time is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotKnown {
     /// Events were lost there.
@@ -201,6 +204,7 @@ impl NotKnown {
 
 /// By what measure a phase is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AccountMeasure {
     /// The critical path: what the thread at its end did, or what it waited for.
@@ -216,6 +220,7 @@ pub enum AccountMeasure {
 
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AccountStretch {
     /// Begin, ns.
     pub start_ns: i64,
@@ -225,6 +230,7 @@ pub struct AccountStretch {
 
 /// What a subject did, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DidShare {
     /// What it did.
@@ -235,6 +241,7 @@ pub struct DidShare {
 
 /// Requests to a driver's devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverRequests {
     /// How many.
     pub count: u64,
@@ -244,6 +251,7 @@ pub struct DriverRequests {
 
 /// One subject's part of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AccountEntry {
     /// What it is.
     pub kind: AccountSubjectKind,
@@ -275,6 +283,7 @@ pub struct AccountEntry {
 
 /// Who made a phase as long as it was.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseAccount {
     /// Begin, ns.
     pub start_ns: i64,

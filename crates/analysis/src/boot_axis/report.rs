@@ -6,6 +6,7 @@ use crate::evidence::Certainty;
 
 /// A boot from its first known moment to its end, whoever saw which part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootAxis {
     /// What its times count from.
     pub zero: AxisZero,
@@ -23,6 +24,7 @@ pub struct BootAxis {
 
 /// What the times of an axis count from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisZero {
     /// The recording's first event, or the kernel's start.
@@ -35,6 +37,7 @@ pub enum AxisZero {
 
 /// Who saw a part of the boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisSource {
     /// The firmware's own tables.
@@ -47,6 +50,7 @@ pub enum AxisSource {
 
 /// A stage of the boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisStage {
     /// Name: a stage of the firmware's table, a phase of the recording, or `network_boot`.
     pub name: String,
@@ -67,6 +71,7 @@ pub struct AxisStage {
 
 /// A part of a stage, cut to the stage's ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisPart {
     /// Name: a stage of the network boot, or a phase of the firmware.
     pub name: String,
@@ -84,6 +89,7 @@ pub struct AxisPart {
 
 /// How one source's times came onto the axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisJoin {
     /// Whose times.
     pub source: AxisSource,
@@ -105,6 +111,7 @@ pub struct AxisJoin {
 
 /// A moment that a join rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisMoment {
     /// The firmware is about to load the loader.
@@ -131,6 +138,7 @@ pub enum AxisMoment {
 
 /// What speaks for or against a join.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisEvidence {
     /// Which kind of evidence.
     pub kind: AxisEvidenceKind,
@@ -149,6 +157,7 @@ pub struct AxisEvidence {
 
 /// Kinds of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisEvidenceKind {
     /// Two sources saw the same moment; what lies between is not measured.

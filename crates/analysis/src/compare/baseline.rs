@@ -26,6 +26,7 @@ const MOST_VALUE: i64 = 315_360_000_000_000_000;
 
 /// A baseline as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     /// [`BASELINE_FORMAT`].

@@ -14,6 +14,7 @@ const MOST_NAMED: usize = 8;
 
 /// What differs between configurations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Which transition was compared.
     pub transition: RunSubject,
@@ -59,6 +60,7 @@ impl Comparison {
 
 /// A configuration and what became of its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfigurationSummary {
     /// What it is called.
     pub name: String,
@@ -74,6 +76,7 @@ pub struct ConfigurationSummary {
 
 /// A run, and why it was set apart if it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
     /// What it is called: its file.
     pub name: String,
@@ -87,6 +90,7 @@ pub struct RunSummary {
 
 /// One measure in every configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedMeasure {
     /// Its key, as `--limit` takes it.
     pub key: String,
@@ -108,6 +112,7 @@ pub struct ComparedMeasure {
 
 /// The subject of a phase's account that a measure is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubjectOfMeasure {
     /// The phase.
     pub phase: String,
@@ -119,6 +124,7 @@ pub struct SubjectOfMeasure {
 
 /// What to know before the numbers of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonNote {
     /// What it is about.
     pub kind: ComparisonNoteKind,
@@ -138,6 +144,7 @@ pub struct ComparisonNote {
 
 /// What a note of a comparison is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonNoteKind {
     /// A configuration is of another computer than the baseline, or of the same one in another state.
@@ -152,6 +159,7 @@ pub enum ComparisonNoteKind {
 
 /// What computers differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MachineProperty {
     /// Computer name.
@@ -176,6 +184,7 @@ impl MachineProperty {
 
 /// What explains the difference of a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The configuration that differs from the baseline.
     pub configuration: String,
@@ -197,6 +206,7 @@ pub struct Explanation {
 
 /// A subject whose time explains a part of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedPart {
     /// Key of its measure.
     pub key: String,
@@ -218,6 +228,7 @@ pub struct ExplainedPart {
 
 /// What became of a subject's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PartChange {
     /// Nobody waits for it any more.
@@ -232,6 +243,7 @@ pub enum PartChange {
 
 /// What a subject's own events say of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplainedDetail {
     /// Key of the measure.
     pub key: String,
@@ -243,6 +255,7 @@ pub struct ExplainedDetail {
 
 /// The values of one measure in one configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasureSpread {
     /// Runs that have it.
     pub runs: u64,
@@ -260,6 +273,7 @@ pub struct MeasureSpread {
 
 /// How a measure differs from the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Median less the baseline's median.
     pub difference: Option<i64>,
@@ -280,6 +294,7 @@ pub struct Change {
 
 /// Where a difference lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConfidenceInterval {
     /// From.
     pub low: i64,
@@ -289,6 +304,7 @@ pub struct ConfidenceInterval {
 
 /// What to hold of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Takes longer, beyond noise.
@@ -328,6 +344,7 @@ impl Verdict {
 
 /// Something began earlier or later among its like than in the baseline, in every run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moved {
     /// Configuration in which it moved.
     pub configuration: String,

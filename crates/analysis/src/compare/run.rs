@@ -9,6 +9,7 @@ use crate::transition::TransitionKind;
 
 /// What a run is of: a transition, or a part of a boot that has a recording of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunSubject {
     /// A boot; of a computer with fast startup, the half that comes back.
@@ -59,6 +60,7 @@ impl RunSubject {
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MeasureUnit {
     /// Nanoseconds.
@@ -71,6 +73,7 @@ pub enum MeasureUnit {
 
 /// What a measure is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// The transition as a whole, or a large part of it.
@@ -142,6 +145,7 @@ impl Category {
 
 /// One number of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// Its key, as `--limit` takes it: `boot.total`, `boot.phase.WinLogonInit`, `boot.service.Spooler`.
@@ -168,6 +172,7 @@ pub struct Measure {
 
 /// A subject of a phase's account, as a measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredSubject {
     /// What it is.
@@ -194,6 +199,7 @@ impl Measure {
 
 /// Why a run is not compared with the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SetApartReason {
     /// The boot read-ahead had not learnt this system yet: such boots are slow for no fault of the system.
@@ -227,6 +233,7 @@ impl SetApartReason {
 
 /// A reason for which a run is set apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SetApart {
     /// Which.
@@ -237,6 +244,7 @@ pub struct SetApart {
 
 /// One transition of one recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// What it is called: its file.
@@ -300,6 +308,7 @@ impl Run {
 
 /// What is known of the computer of a run. Unknown texts are empty, unknown numbers zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// Whether it ran Linux.
@@ -342,6 +351,7 @@ impl Machine {
 
 /// What tells one recording from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RecordingIdentity {
     /// Real time of its begin: ns since 1970-01-01 UTC.
@@ -361,6 +371,7 @@ impl RecordingIdentity {
 
 /// A property in which configurations differ, and its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
     /// The property, such as `write filter`.
     pub name: String,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A unit of times in a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeUnit {
     /// Milliseconds.
@@ -33,6 +34,7 @@ impl TimeUnit {
 
 /// A table of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyTable {
     /// What stands above it.
     pub title: String,
@@ -50,6 +52,7 @@ pub struct StudyTable {
 
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyRow {
     /// Its name.
     pub label: String,
@@ -59,6 +62,7 @@ pub struct StudyRow {
 
 /// A number of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyCell {
     /// The median, or a difference of medians; `None` where there is none.
     pub number: Option<f64>,
@@ -68,6 +72,7 @@ pub struct StudyCell {
 
 /// What a number of a table is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CellUnit {
     /// The table's unit of times.

@@ -26,6 +26,7 @@ pub use totals::CpuTotals;
 
 /// What processor times were taken from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CpuSource {
     /// Context switches: exact.
@@ -39,6 +40,7 @@ pub enum CpuSource {
 
 /// Processor time of one process in an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessCpu {
     /// Process id; `None` for threads whose process is not known.
     pub pid: Option<u32>,
@@ -52,6 +54,7 @@ pub struct ProcessCpu {
 
 /// Processor time at one thread priority in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PriorityCpu {
     /// Priority, 0–31.
     pub priority: u8,
@@ -63,6 +66,7 @@ pub struct PriorityCpu {
 
 /// Who used the processors in an interval. `capacity_ns` = `busy_ns` + `idle_ns` + `unknown_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUsage {
     /// What it was taken from.
     pub source: CpuSource,

@@ -9,6 +9,7 @@ use crate::interval::Interval;
 
 /// What became of the processor time of a range. `capacity_ns` = `busy_ns` + `idle_ns` + `unknown_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuTotals {
     /// What it was taken from.
     pub source: CpuSource,

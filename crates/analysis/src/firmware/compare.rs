@@ -9,6 +9,7 @@ use super::report::{FirmwareDriver, FirmwareReport};
 
 /// How the firmware's time changed from one boot to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareComparison {
     /// The boot that is compared with: its input.
     pub was: String,
@@ -30,6 +31,7 @@ pub struct FirmwareComparison {
 
 /// How one part changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareChange {
     /// The part.
     pub name: String,

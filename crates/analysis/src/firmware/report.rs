@@ -10,6 +10,7 @@ use crate::evidence::Certainty;
 
 /// Where the time of a firmware went. Its times count from the processor's reset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareReport {
     /// What it was read from.
     pub inputs: Vec<FirmwareInput>,
@@ -60,6 +61,7 @@ pub struct FirmwareReport {
 
 /// Something that the inputs lack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareMissing {
     /// What: the signature of a table.
     pub part: String,
@@ -71,6 +73,7 @@ pub struct FirmwareMissing {
 
 /// Lengths between the checkpoints, ns. `None` where an end is unknown or cannot be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareIntervals {
     /// Processor reset to the end of reset, ns: before the firmware's image runs.
     pub firmware_init_ns: Option<i64>,
@@ -102,6 +105,7 @@ pub struct FirmwareIntervals {
 
 /// A stage between two of the five times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareStage {
     /// Which.
     pub name: FirmwareStageName,
@@ -115,6 +119,7 @@ pub struct FirmwareStage {
 
 /// Stages from the processor's reset to the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FirmwareStageName {
     /// Processor reset to the end of reset: before the firmware's image runs.
@@ -178,6 +183,7 @@ impl FirmwareStageName {
 
 /// A phase of the firmware.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwarePhase {
     /// `SEC`, `PEI`, `PreMem`, `PostMem`, `DXE` or `BDS`.
     pub name: String,
@@ -199,6 +205,7 @@ pub struct FirmwarePhase {
 
 /// How much of the firmware's time its measurements account for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareCoverage {
     /// Time between the end of reset and the loader's load in which the innermost work that ran holds no other work, phases left
     /// out, ns.
@@ -209,6 +216,7 @@ pub struct FirmwareCoverage {
 
 /// A stretch in which nothing was measured but a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareGap {
     /// Begin, ns since the processor's reset.
     pub start_ns: i64,
@@ -230,6 +238,7 @@ pub struct FirmwareGap {
 
 /// A driver, or another module of the firmware.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareDriver {
     /// Its GUID; empty when no time can be given to one module.
     pub guid: String,
@@ -261,6 +270,7 @@ pub struct FirmwareDriver {
 
 /// A device that drivers were started on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareDevice {
     /// Its device path.
     pub path: String,
@@ -276,6 +286,7 @@ pub struct FirmwareDevice {
 
 /// A driver's starts on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareDeviceDriver {
     /// The driver's GUID.
     pub guid: String,
@@ -289,6 +300,7 @@ pub struct FirmwareDeviceDriver {
 
 /// A measured piece of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareInterval {
     /// Kind of work.
     pub work: FirmwareWork,
@@ -320,6 +332,7 @@ pub struct FirmwareInterval {
 
 /// A point in time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareMark {
     /// Kind of work.
     pub work: FirmwareWork,
@@ -335,6 +348,7 @@ pub struct FirmwareMark {
 
 /// The last suspend to S3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareSuspendTime {
     /// The operating system asked for it, ns since the processor's reset.
     pub start_ns: i64,

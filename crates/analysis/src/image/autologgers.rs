@@ -6,6 +6,7 @@ use super::{HiveKind, Image};
 
 /// A recording that starts with the computer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Autologger {
     /// Name.
     pub name: String,

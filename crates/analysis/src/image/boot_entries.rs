@@ -26,6 +26,7 @@ const WINDOW: &str = "35000008";
 
 /// An entry of the menu.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootEntry {
     /// Its object.
     pub id: String,
@@ -43,6 +44,7 @@ pub struct BootEntry {
 
 /// The boot menu.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootMenu {
     /// Seconds that the menu waits; `None` where it is not said: 30.
     pub timeout_s: Option<u64>,

@@ -8,6 +8,7 @@ use super::{BootMenu, ImageReport, ServiceEntry, ServiceKind, ServiceStart};
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageChange {
     /// What: `service`, `driver`, `autologger`, `boot_entry`, `boot_menu`, `start_program`, `group_order`, `write_filter`, `plans`.
     pub what: &'static str,
@@ -25,6 +26,7 @@ pub struct ImageChange {
 
 /// What changed between two images.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageComparison {
     /// Changes, what can cost most first.
     pub changes: Vec<ImageChange>,

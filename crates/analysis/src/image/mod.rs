@@ -30,6 +30,7 @@ pub use write_filter::{FilteredVolume, HormBlocker, OverlayKind, WriteFilter, Wr
 
 /// Which part of the registry a hive holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HiveKind {
     /// `HKEY_LOCAL_MACHINE\SYSTEM`.
@@ -147,6 +148,7 @@ impl Image {
 
 /// What a hive holds, and what of it could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HiveReport {
     /// Path or name of its file.
     pub name: String,
@@ -174,6 +176,7 @@ pub struct HiveReport {
 
 /// What an image says about its next boot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ImageReport {
     /// Windows by the name that people know; empty without `SOFTWARE`.
     pub windows: String,
@@ -211,6 +214,7 @@ pub struct ImageReport {
 
 /// How the file of a driver that the loader reads is signed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootDriverSignature {
     /// Service.
     pub service: String,

@@ -36,6 +36,7 @@ impl Default for OverlayLimits {
 
 /// Who fills the overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayOwner {
     /// Path, folder or image name; empty when it is not known.
     pub name: String,
@@ -47,6 +48,7 @@ pub struct OverlayOwner {
 
 /// The overlay at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayPoint {
     /// Time, ns.
     pub time_ns: i64,
@@ -56,6 +58,7 @@ pub struct OverlayPoint {
 
 /// How an overlay grows. A cluster counts when it is written first; writing it again adds nothing, deleting frees nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayGrowth {
     /// Bytes at the recording's end.
     pub bytes: u64,

@@ -9,6 +9,7 @@ use super::{HiveKind, Image, ImageReport};
 
 /// When a service or driver starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceStart {
     /// The loader reads it; it starts with the kernel.
@@ -54,6 +55,7 @@ impl ServiceStart {
 
 /// What Windows does when it does not start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorControl {
     /// Nothing.
@@ -95,6 +97,7 @@ impl ErrorControl {
 
 /// What it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceKind {
     /// A driver of the kernel.
@@ -112,6 +115,7 @@ pub enum ServiceKind {
 
 /// A service or driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceEntry {
     /// Name.
     pub name: String,
@@ -173,6 +177,7 @@ impl ServiceEntry {
 
 /// Services in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceCounts {
     /// Services that start at each boot.
     pub auto: u64,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// What a value holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum SettingValue {
     /// A number.
@@ -24,6 +25,7 @@ pub enum SettingValue {
 
 /// A value, with where it was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// Path of its key, from the hive's name on.
     pub key: String,

@@ -6,6 +6,7 @@ use super::{HiveKind, Image, second};
 
 /// What starts a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StartOrigin {
     /// A value of the registry.
@@ -34,6 +35,7 @@ impl StartOrigin {
 
 /// A program that starts with the computer or the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartProgram {
     /// Name of the entry.
     pub name: String,

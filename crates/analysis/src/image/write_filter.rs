@@ -6,6 +6,7 @@ use super::{HiveKind, Image, Setting};
 
 /// Which filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WriteFilterKind {
     /// Unified Write Filter: Windows 8.1 and later.
@@ -30,6 +31,7 @@ impl WriteFilterKind {
 
 /// Where the filter keeps what is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OverlayKind {
     /// In memory.
@@ -43,6 +45,7 @@ pub enum OverlayKind {
 
 /// What keeps UWF from resuming from one image again and again (HORM).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HormBlocker {
     /// The filter is off.
@@ -59,6 +62,7 @@ pub enum HormBlocker {
 
 /// A volume as the filter knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilteredVolume {
     /// Name, or what the registry calls it.
     pub name: String,
@@ -70,6 +74,7 @@ pub struct FilteredVolume {
 
 /// A write filter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriteFilter {
     /// Which.
     pub kind: WriteFilterKind,

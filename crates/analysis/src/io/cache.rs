@@ -6,6 +6,7 @@ use super::stack_distance::StackDistances;
 
 /// Misses of a cache that evicts the page used longest ago, by its size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CacheCurve {
     /// Accesses to pages.
     pub accesses: u64,
@@ -25,6 +26,7 @@ pub struct CacheCurve {
 
 /// A cache of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CachePoint {
     /// Pages it holds.
     pub pages: u64,
@@ -36,6 +38,7 @@ pub struct CachePoint {
 
 /// How a curve was sampled (SHARDS: a share of the pages, chosen by a hash, stands in for all).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SampledCurve {
     /// Share of the pages that were followed, 0 to 1.
     pub share: f64,

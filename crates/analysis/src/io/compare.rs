@@ -6,6 +6,7 @@ use super::{IoReport, IoView};
 
 /// What differs between two recordings.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoComparison {
     /// Measures of both, by level and direction.
     pub changes: Vec<IoChange>,
@@ -13,6 +14,7 @@ pub struct IoComparison {
 
 /// A measure of two recordings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoChange {
     /// Who made the requests: `application`, `paging` or `device`.
     pub level: &'static str,

@@ -7,6 +7,7 @@ use super::table::RequestTable;
 
 /// A device: a fixed time for each request, and a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StorageDevice {
     /// Time of a request besides its bytes, ns.
     pub latency_ns: i64,
@@ -18,6 +19,7 @@ pub struct StorageDevice {
 
 /// Where a device's numbers are from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceOrigin {
     /// The caller gave them.
@@ -28,6 +30,7 @@ pub enum DeviceOrigin {
 
 /// Operations on the device, bytes, and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilterCost {
     /// Operations on the device.
     pub operations: u64,
@@ -39,6 +42,7 @@ pub struct FilterCost {
 
 /// The same requests in four worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilterCosts {
     /// The device the times are for; `None` when it is not known.
     pub device: Option<StorageDevice>,

@@ -9,6 +9,7 @@ use super::groups::IoGroup;
 
 /// A kind of finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingCode {
     /// More than a quarter of more than 1,000 requests are smaller than 512 bytes.
@@ -29,6 +30,7 @@ pub enum FindingCode {
 
 /// Something worth changing, with its evidence. What does not apply is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoFinding {
     /// What it is.
     pub code: FindingCode,

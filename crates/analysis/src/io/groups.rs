@@ -15,6 +15,7 @@ use crate::waits::TransitionPhase;
 
 /// What requests can share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GroupKey {
     /// The process that made them.
@@ -35,6 +36,7 @@ pub enum GroupKey {
 
 /// Requests of a group.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoGroup {
     /// Process id; `None` when it is not known or not grouped by.
     pub pid: Option<u32>,

@@ -7,6 +7,7 @@ const EXACT: [u64; 6] = [1, 2, 4, 8, 512, 4096];
 
 /// Requests of exactly one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExactCount {
     /// Bytes of a request.
     pub size_bytes: u64,
@@ -16,6 +17,7 @@ pub struct ExactCount {
 
 /// Requests between two powers of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeBin {
     /// Smallest size in it, bytes.
     pub from_bytes: u64,
@@ -29,6 +31,7 @@ pub struct SizeBin {
 
 /// Requests by size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Histogram {
     /// Requests of 1, 2, 4, 8, 512 and 4,096 bytes.
     pub exact: Vec<ExactCount>,

@@ -83,6 +83,7 @@ impl Default for IoOptions {
 
 /// The answer of `onoff io`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoReport {
     /// The time asked about.
     pub range: Interval,
@@ -112,6 +113,7 @@ pub struct IoReport {
 
 /// Requests of one level and direction.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoView {
     /// Who made the requests: `application`, `paging` or `device`.
     pub level: &'static str,

@@ -7,6 +7,7 @@ use super::pages::BlockSize;
 
 /// Requests by how they follow the one before to the same file by the same process. Each is in one of the first six.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Patterns {
     /// First requests, which follow none.
     pub first: u64,

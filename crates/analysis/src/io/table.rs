@@ -6,6 +6,7 @@ use super::pages::BlockSize;
 
 /// Requests, bytes and pages. A page is a block of a filter that keeps nothing and reads key blocks besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestTable {
     /// Requests.
     pub requests: u64,

@@ -13,6 +13,7 @@ use slices::{Drawn, SliceLane};
 
 /// What a track is about. The groups are shown in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrackGroup {
     /// The firmware, before the kernel.
@@ -67,6 +68,7 @@ pub struct Track {
 
 /// A track as a list shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrackSummary {
     /// Number: its place in the list.
     pub id: u32,
@@ -78,16 +80,28 @@ pub struct TrackSummary {
     pub name: String,
     /// More of it.
     pub note: String,
-    /// `slices` or `shares`.
-    pub kind: &'static str,
+    /// What its lane shows.
+    pub kind: LaneKind,
     /// Rows.
     pub rows: usize,
     /// Sum of its times, ns.
     pub total_ns: i64,
 }
 
+/// What a lane shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LaneKind {
+    /// Intervals.
+    Slices,
+    /// Shares of a resource.
+    Shares,
+}
+
 /// What a screen shows of a track.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DrawnLane {
     /// Intervals.
@@ -116,8 +130,8 @@ impl Track {
             name: self.name.clone(),
             note: self.note.clone(),
             kind: match self.lane {
-                Lane::Slices(_) => "slices",
-                Lane::Shares(_) => "shares",
+                Lane::Slices(_) => LaneKind::Slices,
+                Lane::Shares(_) => LaneKind::Shares,
             },
             rows: self.rows(),
             total_ns: self.total_ns(),

@@ -15,6 +15,7 @@ pub struct ShareLane {
 
 /// What a screen shows of a strip: equal steps of the range. Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DrawnShares {
     /// First step's start, ns.
     pub start_ns: i64,

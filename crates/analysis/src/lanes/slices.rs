@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// What a slice shows. A front end gives each a colour and a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Tone {
@@ -90,6 +91,7 @@ pub struct LaneSlice {
 
 /// What a screen shows of a row: one entry per interval, or per group of intervals that share a pixel. Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DrawnRow {
     /// Starts, ns.
     pub start_ns: Vec<i64>,
@@ -105,6 +107,7 @@ pub struct DrawnRow {
 
 /// What a screen shows of a lane of slices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drawn {
     /// Names that the rows refer to.
     pub labels: Vec<String>,

@@ -16,6 +16,7 @@ use crate::scope::Scope;
 
 /// What processor time is told apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CpuGroup {
     /// Process.
@@ -51,6 +52,7 @@ pub fn tables(by: &[CpuGroup]) -> Tables {
 /// Processor time of one process, thread, priority, module or processor, as asked for; what was not asked for is empty
 /// or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRow {
     /// Image file name of the process; empty when not known.
     pub image: String,
@@ -91,6 +93,7 @@ pub struct CpuRow {
 
 /// The answer of `onoff cpu`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuList {
     /// The range.
     pub range: Interval,

@@ -13,6 +13,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::DeviceOperations]);
 
 /// The answer of `onoff devices`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceList {
     /// The range.
     pub range: Interval,

@@ -20,6 +20,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::Interrupts, TableName::Images
 
 /// What interrupts are told apart by, besides their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptGroup {
     /// Module that the routine lies in: the driver.
@@ -43,6 +44,7 @@ pub const STEPS_NS: [i64; 12] = {
 
 /// How many took how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistogramStep {
     /// Longer than this, ns.
     pub over_ns: i64,
@@ -55,6 +57,7 @@ pub struct HistogramStep {
 /// Interrupts of one kind and, as asked for, one module, routine or processor; what was not asked for is empty or
 /// `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptRow {
     /// What they were.
     pub kind: InterruptKind,
@@ -83,6 +86,7 @@ pub struct InterruptRow {
 
 /// What interrupts took of one processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessorInterrupts {
     /// Processor.
     pub processor: u16,
@@ -102,6 +106,7 @@ pub struct ProcessorInterrupts {
 
 /// The answer of `onoff interrupts`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptList {
     /// The range.
     pub range: Interval,

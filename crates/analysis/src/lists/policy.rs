@@ -21,6 +21,7 @@ const KINDS: [ActivityKind; 4] = [
 
 /// The answer of `onoff policy`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyList {
     /// The range.
     pub range: Interval,

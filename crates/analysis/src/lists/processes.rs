@@ -21,6 +21,7 @@ pub const TABLES: Tables = Tables::of(&[
 
 /// A process and what it used in the range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessRow {
     /// Its life.
     #[serde(flatten)]
@@ -45,6 +46,7 @@ pub struct ProcessRow {
 
 /// The answer of `onoff processes`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessList {
     /// The range.
     pub range: Interval,

@@ -19,6 +19,7 @@ pub const TABLES: Tables = Tables::of(&[
 
 /// The answer of `onoff services`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceList {
     /// The range.
     pub range: Interval,

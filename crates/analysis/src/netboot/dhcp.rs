@@ -10,6 +10,7 @@ const BOOT_SERVER_PORT: u16 = 4011;
 
 /// A dialogue: from a client's first question to the answer it was satisfied with.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DhcpExchange {
     /// 4 or 6, of the Internet Protocol.
     pub ip_version: u8,
@@ -62,6 +63,7 @@ pub struct DhcpExchange {
 
 /// Which software of the client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stack {
     /// Firmware: PXE or HTTP boot, or the stack below them.
@@ -86,6 +88,7 @@ impl Stack {
 
 /// A message of a dialogue.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DhcpStep {
     /// Time, ns.
     pub time_ns: i64,

@@ -12,6 +12,7 @@ const SHORTLY_NS: i64 = 10_000_000_000;
 
 /// A request over HTTP, or all that one HTTPS connection carried.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Download {
     /// What was asked for, e.g. `http://10.0.0.1/boot.efi`; for HTTPS, the server's name.
     pub url: String,

@@ -39,6 +39,7 @@ const TIMEOUT_NS: f64 = 4e9;
 
 /// The client's turn: `fixed_ns` for each acknowledgment, `per_block_ns` for each block and `per_byte_ns` for each of its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientTurn {
     /// c0, ns for each acknowledgment.
     pub fixed_ns: f64,
@@ -63,6 +64,7 @@ impl ClientTurn {
 
 /// A transfer's model, and what it was fitted to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyModel {
     /// N, blocks.
     pub blocks: u64,
@@ -121,6 +123,7 @@ pub struct Settings {
 
 /// What the modelled transfers of a boot would take with other settings, pauses and everything else as measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
     /// Blocks per acknowledgment; `None` when each transfer keeps its own.
     pub window: Option<u32>,

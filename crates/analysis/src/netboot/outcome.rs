@@ -22,6 +22,7 @@ const LOOP: u64 = 3;
 
 /// How a network boot came out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootOutcome {
     /// Loaded, failed, or not known.
     pub verdict: Verdict,
@@ -49,6 +50,7 @@ pub struct BootOutcome {
 
 /// Whether the boot loaded what it was to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LoadVerdict"))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Files came whole, and control went on to them.
@@ -73,6 +75,7 @@ impl Verdict {
 
 /// Why a boot came out as it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The operating system's own network began.
@@ -175,6 +178,7 @@ impl Reason {
 
 /// An error code that people see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorCode {
     /// The code, e.g. `PXE-E18`.
     pub code: &'static str,

@@ -17,6 +17,7 @@ use super::outcome::BootOutcome;
 /// Network boots in a capture: who booted, in which stages, which files came how, and what to change. Times count from the
 /// capture's first frame.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetbootReport {
     /// The capture.
     pub capture: CaptureSummary,
@@ -30,6 +31,7 @@ pub struct NetbootReport {
 
 /// A capture as a whole.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaptureSummary {
     /// Its files.
     pub files: Vec<CaptureFileSummary>,
@@ -52,6 +54,7 @@ pub struct CaptureSummary {
 
 /// A file of a capture.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaptureFileSummary {
     /// Name.
     pub name: String,
@@ -65,6 +68,7 @@ pub struct CaptureFileSummary {
 
 /// One network boot of one client.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NetworkBoot {
     /// Who booted.
     pub client: Client,
@@ -104,6 +108,7 @@ pub struct NetworkBoot {
 
 /// A client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Client {
     /// Its station address; `None` where neither link nor message tells.
     pub mac: Option<MacAddress>,
@@ -121,6 +126,7 @@ pub struct Client {
 
 /// Where a capture was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CaptureSide {
     /// Near the server: client turnaround includes the network's round trip.
@@ -133,6 +139,7 @@ pub enum CaptureSide {
 
 /// What a stage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
     /// From the client's first frame to its first request for an address.
@@ -193,6 +200,7 @@ impl StageKind {
 
 /// A stage of a boot.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
     /// What it is.
     pub kind: StageKind,
@@ -212,6 +220,7 @@ pub struct Stage {
 
 /// What a file is for, judged by its name and its place in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileRole {
     /// The network boot program, which the firmware starts.
@@ -230,6 +239,7 @@ pub enum FileRole {
 
 /// A file transferred by TFTP.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileTransfer {
     /// Name, as asked for.
     pub file: String,
@@ -321,6 +331,7 @@ pub struct FileTransfer {
 
 /// Where a transfer's time went. The parts add up to its duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Costs {
     /// From the request to the acknowledgment of the granted options, or without one to the first block, time-outs left out, ns.
     pub setup_ns: i64,
@@ -342,6 +353,7 @@ pub struct Costs {
 
 /// Transfers by TFTP together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransferTotal {
     /// Complete files.
     pub files: u64,

@@ -15,6 +15,7 @@ const SLICES: usize = 20;
 
 /// A file that a boot read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootTraceFile {
     /// Path.
     pub path: String,
@@ -26,6 +27,7 @@ pub struct BootTraceFile {
 
 /// What ReadyBoot kept of a boot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootTrace {
     /// Path or name of its file.
     pub name: String,

@@ -63,6 +63,7 @@ impl std::fmt::Debug for PrefetchOptions<'_> {
 
 /// A file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnreadablePrefetchFile {
     /// Path or name.
     pub name: String,
@@ -72,6 +73,7 @@ pub struct UnreadablePrefetchFile {
 
 /// What says how well the read-ahead of boots is trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingEvidence {
     /// The recorded boot counts its trainings.
@@ -91,6 +93,7 @@ pub enum TrainingEvidence {
 
 /// How well the read-ahead of boots is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Training {
     /// State.
     pub state: TrainingState,
@@ -104,6 +107,7 @@ pub struct Training {
 
 /// Header of a database of SuperFetch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SuperfetchDatabase {
     /// Path or name.
     pub name: String,
@@ -125,6 +129,7 @@ pub struct SuperfetchDatabase {
 
 /// What a folder of prefetch files says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrefetchReport {
     /// Windows that writes such plans; empty without plans.
     pub windows: &'static str,

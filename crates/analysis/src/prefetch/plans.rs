@@ -10,6 +10,7 @@ use super::{MOST_PLANS, PrefetchFile, PrefetchOptions, PrefetchReport};
 
 /// A plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanReport {
     /// Path or name of its file.
     pub name: String,
@@ -49,6 +50,7 @@ pub struct PlanReport {
 
 /// A file that plans read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedFile {
     /// Path, as plans name it.
     pub path: String,
@@ -66,6 +68,7 @@ pub struct SharedFile {
 
 /// What programs read together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SharedFiles {
     /// Plans.
     pub plans: u64,
@@ -84,6 +87,7 @@ pub struct SharedFiles {
 
 /// A volume that plans read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedVolume {
     /// Device path.
     pub device: String,

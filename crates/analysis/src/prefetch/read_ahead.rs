@@ -15,6 +15,7 @@ pub const TABLES: Tables = boot::TABLES.union(Tables::of(&[TableName::DiskIos]))
 
 /// The sums that the read-ahead itself gives when it is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadyBootSums {
     /// Reads that it saw.
     pub reads: u64,
@@ -34,6 +35,7 @@ pub struct ReadyBootSums {
 
 /// What the read-ahead of a boot did, from its start to the end of PostBoot or of the recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadAheadWork {
     /// Length of the boot that was looked at, ns.
     pub boot_ns: i64,

@@ -17,6 +17,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes
 
 /// The answer of `onoff disk`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskReport {
     /// The time asked about.
     pub range: Interval,
@@ -38,6 +39,7 @@ pub struct DiskReport {
 
 /// What one disk did in the range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskActivity {
     /// Disk number.
     pub disk: u32,
@@ -60,6 +62,7 @@ pub struct DiskActivity {
 
 /// Requests of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskGroup {
     /// What they share.
     #[serde(flatten)]
@@ -72,6 +75,7 @@ pub struct DiskGroup {
 /// Requests, bytes and times. A request's service is the time its disk worked on it; its response is the time from issue to
 /// completion, in the queue and at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskAmounts {
     /// Requests of every operation.
     pub requests: u64,

@@ -16,6 +16,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, 
 
 /// The answer of `onoff files`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileReport {
     /// The time asked about.
     pub range: Interval,
@@ -39,6 +40,7 @@ pub struct FileReport {
 
 /// Operations of a group, and the requests to disks that share the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileGroup {
     /// What they share.
     #[serde(flatten)]
@@ -50,6 +52,7 @@ pub struct FileGroup {
 
 /// Operations, bytes and times. An operation that a file system passes on to another counts as two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileAmounts {
     /// Operations of every kind.
     pub operations: u64,
@@ -90,6 +93,7 @@ pub struct FileAmounts {
 
 /// A flush that a program asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileFlush {
     /// Begin, ns.
     pub start_ns: i64,

@@ -18,6 +18,7 @@ use crate::scope::Scope;
 
 /// What rows can be grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Key {
@@ -66,6 +67,7 @@ pub const NO_FILE_READ: &str = "no file (read-ahead)";
 /// What the members of a group have in common, asked for or not: a group by process has a path when all of it is about
 /// one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
     /// Process id; `None` when they differ or it is not known.
     pub pid: Option<u32>,

@@ -13,6 +13,7 @@ pub const TABLES: Tables = Tables::of(&[TableName::HardFaults, TableName::Proces
 
 /// The answer of `onoff hardfaults`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFaultReport {
     /// The time asked about.
     pub range: Interval,
@@ -32,6 +33,7 @@ pub struct HardFaultReport {
 
 /// Hard faults of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFaultGroup {
     /// What they share.
     #[serde(flatten)]
@@ -43,6 +45,7 @@ pub struct HardFaultGroup {
 
 /// Hard faults, bytes and times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFaultAmounts {
     /// Faults.
     pub faults: u64,

@@ -12,6 +12,7 @@ use crate::scope::Scope;
 
 /// The times in which one disk had no request outstanding.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskGaps {
     /// Disk number.
     pub disk: u32,

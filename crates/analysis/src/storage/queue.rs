@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// The other requests of its disk that a request met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbours {
     /// Outstanding when it was issued.
     pub at_issue: u32,

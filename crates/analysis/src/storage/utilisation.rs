@@ -13,6 +13,7 @@ const INTERVALS: usize = 1 << 20;
 
 /// How busy the disks were, interval by interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Utilisation {
     /// Disk numbers.
     pub disks: Vec<u32>,
@@ -22,6 +23,7 @@ pub struct Utilisation {
 
 /// How busy the disks were in one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusyInterval {
     /// The interval.
     pub range: Interval,
@@ -77,6 +79,7 @@ pub fn utilisation(trace: &Trace, range: Interval, interval_ns: i64) -> Utilisat
 
 /// For how long one disk had a number of requests outstanding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueDepth {
     /// Disk number.
     pub disk: u32,

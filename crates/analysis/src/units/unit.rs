@@ -7,6 +7,7 @@ use crate::evidence::Certainty;
 
 /// Why a unit is held to have waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
     /// Windows: the earlier service of the same load-order group had to finish.
@@ -25,6 +26,7 @@ pub enum WaitKind {
 
 /// What a unit waited for last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitWait {
     /// The other unit; empty for the service manager itself.
     pub name: String,
@@ -42,6 +44,7 @@ pub struct UnitWait {
 
 /// Whose time-out it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeOutKind {
     /// A window did not answer in 5 s.
@@ -58,6 +61,7 @@ pub enum TimeOutKind {
 
 /// A time-out that was run into.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeOut {
     /// Which.
     pub kind: TimeOutKind,
@@ -73,6 +77,7 @@ pub struct TimeOut {
 
 /// When in a shutdown of Windows a service was notified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceNotification {
     /// Before all others, one after the other.
@@ -88,6 +93,7 @@ pub enum ServiceNotification {
 
 /// A process of a unit that is stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitProcess {
     /// Id.
     pub pid: u32,
@@ -105,6 +111,7 @@ pub struct UnitProcess {
 
 /// One start or stop of a service of Windows or of a unit of systemd.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unit {
     /// Name; of a service the short one.
     pub name: String,
@@ -168,6 +175,7 @@ pub struct Unit {
 
 /// A unit whose start was not over when the recording ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StillStarting {
     /// Unit.
     pub unit: String,
@@ -183,6 +191,7 @@ pub struct StillStarting {
 
 /// A load-order group as the service control manager started it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceGroup {
     /// Name.
     pub name: String,

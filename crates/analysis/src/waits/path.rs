@@ -7,6 +7,7 @@ use crate::evidence::Certainty;
 
 /// A frame of a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StackFrame {
     /// File name of the module; empty when no known module holds the address.
     pub module: String,
@@ -36,6 +37,7 @@ impl StackFrame {
 
 /// What time of a path was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
     /// A thread ran.
@@ -76,6 +78,7 @@ impl StepKind {
 
 /// A thread and its process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathThread {
     /// Thread id.
     pub tid: u32,
@@ -91,6 +94,7 @@ pub struct PathThread {
 
 /// A service that was waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaitedService {
     /// Its name.
     pub name: String,
@@ -104,6 +108,7 @@ pub struct WaitedService {
 
 /// A service that was waited for, and how long.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceWait {
     /// The service.
     pub service: WaitedService,
@@ -115,6 +120,7 @@ pub struct ServiceWait {
 
 /// One step of a path. Steps follow one another without a gap.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathStep {
     /// Begin, ns.
     pub start_ns: i64,
@@ -152,6 +158,7 @@ pub struct PathStep {
 
 /// Steps of one thread that are alike: all that ran, or waited for one file, one timer, one driver or one service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepGroup {
     /// What the steps were.
     pub kind: StepKind,
@@ -177,6 +184,7 @@ pub struct StepGroup {
 
 /// Time of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindShare {
     /// What the time was.
     pub kind: StepKind,
@@ -188,6 +196,7 @@ pub struct KindShare {
 
 /// Time of one kind that one process, driver, service or reason accounts for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathShare {
     /// What the time was.
     pub kind: StepKind,
@@ -205,6 +214,7 @@ pub struct PathShare {
 
 /// What a path goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectKind {
     /// A process; the name is its image.
@@ -236,6 +246,7 @@ impl SubjectKind {
 /// How long a path was in a subject, or in something that the subject waited for. Subjects overlap: their times do not
 /// sum to the path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnPath {
     /// What it is.
     pub kind: SubjectKind,
@@ -251,6 +262,7 @@ pub struct OnPath {
 
 /// The chain of steps that a stretch of time consists of, from its end back to its begin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalPath {
     /// Begin, ns.
     pub start_ns: i64,

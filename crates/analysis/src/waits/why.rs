@@ -59,6 +59,7 @@ pub struct WhyQuestion {
 
 /// What a stretch of time is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StretchKind {
     /// A wait of a thread, from its leaving the processor to its coming back.
@@ -73,6 +74,7 @@ pub enum StretchKind {
 
 /// A stretch of time and why it took so long.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhyStretch {
     /// What it is.
     pub kind: StretchKind,
@@ -96,6 +98,7 @@ pub struct WhyStretch {
 
 /// The answer of `onoff why`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhyReport {
     /// The stretches, phases in order of time, others longest first.
     pub stretches: Vec<WhyStretch>,

@@ -10,6 +10,7 @@ const SHORTEST: u64 = 4;
 
 /// A run of consecutive blocks that were each sent exactly twice and acknowledged exactly twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoubledRun {
     /// Its first block, from 1.
     pub first_block: u64,

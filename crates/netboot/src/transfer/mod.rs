@@ -101,6 +101,7 @@ pub struct Transfer {
 
 /// The receiver's turns after windows of one length.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowTurn {
     /// Blocks that came since the acknowledgment before.
     pub blocks: u32,
@@ -110,6 +111,7 @@ pub struct WindowTurn {
 
 /// The last packet of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LastPacket {
     /// The client's request.
@@ -126,6 +128,7 @@ pub enum LastPacket {
 
 /// How a transfer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The last block was acknowledged.
@@ -142,6 +145,7 @@ pub enum Outcome {
 
 /// An ERROR packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorPacket {
     /// Time, ns.
     pub time_ns: i64,
@@ -155,6 +159,7 @@ pub struct ErrorPacket {
 
 /// Packets and bytes of a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// DATA packets, repeated ones included.
     pub data_packets: u64,
@@ -190,6 +195,7 @@ pub struct Counts {
 
 /// A silence that a retransmission ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timeout {
     /// Last packet before it, ns.
     pub start_ns: i64,

@@ -53,6 +53,12 @@ macro_rules! documents {
 
         /// The names of all documents.
         pub const DOCUMENTS: &[&str] = &[$($name),*];
+
+        /// The schema of each document, by its name; what they have in common is left in `generator`.
+        #[cfg(feature = "schema")]
+        pub fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
+            vec![$(($name, generator.subschema_for::<$of>())),*]
+        }
     };
 }
 
@@ -94,6 +100,7 @@ documents! {
 
 /// What every document begins with.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DocumentHeader<'r> {
     /// Version of onoff that wrote the document.
     pub version: &'static str,
@@ -107,6 +114,7 @@ pub struct DocumentHeader<'r> {
 
 /// A header with what follows it.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Whole<'r, D> {
     onoff: DocumentHeader<'r>,
     #[serde(flatten)]

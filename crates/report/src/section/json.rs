@@ -30,6 +30,7 @@ impl Serialize for Columns<'_, '_> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Described {
     name: &'static str,
     title: &'static str,

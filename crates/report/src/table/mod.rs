@@ -120,6 +120,7 @@ mod tests {
     use super::*;
 
     #[derive(Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub(super) struct Row {
         pub(super) name: String,
         pub(super) cpu_ns: Option<i64>,
@@ -127,6 +128,7 @@ mod tests {
     }
 
     #[derive(Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub(super) struct Report {
         rows: Vec<Row>,
     }

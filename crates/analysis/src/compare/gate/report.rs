@@ -8,6 +8,7 @@ use crate::compare::run::MeasureUnit;
 
 /// What a gate says; the later one outweighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GateVerdict {
     /// Within the limit.
@@ -32,6 +33,7 @@ impl GateVerdict {
 
 /// Whether limits were kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GateReport {
     /// What weighs most of all limits.
     pub verdict: GateVerdict,
@@ -49,6 +51,7 @@ pub struct GateReport {
 
 /// One limit and what was held to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitReport {
     /// The limit, as given.
     pub limit: String,
@@ -62,6 +65,7 @@ pub struct LimitReport {
 
 /// One measure held to a limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitCheck {
     /// The measure's key.
     pub key: String,

@@ -24,6 +24,7 @@ use super::report::{FileTransfer, NetworkBoot};
 
 /// Something that costs time and can be changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable name of the rule, e.g. `window_small`.
     pub rule: &'static str,

@@ -58,6 +58,7 @@ impl Default for BootOptions {
 
 /// A time that lies before the recording's time zero: only its length is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierTime {
     /// Length, ns; `None` when not recorded.
     pub duration_ns: Option<i64>,
@@ -71,6 +72,7 @@ pub struct EarlierTime {
 
 /// What happened before the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BeforeKernel {
     /// Firmware, from power-on to the boot manager.
     pub firmware: EarlierTime,
@@ -86,6 +88,7 @@ pub struct BeforeKernel {
 
 /// The stages from the processor's reset to the kernel, as the firmware timed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareBeforeKernel {
     /// What tells the times: a file's name, or the recording's record.
     pub from: String,
@@ -107,6 +110,7 @@ pub struct FirmwareBeforeKernel {
 
 /// A stage before the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierStage {
     /// Which.
     pub name: FirmwareStageName,
@@ -120,6 +124,7 @@ pub struct EarlierStage {
 
 /// Initialisation of the video driver, which the start of the first program after the subsystem shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VideoInitialisation {
     /// In the system's session: end of the first start of csrss.exe to the start of wininit.exe.
     pub system_session: Span,
@@ -129,6 +134,7 @@ pub struct VideoInitialisation {
 
 /// Policy applied while booting and logging on, each list longest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupPolicy {
     /// Policy applied for the computer or a user.
     pub applications: Vec<Work>,
@@ -142,6 +148,7 @@ pub struct GroupPolicy {
 
 /// Logon: what a person and the system did between the welcome screen and the shell, by begin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Logon {
     /// The welcome screen.
     pub welcome_screens: Vec<Work>,
@@ -162,6 +169,7 @@ pub struct Logon {
 
 /// A program that starts with the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartupApplication {
     /// Command.
     pub name: String,
@@ -187,6 +195,7 @@ pub struct StartupApplication {
 
 /// Programs that start with the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartupApplications {
     /// The programs, those first whose processes cost most processor and disk time.
     pub programs: Vec<StartupApplication>,
@@ -196,6 +205,7 @@ pub struct StartupApplications {
 
 /// How well the boot read-ahead (ReadyBoot) knows this machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingState {
     /// No boot since the last servicing was learnt from: expect a slow boot.
@@ -211,6 +221,7 @@ pub enum TrainingState {
 
 /// The boot read-ahead (ReadyBoot).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadAhead {
     /// Boots learnt from since the last servicing.
     pub training_count: Option<i64>,
@@ -233,6 +244,7 @@ pub type BootReport = Transition<WindowsBoot>;
 
 /// What only a boot of Windows has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsBoot {
     /// The same with the required idle time, ns.
     pub total_with_idle_ns: Option<i64>,
@@ -285,6 +297,7 @@ pub struct WindowsBoot {
 
 /// The recording holds no boot. Says what it holds instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("the recording holds no boot ({reason}); {found}")]
 pub struct NotABoot {
     /// Why it is no boot: what was looked for.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A kind of transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TransitionKind {
     /// A boot; of a computer with fast startup, the half that comes back.

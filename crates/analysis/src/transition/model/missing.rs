@@ -5,6 +5,7 @@ use serde::Serialize;
 /// Evidence that a recording does not hold: of Windows events of a provider or of the kernel's own logger, of Linux a part; neither
 /// where no recording holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingEvidence {
     /// What is not known, or only inferred, without it; a clause.
     pub unknown: String,

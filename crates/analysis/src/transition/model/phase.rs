@@ -8,6 +8,7 @@ use crate::evidence::{Boundary, Certainty, Span};
 
 /// Part of a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Half {
     /// The way down.
@@ -26,6 +27,7 @@ macro_rules! phase_names {
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum $enum { $($(#[$comment])* #[serde(rename = $text)] $name),* }
 
         impl $enum {
@@ -237,6 +239,7 @@ impl PhaseName {
 
 /// A phase: when it was, what set that, and what the machine did in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// Which.
     pub name: PhaseName,
@@ -270,6 +273,7 @@ pub struct Phase {
 
 /// What was asked of applications, services or devices in a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseWork {
     /// How many.
     pub items: u64,
@@ -289,6 +293,7 @@ pub struct PhaseWork {
 
 /// What ended last in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastEnded {
     /// Its name.
     pub name: String,
@@ -304,6 +309,7 @@ pub struct LastEnded {
 
 /// Why a callback is on a phase's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallbackReason {
     /// It ended last in the phase.
@@ -318,6 +324,7 @@ pub enum CallbackReason {
 
 /// A callback on a phase's path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallbackStep {
     /// Device.
     pub device: String,

@@ -18,6 +18,7 @@ use crate::units::Unit;
 
 /// Which transition of its kind, in the words of its system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
     /// A boot from power-off, everything initialised.
@@ -79,6 +80,7 @@ impl Variant {
 
 /// A transition of a computer: what every one has, and in `details` what only its system and kind have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TransitionOf{D}"))]
 pub struct Transition<D = Details> {
     /// Which system the computer has.
     pub system: SystemKind,
@@ -231,6 +233,7 @@ impl Transition {
 
 /// Transitions of one kind that a recording holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TransitionsOf{D}"))]
 pub struct Transitions<D = Details> {
     /// How many the recording holds.
     pub found: u32,
@@ -256,6 +259,7 @@ macro_rules! details {
     ($($(#[$comment:meta])* $name:ident,)*) => {
         /// What only transitions of one kind and system have.
         #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(untagged)]
         pub enum Details {
             $($(#[$comment])* $name(Box<$name>),)*

@@ -19,6 +19,7 @@ pub struct ShutdownOptions {
 
 /// What lies between two phases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShutdownInterval {
     /// Between what, e.g. `request to UserSession`.
     pub name: String,
@@ -34,6 +35,7 @@ pub struct ShutdownInterval {
 
 /// The applications of one session were ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionEnd {
     /// Session: 0 is the system's, 1 and more are users'; `None` when the recording does not tell.
     pub session: Option<u32>,
@@ -55,6 +57,7 @@ pub struct SessionEnd {
 
 /// An application was told to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApplicationEnd {
     /// Image file name; empty when not known.
     pub image: String,
@@ -86,6 +89,7 @@ pub struct ApplicationEnd {
 
 /// What kind of program was told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramKind {
     /// Its threads have windows, which were asked.
@@ -99,6 +103,7 @@ pub enum ProgramKind {
 
 /// A thread with windows was asked to end its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadAsked {
     /// Thread id.
     pub tid: Option<u32>,
@@ -114,6 +119,7 @@ pub struct ThreadAsked {
 
 /// How long the service control manager waits for services.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceTimeOut {
     /// Length, ns; `None` when neither the caller nor the version of the system tells.
     pub limit_ns: Option<i64>,
@@ -125,6 +131,7 @@ pub struct ServiceTimeOut {
 
 /// How xperf's readers work out the kernel's part, whether it was recorded or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelDifference {
     /// From the begin of the shutdown to its end or the recording's, ns.
     pub shutdown_ns: i64,
@@ -138,6 +145,7 @@ pub struct KernelDifference {
 
 /// A device was told to power down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceEnd {
     /// Device instance.
     pub device: String,
@@ -155,6 +163,7 @@ pub struct DeviceEnd {
 
 /// A process ended in the shutdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessExit {
     /// Image file name; empty when not known.
     pub image: String,
@@ -182,6 +191,7 @@ pub struct ProcessExit {
 
 /// What the ends of processes, threads and modules tell, whatever else was recorded. Always inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exits {
     /// Processes that ended in the shutdown, by end.
     pub processes: Vec<ProcessExit>,
@@ -199,6 +209,7 @@ pub struct Exits {
 
 /// What kind of work was the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LongestKind {
     /// An application.
@@ -217,6 +228,7 @@ pub enum LongestKind {
 
 /// The one piece of work that took most of the shutdown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongestWork {
     /// What it was.
     pub kind: LongestKind,
@@ -241,6 +253,7 @@ pub type ShutdownReport = Transition<WindowsShutdown>;
 
 /// What only a shutdown of Windows has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsShutdown {
     /// What says so, as a phrase.
     pub variant_rule: String,
@@ -284,6 +297,7 @@ pub struct WindowsShutdown {
 
 /// The recording holds no shutdown. Says what it holds instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("the recording holds no shutdown ({reason}); {found}")]
 pub struct NotAShutdown {
     /// Why it is no shutdown: what was looked for.

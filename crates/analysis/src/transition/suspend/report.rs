@@ -35,6 +35,7 @@ pub type PowerTransition = Transition<WindowsSuspend>;
 
 /// What only a sleep of Windows has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsSuspend {
     /// The rule that decided the kind, as a phrase.
     pub variant_rule: String,
@@ -100,6 +101,7 @@ impl WindowsSuspend {
 
 /// A half of a transition: by the events, and by the kernel's own account.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerTotal {
     /// As the events measure it.
     pub measured: Span,
@@ -135,6 +137,7 @@ impl PowerTotal {
 
 /// The sleep, and how the clock of the recording got over it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SleepGap {
     /// From the last record before the sleep to the first after it, on the recording's axis.
     pub measured: Span,
@@ -157,6 +160,7 @@ pub struct SleepGap {
 
 /// An application or a service is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerNotification {
     /// What it is told.
     pub kind: NotificationKind,
@@ -186,6 +190,7 @@ pub struct PowerNotification {
 
 /// A device is asked for another power state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerDevice {
     /// The phase in which it was asked; `None` between phases.
     pub phase: Option<PhaseName>,
@@ -233,6 +238,7 @@ pub struct PowerDevice {
 
 /// A driver's part of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerDriverPart {
     /// Driver.
     pub driver: String,
@@ -246,6 +252,7 @@ pub struct PowerDriverPart {
 
 /// A driver's work in one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerDriverTotal {
     /// The phase.
     pub phase: PhaseName,
@@ -264,6 +271,7 @@ pub struct PowerDriverTotal {
 
 /// The parts of a resume from a memory image, as the kernel recorded them, to the millisecond.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResumeParts {
     /// Firmware, ns.
     pub firmware_ns: Option<i64>,
@@ -290,6 +298,7 @@ pub struct ResumeParts {
 
 /// Modern standby, by the kernel's account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StandbyFigures {
     /// Why it was entered, as recorded.
     pub enter_reason: Option<i64>,
@@ -307,6 +316,7 @@ pub struct StandbyFigures {
 
 /// Firmware's own account of sleeping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareSleep {
     /// Suspend, ns.
     pub suspend_ns: Option<i64>,
@@ -318,6 +328,7 @@ pub struct FirmwareSleep {
 
 /// A figure of the kernel's own account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelFigure {
     /// What it counts.
     pub name: &'static str,

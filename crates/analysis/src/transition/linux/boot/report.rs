@@ -14,6 +14,7 @@ use crate::units::{StillStarting, UnitWait};
 
 /// The target that the system is started for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DefaultTarget {
     /// Unit, e.g. `graphical.target`.
     pub unit: String,
@@ -27,6 +28,7 @@ pub struct DefaultTarget {
 
 /// What the service manager did before it started the first unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ManagerStart {
     /// From the begin of user space to the end of reading units: all of it.
     pub whole: Span,
@@ -38,6 +40,7 @@ pub struct ManagerStart {
 
 /// A step of the critical path: a unit, the time it took, and the time before that.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitPathStep {
     /// Unit.
     pub unit: String,
@@ -61,6 +64,7 @@ pub struct UnitPathStep {
 
 /// Who was waited for on the way to the default target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitPath {
     /// The steps, in order of time; the last is the default target.
     pub steps: Vec<UnitPathStep>,
@@ -79,6 +83,7 @@ pub type LinuxBootReport = Transition<LinuxBoot>;
 
 /// What only a boot of Linux has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxBoot {
     /// From the firmware's begin (the loader's, or the kernel's, where no more is recorded) until every job of the start is
     /// done, ns: the total of `systemd-analyze time`. `None` when an end is unknown.
@@ -126,6 +131,7 @@ pub struct LinuxBoot {
 
 /// The boots that a recording's journals hold: the answer of `onoff boot --list-boots`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootList {
     /// The boots, in the order in which they began; `read` marks the one that is read by default.
     pub boots: Vec<RecordedBoot>,

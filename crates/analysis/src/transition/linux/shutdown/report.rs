@@ -11,6 +11,7 @@ pub type LinuxShutdownReport = Transition<LinuxShutdown>;
 
 /// What only a shutdown of Linux has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxShutdown {
     /// The rule that decided it, as a phrase.
     pub variant_rule: String,
@@ -30,6 +31,7 @@ pub struct LinuxShutdown {
 
 /// What took longest: a unit, or a phase in which no unit stops.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongestStop {
     /// Unit, or phase.
     pub name: String,
@@ -49,6 +51,7 @@ pub struct LongestStop {
 
 /// A unit on the path of stopping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopStep {
     /// Unit.
     pub name: String,
@@ -66,6 +69,7 @@ pub struct StopStep {
 
 /// A process that was asked to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessStop {
     /// Id.
     pub pid: u32,
@@ -87,6 +91,7 @@ pub struct ProcessStop {
 
 /// A process that was ended by force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KilledProcess {
     /// Id.
     pub pid: Option<u32>,

@@ -13,6 +13,7 @@ pub type LinuxSuspendReport = Transitions<LinuxSuspend>;
 
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SleepOutcome {
     /// The machine slept and came back.
@@ -30,6 +31,7 @@ pub type LinuxSleep = Transition<LinuxSuspend>;
 
 /// What only a sleep of Linux has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxSuspend {
     /// Which of the machine's ways, as the kernel's log says: `deep`, `s2idle`; empty when not recorded.
     pub way: String,
@@ -69,6 +71,7 @@ pub struct LinuxSuspend {
 
 /// A stretch of which nothing is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnknownStretch {
     /// Begin, ns.
     pub start_ns: i64,
@@ -82,6 +85,7 @@ pub struct UnknownStretch {
 
 /// What woke the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakeSource {
     /// Device or interrupt.
     pub name: String,
@@ -95,6 +99,7 @@ pub struct WakeSource {
 
 /// The time asleep, and how the clocks got over it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxAsleep {
     /// From the machine's entry to its return, on the recording's axis: `CLOCK_MONOTONIC`, which stands still while the machine
     /// sleeps, but in a suspend to idle.
@@ -112,6 +117,7 @@ pub struct LinuxAsleep {
 
 /// A device's callback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCallback {
     /// The phase; `None` between phases.
     pub phase: Option<PhaseName>,
@@ -139,6 +145,7 @@ pub struct DeviceCallback {
 
 /// A device with the time of all its callbacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSleep {
     /// Device.
     pub device: String,
@@ -162,6 +169,7 @@ pub struct DeviceSleep {
 
 /// A task that was frozen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrozenTask {
     /// Thread.
     pub tid: u32,
@@ -179,6 +187,7 @@ pub struct FrozenTask {
 
 /// The memory image of a hibernation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryImage {
     /// Pages copied into it.
     pub pages: Option<i64>,

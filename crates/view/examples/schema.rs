@@ -1,0 +1,45 @@
+//! Prints the JSON Schema of every document of `--format json` and of the page's content, from the types that are serialized.
+//!
+//! `cargo run -p onoff-view --features schema --example schema`; `tools/schema.py` keeps what it prints.
+
+use std::error::Error;
+use std::io::{Write, stdout};
+
+use onoff_report::json::document::{DocumentHeader, SCHEMA_VERSION, schemas};
+use onoff_view::page::Page;
+use onoff_view::table::PageTable;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let header = generator.subschema_for::<DocumentHeader<'_>>();
+    let documents: Map<String, Value> = schemas(&mut generator)
+        .into_iter()
+        .map(|(name, schema)| {
+            // What the document is called, and the header before its own names.
+            let whole = json!({
+                "title": name,
+                "type": "object",
+                "required": ["onoff"],
+                "properties": { "onoff": { "allOf": [header], "properties": { "document": { "const": name } } } },
+                "allOf": [schema],
+            });
+            (name.to_owned(), whole)
+        })
+        .collect();
+    let page = generator.subschema_for::<Page>();
+    let table = generator.subschema_for::<PageTable>();
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": format!("onoff, version {SCHEMA_VERSION} of the contract"),
+        "oneOf": documents.keys().map(|name| json!({ "$ref": format!("#/documents/{name}") })).collect::<Vec<Value>>(),
+        "documents": documents,
+        "page": { "content": page, "table": table },
+        "$defs": generator.take_definitions(true),
+    });
+    let mut out = stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &schema)?;
+    writeln!(out)?;
+    Ok(())
+}
