@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use onoff_testkit::file_operations::FileRun;
 use serde_json::Value;
 
 use crate::running::Folder;
@@ -83,6 +84,29 @@ fn a_trace_of_the_kernel_answers_for_programs_and_disks() {
     assert_eq!(views.iter().map(of).collect::<Vec<_>>(), wanted);
     assert_eq!(views[0]["groups"][0]["file"], "/etc/settings");
     assert_eq!(report["findings"][0]["code"], "small_requests");
+}
+
+#[test]
+fn one_run_gives_one_answer_whichever_recorder_wrote_it() {
+    let run = FileRun::new(15, 20_000);
+    let folder = Folder::new();
+    folder.file("run.etl", &run.event_trace());
+    folder.file("run.csv", run.process_monitor_csv().as_bytes());
+    for options in ["", " --by file", " --by extension,process", " --page 512 --filter key-blocks=2 --read-ahead 16"] {
+        let answer = |file: &str| -> Value {
+            serde_json::from_str(&folder.answer(&format!("io {file}{options} --format json"))).unwrap()
+        };
+        let (trace, csv) = (answer("run.etl"), answer("run.csv"));
+        for part in ["views", "findings", "reads_at_end", "failed"] {
+            assert_eq!(trace[part], csv[part], "{part}, {options}");
+        }
+        let views = trace["views"].as_array().unwrap();
+        let kinds: Vec<_> = views.iter().map(|view| (view["level"].as_str(), view["direction"].as_str())).collect();
+        let kind = |level, direction| (Some(level), Some(direction));
+        assert_eq!(kinds, [kind("application", "read"), kind("application", "write"), kind("paging", "read")]);
+        assert!(!trace["findings"].as_array().unwrap().is_empty());
+        assert!(trace["reads_at_end"].as_u64().unwrap() > 100);
+    }
 }
 
 #[test]

@@ -16,6 +16,11 @@ impl<'b> Records<'b> {
         Records { bytes, next }
     }
 
+    /// The records of `bytes` from byte `next` on, where one starts.
+    pub(crate) fn starting_at(bytes: &'b [u8], next: usize) -> Self {
+        Records { bytes, next }
+    }
+
     /// Where the next record starts.
     pub(crate) fn offset(&self) -> usize {
         self.next.min(self.bytes.len())
@@ -54,10 +59,15 @@ impl<'b> Records<'b> {
 /// A field's text without its quotes. Bytes that are not UTF-8 become replacement characters.
 pub(crate) fn text(field: &[u8]) -> Cow<'_, str> {
     let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
-        return String::from_utf8_lossy(field);
+        return utf8(field);
     };
-    let inner = String::from_utf8_lossy(inner);
+    let inner = utf8(inner);
     if inner.contains("\"\"") { inner.replace("\"\"", "\"").into() } else { inner }
+}
+
+/// Nearly all fields are UTF-8, which is checked faster as a whole than in parts.
+fn utf8(field: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(field).map_or_else(|_| String::from_utf8_lossy(field), Cow::Borrowed)
 }
 
 /// A field's bytes without its quotes, for fields in which no quote can be doubled.

@@ -95,6 +95,16 @@ impl Losses {
         }
     }
 
+    /// Adds those of a later part of the same recording.
+    pub(crate) fn append(&mut self, later: &Losses) {
+        for loss in &later.rows {
+            match self.rows.iter_mut().find(|row| row.kind == loss.kind) {
+                Some(row) => row.count += loss.count,
+                None => self.rows.push(*loss),
+            }
+        }
+    }
+
     /// The losses.
     pub fn iter(&self) -> impl Iterator<Item = &Loss> {
         self.rows.iter()

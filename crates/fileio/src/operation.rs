@@ -108,6 +108,15 @@ pub struct Summary {
     pub losses: Losses,
 }
 
+impl Summary {
+    /// Adds what was read of a later part of the same recording.
+    pub fn add(&mut self, later: &Summary) {
+        self.operations += later.operations;
+        self.records += later.records;
+        self.losses.append(&later.losses);
+    }
+}
+
 /// Bytes after which it is said how far a reader is.
 const PASSED_BYTES: usize = 4 << 20;
 

@@ -17,16 +17,81 @@
 //! | `result` | `ok` (the default), `end` for a read beyond the end, `failed` |
 //!
 //! Columns of other names are passed over. Without a time, lines are taken to be in order.
+//!
+//! Where every line says its time, no line depends on another, and [`pieces`] gives parts that can be read at the same time.
 
 use std::borrow::Cow;
 
 use crate::comma_separated::{Records, plain, text};
 use crate::error::Error;
-use crate::losses::LossKind;
+use crate::format::Format;
+use crate::losses::{LossKind, Losses};
 use crate::number::{seconds_ns, unsigned, unsigned32};
-use crate::operation::{Counted, Level, Operation, OperationKind, Outcome};
+use crate::operation::{Counted, Level, Operation, OperationKind, Outcome, Summary};
+
+/// A part of a recording, read without the others.
+#[derive(Clone, Debug)]
+pub struct Piece<'b> {
+    columns: Columns,
+    /// The recording up to the end of the piece.
+    bytes: &'b [u8],
+    start: usize,
+}
+
+impl Piece<'_> {
+    /// Byte after the piece.
+    #[must_use]
+    pub const fn end(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Reads the piece. Times are those of the file, since whatever its clock counts from. `None` when a line has no time: then its
+    /// place among all lines is its time, which the piece does not know.
+    pub fn read(&self, sink: &mut dyn FnMut(&Operation<'_>)) -> Option<Summary> {
+        let mut passed = |_| {};
+        let mut out = Counted::of_known_times(Format::OperationsCsv, Losses::default(), sink, &mut passed);
+        let mut records = Records::starting_at(self.bytes, self.start);
+        let mut all_timed = true;
+        read_lines(&self.columns, &mut records, &mut all_timed, &mut out);
+        all_timed.then(|| out.finish())
+    }
+}
+
+/// Parts of about `piece_bytes` each, in order; `None` where lines have no times or the columns cannot be read.
+pub fn pieces(bytes: &[u8], piece_bytes: usize) -> Option<impl Iterator<Item = Piece<'_>>> {
+    let mut records = Records::new(bytes);
+    let mut fields = Vec::new();
+    records.read(&mut fields);
+    let columns = Columns::of(&fields).ok().filter(|columns| columns.time.is_some() || columns.time_ns.is_some())?;
+    let mut next = records.offset();
+    Some(std::iter::from_fn(move || {
+        let start = next;
+        if start >= bytes.len() {
+            return None;
+        }
+        next = end_of_record(bytes, start, start.saturating_add(piece_bytes));
+        Some(Piece { columns: columns.clone(), bytes: bytes.get(..next)?, start })
+    }))
+}
+
+/// Byte after the first record that ends at or after `wanted`, of those from `start` on, where a record starts. A line end within
+/// quotes ends no record, and the quotes of whole records come in pairs.
+fn end_of_record(bytes: &[u8], start: usize, wanted: usize) -> usize {
+    let quotes = |from: usize, to: usize| memchr::memchr_iter(b'"', bytes.get(from..to).unwrap_or_default()).count();
+    let mut from = wanted.min(bytes.len());
+    let mut odd = quotes(start, from) % 2;
+    while let Some(length) = memchr::memchr(b'\n', bytes.get(from..).unwrap_or_default()) {
+        odd = (odd + quotes(from, from + length)) % 2;
+        from += length + 1;
+        if odd == 0 {
+            return from;
+        }
+    }
+    bytes.len()
+}
 
 /// Where each column is.
+#[derive(Clone, Debug)]
 struct Columns {
     operation: usize,
     offset: usize,
@@ -72,11 +137,18 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
     let mut fields = Vec::new();
     records.read(&mut fields);
     let columns = Columns::of(&fields)?;
+    read_lines(&columns, &mut records, &mut true, out);
+    Ok(())
+}
+
+/// Reads the records that are left. `all_timed` becomes false at the first operation without a time.
+fn read_lines(columns: &Columns, records: &mut Records<'_>, all_timed: &mut bool, out: &mut Counted<'_>) {
+    let mut fields = Vec::new();
     let mut line = 0_i64;
     loop {
         let offset = records.offset();
         if !records.read(&mut fields) {
-            return Ok(());
+            return;
         }
         if fields.first().is_some_and(|field| fields.len() == 1 && field.is_empty() || field.starts_with(b"#")) {
             continue;
@@ -84,14 +156,14 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
         out.record();
         out.pass(offset);
         line += 1;
-        if push(&columns, &fields, line, out).is_none() {
+        if push(columns, &fields, line, all_timed, out).is_none() {
             out.lose(LossKind::Unreadable, offset);
         }
     }
 }
 
 /// `None` when a cell is not what its column holds.
-fn push(columns: &Columns, fields: &[&[u8]], line: i64, out: &mut Counted<'_>) -> Option<()> {
+fn push(columns: &Columns, fields: &[&[u8]], line: i64, all_timed: &mut bool, out: &mut Counted<'_>) -> Option<()> {
     let cell = |column: Option<usize>| column.and_then(|at| fields.get(at)).map(|field| plain(field));
     let number = |column: Option<usize>| match cell(column) {
         None | Some(b"") => Some(None),
@@ -131,8 +203,10 @@ fn push(columns: &Columns, fields: &[&[u8]], line: i64, out: &mut Counted<'_>) -
         _ => return None,
     };
     let (process, file) = (words(columns.process), words(columns.file));
+    let start_ns = nanoseconds(columns.time, columns.time_ns)?;
+    *all_timed &= start_ns.is_some();
     out.push(&Operation {
-        start_ns: nanoseconds(columns.time, columns.time_ns)?.unwrap_or(line),
+        start_ns: start_ns.unwrap_or(line),
         duration_ns: nanoseconds(columns.duration, columns.duration_ns)?,
         level,
         outcome,

@@ -5,6 +5,7 @@
 //! * [`capture`] writes network captures, and plays transfers into them.
 //! * [`compress`] holds the encoders of compressed buffers.
 //! * [`events`] names the events of a Windows boot.
+//! * [`file_operations`] plays a run of programs' requests to files, and writes it as two recorders do.
 //! * [`hive`] writes registry hives and their logs.
 //! * [`journal`] writes files of the systemd journal, whole or damaged.
 //! * [`linux`] plays a machine of Linux, and writes what its recorders do.
@@ -19,6 +20,7 @@ pub mod assemble;
 pub mod capture;
 pub mod compress;
 pub mod events;
+pub mod file_operations;
 pub mod hive;
 pub mod journal;
 pub mod linux;

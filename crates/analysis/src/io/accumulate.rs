@@ -7,7 +7,7 @@ use super::cache::CacheModel;
 use super::filter::{self, Fit, StorageDevice};
 use super::groups::{GroupKey, Groups, IoGroup, MOST_PAGES};
 use super::histogram::Sizes;
-use super::pages::{BlockSize, PageNumbers};
+use super::pages::{BlockSize, CHUNK_PAGES, PageNumber, PageNumbers};
 use super::table::RequestTable;
 use super::{IoOptions, IoView};
 use crate::scope::Scope;
@@ -170,8 +170,34 @@ struct Access {
 /// Accesses that are gathered before the caches' models follow them, while the next are gathered.
 const GATHERED: usize = 1 << 18;
 
+/// How many accesses ahead memory is asked for: about as many as a processor waits for at a time.
+const SOON: usize = 8;
+
 /// Accesses of a view that are kept for the curves of its groups; with more these curves are left out.
 const MOST_KEPT: usize = 1 << 24;
+
+/// How many accesses a cache of a recording can come to, at most.
+#[derive(Clone, Copy, Debug, Default)]
+struct MostAccesses {
+    of_pages: u64,
+    /// One more for each request.
+    of_pages_and_keys: u64,
+}
+
+impl MostAccesses {
+    fn of(trace: &Trace, page: BlockSize) -> Self {
+        let files = trace.file_ios.offset.iter().zip(&trace.file_ios.size);
+        let disks = trace.disk_ios.offset.iter().zip(&trace.disk_ios.size);
+        let mut most = Self::default();
+        for (&offset, &size) in files.chain(disks) {
+            let Some((first, last)) = page.span(offset, size) else { continue };
+            let count = (last - first).min(MOST_PAGES) + 1;
+            most.of_pages = most.of_pages.saturating_add(count);
+            most.of_pages_and_keys = most.of_pages_and_keys.saturating_add(count + 1);
+        }
+        most
+    }
+}
 
 /// What caches make of the accesses of a view.
 #[derive(Debug)]
@@ -185,15 +211,18 @@ struct Caches {
 }
 
 impl Caches {
-    fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions) -> Self {
+    fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions, most: MostAccesses) -> Self {
         let application = level == IoLevel::Application;
-        let model = || CacheModel::new(options.exact_accesses);
+        // A model that cannot come to too many accesses needs no sample of them.
+        let of_at_most =
+            |most| CacheModel::new(if most <= options.exact_accesses { u64::MAX } else { options.exact_accesses });
+        let model = || of_at_most(most.of_pages);
         Self {
             kept: application.then(Vec::new),
             kept_subjects: has_subjects.then(Vec::new),
             pages: model(),
             ahead: (application && !is_write && options.read_ahead_pages > 1).then(model),
-            with_keys: (application && options.key_blocks > 0).then(model),
+            with_keys: (application && options.key_blocks > 0).then(|| of_at_most(most.of_pages_and_keys)),
         }
     }
 
@@ -201,11 +230,23 @@ impl Caches {
     fn follow(&mut self, gathered: &mut Vec<Access>) {
         let accesses = gathered.as_slice();
         let Self { kept, kept_subjects, pages, ahead, with_keys } = self;
-        let of_pages = || accesses.iter().for_each(|access| pages.access(access.page));
+        // What is needed for an access soon is brought near while those before it are followed.
+        let soon = |at: usize| accesses.get(at + SOON);
+        let of_pages = || {
+            for (at, access) in accesses.iter().enumerate() {
+                if let Some(soon) = soon(at) {
+                    pages.prepare(soon.page);
+                }
+                pages.access(access.page);
+            }
+        };
         let of_ahead = || {
             let Some(model) = ahead else { return };
             let mut last = None;
-            for access in accesses {
+            for (at, access) in accesses.iter().enumerate() {
+                if let Some(soon) = soon(at) {
+                    model.prepare(soon.unit);
+                }
                 if access.is_first || last != Some(access.unit) {
                     model.access(access.unit);
                     last = Some(access.unit);
@@ -214,7 +255,10 @@ impl Caches {
         };
         let of_keys = || {
             let Some(model) = with_keys else { return };
-            for access in accesses {
+            for (at, access) in accesses.iter().enumerate() {
+                if let Some(soon) = soon(at) {
+                    model.prepare(soon.page);
+                }
                 if access.is_first {
                     model.access(access.key);
                 }
@@ -308,16 +352,19 @@ impl View {
 
     /// The number of a page of a file, and of the pages that a read-ahead reads with it.
     fn page(&mut self, file: u32, page: u64, read_ahead_pages: u64) -> (u32, u32) {
-        let (number, is_new) = self.pages.of(file, page, self.next_number);
+        let PageNumber { number, chunk, is_new } = self.pages.of(file, page, self.next_number);
         if is_new {
             self.next_number = self.next_number.saturating_add(1);
             self.table.unique_pages += 1;
-            if self.has_read_ahead {
-                let (unit, is_new) = self.units.of(file, page / read_ahead_pages.max(1), self.next_unit);
-                self.next_unit = self.next_unit.saturating_add(u32::from(is_new));
-                self.unit_of_page.resize(number as usize, 0);
-                self.unit_of_page.push(unit);
-            }
+        }
+        if read_ahead_pages == CHUNK_PAGES {
+            return (number, chunk);
+        }
+        if is_new && self.has_read_ahead {
+            let unit = self.units.of(file, page / read_ahead_pages.max(1), self.next_unit);
+            self.next_unit = self.next_unit.saturating_add(u32::from(unit.is_new));
+            self.unit_of_page.resize(number as usize, 0);
+            self.unit_of_page.push(unit.number);
         }
         (number, self.unit_of_page.get(number as usize).copied().unwrap_or(0))
     }
@@ -367,7 +414,9 @@ impl Accumulation {
             .into_iter()
             .flat_map(|level| [(level, false), (level, true)]);
         let views: Vec<View> = kinds.map(|(level, is_write)| View::new(level, is_write, options)).collect();
-        let caches = views.iter().map(|view| Caches::new(view.level, view.is_write, view.subjects.is_some(), options));
+        let most = MostAccesses::of(trace, BlockSize::new(options.page_bytes));
+        let caches =
+            views.iter().map(|view| Caches::new(view.level, view.is_write, view.subjects.is_some(), options, most));
         let caches = caches.collect();
         let mut all_of = Self {
             views,

@@ -77,6 +77,15 @@ impl CacheModel {
         }
     }
 
+    /// Brings what an access to `page` will need near the processor.
+    #[inline]
+    pub(super) fn prepare(&self, page: u32) {
+        if self.sampled_part.is_none() {
+            self.exact.prepare(page);
+        }
+    }
+
+    #[inline]
     pub(super) fn access(&mut self, page: u32) {
         self.accesses += 1;
         if self.accesses <= self.most {

@@ -141,6 +141,9 @@ struct Found {
     stream: usize,
 }
 
+/// Keys that are found without a search when they come again soon.
+const RECENT: usize = 256;
+
 /// No group has touched the page yet.
 const NOBODY: u32 = u32::MAX;
 
@@ -152,7 +155,8 @@ pub(super) struct Groups {
     /// The phases that are grouped by.
     phases: Vec<TransitionPhase>,
     found: HashMap<StreamKey, Found>,
-    last: Option<(StreamKey, Found)>,
+    /// Keys met lately, by a part of the file's number and the handle's.
+    recent: Vec<Option<(StreamKey, Found)>>,
     rows: Vec<Row>,
     index: HashMap<GroupId, u32>,
     /// By page: the group that touched it first.
@@ -174,7 +178,7 @@ impl Groups {
             slice_ns: options.slice_ns.max(1),
             phases: if by_phase { options.phases.clone() } else { Vec::new() },
             found: HashMap::new(),
-            last: None,
+            recent: vec![None; RECENT],
             rows: Vec::new(),
             index: HashMap::new(),
             owners: Vec::new(),
@@ -248,18 +252,24 @@ impl Groups {
             slice: if by_slice { request.start_ns.div_euclid(self.slice_ns) } else { 0 },
             phase: if self.phases.is_empty() { 0 } else { self.phase(request.start_ns) },
         };
-        let found = match self.last {
-            Some((last, found)) if last == key => found,
-            _ => match self.found.get(&key) {
-                Some(&found) => found,
-                None => {
-                    let found = self.open(trace, &key);
-                    self.found.insert(key, found);
-                    found
+        let slot = (request.file.index() ^ (request.handle >> 4) as usize) % RECENT;
+        let found = match self.recent.get(slot).copied().flatten() {
+            Some((recent, found)) if recent == key => found,
+            _ => {
+                let found = match self.found.get(&key) {
+                    Some(&found) => found,
+                    None => {
+                        let found = self.open(trace, &key);
+                        self.found.insert(key, found);
+                        found
+                    }
+                };
+                if let Some(recent) = self.recent.get_mut(slot) {
+                    *recent = Some((key, found));
                 }
-            },
+                found
+            }
         };
-        self.last = Some((key, found));
         if let Some(stream) = self.all_streams.get_mut(found.stream) {
             stream.add(request.offset, request.length, page, buffer);
         }

@@ -43,36 +43,70 @@ impl BlockSize {
     }
 }
 
-/// Bits of a page in a key of one word.
-const PAGE_BITS: u32 = 40;
+/// Pages whose numbers lie together. Real programs touch neighbours, and eight numbers are half a cache line.
+pub(super) const CHUNK_PAGES: u64 = 8;
+
+/// Bits of a chunk in a key of one word.
+const CHUNK_BITS: u32 = 37;
+
+/// No number was given yet.
+const NONE: u32 = u32::MAX;
+
+/// A page by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PageNumber {
+    /// Its own.
+    pub(super) number: u32,
+    /// That of the [`CHUNK_PAGES`] it is among, counted from 0 in the order in which they are first touched.
+    pub(super) chunk: u32,
+    /// Whether the page is touched for the first time.
+    pub(super) is_new: bool,
+}
 
 /// Numbers of pages, given out by who asks, in the order in which they are first touched.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageNumbers {
-    /// By file and page in one word: all that real recordings have.
+    /// By file and chunk in one word: all that real recordings have.
     near: HashMap<u64, u32>,
-    /// Files and pages beyond.
+    /// Files and chunks beyond.
     far: HashMap<(u32, u64), u32>,
+    /// By chunk: the numbers of its pages.
+    chunks: Vec<[u32; CHUNK_PAGES as usize]>,
     last: Option<((u32, u64), u32)>,
 }
 
 impl PageNumbers {
-    /// The number of a page of a file, and whether it is new: then it is `next`.
-    pub(super) fn of(&mut self, file: u32, page: u64, next: u32) -> (u32, bool) {
-        // Small requests touch one page many times in a row.
-        if let Some((key, number)) = self.last
-            && key == (file, page)
-        {
-            return (number, false);
-        }
-        let known = if page >> PAGE_BITS == 0 && file >> (u64::BITS - PAGE_BITS) == 0 {
-            self.near.entry(u64::from(file) << PAGE_BITS | page).or_insert(next)
-        } else {
-            self.far.entry((file, page)).or_insert(next)
+    /// The number of a page of a file; if it is new, it is `next`.
+    pub(super) fn of(&mut self, file: u32, page: u64, next: u32) -> PageNumber {
+        let key = (file, page / CHUNK_PAGES);
+        let chunk = match self.last {
+            // Small requests touch one page many times in a row, and its neighbours.
+            Some((last, chunk)) if last == key => chunk,
+            _ => self.chunk(key),
         };
-        let number = *known;
-        self.last = Some(((file, page), number));
-        (number, number == next)
+        self.last = Some((key, chunk));
+        let slot = self.chunks.get_mut(chunk as usize).and_then(|pages| pages.get_mut((page % CHUNK_PAGES) as usize));
+        match slot {
+            Some(number) if *number != NONE => PageNumber { number: *number, chunk, is_new: false },
+            Some(number) => {
+                *number = next;
+                PageNumber { number: next, chunk, is_new: true }
+            }
+            None => PageNumber { number: next, chunk, is_new: true },
+        }
+    }
+
+    fn chunk(&mut self, (file, chunk): (u32, u64)) -> u32 {
+        let next = u32::try_from(self.chunks.len()).unwrap_or(NONE);
+        let found = if chunk >> CHUNK_BITS == 0 && file >> (u64::BITS - CHUNK_BITS) == 0 {
+            *self.near.entry(u64::from(file) << CHUNK_BITS | chunk).or_insert(next)
+        } else {
+            *self.far.entry((file, chunk)).or_insert(next)
+        };
+        if found == next {
+            self.chunks.push([NONE; CHUNK_PAGES as usize]);
+        }
+        found
     }
 }
 
@@ -98,12 +132,13 @@ mod tests {
     #[test]
     fn pages_near_and_far_have_numbers_of_their_own() {
         let mut numbers = PageNumbers::default();
-        for (next, page) in [0, 1, u64::MAX >> 12, 1 << PAGE_BITS].into_iter().enumerate() {
-            let next = next as u32;
-            assert_eq!(numbers.of(7, page, next), (next, true));
-            assert_eq!(numbers.of(7, page, 99), (next, false));
+        let far = CHUNK_PAGES << CHUNK_BITS;
+        for (next, page) in (0_u32..).zip([0, 8, u64::MAX, far, far + 1]) {
+            assert_eq!((numbers.of(7, page, next).number, numbers.of(7, page, 99).number), (next, next));
+            assert!(!numbers.of(7, page, 99).is_new);
         }
-        assert_eq!(numbers.of(1 << 24, 0, 4), (4, true));
-        assert_eq!(numbers.of(7, 1, 99), (1, false));
+        assert_eq!(numbers.of(1 << 27, 0, 5), PageNumber { number: 5, chunk: 4, is_new: true });
+        assert_eq!(numbers.of(7, 7, 6), PageNumber { number: 6, chunk: 0, is_new: true });
+        assert_eq!(numbers.of(7, far + 1, 99), PageNumber { number: 4, chunk: 3, is_new: false });
     }
 }

@@ -73,11 +73,14 @@ impl Stream {
                 counts.overlapping += 1;
             }
             let stride = i64::try_from(i128::from(offset) - i128::from(self.offset));
-            if let Ok(stride) = stride.as_ref().copied() {
-                if self.strides.len() < MOST_STRIDES || self.strides.contains_key(&stride) {
-                    *self.strides.entry(stride).or_insert(0) += 1;
-                } else {
+            if let Ok(stride) = stride
+                && !self.strides_overflow
+            {
+                *self.strides.entry(stride).or_insert(0) += 1;
+                if self.strides.len() > MOST_STRIDES {
+                    // Its stride will not be known: nothing more is counted.
                     self.strides_overflow = true;
+                    self.strides = HashMap::new();
                 }
             }
         }

@@ -1,9 +1,10 @@
 //! Exact LRU stack distances: how many different pages were touched since a page was touched last.
 //!
 //! A cache of N pages that evicts what was used longest ago has a page exactly when its distance is at most N (R. Mattson and
-//! others, 1970), so one pass answers for every size. The last touches are bits in their order; a Fenwick tree over blocks of
-//! them counts the pages in between. Both are small enough for a processor's cache, which a tree over single places is not.
-//! They are renumbered when full, so memory grows with the pages and not with the accesses.
+//! others, 1970), so one pass answers for every size. The last touches are bits in their order, counted in blocks of three sizes:
+//! a touch changes one number of each, and a distance sums a few neighbours of each. A Fenwick tree has a step for every power of
+//! two instead, most of them somewhere else in memory. The touches are renumbered when their places are used up, so memory grows
+//! with the pages and not with the accesses.
 
 /// Distances of a sequence of accesses.
 #[derive(Clone, Debug, Default)]
@@ -14,8 +15,10 @@ pub(super) struct StackDistances {
     page: Vec<u32>,
     /// By place, a bit: whether it is a page's last touch.
     live_bits: Vec<u64>,
-    /// Fenwick tree over blocks of places: how many last touches each has.
-    blocks: Vec<u32>,
+    /// By small block of places: how many last touches it has; likewise the others.
+    small: Vec<u16>,
+    middle: Vec<u32>,
+    large: Vec<u32>,
     /// Pages touched.
     live: u32,
     /// By distance less one: how often.
@@ -26,15 +29,27 @@ pub(super) struct StackDistances {
 
 /// Places before the first renumbering.
 const FEWEST_PLACES: usize = 1 << 12;
+/// Pages above which there are two places for each page in place of four: the memory counts more than the renumbering.
+const MANY_PAGES: usize = 1 << 20;
 /// Places of a word of bits.
 const WORD: usize = 64;
-/// Words of a block: half a cache line of the tree stands for eight lines of bits.
-const BLOCK_WORDS: usize = 16;
-/// Places of a block.
-const BLOCK: usize = WORD * BLOCK_WORDS;
+/// Places of a small block: one cache line of bits.
+const SMALL: usize = WORD * 8;
+/// Places of a middle block.
+const MIDDLE: usize = SMALL * 32;
+/// Places of a large block.
+const LARGE: usize = MIDDLE * 32;
 
 impl StackDistances {
+    /// Brings what a touch of `page` will need near the processor. It changes nothing.
+    #[inline]
+    pub(super) fn prepare(&self, page: u32) {
+        let place = self.place.get(page as usize).copied().unwrap_or(0) as usize;
+        std::hint::black_box(self.live_bits.get(place / WORD).copied());
+    }
+
     /// A touch of page `page`, whose number is small.
+    #[inline]
     pub(super) fn access(&mut self, page: u32) {
         self.accesses += 1;
         let index = page as usize;
@@ -45,6 +60,12 @@ impl StackDistances {
         if place != 0 && place as usize == self.page.len() {
             // The page touched last: it stays where it is.
             self.count(1);
+            return;
+        }
+        if place != 0 && place as usize + 1 == self.page.len() {
+            // The one before: the two change places, both of which stay last touches.
+            self.swap_last_two();
+            self.count(2);
             return;
         }
         if self.page.len() >= self.live_bits.len() * WORD {
@@ -70,6 +91,19 @@ impl StackDistances {
         }
     }
 
+    fn swap_last_two(&mut self) {
+        let length = self.page.len();
+        if let [.., before, last] = self.page.as_mut_slice() {
+            std::mem::swap(before, last);
+            for (page, place) in [(*before, length - 1), (*last, length)] {
+                if let (Some(slot), Ok(place)) = (self.place.get_mut(page as usize), u32::try_from(place)) {
+                    *slot = place;
+                }
+            }
+        }
+    }
+
+    #[inline]
     fn count(&mut self, distance: usize) {
         if distance > self.counts.len() {
             self.counts.resize(distance, 0);
@@ -82,16 +116,17 @@ impl StackDistances {
     /// Live places after `at`.
     fn after(&self, at: usize) -> u32 {
         let next = at + 1;
-        if self.page.len() - next < BLOCK {
+        if self.page.len() - next < SMALL {
             return self.between(next, self.page.len());
         }
-        let block = next / BLOCK;
-        let mut before = self.between(block * BLOCK, next);
-        let mut tree = block;
-        while tree > 0 {
-            before = before.wrapping_add(self.blocks.get(tree - 1).copied().unwrap_or(0));
-            tree &= tree - 1;
-        }
+        let (small, middle, large) = (next / SMALL, next / MIDDLE, next / LARGE);
+        let in_small = self.small.get(middle * (MIDDLE / SMALL)..small).unwrap_or_default();
+        let in_middle = self.middle.get(large * (LARGE / MIDDLE)..middle).unwrap_or_default();
+        let in_large = self.large.get(..large).unwrap_or_default();
+        let before = self.between(small * SMALL, next)
+            + in_small.iter().map(|&count| u32::from(count)).sum::<u32>()
+            + in_middle.iter().sum::<u32>()
+            + in_large.iter().sum::<u32>();
         self.live.wrapping_sub(before)
     }
 
@@ -114,54 +149,53 @@ impl StackDistances {
     }
 
     /// Sets (1) or clears (minus one in its wrapped form) the bit of a place.
+    #[inline]
     fn change(&mut self, at: usize, change: u32) {
         if let Some(word) = self.live_bits.get_mut(at / WORD) {
             *word ^= 1 << (at % WORD);
         }
-        let mut tree = at / BLOCK + 1;
-        while let Some(slot) = self.blocks.get_mut(tree - 1) {
-            *slot = slot.wrapping_add(change);
-            tree += tree & tree.wrapping_neg();
+        if let Some(count) = self.small.get_mut(at / SMALL) {
+            *count = count.wrapping_add(change as u16);
+        }
+        for (counts, block) in [(&mut self.middle, MIDDLE), (&mut self.large, LARGE)] {
+            if let Some(count) = counts.get_mut(at / block) {
+                *count = count.wrapping_add(change);
+            }
         }
     }
 
     /// Leaves out the places that are no page's last touch any more.
     fn renumber(&mut self) {
         let mut kept = 0;
-        for at in 0..self.page.len() {
-            let Some(&page) = self.page.get(at) else { break };
-            if let Some(place) = self.place.get_mut(page as usize)
-                && *place as usize == at + 1
-            {
+        for (at, &word) in self.live_bits.iter().enumerate() {
+            let mut left = word;
+            while left != 0 {
+                let from = at * WORD + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let Some(&page) = self.page.get(from) else { break };
                 kept += 1;
-                *place = u32::try_from(kept).unwrap_or(u32::MAX);
+                if let Some(place) = self.place.get_mut(page as usize) {
+                    *place = u32::try_from(kept).unwrap_or(u32::MAX);
+                }
                 if let Some(slot) = self.page.get_mut(kept - 1) {
                     *slot = page;
                 }
             }
         }
         self.page.truncate(kept);
-        let places = (kept * 4).max(FEWEST_PLACES).next_multiple_of(BLOCK);
+        let places = if kept < MANY_PAGES { kept * 4 } else { kept * 2 };
+        let places = places.max(FEWEST_PLACES).next_multiple_of(SMALL);
+        self.page.reserve_exact(places - kept);
         self.live_bits.clear();
         self.live_bits.resize(places / WORD, 0);
         for (at, word) in self.live_bits.iter_mut().enumerate() {
             let ones = kept.saturating_sub(at * WORD).min(WORD);
             *word = if ones == WORD { u64::MAX } else { !(u64::MAX << ones) };
         }
-        self.blocks.clear();
-        self.blocks.resize(places / BLOCK, 0);
-        // A tree over full blocks at its start, built in one pass.
-        for at in 1..=self.blocks.len() {
-            let own = u32::try_from(kept.saturating_sub((at - 1) * BLOCK).min(BLOCK)).unwrap_or(0);
-            let sum = self.blocks.get(at - 1).copied().unwrap_or(0).wrapping_add(own);
-            if let Some(slot) = self.blocks.get_mut(at - 1) {
-                *slot = sum;
-            }
-            let parent = at + (at & at.wrapping_neg());
-            if let Some(slot) = self.blocks.get_mut(parent - 1) {
-                *slot = slot.wrapping_add(sum);
-            }
-        }
+        let held = |at: usize, block: usize| kept.saturating_sub(at * block).min(block);
+        self.small = (0..places.div_ceil(SMALL)).map(|at| held(at, SMALL) as u16).collect();
+        self.middle = (0..places.div_ceil(MIDDLE)).map(|at| held(at, MIDDLE) as u32).collect();
+        self.large = (0..places.div_ceil(LARGE)).map(|at| held(at, LARGE) as u32).collect();
     }
 
     pub(super) const fn accesses(&self) -> u64 {
@@ -211,6 +245,9 @@ mod tests {
                 prop::collection::vec(0..40_u32, 0..400),
                 // Across blocks, and past a renumbering.
                 prop::collection::vec(0..2500_u32, 4000..6000),
+                // Two pages in turn, as a file's key block and its page are.
+                prop::collection::vec((0..3_u32, 3..9_u32), 0..300)
+                    .prop_map(|pairs| pairs.into_iter().flat_map(|(key, page)| [key, page]).collect()),
             ],
         ) {
             let mut distances = StackDistances::default();
@@ -221,6 +258,26 @@ mod tests {
             prop_assert_eq!(distances.first_touches(), first);
             prop_assert_eq!(distances.counts(), counts);
         }
+    }
+
+    /// Pages enough for blocks of every size, met again in both orders.
+    #[test]
+    fn distances_across_large_blocks() {
+        let pages = 2 * u32::try_from(LARGE).unwrap() + 700;
+        let mut distances = StackDistances::default();
+        for page in (0..pages).chain(0..pages) {
+            distances.access(page);
+        }
+        // A loop: every distance is the number of pages.
+        assert_eq!(distances.counts().last(), Some(&u64::from(pages)));
+        assert_eq!(distances.counts().iter().sum::<u64>(), u64::from(pages));
+        for page in (0..pages).rev() {
+            distances.prepare(page);
+            distances.access(page);
+        }
+        // Back: the page met at step s is at distance s + 1.
+        assert!(distances.counts()[..pages as usize - 1].iter().all(|&count| count == 1));
+        assert_eq!(distances.counts().last(), Some(&(u64::from(pages) + 1)));
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod disk;
 mod machine;
 mod plan;
 mod program;
-mod random;
+pub(crate) mod random;
 mod recorder;
 mod scenario;
 mod services;

@@ -2,14 +2,14 @@
 
 /// State of the generator.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed ^ 0x5EED_0FF5_EED0_FF5E)
     }
 
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.0;
         word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,12 +18,12 @@ impl Random {
     }
 
     /// A number below `limit`; 0 when `limit` is 0.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         if limit == 0 { 0 } else { self.next() % limit }
     }
 
     /// A number from half to one and a half of `value`.
-    pub(super) fn about(&mut self, value: u64) -> u64 {
+    pub(crate) fn about(&mut self, value: u64) -> u64 {
         value / 2 + self.below(value + 1)
     }
 }

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Measures `onoff io` on ten million operations, and on a log of Process Monitor beside procmon-parser, in one run.
+
+    file_operations.py ONOFF [--operations 10000000] [--runs 3] [LOG...]
+
+The operations are made as our own CSV, the same each time: 64 files, requests of 4, 512 and 4,096 bytes, nine of ten where the one before ended.
+They are kept in a folder of temporary files for the run. `awk` sums the requests and bytes of each process from the same
+file: less than onoff does, and a floor for reading it as text. Each LOG is a log of Process Monitor (.pml), also one packed by zlib as
+procmon-parser's test data are. Needs procmon-parser (bench/requirements.txt) where there are logs.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+WRAPPER = """
+import json, resource, subprocess, sys, time
+began = time.perf_counter()
+status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+wall = time.perf_counter() - began
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({"status": status, "wall": wall, "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss / 1024}))
+"""
+
+
+def measured(command, runs):
+    """The quickest of `runs`: wall and CPU seconds, peak MiB."""
+    answers = []
+    for _ in range(runs):
+        answer = subprocess.run([sys.executable, "-c", WRAPPER, *map(str, command)], check=True, stdout=subprocess.PIPE).stdout
+        answers.append(json.loads(answer))
+        if answers[-1]["status"]:
+            sys.exit(f"{command[0]} ended with {answers[-1]['status']}")
+    return min(answers, key=lambda answer: answer["wall"])
+
+
+def show(name, answer):
+    print(f"| {name} | {answer['wall']:.2f} | {answer['cpu']:.2f} | {answer['peak']:,.0f} |", flush=True)
+
+
+def make(path, count):
+    chance = random.Random(9).random
+    places = [0] * 64
+    with open(path, "w", encoding="ascii", buffering=1 << 20) as out:
+        out.write("time_ns,pid,process,file,operation,offset,length\n")
+        for at in range(count):
+            file, kind = int(chance() * 64), chance()
+            length = 4 if kind < 0.7 else 512 if kind < 0.9 else 4096
+            if chance() < 0.1:
+                places[file] = int(chance() * 64_000_000)
+            operation = "write" if chance() < 0.2 else "read"
+            program = file % 5
+            out.write(f"{at * 1000},{100 + program},app{program}.exe,C:\\data\\folder\\file{file}.dat,{operation},{places[file]},{length}\n")
+            places[file] += length
+
+
+def count_events(path):
+    """Seconds that procmon-parser takes to read every event of a log, and how many there are."""
+    from procmon_parser import ProcmonLogsReader
+
+    began = time.perf_counter(), time.process_time()
+    with open(path, "rb") as file:
+        events = sum(1 for _ in ProcmonLogsReader(file))
+    return time.perf_counter() - began[0], time.process_time() - began[1], events
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("onoff")
+    parser.add_argument("logs", nargs="*", type=pathlib.Path, metavar="LOG")
+    parser.add_argument("--operations", type=int, default=10_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_intermixed_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        if arguments.operations:
+            made = folder / "operations.csv"
+            make(made, arguments.operations)
+            print(f"{arguments.operations:,} operations, {made.stat().st_size / 1e6:.0f} MB of CSV, the quickest of {arguments.runs} runs\n")
+            print("| | s | CPU s | peak MiB |\n| --- | ---: | ---: | ---: |")
+            show("`onoff io`", measured([arguments.onoff, "io", made], arguments.runs))
+            if shutil.which("awk"):
+                program = "{requests[$3]++; bytes[$3]+=$7} END {for (name in requests) print name, requests[name], bytes[name]}"
+                show("`awk`, sums by process", measured(["awk", "-F,", program, made], 1))
+        for log in arguments.logs:
+            packed = log.read_bytes()
+            plain = folder / "log.pml"
+            plain.write_bytes(packed if packed.startswith(b"PML_") else zlib.decompress(packed))
+            wall, cpu, events = count_events(plain)
+            ours = measured([arguments.onoff, "io", plain], arguments.runs)
+            print(f"\n{log.name}: {events:,} events, {plain.stat().st_size / 1e6:.0f} MB\n")
+            print("| | s | CPU s | peak MiB |\n| --- | ---: | ---: | ---: |")
+            print(f"| `procmon-parser`, every event | {wall:.2f} | {cpu:.2f} | |")
+            show("`onoff io`, the whole answer", ours)
+            print(f"\n`onoff io` is {wall / ours['wall']:.0f} times as fast.")
+
+
+if __name__ == "__main__":
+    main()
