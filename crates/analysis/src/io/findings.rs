@@ -1,6 +1,6 @@
 //! What is worth changing in how programs ask for their data. Each names its evidence; what was not recorded is not guessed.
 
-use onoff_trace::Trace;
+use onoff_trace::{StringId, Trace};
 use serde::Serialize;
 
 use super::IoOptions;
@@ -63,6 +63,9 @@ pub struct IoFinding {
     pub flushes: Option<u64>,
     /// Sum of the durations of the flushes, ns, where they were recorded.
     pub flush_ns: Option<i64>,
+    /// The file as the recording has it.
+    #[serde(skip)]
+    pub(super) recorded_file: StringId,
 }
 
 /// Fewer requests than this are no finding (source: Drishti's absolute threshold).
@@ -87,8 +90,7 @@ pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -
     for is_write in [false, true] {
         let groups = all.subjects(trace, options, is_write);
         for group in groups.iter().filter(|group| group.table.requests >= FEWEST_FLUSHES) {
-            let file = trace.strings.find(&group.file).unwrap_or_default();
-            let flushes = all.flushes.get(&(group.pid, file)).copied();
+            let flushes = all.flushes.get(&(group.pid, group.recorded_file)).copied();
             of_group(group, is_write, flushes, page_bytes, &mut findings);
         }
     }
@@ -116,6 +118,7 @@ fn of_group(
         pid: group.pid,
         process: group.process.clone(),
         file: group.file.clone(),
+        recorded_file: group.recorded_file,
         requests: 0,
         of_requests: all,
         time_ns: (table.timed_requests == all && all > 0).then_some(table.time_ns),

@@ -11,6 +11,7 @@ use super::cache::{CacheCurve, CacheModel};
 use super::pages::BlockSize;
 use super::patterns::{Patterns, Stream};
 use super::table::RequestTable;
+use crate::drive_paths::DrivePaths;
 use crate::waits::TransitionPhase;
 
 /// What requests can share.
@@ -60,6 +61,9 @@ pub struct IoGroup {
     pub patterns: Patterns,
     /// What a cache of its own pages would save; `None` beyond the groups with the most requests.
     pub cache: Option<CacheCurve>,
+    /// The file as the recording has it; that of the first request where not grouped by file.
+    #[serde(skip)]
+    pub(super) recorded_file: StringId,
 }
 
 /// What a group shares, in numbers.
@@ -88,7 +92,7 @@ impl PathParts {
         if let Some(&number) = self.of_file.get(&file) {
             return number;
         }
-        let text = part(trace.text(file));
+        let text = part(&DrivePaths::of(trace).readable(trace.text(file)));
         let next = self.texts.len();
         let number = *self.numbers.entry(text.clone()).or_insert(next);
         if number == next {
@@ -300,18 +304,12 @@ impl Groups {
     /// The groups' numbers, those with the most requests first.
     fn order(&self, trace: &Trace) -> Vec<u32> {
         let has_file = self.by.contains(&GroupKey::File);
+        let paths = DrivePaths::of(trace);
         let row = |number: &u32| self.rows.get(*number as usize);
         let counts = |row: &Row| (row.table.requests, row.table.bytes);
         let names = |row: &Row| {
-            let file = if has_file { trace.text(row.file) } else { "" };
-            (
-                row.id.phase,
-                row.id.slice,
-                trace.text(row.id.process).to_owned(),
-                row.id.pid,
-                file.to_owned(),
-                row.id.handle,
-            )
+            let file = if has_file { paths.readable(trace.text(row.file)).into_owned() } else { String::new() };
+            (row.id.phase, row.id.slice, trace.text(row.id.process).to_owned(), row.id.pid, file, row.id.handle)
         };
         let mut order: Vec<u32> = (0..u32::try_from(self.rows.len()).unwrap_or(u32::MAX)).collect();
         order.sort_by(|a, b| {
@@ -324,6 +322,7 @@ impl Groups {
     /// The groups, those with the most requests first.
     pub(super) fn finish(&self, trace: &Trace, options: &IoOptions) -> Vec<IoGroup> {
         let has = |key| self.by.contains(&key);
+        let paths = DrivePaths::of(trace);
         let group = |number: u32| {
             let row = self.rows.get(number as usize)?;
             let mut table = row.table;
@@ -336,7 +335,12 @@ impl Groups {
             Some(IoGroup {
                 pid: row.id.pid,
                 process: trace.text(row.id.process).to_owned(),
-                file: if has(GroupKey::File) { trace.text(row.file).to_owned() } else { String::new() },
+                file: if has(GroupKey::File) {
+                    paths.readable(trace.text(row.file)).into_owned()
+                } else {
+                    String::new()
+                },
+                recorded_file: row.file,
                 extension: part(has(GroupKey::Extension)),
                 folder: part(has(GroupKey::Folder)),
                 handle: has(GroupKey::Handle).then_some(row.id.handle).filter(|&handle| handle != 0),

@@ -97,9 +97,7 @@ pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], f
     }
     let waits = Waits::of(trace);
     let Some(on_path) = OnPath::of(&waits, phases) else { return };
-    let key = |finding: &IoFinding| -> Key {
-        (finding.pid, trace.strings.find(&finding.file).unwrap_or_default(), finding.direction == "write")
-    };
+    let key = |finding: &IoFinding| -> Key { (finding.pid, finding.recorded_file, finding.direction == "write") };
     let mut requests: HashMap<Key, Requests> =
         findings.iter().map(|finding| (key(finding), Requests::default())).collect();
     for io in trace.file_ios.iter() {
