@@ -102,6 +102,70 @@ fn a_unit_that_never_ends_is_unfinished() {
 }
 
 #[test]
+fn a_start_without_an_end_is_over_once_systemd_says_that_everything_is() {
+    let text = "[    0.000000] host kernel: Linux version 6.1\n\
+         [    3.000000] host systemd[1]: Expecting device dev-sda1.device - /dev/sda1...\n\
+         [    4.000000] host systemd[1]: Starting slow.service - S...\n[    8.000000] host systemd[1]: Started slow.service - S.\n";
+    let finished =
+        "[    9.000000] host systemd[1]: Startup finished in 2.000s (kernel) + 7.000s (userspace) = 9.000s.\n";
+    let later = "[   20.000000] host systemd[1]: Starting later.service - L...\n";
+    let slow = ("slow.service".to_owned(), 4000, Some(8000));
+    let device = ("dev-sda1.device".to_owned(), 3000, None);
+    let later_start = ("later.service".to_owned(), 20_000, None);
+    let trace = read_text(&format!("{text}{finished}{later}"));
+    assert_eq!(starts(&trace), [slow.clone(), later_start.clone()]);
+    assert_eq!(count(&trace, "unit_ends_not_said"), 1);
+    // Without systemd's own word the start may still be under way.
+    let trace = read_text(&format!("{text}{later}"));
+    assert_eq!(starts(&trace), [device.clone(), slow.clone(), later_start.clone()]);
+    assert_eq!(count(&trace, "unit_ends_not_said"), 0);
+    // A user's service manager speaks for itself only.
+    let users = finished.replace("systemd[1]", "systemd[812]");
+    assert_eq!(starts(&read_text(&format!("{text}{users}{later}"))), [device, slow, later_start]);
+}
+
+#[test]
+fn the_last_unit_of_an_initial_file_system_ends_where_the_next_service_manager_begins() {
+    let text = |switches: &str| {
+        format!(
+            "[    0.000000] host kernel: Linux version 6.1\n\
+             [    4.858000] host systemd[1]: systemd 252 running in system mode (+PAM)\n[    4.860000] host systemd[1]: Running in initrd.\n\
+             [   15.000000] host systemd[1]: Starting {switches}...\n\
+             [   16.058000] host systemd[1]: systemd 252 running in system mode (+PAM)\n\
+             [   16.060000] host systemd[1]: Starting a.service - A...\n[   20.060000] host systemd[1]: Started a.service - A.\n"
+        )
+    };
+    let after = ("a.service".to_owned(), 16_060, Some(20_060));
+    let expected = ("initrd-switch-root.service".to_owned(), 15_000, Some(16_058));
+    assert_eq!(starts(&read_text(&text("initrd-switch-root.service - Switch Root"))), [expected, after.clone()]);
+    // Another unit may go on: the next service manager takes it over.
+    let goes_on = ("plymouth-start.service".to_owned(), 15_000, None);
+    assert_eq!(starts(&read_text(&text("plymouth-start.service - P"))), [goes_on, after]);
+}
+
+#[test]
+fn a_device_that_fails_to_resume_gives_up_no_sleep() {
+    // As kernel 3.15 wrote it on a machine whose USB devices were gone after the sleep.
+    let log = |failure: &str| {
+        format!(
+            "[  134.319057] PM: Syncing filesystems ... done.\n[  134.441256] PM: Preparing system for freeze sleep\n\
+             [  134.441390] Freezing user space processes ... (elapsed 0.001 seconds) done.\n\
+             [  134.442867] Freezing remaining freezable tasks ... (elapsed 0.001 seconds) done.\n\
+             [  135.309563] PM: suspend of devices complete after 864.689 msecs\n{failure}\
+             [  145.514760] PM: resume of devices complete after 162.954 msecs\n[  145.515060] Restarting tasks ... done.\n"
+        )
+    };
+    for step in ["resume", "resume async", "resume noirq", "restore", "thaw early"] {
+        let trace = read_text(&log(&format!("[  145.352379] PM: Device 1-1 failed to {step}: error -13\n")));
+        assert_eq!(times(&trace, milestone::POWER_REFUSED), [], "{step}");
+    }
+    for refusal in ["PM: Device 1-1 failed to suspend async: error -13", "usb 1-1: PM: failed to freeze: error -16"] {
+        let trace = read_text(&log(&format!("[  145.352379] {refusal}\n")));
+        assert_eq!(times(&trace, milestone::POWER_REFUSED).len(), 1, "{refusal}");
+    }
+}
+
+#[test]
 fn an_initialisation_function_ends_with_its_line_whatever_the_kernel_says_it_took() {
     // The kernel keeps one start for all calls: of the outer one it says the time since the inner one began.
     let trace = read_text(

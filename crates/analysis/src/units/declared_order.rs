@@ -250,7 +250,12 @@ pub(super) fn waits(trace: &Trace, units: &[Unit]) -> Vec<Option<(Option<usize>,
             && let Some(unit) = place(row)
             && let Some(wait) = waits.get_mut(unit)
         {
-            let earlier = other.and_then(|other| place(starts.rows.get(other)?)).filter(|&earlier| earlier < unit);
+            // A device that came while the scan for devices went on did not wait for the scan's end.
+            let held_up = |other: &ServiceTransition| {
+                release.kind != WaitKind::DeviceScan || other.end_ns.is_some_and(|end| Some(end) <= row.end_ns)
+            };
+            let earlier = other.and_then(|other| starts.rows.get(other)).filter(|other| held_up(other));
+            let earlier = earlier.and_then(place).filter(|&earlier| earlier < unit);
             *wait = Some((earlier, release));
         }
     }
@@ -313,5 +318,62 @@ mod tests {
         assert_eq!(wait.certainty, Certainty::Measured);
         assert_eq!(services[0].held_up, ["c.service"]);
         assert_eq!(services[1].held_up_in_turn, 0);
+    }
+
+    #[test]
+    fn the_scan_for_devices_holds_up_those_that_came_once_it_was_over() {
+        let mut trace = Trace::default();
+        trace.system.kind = SystemKind::Linux;
+        for (name, start, end) in [
+            (DEVICE_SCAN, 100, 400),
+            ("dev-early.device", 50, 250),
+            ("dev-late.device", 50, 900),
+            ("dev-before.device", 20, 60),
+            ("wants.service", 950, 960),
+        ] {
+            service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
+        }
+        for on in ["dev-early.device", "dev-late.device", "dev-before.device"] {
+            let row = ServiceDependency {
+                service: trace.strings.intern("wants.service"),
+                kind: DependencyKind::After,
+                on: trace.strings.intern(on),
+            };
+            trace.service_dependencies.push(row);
+        }
+        let services = units(&trace);
+        let of = |name: &str| services.iter().find(|unit| unit.name == name).unwrap();
+        // Both were found by the scan; one that was there before it began was not.
+        for (device, found_by) in
+            [("dev-early.device", DEVICE_SCAN), ("dev-late.device", DEVICE_SCAN), ("dev-before.device", "")]
+        {
+            let by = of(device).waited_for.as_ref().map_or("", |wait| wait.name.as_str());
+            assert_eq!(by, found_by, "{device}");
+        }
+        // Units are by start, and who holds up comes before: the devices' jobs began before the scan, so none is in its list.
+        assert_eq!(of(DEVICE_SCAN).held_up, [""; 0]);
+    }
+
+    #[test]
+    fn a_device_that_came_while_the_scan_went_on_is_not_held_up_by_it() {
+        let held_up = |device_end: i64| {
+            let mut trace = Trace::default();
+            trace.system.kind = SystemKind::Linux;
+            for (name, start, end) in [(DEVICE_SCAN, 100, 400), ("dev-sda1.device", 150, device_end)] {
+                service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
+            }
+            let row = ServiceDependency {
+                service: trace.strings.intern("a.mount"),
+                kind: DependencyKind::After,
+                on: trace.strings.intern("dev-sda1.device"),
+            };
+            trace.service_dependencies.push(row);
+            let services = units(&trace);
+            let device = services[1].waited_for.as_ref().unwrap();
+            assert_eq!((device.name.as_str(), device.kind), (DEVICE_SCAN, WaitKind::DeviceScan));
+            services[0].held_up.clone()
+        };
+        assert_eq!(held_up(250), [""; 0], "it came before the scan was over");
+        assert_eq!(held_up(900), ["dev-sda1.device"]);
     }
 }

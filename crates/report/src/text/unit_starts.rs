@@ -1,7 +1,7 @@
 //! The services or units of a boot that took longest to start, and who waited for them.
 
 use onoff_analysis::transition::Transition;
-use onoff_analysis::units::Unit;
+use onoff_analysis::units::{Unit, WaitKind};
 use onoff_trace::{ServiceOutcome, SystemKind};
 
 use super::printable::printable;
@@ -76,7 +76,11 @@ fn waits(unit: &Unit, is_linux: bool) -> String {
         names => parts.push(format!("held up {}", names.join(", "))),
     }
     if let Some(waited) = unit.waited_for.as_ref().filter(|waited| !waited.name.is_empty()) {
-        parts.push(format!("waited for {}", waited.name));
+        parts.push(match waited.kind {
+            // Devices come while the scan goes on: nobody waits for its end.
+            WaitKind::DeviceScan => format!("found by {}", waited.name),
+            _ => format!("waited for {}", waited.name),
+        });
     }
     printable(&parts.join("; ")).into_owned()
 }

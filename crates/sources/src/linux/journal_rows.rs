@@ -75,10 +75,23 @@ const ENDS_IN_JOURNAL: Counter = Counter {
     touches: &[TableName::ServiceTransitions],
 };
 
+const END_NOT_SAID: Counter = Counter {
+    name: "unit_ends_not_said",
+    severity: Severity::Notice,
+    help: "starts of units that a message announced and none ended, though the service manager said later that every job of the start was done; they are left out",
+    touches: &[TableName::ServiceTransitions],
+};
+
+/// The last unit of an initial file system: it gives the machine to the service manager of the root file system, which says nothing
+/// of its end. By name, and by description in journals without fields.
+const SWITCH_ROOT: [&str; 2] = ["initrd-switch-root.service", "Switch Root"];
+
 struct Reader<'a> {
     assembly: &'a mut Assembly,
     /// Changes that began and did not end yet: their place among the rows.
     open: HashMap<(StringId, ServiceChange), usize>,
+    /// Places of the starts that were over by the service manager's own account, with no message of their end.
+    over: HashSet<usize>,
     /// The last change of each unit.
     last: HashMap<StringId, usize>,
     processes: HashSet<u32>,
@@ -95,6 +108,7 @@ impl<'a> Reader<'a> {
         Self {
             assembly,
             open: HashMap::new(),
+            over: HashSet::new(),
             last: HashMap::new(),
             processes: HashSet::new(),
             manager_started: None,
@@ -256,6 +270,11 @@ impl<'a> Reader<'a> {
             StartupLengths { kernel_ns, user_space_ns, initrd_ns: ns(entry.initrd_us).or(said.initrd_ns), ..said };
         let event = self.event_name(entry);
         lengths.add(&event, self.assembly);
+        // It says so once no job is left (source: `manager_check_finished`).
+        let over: Vec<usize> =
+            self.open.extract_if(|&(_, change), _| change == ServiceChange::Start).map(|(_, at)| at).collect();
+        self.assembly.losses.add(&END_NOT_SAID, over.len() as u64);
+        self.over.extend(over);
     }
 
     /// The manager says that it starts, and then, if so, that it does in an initial file system: which of the two it is shows by the
@@ -276,17 +295,21 @@ impl<'a> Reader<'a> {
 
     /// Leaves out what has begun and not ended, and counts it.
     fn forget_open(&mut self) {
-        let open: HashSet<usize> = self.open.drain().map(|(_, at)| at).collect();
-        self.assembly.losses.add(&ENDS_IN_JOURNAL, open.len() as u64);
-        let mut at = 0;
-        self.assembly.service_transitions.retain(|_| {
-            at += 1;
-            !open.contains(&(at - 1))
-        });
+        self.assembly.losses.add(&ENDS_IN_JOURNAL, self.open.len() as u64);
+        self.over.extend(self.open.drain().map(|(_, at)| at));
     }
 
     fn settle_manager(&mut self) {
         if let Some((time_ns, event)) = self.manager_started.take() {
+            for name in SWITCH_ROOT {
+                if let Some(unit) = self.assembly.texts.find(name)
+                    && let Some(at) = self.open.remove(&(unit, ServiceChange::Start))
+                    && let Some(row) = self.assembly.service_transitions.get_mut(at)
+                {
+                    row.end_ns = Some(time_ns);
+                    row.outcome = ServiceOutcome::Completed;
+                }
+            }
             self.said_to_start.push((milestone::USER_SPACE_BEGIN, time_ns, event));
         }
     }
@@ -294,6 +317,11 @@ impl<'a> Reader<'a> {
     /// What the manager said when it started counts where it gave no account once it was done: it speaks late.
     fn finish(mut self) {
         self.settle_manager();
+        let mut at = 0;
+        self.assembly.service_transitions.retain(|_| {
+            at += 1;
+            !self.over.contains(&(at - 1))
+        });
         for (name, time_ns, event) in std::mem::take(&mut self.said_to_start) {
             unless_known(time_ns, name, None, &event, self.assembly);
         }

@@ -435,9 +435,14 @@ impl Cycle {
     }
 }
 
-/// Why a sleep was given up, in the kernel's words (`kernel/power/`, `drivers/base/power/`).
+/// Why a sleep was given up, in the kernel's words (`kernel/power/`, `drivers/base/power/`). A device that fails on the way up
+/// (`Device 1-1 failed to resume async: error -13`) gives nothing up: the computer has slept.
 fn is_refusal(text: &str) -> bool {
     let own = text.strip_prefix("PM: ").unwrap_or(text);
+    let failed = own.split_once(" failed to ").map_or("", |(_, step)| step);
+    if UP.iter().any(|step| failed.starts_with(step)) {
+        return false;
+    }
     own.starts_with("Some devices failed to ")
         || own.starts_with("Wakeup pending, aborting")
         || own.starts_with("Freezing of tasks ")
@@ -447,6 +452,9 @@ fn is_refusal(text: &str) -> bool {
         || (own.starts_with("Device ") && own.contains(" failed to "))
         || text.contains(": PM: failed to ")
 }
+
+/// Steps of devices on the way up, as the kernel names them where one fails (`pm_verb`).
+const UP: [&str; 4] = ["resume", "restore", "thaw", "recover"];
 
 /// `…: error -16`
 fn error(text: &str) -> Option<u32> {
