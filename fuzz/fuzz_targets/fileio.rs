@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_fileio::{Error, read, recognise};
+use onoff_fileio::{Error, Format, operations_csv, read, recognise};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut operations = 0;
@@ -10,6 +10,15 @@ fuzz_target!(|bytes: &[u8]| {
         operations += 1;
         assert!(of.duration_ns.is_none() || of.file.len() <= bytes.len() * 3, "a name comes from the recording");
     });
+    // A CSV in pieces is the same CSV.
+    if recognise(bytes) == Some(Format::OperationsCsv)
+        && let Some(pieces) = operations_csv::pieces(bytes, bytes.len() / 3 + 1)
+    {
+        let mut in_pieces = 0;
+        if pieces.map(|piece| piece.read(&mut |_| in_pieces += 1)).all(|summary| summary.is_some()) {
+            assert_eq!(in_pieces, operations);
+        }
+    }
     match answer {
         Ok(summary) => {
             assert_eq!(Some(summary.format), recognise(bytes));

@@ -1,8 +1,10 @@
 //! `onoff io` as a user runs it.
 
+use std::io::Read;
 use std::path::Path;
 
 use onoff_testkit::file_operations::FileRun;
+use onoff_testkit::real::samples;
 use serde_json::Value;
 
 use crate::running::Folder;
@@ -106,6 +108,131 @@ fn one_run_gives_one_answer_whichever_recorder_wrote_it() {
         assert_eq!(kinds, [kind("application", "read"), kind("application", "write"), kind("paging", "read")]);
         assert!(!trace["findings"].as_array().unwrap().is_empty());
         assert!(trace["reads_at_end"].as_u64().unwrap() > 100);
+    }
+}
+
+/// Of a view: requests, bytes, pages touched, files, each page once, as requested with one page each, as requested with every page.
+type Counts = [u64; 7];
+
+/// Of a cache: accesses, misses of 1, 8 and 64 pages and of all, and the smallest with 50, 90 and 99 % of the hits that can be had.
+type Misses = [u64; 8];
+
+struct KnownView {
+    level: &'static str,
+    counts: Counts,
+    pages: Misses,
+    /// Of groups of eight pages; the caches of 8 and 64 pages, that is of 1 and 8 groups, and the smallest are counted in groups.
+    ahead: Option<[u64; 7]>,
+    keys: Option<Misses>,
+}
+
+/// The reads of real recordings as a plain count in Python gives them, with a stack that is moved by hand for the caches. The strace is the row of
+/// the project's facts to the digit; of Process Monitor's the facts took "4,096" for 4.
+#[test]
+fn real_recordings_give_the_numbers_of_a_plain_count() {
+    let strace = [KnownView {
+        level: "application",
+        counts: [2311, 495_968, 102, 2, 204, 4622, 4622],
+        pages: [2311, 311, 309, 277, 102, 1, 1, 98],
+        ahead: Some([2311, 72, 70, 14, 1, 1, 13]),
+        keys: Some([4622, 4622, 311, 280, 104, 2, 2, 99]),
+    }];
+    let wide = [
+        KnownView {
+            level: "application",
+            counts: [1205, 644_071, 115, 21, 230, 2410, 2521],
+            pages: [1316, 259, 171, 128, 115, 1, 2, 92],
+            ahead: Some([1217, 109, 34, 31, 1, 1, 5]),
+            keys: Some([2521, 2521, 208, 149, 136, 2, 2, 21]),
+        },
+        KnownView {
+            level: "paging",
+            counts: [171, 3_624_008, 931, 37, 1862, 342, 1178],
+            pages: [1007, 997, 949, 936, 931, 3, 21, 928],
+            ahead: None,
+            keys: None,
+        },
+    ];
+    let narrow = [
+        KnownView {
+            level: "application",
+            counts: [650, 2_146_380, 408, 45, 816, 1300, 1581],
+            pages: [931, 586, 566, 560, 408, 1, 198, 264],
+            ahead: Some([656, 305, 269, 166, 1, 64, 97]),
+            keys: Some([1581, 1581, 627, 607, 453, 2, 148, 257]),
+        },
+        KnownView {
+            level: "paging",
+            counts: [69, 1_286_224, 357, 3, 714, 138, 451],
+            pages: [382, 376, 372, 357, 357, 11, 18, 22],
+            ahead: None,
+            keys: None,
+        },
+    ];
+    let Some(samples) = samples("fileio") else { return };
+    let folder = Folder::new();
+    for (name, known) in [
+        ("strace/fourbyte.strace-f-tt-T.txt", &strace[..]),
+        ("strace/fourbyte.strace-f-ttt-T-y.txt", &strace),
+        ("procmon/CompressedLogfileTests64bitUTCCSV.zz", &wide),
+        ("procmon/CompressedLogfileTests64bitUTCPML.zz", &wide),
+        ("procmon/CompressedLogfileTests32bitUTCCSV.zz", &narrow),
+        ("procmon/CompressedLogfileTests32bitUTCPML.zz", &narrow),
+    ] {
+        let Ok(packed) = std::fs::read(samples.join(name)) else {
+            println!("skipped: {name} is not there");
+            continue;
+        };
+        let mut bytes = Vec::new();
+        if name.ends_with(".zz") {
+            flate2::read::ZlibDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
+        } else {
+            bytes = packed;
+        }
+        folder.file("recording", &bytes);
+        let report: Value = serde_json::from_str(&folder.answer("io recording --format json")).unwrap();
+        for known in known {
+            let is_it = |view: &&Value| view["level"] == known.level && view["direction"] == "read";
+            let view = report["views"].as_array().unwrap().iter().find(is_it).unwrap();
+            let table = &view["table"];
+            let counts =
+                ["requests", "bytes", "unique_pages", "files", "minimum_pages", "optimistic_pages", "exact_pages"];
+            assert_eq!(counts.map(|name| table[name].as_u64().unwrap()), known.counts, "{name}, {}", known.level);
+            let curve = |name: &str, group: u64| {
+                let curve = &view[name];
+                let accesses = curve["accesses"].as_u64().unwrap();
+                let points: Vec<(u64, u64)> = curve["points"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|point| (point["pages"].as_u64().unwrap(), point["hits"].as_u64().unwrap()))
+                    .collect();
+                let misses = |pages: u64| {
+                    let hits =
+                        points.iter().take_while(|point| point.0 <= pages * group).last().map_or(0, |point| point.1);
+                    accesses - hits
+                };
+                let smallest = |percent| curve[format!("pages_for_{percent}_percent")].as_u64().unwrap() / group;
+                [
+                    accesses,
+                    misses(1),
+                    misses(8),
+                    misses(64),
+                    misses(u64::MAX / group),
+                    smallest(50),
+                    smallest(90),
+                    smallest(99),
+                ]
+            };
+            assert_eq!(curve("cache", 1), known.pages, "{name}, {}", known.level);
+            if let Some(ahead) = known.ahead {
+                let [accesses, one, eight, _, all, half, most, nearly_all] = curve("cache_with_read_ahead", 8);
+                assert_eq!([accesses, one, eight, all, half, most, nearly_all], ahead, "{name}, read-ahead");
+            }
+            if let Some(keys) = known.keys {
+                assert_eq!(curve("cache_with_key_blocks", 1), keys, "{name}, key blocks");
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Any bytes are read to an end, and what is counted adds up.
 
-use onoff_fileio::{Format, read, recognise};
+use onoff_fileio::{Format, operations_csv, read, recognise};
 use proptest::prelude::*;
 
 /// Text in which lines of each format are likely, whole and broken.
@@ -65,6 +65,15 @@ proptest! {
             let mut handed = 0;
             let answer = read(bytes, &mut |_| handed += 1);
             prop_assert_eq!(recognise(bytes).is_none(), matches!(answer, Err(onoff_fileio::Error::UnknownFormat)));
+            let pieces = operations_csv::pieces(bytes, bytes.len() / 3 + 1);
+            if let Some(pieces) = pieces.filter(|_| recognise(bytes) == Some(Format::OperationsCsv)) {
+                let mut in_pieces = 0;
+                let all: Option<Vec<_>> = pieces.map(|piece| piece.read(&mut |_| in_pieces += 1)).collect();
+                if let (Some(all), Ok(summary)) = (all, &answer) {
+                    prop_assert_eq!(in_pieces, summary.operations);
+                    prop_assert_eq!(all.iter().map(|piece| piece.records).sum::<u64>(), summary.records);
+                }
+            }
             if let Ok(summary) = answer {
                 prop_assert_eq!(summary.operations, handed);
                 // A copy is a read and a write; no other record gives more than one operation.

@@ -1,28 +1,251 @@
-//! The file operations of one command, by `strace` on Linux.
+//! The file operations of one command on Linux: by `strace`, or by the kernel's own tracer.
 
 use std::ffi::OsString;
-use std::io;
-use std::path::Path;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use crate::tracing::TRACEFS;
+
 /// The calls that open, move, copy and use files; what is not among them costs the command less.
-const CALLS: &str = "trace=read,write,readv,writev,pread64,pwrite64,preadv,pwritev,preadv2,pwritev2,sendfile,\
-                     copy_file_range,splice,tee,open,openat,openat2,creat,close,lseek,dup,dup2,dup3,fcntl,fsync,fdatasync,\
-                     sync_file_range,ftruncate,fstat,newfstatat,statx,mmap,clone,clone3,fork,vfork,execve,execveat,\
-                     io_uring_enter,io_submit";
+const CALLS: [&str; 40] = [
+    "read",
+    "write",
+    "readv",
+    "writev",
+    "pread64",
+    "pwrite64",
+    "preadv",
+    "pwritev",
+    "preadv2",
+    "pwritev2",
+    "sendfile",
+    "copy_file_range",
+    "splice",
+    "tee",
+    "open",
+    "openat",
+    "openat2",
+    "creat",
+    "close",
+    "lseek",
+    "dup",
+    "dup2",
+    "dup3",
+    "fcntl",
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "ftruncate",
+    "fstat",
+    "newfstatat",
+    "statx",
+    "mmap",
+    "clone",
+    "clone3",
+    "fork",
+    "vfork",
+    "execve",
+    "execveat",
+    "io_uring_enter",
+    "io_submit",
+];
+
+/// What the tracer calls some of them in another way.
+const CALLS_OF_THE_KERNEL: [(&str, &str); 3] =
+    [("sendfile", "sendfile64"), ("fstat", "newfstat"), ("newfstatat", "newfstatat")];
+
+/// Which program records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracer {
+    /// `strace`: names every file; the command runs several times slower.
+    Strace,
+    /// The kernel's tracer, as root: hardly slower; files have names since Linux 6.19 only.
+    Ftrace,
+}
 
 /// Runs `command` with its own input and output, and records the file operations of it and its children into `recording`.
 ///
 /// # Errors
-/// `strace` cannot be started, or `command` is empty.
-pub fn record_command(command: &[OsString], recording: &Path) -> io::Result<ExitStatus> {
+/// The tracer cannot be started, `recording` cannot be written, or `command` is empty.
+pub fn record_command(tracer: Tracer, command: &[OsString], recording: &Path) -> io::Result<ExitStatus> {
     if command.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no command"));
     }
+    match tracer {
+        Tracer::Strace => Command::new("strace").args(strace_arguments(command, recording)).status(),
+        Tracer::Ftrace => {
+            let tracefs = TRACEFS.iter().map(Path::new).find(|place| place.join("instances").is_dir());
+            let tracefs = tracefs.ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::NotFound,
+                    "the kernel's tracer is not there: as root, mount -t tracefs nodev /sys/kernel/tracing",
+                )
+            })?;
+            trace_command(tracefs, command, recording)
+        }
+    }
+}
+
+/// All threads and children, the time of each call in seconds since 1970, its duration, and the paths of descriptors.
+fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
     // A question mark before a name that this system does not have would be an error of strace without it.
-    let calls = CALLS.replace(' ', "").replace('=', "=?").replace(',', ",?");
-    let mut strace = Command::new("strace");
-    // All threads and children, the time of each call in seconds since 1970, its duration, and the paths of descriptors.
-    strace.args(["-f", "-ttt", "-T", "-y", "-s", "0", "-e", &calls, "-o"]).arg(recording).arg("--").args(command);
-    strace.status()
+    let calls = CALLS.map(|call| format!("?{call}")).join(",");
+    let mut arguments: Vec<OsString> =
+        ["-f", "-ttt", "-T", "-y", "-s", "0", "-e", &format!("trace={calls}"), "-o"].map(OsString::from).into();
+    arguments.push(recording.into());
+    arguments.push("--".into());
+    arguments.extend(command.iter().cloned());
+    arguments
+}
+
+/// Memory of the trace for each processor, KiB: about half a million events.
+const BUFFER_KIB: u32 = 64 * 1024;
+
+/// Records with the tracer whose folder is `tracefs`, in an instance that nothing else uses and that is gone afterwards.
+///
+/// # Errors
+/// The instance cannot be made or set up, as without the rights of root; the command cannot be started; `recording` cannot be written.
+pub fn trace_command(tracefs: &Path, command: &[OsString], recording: &Path) -> io::Result<ExitStatus> {
+    let instance = Instance::make(&tracefs.join("instances"))?;
+    instance.set("tracing_on", "0")?;
+    // A trace that is full keeps its start, which has the names.
+    instance.set("options/overwrite", "0")?;
+    instance.set("options/event-fork", "1")?;
+    instance.set("trace_clock", "mono")?;
+    instance.set("buffer_size_kb", &BUFFER_KIB.to_string())?;
+    for event in instance.events() {
+        instance.set(&format!("{event}/enable"), "1")?;
+    }
+    let status = Command::new("sh").args(shell_arguments(&instance.folder, command)).status()?;
+    instance.set("tracing_on", "0")?;
+    let mut trace = fs::File::open(instance.folder.join("trace"))?;
+    let mut file = fs::File::create(recording)?;
+    io::copy(&mut trace, &mut file)?;
+    for (processor, events) in instance.dropped_events() {
+        // As `trace-cmd report` says it; the reader counts it.
+        writeln!(file, "CPU:{processor} [{events} EVENTS DROPPED]")?;
+    }
+    Ok(status)
+}
+
+/// A shell that names itself to the tracer and becomes the command, so that nothing else is recorded and nothing of the command is missed.
+fn shell_arguments(instance: &Path, command: &[OsString]) -> Vec<OsString> {
+    const SCRIPT: &str = "echo $$ > \"$0/set_event_pid\" && echo 1 > \"$0/tracing_on\" && exec \"$@\"";
+    let mut arguments: Vec<OsString> = vec!["-c".into(), SCRIPT.into(), instance.into()];
+    arguments.extend(command.iter().cloned());
+    arguments
+}
+
+/// A trace apart from all others of the kernel; it ends with this.
+struct Instance {
+    folder: PathBuf,
+}
+
+impl Instance {
+    fn make(instances: &Path) -> io::Result<Self> {
+        let folder = instances.join(format!("onoff-io-{}", std::process::id()));
+        fs::create_dir(&folder)?;
+        Ok(Self { folder })
+    }
+
+    fn set(&self, name: &str, value: &str) -> io::Result<()> {
+        let path = self.folder.join(name);
+        fs::write(&path, value).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    }
+
+    /// The folders of the events that this kernel has of [`CALLS`].
+    fn events(&self) -> Vec<String> {
+        let of_kernel = |call: &str| {
+            CALLS_OF_THE_KERNEL
+                .iter()
+                .find(|&&(name, _)| name == call)
+                .map_or(call.to_owned(), |&(_, of_kernel)| of_kernel.to_owned())
+        };
+        let calls = CALLS.iter().map(|call| of_kernel(call));
+        let both = calls.flat_map(|call| ["enter", "exit"].map(|end| format!("events/syscalls/sys_{end}_{call}")));
+        both.filter(|event| self.folder.join(event).is_dir()).collect()
+    }
+
+    /// Processors whose buffer was full, and how many events it had no room for.
+    fn dropped_events(&self) -> Vec<(String, u64)> {
+        let Ok(processors) = fs::read_dir(self.folder.join("per_cpu")) else { return Vec::new() };
+        let of_one = |folder: fs::DirEntry| {
+            let dropped = dropped_in(&fs::read_to_string(folder.path().join("stats")).ok()?);
+            let name = folder.file_name().to_str()?.strip_prefix("cpu")?.to_owned();
+            (dropped > 0).then_some((name, dropped))
+        };
+        processors.flatten().filter_map(of_one).collect()
+    }
+}
+
+/// The sum of what a processor's statistics say was lost.
+fn dropped_in(stats: &str) -> u64 {
+    let lost = stats.lines().filter_map(|line| line.split_once(": "));
+    let lost = lost.filter(|(name, _)| matches!(*name, "overrun" | "dropped events"));
+    lost.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // An instance that cannot be removed costs memory until the next restart, and nothing can be done about it here.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(arguments: &[OsString]) -> Vec<&str> {
+        arguments.iter().filter_map(|argument| argument.to_str()).collect()
+    }
+
+    #[test]
+    fn strace_is_asked_for_times_paths_and_children() {
+        let arguments = strace_arguments(&["cat".into(), "a b".into()], Path::new("out.strace"));
+        let words = words(&arguments);
+        assert_eq!(words[..7], ["-f", "-ttt", "-T", "-y", "-s", "0", "-e"]);
+        assert!(words[7].starts_with("trace=?read,?write,") && words[7].contains(",?io_uring_enter"), "{}", words[7]);
+        assert_eq!(words[8..], ["-o", "out.strace", "--", "cat", "a b"]);
+    }
+
+    #[test]
+    fn the_tracer_follows_the_command_alone_and_is_undone() {
+        // A folder in place of the kernel's: a file for each value, and two of the calls.
+        let tracefs = tempfile::tempdir().unwrap();
+        let instances = tracefs.path().join("instances");
+        let instance = instances.join(format!("onoff-io-{}", std::process::id()));
+        fs::create_dir_all(&instances).unwrap();
+        let recording = tracefs.path().join("recording.txt");
+        // Without what the kernel puts into the folder nothing starts. The kernel's folder goes with all that is in it.
+        let error = trace_command(tracefs.path(), &["true".into()], &recording).unwrap_err();
+        assert!(error.kind() == io::ErrorKind::NotFound && error.to_string().contains("overwrite"), "{error}");
+        fs::remove_dir_all(&instance).unwrap();
+
+        let instance = Instance::make(&instances).unwrap();
+        for event in ["sys_enter_read", "sys_exit_read", "sys_enter_newfstat", "sys_enter_unlink"] {
+            fs::create_dir_all(instance.folder.join("events/syscalls").join(event)).unwrap();
+        }
+        let found = instance.events();
+        assert_eq!(
+            found,
+            ["events/syscalls/sys_enter_read", "events/syscalls/sys_exit_read", "events/syscalls/sys_enter_newfstat"]
+        );
+        fs::create_dir_all(instance.folder.join("per_cpu/cpu0")).unwrap();
+        fs::write(
+            instance.folder.join("per_cpu/cpu0/stats"),
+            "entries: 5\noverrun: 2\ncommit overrun: 0\ndropped events: 40\n",
+        )
+        .unwrap();
+        assert_eq!(instance.dropped_events(), [("0".to_owned(), 42)]);
+        // The shell names itself, then is the command: they have one id.
+        let said = instance.folder.join("said");
+        let command = ["sh".into(), "-c".into(), OsString::from("echo $$ > \"$1\""), "sh".into(), said.clone().into()];
+        let status = Command::new("sh").args(shell_arguments(&instance.folder, &command)).status().unwrap();
+        assert!(status.success());
+        let read = |name: &str| fs::read_to_string(instance.folder.join(name)).unwrap();
+        assert_eq!((read("tracing_on").trim(), read("set_event_pid")), ("1", fs::read_to_string(said).unwrap()));
+    }
 }

@@ -65,13 +65,27 @@ pub struct IoArguments {
 /// What to do besides reading.
 #[derive(Debug, Subcommand)]
 pub enum IoAction {
-    /// Run a command under strace, and show how it and its children ask for their data (Linux)
+    /// Run a command under a tracer, and show how it and its children ask for their data (Linux)
     Record(IoRecordArguments),
+}
+
+/// What records a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum IoTracer {
+    /// strace
+    Strace,
+    /// The kernel's tracer
+    Ftrace,
 }
 
 /// The command to run.
 #[derive(Debug, Args)]
 pub struct IoRecordArguments {
+    /// What records: strace names every file and slows the command down; ftrace is the kernel's own tracer, needs root, hardly slows it
+    /// down, and names files since Linux 6.19 only
+    #[arg(long, value_enum, default_value = "strace")]
+    pub tracer: IoTracer,
+
     /// Keep the recording in this file
     #[arg(long, value_name = "FILE")]
     pub keep: Option<PathBuf>,

@@ -3,6 +3,7 @@
 use onoff::NoRequests;
 use onoff_analysis::io::{self, IoReport};
 use onoff_analysis::recording::Provenance;
+use onoff_record::file_operations::{Tracer, record_command};
 use onoff_report::{json, section, text};
 
 use crate::arguments::table::TableFormat;
@@ -57,10 +58,15 @@ fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Proven
 fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
     let (path, temporary) = match &record.keep {
         Some(path) => (path.clone(), false),
-        None => (std::env::temp_dir().join(format!("onoff-io-{}.strace", std::process::id())), true),
+        None => (std::env::temp_dir().join(format!("onoff-io-{}.trace", std::process::id())), true),
     };
-    let status = onoff_record::file_operations::record_command(&record.command, &path).map_err(|error| {
-        Failure::NothingToAnswer(format!("strace cannot be started ({error}); install it, or give a recording"))
+    let status = record_command(record.tracer, &record.command, &path).map_err(|error| {
+        Failure::NothingToAnswer(match record.tracer {
+            Tracer::Strace => format!(
+                "strace cannot be started ({error}); install it, use the kernel's tracer as root (--tracer ftrace), or give a recording"
+            ),
+            Tracer::Ftrace => format!("the kernel's tracer cannot be used ({error}); it needs root"),
+        })
     })?;
     let answer = read(Recording::of(vec![path.clone()]), question);
     if temporary {

@@ -4,12 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use onoff_analysis::io::{DeviceOrigin, GroupKey, IoOptions, StorageDevice};
+use onoff_record::file_operations::Tracer;
 use onoff_report::text::io::IoTextOptions;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
 
 use super::{Invocation, Recording, Task, time_range};
-use crate::arguments::io::{IoAction, IoArguments, IoBy, IoQuestionArguments};
+use crate::arguments::io::{IoAction, IoArguments, IoBy, IoQuestionArguments, IoTracer};
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
 
@@ -37,6 +38,8 @@ pub struct IoQuestion {
 pub struct IoRecord {
     /// The command and its arguments.
     pub command: Vec<OsString>,
+    /// What records.
+    pub tracer: Tracer,
     /// Where the recording stays.
     pub keep: Option<PathBuf>,
 }
@@ -45,7 +48,11 @@ pub struct IoRecord {
 pub fn resolve(arguments: IoArguments) -> Result<Invocation, Failure> {
     let (question, files, compare, record) = match arguments.action {
         Some(IoAction::Record(record)) => {
-            let kept = IoRecord { command: record.command, keep: record.keep };
+            let tracer = match record.tracer {
+                IoTracer::Strace => Tracer::Strace,
+                IoTracer::Ftrace => Tracer::Ftrace,
+            };
+            let kept = IoRecord { command: record.command, tracer, keep: record.keep };
             (record.question, Vec::new(), None, Some(kept))
         }
         None => (arguments.question, arguments.files, arguments.compare, None),
