@@ -8,23 +8,35 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TRANSITIONS = ROOT / "crates/analysis/src/transition"
 CODE = [TRANSITIONS / "boot/phases.rs", TRANSITIONS / "desktop.rs"]
+PHRASES = ROOT / "crates/analysis/src/rule/phrase.rs"
 PAGE = ROOT / "docs/src/reference/rules.md"
 
 
+def phrase(rule, phrases):
+    """What the program prints for a rule as the code names it."""
+    started = re.fullmatch(r'first_start\("?([\w.]+)"?\)', rule)
+    if started:
+        return f"the first start of {started[1].replace('shell', 'the shell (explorer.exe)')}"
+    process = re.match(r'Rule::ProcessStarts \{ process: "([\w.]+)"\.to_owned\(\), ordinal: 2', rule)
+    return f"the second start of {process[1]}" if process else phrases[rule.removeprefix("Rule::")]
+
+
 def main():
+    phrases = dict(re.findall(r'Self::(\w+) => (?:\{\s*)?"([^"]+)"', PHRASES.read_text()))
     code = "".join(file.read_text().split("#[cfg(test)]")[0] for file in CODE)
-    rules = re.findall(r'Rule::(measured|inferred)\(\s*(?:format!\()?"([^"]+)"', code)
+    named = re.findall(r"Search::(measured|inferred)\(\s*(first_start\([^)]*\)|Rule::\w+(?: \{[^}]*\})?)", code)
+    rules = [(certainty, phrase(rule, phrases)) for certainty, rule in named]
     if len(rules) < 16:
         print(f"check_rules_page: {len(rules)} rules found in {' and '.join(file.name for file in CODE)}: is it still the place?", file=sys.stderr)
         return 1
     page = PAGE.read_text().replace("`", "")
     missing = [
-        (certainty, phrase)
-        for certainty, phrase in rules
-        if not re.search(re.escape(phrase.replace("{shell}", "the shell (explorer.exe)")) + rf"[^|]*\| {certainty}", page)
+        (certainty, words)
+        for certainty, words in rules
+        if not re.search(re.escape(words) + rf"[^|]*\| {certainty}", page)
     ]
-    for certainty, phrase in missing:
-        print(f"check_rules_page: {PAGE.relative_to(ROOT)} lacks: {phrase} ({certainty})", file=sys.stderr)
+    for certainty, words in missing:
+        print(f"check_rules_page: {PAGE.relative_to(ROOT)} lacks: {words} ({certainty})", file=sys.stderr)
     return 1 if missing else 0
 
 

@@ -182,10 +182,23 @@ class Schema:
                 return None
         return found or None
 
+    def variants(self, schema):
+        """The codes of a union, each with its arguments and what it means; `None` for what is none."""
+        found = []
+        for each in self.alternatives(schema) or []:
+            code = each.get("properties", {}).get("code", {}).get("const")
+            if code is None:
+                return None
+            arguments = [name for name in each["properties"] if name != "code"]
+            if "$ref" in each:
+                arguments += self.definitions[self.name(each)]["properties"]
+            found.append((code, arguments, each.get("description", "")))
+        return found or None
+
     def is_named(self, name):
         """Whether a definition has a section of its own; the others are said where they are used."""
         schema = self.definitions[name]
-        return "properties" in schema or bool(self.codes(schema))
+        return "properties" in schema or bool(self.codes(schema)) or bool(self.variants(schema))
 
     def inside(self, schema):
         """The definitions that a schema leads to, in order."""
@@ -275,8 +288,12 @@ def clean(schema, comment):
 
 def section(schema, definition, heading, is_document=False):
     lines = [heading, "", clean(schema, definition.get("description")), ""]
-    codes = schema.codes(definition)
-    if codes:
+    codes, variants = schema.codes(definition), schema.variants(definition)
+    if variants:
+        lines += ["An object with its `code` and the arguments of that.", "", "| code | with | means |", "| --- | --- | --- |"]
+        for code, arguments, means in variants:
+            lines.append(f"| `{code}` | {', '.join(f'`{name}`' for name in arguments)} | {clean(schema, means)} |")
+    elif codes:
         lines += ["| text | means |", "| --- | --- |"]
         lines += [f"| `{text}` | {clean(schema, means)} |" for text, means in codes]
     else:

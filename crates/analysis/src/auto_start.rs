@@ -3,11 +3,12 @@
 use onoff_trace::{ServiceChange, Trace, milestone};
 
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::rule::Rule;
 
 /// The window in which services start by themselves, else the stretch that automatic starts cover.
 #[must_use]
 pub fn window(trace: &Trace) -> Span {
-    let point = |name: &str, rule: &str| -> Boundary {
+    let point = |name: &str, rule: Rule| -> Boundary {
         let found = trace
             .strings
             .find(name)
@@ -15,23 +16,21 @@ pub fn window(trace: &Trace) -> Span {
         match found {
             Some(row) => Boundary {
                 time_ns: Some(row.time_ns),
-                rule: rule.to_owned(),
+                rule,
                 event: trace.text(row.event).to_owned(),
                 certainty: Certainty::Measured,
                 missing: Vec::new(),
             },
-            None => {
-                Boundary { rule: "no rule found it".to_owned(), missing: vec![rule.to_owned()], ..Boundary::default() }
-            }
+            None => Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() },
         }
     };
-    let mut start = point(milestone::AUTO_START_BEGIN, "the service control manager's begin of automatic starts");
-    let mut end = point(milestone::AUTO_START_END, "the service control manager's end of automatic starts");
+    let mut start = point(milestone::AUTO_START_BEGIN, Rule::AutomaticStartsBegin);
+    let mut end = point(milestone::AUTO_START_END, Rule::AutomaticStartsEnd);
     if start.time_ns.is_none() && end.time_ns.is_none() {
         let stretch = automatic_stretch(trace);
         for (boundary, time_ns, rule) in [
-            (&mut start, stretch.map(|(from, _)| from), "the first automatic start of a service"),
-            (&mut end, stretch.and_then(|(_, to)| to), "the end of the last automatic start"),
+            (&mut start, stretch.map(|(from, _)| from), Rule::FirstAutomaticStart),
+            (&mut end, stretch.and_then(|(_, to)| to), Rule::LastAutomaticStartEnds),
         ] {
             if time_ns.is_some() {
                 boundary.time_ns = time_ns;

@@ -8,6 +8,7 @@ use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId, T
 use serde::Serialize;
 
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::rule::Rule;
 
 /// One operation on a device or driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -150,8 +151,8 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
         DevicePhaseSpan {
             name,
             span: Span::between(
-                &boundary(trace, begin_name, "the phase's start event", first, "the start of its first operation"),
-                &boundary(trace, end_name, "the phase's own end", last, "the end of its last operation"),
+                &boundary(trace, begin_name, Rule::DevicePhaseStarts, first, Rule::FirstOperationStarts),
+                &boundary(trace, end_name, Rule::DevicePhaseEnds, last, Rule::LastOperationEnds),
             ),
             operations: of_phase().count() as u64,
         }
@@ -160,14 +161,14 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
 }
 
 /// The first milestone `name`, else `fallback`.
-fn boundary(trace: &Trace, name: Option<&str>, rule: &str, fallback: Option<i64>, fallback_rule: &str) -> Boundary {
+fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>, fallback_rule: Rule) -> Boundary {
     let row = name
         .and_then(|name| trace.strings.find(name))
         .and_then(|name| trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| row.time_ns));
     if let Some(row) = row {
         return Boundary {
             time_ns: Some(row.time_ns),
-            rule: rule.to_owned(),
+            rule,
             event: trace.text(row.event).to_owned(),
             certainty: Certainty::Measured,
             missing: Vec::new(),
@@ -182,7 +183,7 @@ fn boundary(trace: &Trace, name: Option<&str>, rule: &str, fallback: Option<i64>
             certainty: Certainty::Inferred,
             missing,
         },
-        None => Boundary { rule: "no rule found it".to_owned(), missing, ..Boundary::default() },
+        None => Boundary { rule: Rule::NotFound, missing, ..Boundary::default() },
     }
 }
 

@@ -3,6 +3,8 @@
 use onoff_trace::{TableName, Trace};
 use serde::{Deserialize, Serialize};
 
+use crate::rule::Rule;
+
 /// How much an answer can be relied on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -41,14 +43,14 @@ impl Certainty {
 pub struct Boundary {
     /// Time, ns; `None` when no rule found it.
     pub time_ns: Option<i64>,
-    /// The rule that set it, as a phrase: `first start of smss.exe`.
-    pub rule: String,
+    /// The rule that set it, a code with its arguments.
+    pub rule: Rule,
     /// The record that the rule used, e.g. `Process/Start`; empty when none.
     pub event: String,
     /// How certain it is.
     pub certainty: Certainty,
-    /// The better rules that found nothing, best first, each as a phrase.
-    pub missing: Vec<String>,
+    /// The better rules that found nothing, best first.
+    pub missing: Vec<Rule>,
 }
 
 /// A stretch of time and what set it. Either end may be unknown.
@@ -61,14 +63,14 @@ pub struct Span {
     pub end_ns: Option<i64>,
     /// Length, ns; `None` when an end is unknown.
     pub duration_ns: Option<i64>,
-    /// The rules that set begin and end, as a phrase.
-    pub rule: String,
+    /// The rule that set begin and end.
+    pub rule: Rule,
     /// The records that the rules used.
     pub event: String,
     /// How certain the weaker end is.
     pub certainty: Certainty,
     /// What better rules would have needed.
-    pub missing: Vec<String>,
+    pub missing: Vec<Rule>,
 }
 
 impl Span {
@@ -80,7 +82,7 @@ impl Span {
             start_ns: start.time_ns,
             end_ns: end.time_ns,
             duration_ns,
-            rule: format!("from {} to {}", start.rule, end.rule),
+            rule: Rule::Between { start: Box::new(start.rule.clone()), end: Box::new(end.rule.clone()) },
             event: joined(&start.event, &end.event),
             certainty: start.certainty.and(end.certainty),
             missing: start.missing.iter().chain(&end.missing).cloned().collect(),
@@ -89,7 +91,7 @@ impl Span {
 
     /// A span that no rule found; `missing` says what the rules looked for.
     #[must_use]
-    pub fn absent(missing: impl IntoIterator<Item = String>) -> Self {
+    pub fn absent(missing: impl IntoIterator<Item = Rule>) -> Self {
         Self { missing: missing.into_iter().collect(), ..Self::default() }
     }
 }

@@ -14,12 +14,13 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{Duration, TableName, Trace};
+use onoff_trace::{TableName, Trace};
 use serde::Serialize;
 
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Certainty, touched_by};
 use crate::owners::NORMAL_PRIORITY;
+use crate::rule::{IdleCutOff, IdleTime, Rule};
 
 /// How a slice adds to the idle time found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -114,12 +115,12 @@ pub struct Settling {
     pub cpu_source: CpuSource,
     /// Whether disk requests were recorded.
     pub disk_recorded: bool,
-    /// The rule in words, and why there is no end if there is none.
-    pub rule: String,
+    /// The rule, and why there is no end if there is none.
+    pub rule: Rule,
     /// How certain the end is.
     pub certainty: Certainty,
     /// What a better answer would have needed.
-    pub missing: Vec<String>,
+    pub missing: Vec<Rule>,
     /// The accumulator, slice by slice.
     pub slices: Vec<Slice>,
     /// Names of the losses that touch this.
@@ -136,7 +137,7 @@ impl Default for Settling {
             busy_ns: 0,
             cpu_source: CpuSource::None,
             disk_recorded: false,
-            rule: String::new(),
+            rule: Rule::None,
             certainty: Certainty::Missing,
             missing: Vec::new(),
             slices: Vec::new(),
@@ -181,14 +182,14 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
         ..Settling::default()
     };
     if cpu_source != CpuSource::ContextSwitches {
-        settling.missing.push("context switches".to_owned());
+        settling.missing.push(Rule::ContextSwitches);
     }
     if !disk_recorded {
-        settling.missing.push("disk requests".to_owned());
+        settling.missing.push(Rule::DiskRequests);
     }
     if cpu_source == CpuSource::None {
-        settling.missing.push("profile samples".to_owned());
-        settling.rule = format!("{}: not known, because processor times were not recorded", metric.in_words());
+        settling.missing.push(Rule::ProfileSamples);
+        settling.rule = Rule::IdleTimeNotRecorded(metric.idle_time());
         return settling;
     }
 
@@ -223,29 +224,22 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
     settling.busy_ns = looked_at - settling.idle_ns;
     match settling.end_ns {
         Some(_) => {
-            settling.rule = metric.in_words();
+            settling.rule = Rule::IdleTime(metric.idle_time());
             settling.certainty = match (cpu_source, disk_recorded) {
                 (CpuSource::ContextSwitches, true) => Certainty::Measured,
                 _ => Certainty::Inferred,
             };
         }
         None => {
-            settling.rule = format!(
-                "{}: {} with {} of idle time found",
-                metric.in_words(),
-                if until_ns == latest_ns {
-                    "the time looked at ends"
-                } else if until_ns < trace.duration_ns {
-                    "processor times end"
-                } else {
-                    "the recording ends"
-                },
-                Duration::from_ns(settling.idle_ns)
-            );
-            settling.missing.push(format!(
-                "{} more idle time before the recording's end",
-                Duration::from_ns(metric.required_idle_ns - settling.idle_ns)
-            ));
+            let ended = if until_ns == latest_ns {
+                IdleCutOff::LookedAt
+            } else if until_ns < trace.duration_ns {
+                IdleCutOff::ProcessorTimes
+            } else {
+                IdleCutOff::Recording
+            };
+            settling.rule = Rule::IdleTimeCutOff { wanted: metric.idle_time(), ended, found_ns: settling.idle_ns };
+            settling.missing.push(Rule::MoreIdleTime { idle_ns: metric.required_idle_ns - settling.idle_ns });
         }
     }
     settling
@@ -260,16 +254,14 @@ impl IdleMetric {
         }
     }
 
-    /// The metric as a phrase.
-    #[must_use]
-    pub fn in_words(&self) -> String {
-        format!(
-            "{} of idle time in slices of {} ms whose processors and disk are each {} {} % busy, low priority left out",
-            Duration::from_ns(self.required_idle_ns),
-            self.slice_ns / 1_000_000,
-            if self.busy_limit_included { "at most" } else { "less than" },
-            self.busy_limit_percent
-        )
+    /// The idle time that it asks for.
+    pub(crate) fn idle_time(&self) -> IdleTime {
+        IdleTime {
+            required_idle_ns: self.required_idle_ns,
+            slice_ns: self.slice_ns,
+            busy_limit_per_mille: (self.busy_limit_percent * 10.0).round() as i64,
+            busy_limit_included: self.busy_limit_included,
+        }
     }
 }
 
@@ -428,8 +420,8 @@ mod tests {
         assert_eq!(settling.end_ns, None);
         assert_eq!((settling.idle_ns, settling.busy_ns), (3 * SECOND, SECOND));
         assert_eq!(settling.certainty, Certainty::Missing);
-        assert!(settling.rule.contains("3.00 s of idle time found"));
-        assert_eq!(settling.missing, ["7.00 s more idle time before the recording's end"]);
+        assert!(settling.rule.to_string().contains("3.00 s of idle time found"));
+        assert_eq!(settling.missing, [Rule::MoreIdleTime { idle_ns: 7_000_000_000 }]);
     }
 
     #[test]
@@ -439,7 +431,7 @@ mod tests {
         trace.duration_ns = 60 * SECOND;
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!((settling.end_ns, settling.idle_ns), (None, 6 * SECOND));
-        assert!(settling.rule.contains("processor times end with 6.00 s"));
+        assert!(settling.rule.to_string().contains("processor times end with 6.00 s"));
     }
 
     #[test]

@@ -33,27 +33,49 @@ const EVENTS: &str = "onoff events --format json";
 struct Documentation {
     objects: BTreeMap<String, BTreeMap<String, String>>,
     texts: BTreeMap<String, BTreeSet<String>>,
+    /// Of objects that are a code with arguments: the arguments by the code.
+    codes: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+}
+
+/// What a table of the page lists.
+#[derive(Clone, Copy, PartialEq)]
+enum Lists {
+    Names,
+    Texts,
+    Codes,
 }
 
 impl Documentation {
     fn read() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/json.md");
         let page = std::fs::read_to_string(path).unwrap();
-        let mut this = Self { objects: BTreeMap::new(), texts: BTreeMap::new() };
+        let mut this = Self { objects: BTreeMap::new(), texts: BTreeMap::new(), codes: BTreeMap::new() };
         let mut heading = String::new();
-        let mut is_text = false;
+        let mut lists = Lists::Names;
         for line in page.lines() {
             if let Some(title) = line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")) {
                 heading = title.trim_matches('`').to_owned();
-            } else if line.starts_with("| name |") || line.starts_with("| text |") {
-                is_text = line.starts_with("| text |");
+            } else if line.starts_with("| name |") {
+                lists = Lists::Names;
+            } else if line.starts_with("| text |") {
+                lists = Lists::Texts;
+            } else if line.starts_with("| code |") {
+                lists = Lists::Codes;
             } else if let Some(row) = line.strip_prefix("| `") {
                 let (name, rest) = row.split_once("` |").unwrap();
-                if is_text {
-                    this.texts.entry(heading.clone()).or_default().insert(name.to_owned());
-                } else {
-                    let kind = rest.split('|').next().unwrap().trim().to_owned();
-                    this.objects.entry(heading.clone()).or_default().insert(name.to_owned(), kind);
+                let second = rest.split('|').next().unwrap().trim().to_owned();
+                match lists {
+                    Lists::Texts => {
+                        this.texts.entry(heading.clone()).or_default().insert(name.to_owned());
+                    }
+                    Lists::Names => {
+                        this.objects.entry(heading.clone()).or_default().insert(name.to_owned(), second);
+                    }
+                    Lists::Codes => {
+                        let arguments = second.split(", ").map(|each| each.trim_matches('`').to_owned());
+                        let arguments = arguments.filter(|each| !each.is_empty()).collect();
+                        this.codes.entry(heading.clone()).or_default().insert(name.to_owned(), arguments);
+                    }
                 }
             }
         }
@@ -83,6 +105,13 @@ impl Documentation {
             _ => {
                 let name = kind.trim_start_matches('[').split(']').next().unwrap();
                 met.insert(name.to_owned());
+                if let Some(codes) = self.codes.get(name) {
+                    let code = value["code"].as_str().expect(place);
+                    let emitted =
+                        value.as_object().expect(place).keys().filter(|key| *key != "code").cloned().collect();
+                    assert_eq!(codes.get(code), Some(&emitted), "{place}: {code}");
+                    return;
+                }
                 match (self.objects.get(name), self.texts.get(name)) {
                     (Some(_), _) => self.check_object(name, value, place, met),
                     (_, Some(texts)) => {

@@ -81,7 +81,7 @@ fn stage_phase(stage: &FirmwareStage, phases: &[FirmwarePhase]) -> PagePhase {
     let outer = phases.iter().filter(|phase| phase.inside.is_empty());
     let mut account: Vec<PageAccountEntry> = outer
         .filter(|phase| within(phase).0 < within(phase).1)
-        .map(|phase| entry(&phase.name, vec![within(phase)], &phase.rule, phase.certainty))
+        .map(|phase| entry(&phase.name, vec![within(phase)], &phase.rule.to_string(), phase.certainty))
         .collect();
     let measured_ns = account.iter().fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
     let rest_ns = stage.duration_ns.saturating_sub(measured_ns);
@@ -109,7 +109,7 @@ fn own_phase(phase: &FirmwarePhase) -> PagePhase {
         title: phase.name.clone(),
         start_ns: phase.start_ns,
         end_ns: phase.end_ns,
-        rule: phase.rule.clone(),
+        rule: phase.rule.to_string(),
         certainty: phase.certainty,
         explains: explains(&phase.name),
         ..PagePhase::default()
@@ -164,6 +164,7 @@ fn work_label(work: &FirmwareInterval) -> String {
 mod tests {
     use super::*;
     use onoff_analysis::firmware::FirmwareStageName;
+    use onoff_analysis::rule::Rule;
 
     const MS: i64 = 1_000_000;
 
@@ -175,7 +176,7 @@ mod tests {
             end_ns,
             duration_ns: end_ns - start_ns,
             self_ns: 0,
-            rule: "begin and end".to_owned(),
+            rule: Rule::LogLines,
             certainty: Certainty::Measured,
         }
     }

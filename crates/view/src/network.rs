@@ -92,7 +92,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
             name,
             start_ns: stage.start_ns,
             end_ns: stage.end_ns,
-            rule: stage.rule.to_owned(),
+            rule: stage.rule.to_string(),
             event: stage.detail.clone(),
             certainty: Certainty::Measured,
             explains: glossary::find(stage.kind.as_str())
@@ -102,7 +102,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
                 subject,
                 kind: stage.kind.as_str().to_owned(),
                 ns: stage.duration_ns,
-                did: stage.rule.to_owned(),
+                did: stage.rule.to_string(),
                 certainty: Certainty::Measured,
                 stretches: vec![(stage.start_ns, stage.end_ns)],
             }],

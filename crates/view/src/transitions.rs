@@ -78,7 +78,7 @@ pub(crate) fn page_transition(
             end_ns,
             idle_ns: idle_ns.map_or(0, |one| one.idle_ns),
             is_open: phase.end_ns.is_none(),
-            rule: if phase.end_ns.is_some() { phase.ends.rule.clone() } else { String::new() },
+            rule: if phase.end_ns.is_some() { phase.ends.rule.to_string() } else { String::new() },
             event: phase.ends.event.clone(),
             certainty: if phase.end_ns.is_some() { phase.certainty } else { Certainty::Missing },
             explains: explains(phase.name.as_str()),

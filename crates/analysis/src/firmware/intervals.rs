@@ -6,6 +6,7 @@ use onoff_trace::firmware::{
 use onoff_trace::{Duration, Severity};
 
 use super::report::{FirmwareIntervals, FirmwareStage, FirmwareStageName};
+use crate::rule::Rule;
 
 /// A loader that is loaded later than this was not waited for: the clock ran on over earlier boots, ns.
 const LONGEST_FIRMWARE_NS: i64 = 600_000_000_000;
@@ -120,7 +121,7 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
         (length >= 0).then_some(length)
     };
     let ready = ready_to_boot(events);
-    let ready_ns = ready.map(|(ns, _)| ns);
+    let ready_ns = ready.as_ref().map(|&(ns, _)| ns);
     FirmwareIntervals {
         firmware_init_ns: reset_end,
         time1_ns: between(reset_end, firmware_end(times)),
@@ -138,7 +139,7 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
         ready_to_boot_ns: ready_ns,
         ready_to_boot_time1_ns: ready_ns,
         ready_to_boot_time2_ns: between(ready_ns, times.exit_begin_ns),
-        ready_to_boot_rule: ready.map(|(_, rule)| rule.to_owned()).unwrap_or_default(),
+        ready_to_boot_rule: ready.map(|(_, rule)| rule).unwrap_or_default(),
     }
 }
 
@@ -161,18 +162,16 @@ pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
 }
 
 /// The first time that the firmware was ready to boot. Later ones are further attempts, which belong to the loader's time.
-fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, &'static str)> {
-    type Rule = (&'static str, fn(&FirmwareEvent) -> bool);
-    let rules: [Rule; 3] = [
-        ("signal of the event ReadyToBoot", |event| {
+fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, Rule)> {
+    type Looks = fn(&FirmwareEvent) -> bool;
+    let rules: [(Rule, Looks); 3] = [
+        (Rule::ReadyToBootSignalled, |event| {
             event.work == FirmwareWork::EventSignal && event.caller == Some(READY_TO_BOOT)
         }),
-        ("mark ReadyToBoot", |event| {
+        (Rule::ReadyToBootMarked, |event| {
             matches!(event.work, FirmwareWork::Point | FirmwareWork::InModule) && event.text.contains("ReadyToBoot")
         }),
-        ("start of BdsAttempt, which follows the event ReadyToBoot", |event| {
-            event.work == FirmwareWork::InModule && event.text == "BdsAttempt"
-        }),
+        (Rule::BootAttemptStarts, |event| event.work == FirmwareWork::InModule && event.text == "BdsAttempt"),
     ];
     rules.into_iter().find_map(|(rule, matches)| {
         let found =

@@ -6,6 +6,7 @@ use super::pairing::{Paired, Piece};
 use super::report::FirmwarePhase;
 use super::sweep::Share;
 use crate::evidence::Certainty;
+use crate::rule::Rule;
 
 /// The phases in order, each with the one it is a part of.
 const PHASES: [(&str, &str); 14] = [
@@ -117,18 +118,14 @@ fn inside_another(at: usize, name: &str, pieces: &[Piece<'_>], shares: &[Share])
     false
 }
 
-fn rule(name: &str, inferred: bool, piece: Option<&Piece<'_>>) -> String {
+fn rule(name: &str, inferred: bool, piece: Option<&Piece<'_>>) -> Rule {
     if !inferred {
-        return format!("the firmware's measurement {name}");
+        return Rule::FirmwareMeasurement { name: name.to_owned() };
     }
     let begin_measured = piece.is_some_and(|piece| piece.event.time_ns == piece.start_ns);
     match (name, begin_measured) {
-        ("SEC", _) => "end of reset to the mark SEC".to_owned(),
-        (_, true) => {
-            format!("start of {name} to what follows it; its end was not measured")
-        }
-        (_, false) => {
-            format!("the phase before {name} to its end; its start was not measured")
-        }
+        ("SEC", _) => Rule::FromResetToSec,
+        (_, true) => Rule::FirmwarePhaseStart { name: name.to_owned() },
+        (_, false) => Rule::FirmwarePhaseEnd { name: name.to_owned() },
     }
 }

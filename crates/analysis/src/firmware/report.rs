@@ -7,6 +7,7 @@ use onoff_trace::firmware::{
 use serde::Serialize;
 
 use crate::evidence::Certainty;
+use crate::rule::Rule;
 
 /// Where the time of a firmware went. Its times count from the processor's reset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -100,7 +101,7 @@ pub struct FirmwareIntervals {
     /// Ready-to-boot to the call of `ExitBootServices`, ns: the other definition of the loader's time.
     pub ready_to_boot_time2_ns: Option<i64>,
     /// The measurement that tells ready-to-boot; empty when none does.
-    pub ready_to_boot_rule: String,
+    pub ready_to_boot_rule: Rule,
 }
 
 /// A stage between two of the five times.
@@ -197,8 +198,8 @@ pub struct FirmwarePhase {
     pub duration_ns: i64,
     /// Time in which nothing inside it was measured, ns.
     pub self_ns: i64,
-    /// The rules that set its ends, as a phrase.
-    pub rule: String,
+    /// The rule that set its ends.
+    pub rule: Rule,
     /// How certain the weaker end is.
     pub certainty: Certainty,
 }

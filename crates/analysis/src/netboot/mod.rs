@@ -19,6 +19,7 @@ use onoff_netboot::{Capture, MacAddress};
 use onoff_trace::utc::CivilTime;
 use thiserror::Error;
 
+use crate::rule::Rule;
 use clients::{Key, Traffic};
 use dhcp::{DhcpExchange, Stack};
 use http::Download;
@@ -299,29 +300,29 @@ fn end(
     files: &[FileTransfer],
     downloads: &[Download],
     (file_server_ns, first_ns): (Option<i64>, i64),
-) -> (i64, &'static str) {
+) -> (i64, Rule) {
     let system = dhcp
         .iter()
         .find(|exchange| exchange.stack == Stack::OperatingSystem)
-        .map(|exchange| (exchange.end_ns, "the operating system's own DHCP"));
-    let server = file_server_ns.map(|ns| (ns, "the operating system's first file server"));
-    if let Some(system) = system.into_iter().chain(server).min() {
+        .map(|exchange| (exchange.end_ns, Rule::OperatingSystemDhcp));
+    let server = file_server_ns.map(|ns| (ns, Rule::OperatingSystemFileServer));
+    if let Some(system) = system.into_iter().chain(server).min_by_key(|(ns, _)| *ns) {
         return system;
     }
     let file = files.iter().filter(|file| !file.write).map(|file| {
         let rule = match file.outcome {
-            Outcome::Complete => "the acknowledgment of the last file's last block",
-            _ => "the last packet of the last transfer",
+            Outcome::Complete => Rule::LastBlockAcknowledged,
+            _ => Rule::LastTransferPacket,
         };
         (file.end_ns, rule)
     });
-    let download = downloads.iter().map(|download| (download.end_ns, "the last byte of the last download"));
+    let download = downloads.iter().map(|download| (download.end_ns, Rule::LastDownloadByte));
     let message = dhcp
         .iter()
         .flat_map(|exchange| exchange.messages.last())
-        .map(|message| (message.time_ns, "the last DHCP message"));
+        .map(|message| (message.time_ns, Rule::LastDhcpMessage));
     let last = message.chain(file).chain(download).max_by_key(|(ns, _)| *ns);
-    last.unwrap_or((first_ns, "nothing came after the first frame"))
+    last.unwrap_or((first_ns, Rule::NothingAfterFirstFrame))
 }
 
 /// What the modelled transfers would take with the settings that are asked about; `None` when none is, or none was modelled.

@@ -13,6 +13,7 @@ use super::findings::Finding;
 use super::http::Download;
 use super::model::{LatencyModel, Prediction};
 use super::outcome::BootOutcome;
+use crate::rule::Rule;
 
 /// Network boots in a capture: who booted, in which stages, which files came how, and what to change. Times count from the
 /// capture's first frame.
@@ -78,8 +79,8 @@ pub struct NetworkBoot {
     pub end_ns: i64,
     /// From begin to end, ns.
     pub duration_ns: i64,
-    /// What set the end, as a phrase.
-    pub end_rule: &'static str,
+    /// What set the end.
+    pub end_rule: Rule,
     /// Whether it loaded, and if not, why.
     pub outcome: BootOutcome,
     /// Where the capture was taken, as far as turnaround times tell.
@@ -214,8 +215,8 @@ pub struct Stage {
     pub duration_ns: i64,
     /// Share of the boot, percent.
     pub share_percent: f64,
-    /// What set begin and end, as a phrase.
-    pub rule: &'static str,
+    /// What set begin and end.
+    pub rule: Rule,
 }
 
 /// What a file is for, judged by its name and its place in the order.

@@ -6,6 +6,7 @@ use super::dhcp::{DhcpExchange, Stack};
 use super::http::Download;
 use super::model::percent;
 use super::report::{FileRole, FileTransfer, Stage, StageKind};
+use crate::rule::Rule;
 
 /// Shorter silences between files of one kind do not part them, ns.
 const SHORTEST_SILENCE_NS: i64 = 20_000_000;
@@ -17,7 +18,7 @@ struct Piece {
     detail: String,
     start_ns: i64,
     end_ns: i64,
-    rule: &'static str,
+    rule: Rule,
 }
 
 /// The stages from `start_ns` to `end_ns`.
@@ -36,7 +37,7 @@ pub(super) fn stages(
         detail: "first file server".to_owned(),
         start_ns: ns,
         end_ns: ns,
-        rule: "the first connection to port 445",
+        rule: Rule::FirstFileServerConnection,
     }));
     pieces.retain(|piece| piece.start_ns <= end_ns);
     pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns));
@@ -54,7 +55,7 @@ pub(super) fn stages(
                 detail: String::new(),
                 start_ns: at_ns,
                 end_ns: piece.start_ns,
-                rule: "from the end of the stage before to the next request",
+                rule: Rule::FromStageBeforeToRequest,
             };
             stages.push(wait);
             at_ns = piece.start_ns;
@@ -75,7 +76,7 @@ pub(super) fn stages(
             detail: String::new(),
             start_ns: at_ns,
             end_ns,
-            rule: "from the end of the stage before to the end of the boot",
+            rule: Rule::FromStageBeforeToEnd,
         });
     }
     let total_ns = end_ns.saturating_sub(start_ns);
@@ -165,9 +166,9 @@ fn dialogue(exchange: &DhcpExchange) -> Piece {
         attempts => format!(", asked {attempts} times"),
     };
     let rule = match (exchange.complete, exchange.ip_version) {
-        (true, 4) => "from the first DISCOVER to the ACK",
-        (true, _) => "from the first SOLICIT to the REPLY",
-        (false, _) => "from the first question to the last message",
+        (true, 4) => Rule::FromDiscoverToAck,
+        (true, _) => Rule::FromSolicitToReply,
+        (false, _) => Rule::FromQuestionToLastMessage,
     };
     Piece {
         kind,
@@ -190,8 +191,8 @@ fn file(file: &FileTransfer) -> Piece {
         (_, FileRole::Other) => StageKind::OtherFile,
     };
     let rule = match file.outcome {
-        Outcome::Complete => "from the read request to the acknowledgment of the last block",
-        _ => "from the read request to the last packet",
+        Outcome::Complete => Rule::FromReadToAcknowledgment,
+        _ => Rule::FromReadToLastPacket,
     };
     Piece { kind, detail: file.file.clone(), start_ns: file.request_ns, end_ns: file.end_ns, rule }
 }
@@ -202,6 +203,6 @@ fn download(download: &Download) -> Piece {
         detail: download.url.clone(),
         start_ns: download.start_ns,
         end_ns: download.end_ns,
-        rule: "from opening the connection, or the request, to the answer's last byte",
+        rule: Rule::FromConnectionToLastByte,
     }
 }

@@ -3,41 +3,37 @@
 use onoff_trace::{Trace, milestone};
 
 use crate::processes::runs;
-use crate::transition::rules::{Found, Rule, milestone_at};
+use crate::rule::Rule;
+use crate::transition::search::{Found, Search, milestone_at};
 
 /// What shows that the shell starts, best first.
-pub(in crate::transition) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Rule<'a>> {
+pub(in crate::transition) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Search<'a>> {
     vec![
-        Rule::measured(format!("the first start of {shell}"), move |from| process_start(trace, shell, from, 0)),
-        Rule::inferred("the logon process's launch of the shell", |from| {
-            milestone_at(trace, milestone::SHELL_LAUNCH, from)
-        }),
-        Rule::inferred("the first start of userinit.exe", |from| process_start(trace, "userinit.exe", from, 0)),
-        Rule::inferred("the start of the shell's initialisation", |from| {
+        Search::measured(first_start(shell), move |from| process_start(trace, shell, from, 0)),
+        Search::inferred(Rule::LogonProcessLaunchesShell, |from| milestone_at(trace, milestone::SHELL_LAUNCH, from)),
+        Search::inferred(first_start("userinit.exe"), |from| process_start(trace, "userinit.exe", from, 0)),
+        Search::inferred(Rule::ShellInitialisationBegins, |from| {
             milestone_at(trace, milestone::SHELL_INITIALISATION_BEGIN, from)
         }),
-        Rule::inferred("the start of the shell's way to a ready desktop", |from| {
-            milestone_at(trace, milestone::DESKTOP_READY_BEGIN, from)
-        }),
+        Search::inferred(Rule::DesktopReadyBegins, |from| milestone_at(trace, milestone::DESKTOP_READY_BEGIN, from)),
     ]
 }
 
+/// The first process of an image starts.
+pub(in crate::transition) fn first_start(image: &str) -> Rule {
+    Rule::ProcessStarts { process: image.to_owned(), ordinal: 1 }
+}
+
 /// What shows that the desktop is ready, best first.
-pub(in crate::transition) fn desktop_ready_rules(trace: &Trace) -> Vec<Rule<'_>> {
+pub(in crate::transition) fn desktop_ready_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
-        Rule::measured("the shell's report of a ready desktop", |from| {
-            milestone_at(trace, milestone::DESKTOP_READY, from)
-        }),
-        Rule::measured("the mark ExplorerReady", |from| explorer_ready_mark(trace, from)),
-        Rule::inferred("the end of the shell's initialisation", |from| {
+        Search::measured(Rule::DesktopReady, |from| milestone_at(trace, milestone::DESKTOP_READY, from)),
+        Search::measured(Rule::ExplorerReadyMark, |from| explorer_ready_mark(trace, from)),
+        Search::inferred(Rule::ShellInitialisationEnds, |from| {
             milestone_at(trace, milestone::SHELL_INITIALISATION_END, from)
         }),
-        Rule::inferred("the logon process's end of the user's boot", |from| {
-            milestone_at(trace, milestone::USER_BOOT_END, from)
-        }),
-        Rule::inferred("the end of the logon screen's process LogonUI.exe", |from| {
-            first_process_end(trace, "logonui.exe", from)
-        }),
+        Search::inferred(Rule::UserBootEnds, |from| milestone_at(trace, milestone::USER_BOOT_END, from)),
+        Search::inferred(Rule::LogonScreenEnds, |from| first_process_end(trace, "logonui.exe", from)),
     ]
 }
 

@@ -10,7 +10,7 @@ pub mod model;
 mod named_phase;
 pub mod overview;
 mod registry;
-mod rules;
+mod search;
 pub mod shutdown;
 pub mod suspend;
 mod usage;

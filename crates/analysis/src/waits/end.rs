@@ -12,6 +12,7 @@ use super::identities::Identities;
 use super::timelines::Timelines;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
+use crate::rule::Rule;
 
 /// Switches looked back over to find who ran, of all processors.
 const LOOK_BACK: usize = 1 << 20;
@@ -26,8 +27,8 @@ const ENDS_A_PHASE: [&str; 4] = ["smss.exe", "winlogon.exe", "explorer.exe", "us
 pub struct EndThread {
     /// Thread id; `None` when no rule found one.
     pub tid: Option<u32>,
-    /// The rule that found it, as a phrase.
-    pub rule: String,
+    /// The rule that found it.
+    pub rule: Rule,
     /// How certain it is.
     pub certainty: Certainty,
 }
@@ -36,11 +37,11 @@ impl EndThread {
     /// A thread that the caller knows.
     #[must_use]
     pub fn known(tid: u32) -> Self {
-        Self { tid: Some(tid), rule: "the thread asked about".to_owned(), certainty: Certainty::Measured }
+        Self { tid: Some(tid), rule: Rule::ThreadAskedAbout, certainty: Certainty::Measured }
     }
 
-    fn new(tid: u32, rule: impl Into<String>, certainty: Certainty) -> Self {
-        Self { tid: Some(tid), rule: rule.into(), certainty }
+    fn new(tid: u32, rule: Rule, certainty: Certainty) -> Self {
+        Self { tid: Some(tid), rule, certainty }
     }
 }
 
@@ -48,7 +49,7 @@ impl EndThread {
 struct Names {
     tid: Option<u32>,
     pid: Option<u32>,
-    rule: String,
+    rule: Rule,
 }
 
 impl Waits<'_> {
@@ -58,7 +59,7 @@ impl Waits<'_> {
     #[must_use]
     pub fn end_at(&self, time_ns: i64) -> EndThread {
         if self.trace.context_switches.is_empty() {
-            return EndThread { rule: "no rule: no context switches were recorded".to_owned(), ..EndThread::default() };
+            return EndThread { rule: Rule::NoContextSwitches, ..EndThread::default() };
         }
         let running = Running::at(&self.timelines, &self.identities, time_ns);
         self.creator(time_ns, &running)
@@ -66,16 +67,16 @@ impl Waits<'_> {
             .or_else(|| {
                 // A Linux boot and its end are the work of the first process.
                 let first = self.trace.system.kind == SystemKind::Linux;
-                first.then(|| running.of_process(1, "a thread of the first process"))?
+                first.then(|| running.of_process(1, Rule::ThreadOfFirstProcess))?
             })
             .or_else(|| running.anyone())
-            .unwrap_or_else(|| EndThread { rule: "no rule: nobody ran before".to_owned(), ..EndThread::default() })
+            .unwrap_or_else(|| EndThread { rule: Rule::NobodyRanBefore, ..EndThread::default() })
     }
 
     /// The thread of a service that ended its change of state at `time_ns`, else any that did.
     pub(super) fn end_of_service(&self, pid: Option<u32>, name: &str, time_ns: i64) -> EndThread {
         let running = Running::at(&self.timelines, &self.identities, time_ns);
-        pid.and_then(|pid| running.of_process(pid, &format!("a thread of the service {name}")))
+        pid.and_then(|pid| running.of_process(pid, Rule::ThreadOfService { service: name.to_owned() }))
             .unwrap_or_else(|| self.end_at(time_ns))
     }
 
@@ -83,7 +84,7 @@ impl Waits<'_> {
         if let Some(tid) = names.tid {
             return Some(EndThread::new(tid, names.rule, Certainty::Measured));
         }
-        running.of_process(names.pid?, &names.rule)
+        running.of_process(names.pid?, names.rule)
     }
 
     /// The thread that created the process that starts at `time_ns`.
@@ -95,12 +96,12 @@ impl Waits<'_> {
             !ENDS_A_PHASE.iter().any(|name| name.eq_ignore_ascii_case(image))
         })?;
         let image = file_name(self.trace.text(process.image));
-        let rule = format!("the thread that created {image}");
+        let rule = Rule::CreatingThread { image: image.to_owned() };
         // The start record's own thread; 0 stands in for none where a boot was traced before threads had ids.
         if let Some(tid) = process.creator_tid.filter(|&tid| self.identities.is_known(tid) && tid != 0) {
             return Some(EndThread::new(tid, rule, Certainty::Measured));
         }
-        let by_parent = process.parent_pid.and_then(|parent| running.of_process(parent, &rule));
+        let by_parent = process.parent_pid.and_then(|parent| running.of_process(parent, rule.clone()));
         by_parent.or_else(|| {
             let by = self
                 .identities
@@ -122,39 +123,37 @@ fn named(trace: &Trace, time_ns: i64) -> impl Iterator<Item = Names> + '_ {
     let requests = trace.power_requests.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
         tid: row.tid,
         pid: None,
-        rule: format!("the thread that sent the request to {}", trace.text(row.device)),
+        rule: Rule::RequestingThread { device: trace.text(row.device).to_owned() },
     });
     let devices =
         trace.device_operations.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
             tid: row.tid,
             pid: None,
-            rule: format!(
-                "the thread of the request to {}",
-                trace.text(if row.device == onoff_trace::StringId::EMPTY { row.driver } else { row.device })
-            ),
+            rule: Rule::ThreadOfRequest {
+                device: trace
+                    .text(if row.device == onoff_trace::StringId::EMPTY { row.driver } else { row.device })
+                    .to_owned(),
+            },
         });
-    let notifications =
-        trace.notifications.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
-            tid: row.teller_tid.or(row.tid),
-            pid: row.teller_pid.or(row.pid),
-            rule: "the thread that notified others of the transition".to_owned(),
-        });
+    let notifications = trace.notifications.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| {
+        Names { tid: row.teller_tid.or(row.tid), pid: row.teller_pid.or(row.pid), rule: Rule::NotifyingThread }
+    });
     let milestones = trace.milestones.iter().filter(move |row| row.time_ns == time_ns).map(|row| Names {
         tid: row.tid,
         pid: row.pid,
-        rule: format!("the thread that recorded {}", trace.text(row.event)),
+        rule: Rule::RecordingThread { event: trace.text(row.event).to_owned() },
     });
     let activities =
         trace.activities.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(move |row| Names {
             tid: if row.end_ns == Some(time_ns) { row.end_tid } else { row.tid },
             pid: row.pid,
-            rule: format!("the thread that recorded {}", trace.text(row.event)),
+            rule: Rule::RecordingThread { event: trace.text(row.event).to_owned() },
         });
     let services =
         trace.service_transitions.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
             tid: None,
             pid: row.container_pid,
-            rule: format!("a thread of the service {}", trace.text(row.service)),
+            rule: Rule::ThreadOfService { service: trace.text(row.service).to_owned() },
         });
     requests.chain(devices).chain(notifications).chain(milestones).chain(activities).chain(services)
 }
@@ -184,7 +183,7 @@ impl<'a, 't> Running<'a, 't> {
     }
 
     /// The thread of a process that ran, or else ran last.
-    fn of_process(&self, pid: u32, rule: &str) -> Option<EndThread> {
+    fn of_process(&self, pid: u32, rule: Rule) -> Option<EndThread> {
         let is_its = |tid: u32, time_ns: i64| self.identities.pid_of(tid, time_ns) == Some(pid);
         let its: Vec<u32> = self.threads.iter().map(|&(_, tid)| tid).filter(|&tid| is_its(tid, self.time_ns)).collect();
         if let Some(&tid) = its.first() {
@@ -195,26 +194,14 @@ impl<'a, 't> Running<'a, 't> {
             .timelines
             .switches_back(self.time_ns, LOOK_BACK)
             .find(|row| row.old_tid != 0 && is_its(row.old_tid, row.time_ns))?;
-        Some(EndThread::new(
-            last.old_tid,
-            format!("{rule}: of its process, the thread that ran last"),
-            Certainty::Inferred,
-        ))
+        Some(EndThread::new(last.old_tid, Rule::RanLastOfProcess { named_by: Box::new(rule) }, Certainty::Inferred))
     }
 
     fn anyone(&self) -> Option<EndThread> {
         if let Some(&(_, tid)) = self.threads.first() {
-            return Some(EndThread::new(
-                tid,
-                "a thread that ran at that moment: no record names who ended it",
-                Certainty::Inferred,
-            ));
+            return Some(EndThread::new(tid, Rule::ThreadThatRan, Certainty::Inferred));
         }
         let last = self.timelines.switches_back(self.time_ns, LOOK_BACK).find(|row| row.old_tid != 0)?;
-        Some(EndThread::new(
-            last.old_tid,
-            "the last thread that ran before: no record names who ended it",
-            Certainty::Inferred,
-        ))
+        Some(EndThread::new(last.old_tid, Rule::ThreadThatRanBefore, Certainty::Inferred))
     }
 }

@@ -4,6 +4,7 @@ use onoff_trace::ServiceChange;
 use serde::Serialize;
 
 use crate::evidence::Certainty;
+use crate::rule::Rule;
 
 /// A frame of a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -273,7 +274,7 @@ pub struct CriticalPath {
     /// The thread at the end, where the walk began.
     pub end_thread: PathThread,
     /// By what rule it was chosen.
-    pub end_rule: String,
+    pub end_rule: Rule,
     /// How certain it is that this thread ended the stretch.
     pub end_certainty: Certainty,
     /// Time by kind, most first; the times sum exactly to `duration_ns`.

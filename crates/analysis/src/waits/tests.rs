@@ -7,6 +7,7 @@ use onoff_trace::{
 
 use super::*;
 use crate::hand_made::{MS, image, interrupts, process, service, switches_in_ms, thread};
+use crate::rule::Rule;
 use crate::transition::hostile::Source;
 
 const EXECUTIVE: u8 = 7;
@@ -304,7 +305,7 @@ fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
     assert_eq!(steps(&path), [(5, 31, 204, Cpu, ""), (31, 35, 304, Ready, ""), (35, 50, 304, Cpu, "")]);
     let end = Waits::of(&trace).end_at(30 * MS);
     assert_eq!((end.tid, end.certainty), (Some(204), crate::Certainty::Measured));
-    assert_eq!(end.rule, "the thread that created new.exe");
+    assert_eq!(end.rule, Rule::CreatingThread { image: "new.exe".to_owned() });
 
     // When nobody of its parent ran, it is whoever woke its first thread.
     process(&mut trace, 310, "orphan.exe", Some(40 * MS), None);

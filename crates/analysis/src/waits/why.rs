@@ -12,6 +12,7 @@ use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
 use crate::account::{Accountant, PhaseAccount, has_no_path};
 use crate::interval::Interval;
+use crate::rule::Rule;
 use crate::transition::TransitionKind;
 use crate::units::{Unit, units};
 
@@ -302,7 +303,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
             waiting_tid: None,
             range: Interval::new(ends.0, end_ns),
             end: match tid {
-                Some(tid) => EndThread { rule: "the thread that sent the request".to_owned(), ..EndThread::known(tid) },
+                Some(tid) => EndThread { rule: Rule::SendingThread, ..EndThread::known(tid) },
                 None => waits.end_at(end_ns),
             },
             phase: None,
@@ -461,11 +462,7 @@ impl Waits<'_> {
             action: "wait".to_owned(),
             waiting_tid: None,
             range,
-            end: EndThread {
-                tid: manager.and_then(|end| end.tid),
-                rule: "the service manager, which starts it when those before it are done".to_owned(),
-                certainty,
-            },
+            end: EndThread { tid: manager.and_then(|end| end.tid), rule: Rule::ServiceManagerStartsIt, certainty },
             phase: None,
             chain: Some((holds, segments)),
         })

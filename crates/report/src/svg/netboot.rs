@@ -131,7 +131,7 @@ fn bar(boot: &NetworkBoot, stage: &Stage, y: i64, out: &mut dyn Write) -> io::Re
         label = escaped(&label),
         from_text = duration(stage.start_ns.saturating_sub(boot.start_ns)),
         to_text = duration(stage.end_ns.saturating_sub(boot.start_ns)),
-        rule = escaped(stage.rule),
+        rule = escaped(&stage.rule.to_string()),
         x = LABELS - 10,
         baseline = y + 15,
         short = escaped(&shortened(&label)),

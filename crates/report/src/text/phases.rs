@@ -5,6 +5,7 @@ use onoff_analysis::Certainty;
 use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::firmware::FirmwareStageName;
 use onoff_analysis::idle::Settling;
+use onoff_analysis::rule::Rule;
 use onoff_analysis::transition::{Half, Phase, PhaseName};
 use onoff_trace::firmware::FirmwareFault;
 
@@ -109,13 +110,16 @@ impl PhaseRow {
 
 /// What set the ends of a phase, or what its end waited for.
 fn note(phase: &Phase) -> (Style, String) {
-    let rule = printable(&phase.ends.rule);
+    let rule = phase.ends.rule.to_string();
+    let rule = printable(&rule);
     let (style, text) = match (phase.ends.certainty, phase.starts.certainty) {
         (Certainty::Measured, _) if phase.work.items > 0 => (QUIET, String::new()),
         (Certainty::Measured, _) => (QUIET, rule.into_owned()),
         (Certainty::Inferred, _) => (DOUBT, format!("inferred: {rule}")),
         (Certainty::Missing, _) if phase.start_ns.is_some() => (DOUBT, "its end is not in the recording".to_owned()),
-        (Certainty::Missing, _) if !phase.ends.rule.is_empty() && phase.half.is_some() => (MISSING, rule.into_owned()),
+        (Certainty::Missing, _) if phase.ends.rule != Rule::None && phase.half.is_some() => {
+            (MISSING, rule.into_owned())
+        }
         (Certainty::Missing, _) => (MISSING, "not found".to_owned()),
     };
     let parts: Vec<String> = [text, work(phase)].into_iter().filter(|part| !part.is_empty()).collect();
@@ -270,7 +274,7 @@ impl PhaseTable {
 pub fn settling(what: &str, settling: Option<&Settling>) -> Option<Line> {
     let settling = settling.filter(|settling| settling.start_ns.is_some())?;
     if settling.slices.is_empty() {
-        return Some(Line { style: DOUBT, text: format!("{what}: {}.", printable(&settling.rule)) });
+        return Some(Line { style: DOUBT, text: format!("{what}: {}.", printable(&settling.rule.to_string())) });
     }
     let idle = duration(settling.idle_ns);
     let found = match settling.end_ns {
@@ -322,10 +326,10 @@ pub fn doubts<'p>(phases: impl IntoIterator<Item = &'p Phase>) -> Option<Line> {
         .into_iter()
         .filter(|phase| phase.ends.certainty != Certainty::Measured)
         .filter_map(|phase| phase.ends.missing.first());
-    let mut missing: Vec<&str> = Vec::new();
-    for name in best {
-        if !missing.contains(&name.as_str()) {
-            missing.push(name);
+    let mut missing: Vec<String> = Vec::new();
+    for rule in best.map(Rule::to_string) {
+        if !missing.contains(&rule) {
+            missing.push(rule);
         }
     }
     let text = format!("Better answers need: {}.", printable(&missing.join("; ")));

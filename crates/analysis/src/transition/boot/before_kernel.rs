@@ -11,6 +11,7 @@ use onoff_trace::firmware::FirmwareCheckpoints;
 use super::report::{BeforeKernel, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware};
 use crate::evidence::Certainty;
 use crate::firmware::{checkpoint_faults, counts_over_resets, stages};
+use crate::rule::Rule;
 
 /// Everything the recording, and the firmware itself, say about the time before the kernel, which starts at `kernel_ns`.
 pub(super) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
@@ -23,28 +24,17 @@ pub(super) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel
             earlier(
                 trace,
                 &[
-                    (
-                        milestone::FIRMWARE,
-                        "the kernel's record of the time before the boot manager",
-                        Certainty::Measured,
-                    ),
-                    (
-                        milestone::FIRMWARE_LOADER_STARTED,
-                        "the firmware performance table: processor reset to the start of the boot manager",
-                        Certainty::Inferred,
-                    ),
+                    (milestone::FIRMWARE, Rule::KernelRecordsFirmwareTime, Certainty::Measured),
+                    (milestone::FIRMWARE_LOADER_STARTED, Rule::FirmwareTableInRecording, Certainty::Inferred),
                 ],
             )
         }),
         boot_manager: earlier(
             trace,
-            &[(milestone::BOOT_MANAGER, "the kernel's record of the boot manager's time", Certainty::Measured)],
+            &[(milestone::BOOT_MANAGER, Rule::KernelRecordsBootManagerTime, Certainty::Measured)],
         ),
-        os_loader: earlier(trace, &[(milestone::OS_LOADER, "the loader's own begin and end", Certainty::Measured)]),
-        user_input: earlier(
-            trace,
-            &[(milestone::BOOT_USER_INPUT, "the kernel's record of the time a person took", Certainty::Measured)],
-        ),
+        os_loader: earlier(trace, &[(milestone::OS_LOADER, Rule::LoaderBeginAndEnd, Certainty::Measured)]),
+        user_input: earlier(trace, &[(milestone::BOOT_USER_INPUT, Rule::KernelRecordsPersonTime, Certainty::Measured)]),
     }
 }
 
@@ -55,7 +45,7 @@ fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
     }
     Some(EarlierTime {
         duration_ns: Some(given.checkpoints.loader_start_ns?),
-        rule: "the given firmware performance table: processor reset to the start of the boot manager".to_owned(),
+        rule: Rule::FirmwareTableGiven,
         event: given.from.clone(),
         certainty: Certainty::Inferred,
     })
@@ -100,9 +90,9 @@ pub(crate) fn firmware_table(
         stages: shift.map(placed).unwrap_or_default(),
         reset_ns: shift.filter(|_| !counts_over_resets(&faults)),
         rule: match shift {
-            Some(_) => "the return of ExitBootServices is the kernel's start; the time between is not measured",
-            None if !disagreements.is_empty() => "not placed: the recording contradicts these times",
-            None => "not placed: the return of ExitBootServices or the kernel's start is not known",
+            Some(_) => Rule::ExitBootServicesIsKernelStart,
+            None if !disagreements.is_empty() => Rule::NotPlacedContradicted,
+            None => Rule::NotPlacedUnknown,
         }
         .to_owned(),
         certainty: match shift {
@@ -173,21 +163,21 @@ pub(super) fn variant(trace: &Trace) -> Variant {
     }
 }
 
-fn earlier(trace: &Trace, rules: &[(&str, &str, Certainty)]) -> EarlierTime {
-    for &(name, rule, certainty) in rules {
+fn earlier(trace: &Trace, rules: &[(&str, Rule, Certainty)]) -> EarlierTime {
+    for (name, rule, certainty) in rules {
         // A negative length is a damaged record, not a time.
         if let Some((duration_ns, row)) = value(trace, name)
             && duration_ns >= 0
         {
             return EarlierTime {
                 duration_ns: Some(duration_ns),
-                rule: rule.to_owned(),
+                rule: rule.clone(),
                 event: trace.text(row.event).to_owned(),
-                certainty,
+                certainty: *certainty,
             };
         }
     }
-    EarlierTime { rule: "not recorded".to_owned(), ..EarlierTime::default() }
+    EarlierTime { rule: Rule::NotRecorded, ..EarlierTime::default() }
 }
 
 /// The value of the first milestone `name` that carries one.

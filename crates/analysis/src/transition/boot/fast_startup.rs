@@ -6,6 +6,7 @@ use super::before_kernel::value;
 use super::{BeforeKernel, BootOptions, BootReport, EarlierTime, TrainingState, WindowsBoot, session, startup};
 use crate::activity::Work;
 use crate::evidence::{Certainty, Span, touched_by};
+use crate::rule::Rule;
 use crate::transition::suspend::PowerTransition;
 use crate::transition::{Half, Phase, PhaseName, TransitionKind, Variant, losses_touching};
 use crate::{lacking, processes, units};
@@ -64,7 +65,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         }),
         user_input: user_input.map_or_else(EarlierTime::default, |(ns, row)| EarlierTime {
             duration_ns: Some(ns),
-            rule: "the kernel's record of the time a person took at the resume loader".to_owned(),
+            rule: Rule::KernelRecordsPersonTimeAtResumeLoader,
             event: trace.text(row.event).to_owned(),
             certainty: Certainty::Measured,
         }),
@@ -81,7 +82,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
             start_ns: Some(awake_ns),
             end_ns: desktop_ns,
             duration_ns: desktop_ns.map(|end| end.saturating_sub(awake_ns)),
-            rule: "from the first record after the memory image was read to the desktop".to_owned(),
+            rule: Rule::FromMemoryImageToDesktop,
             certainty: desktop.map_or(Certainty::Missing, |phase| phase.certainty),
             ..Span::default()
         },

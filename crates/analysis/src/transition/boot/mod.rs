@@ -23,6 +23,7 @@ use crate::boot_axis::Beside;
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
+use crate::rule::Rule;
 use crate::transition::usage;
 use crate::{auto_start, devices, lacking, processes, units};
 use phases::MainPath;
@@ -56,7 +57,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         Some(start_ns) => idle::settle(trace, start_ns, options.idle),
         None => Settling {
             metric: options.idle,
-            rule: "counting begins when the desktop is ready, which no rule found".to_owned(),
+            rule: Rule::IdleCountNeedsDesktop,
             missing: path.desktop_ready.missing.clone(),
             ..Settling::default()
         },
@@ -174,7 +175,7 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
     };
     let last_event = Boundary {
         time_ns: Some(trace.duration_ns),
-        rule: "the recording's last event".to_owned(),
+        rule: Rule::LastEvent,
         event: String::new(),
         certainty: Certainty::Measured,
         missing: Vec::new(),

@@ -11,8 +11,9 @@ use onoff_trace::{ActivityKind, Trace};
 use super::report::BootOptions;
 use crate::evidence::{Boundary, Certainty};
 use crate::processes::runs;
-use crate::transition::desktop::{contains, desktop_ready_rules, process_start, shell_start_rules};
-use crate::transition::rules::{Found, Rule, first_of};
+use crate::rule::Rule;
+use crate::transition::desktop::{contains, desktop_ready_rules, first_start, process_start, shell_start_rules};
+use crate::transition::search::{Found, Search, first_of};
 
 /// The ends of the main path's subphases. Each is at or after the one before.
 #[derive(Clone, Debug)]
@@ -56,8 +57,8 @@ pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
     let shell = options.shell.as_str();
     let (kernel_start, session_manager) = if began_too_late(trace) {
         let too_late = Boundary {
-            rule: "no rule: the recording began after smss.exe had started".to_owned(),
-            missing: vec!["a recording that begins with the kernel".to_owned()],
+            rule: Rule::RecordingBeganTooLate,
+            missing: vec![Rule::RecordingFromTheKernel],
             ..Boundary::default()
         };
         (too_late.clone(), too_late)
@@ -83,7 +84,7 @@ pub(super) fn began_too_late(trace: &Trace) -> bool {
 fn kernel_start(session_manager: &Boundary) -> Boundary {
     Boundary {
         time_ns: Some(0),
-        rule: "the recording's first event".to_owned(),
+        rule: Rule::FirstEvent,
         event: String::new(),
         certainty: match session_manager.certainty {
             Certainty::Missing => Certainty::Inferred,
@@ -93,29 +94,29 @@ fn kernel_start(session_manager: &Boundary) -> Boundary {
     }
 }
 
-fn session_manager_rules(trace: &Trace) -> Vec<Rule<'_>> {
+fn session_manager_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
-        Rule::measured("the first start of smss.exe", |from| process_start(trace, "smss.exe", from, 0)),
-        Rule::inferred("the session manager's first program or subsystem", |from| {
+        Search::measured(first_start("smss.exe"), |from| process_start(trace, "smss.exe", from, 0)),
+        Search::inferred(Rule::SessionManagerFirstProgram, |from| {
             [ActivityKind::SessionProgram, ActivityKind::SessionSubsystem]
                 .into_iter()
                 .filter_map(|kind| activity(trace, kind, from, |_| true))
                 .min()
         }),
-        Rule::inferred("the first start of csrss.exe", |from| process_start(trace, "csrss.exe", from, 0)),
+        Search::inferred(first_start("csrss.exe"), |from| process_start(trace, "csrss.exe", from, 0)),
     ]
 }
 
-fn logon_process_rules(trace: &Trace) -> Vec<Rule<'_>> {
+fn logon_process_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
-        Rule::measured("the first start of winlogon.exe", |from| process_start(trace, "winlogon.exe", from, 0)),
-        Rule::inferred("the session manager's execution of winlogon.exe", |from| {
+        Search::measured(first_start("winlogon.exe"), |from| process_start(trace, "winlogon.exe", from, 0)),
+        Search::inferred(Rule::SessionManagerRunsLogonProcess, |from| {
             activity(trace, ActivityKind::SessionProgram, from, |name| contains(name, "winlogon"))
         }),
-        Rule::inferred("the second start of csrss.exe", |from| process_start(trace, "csrss.exe", from, 1)),
-        Rule::inferred("the end of the session manager's last subsystem load", |from| {
-            last_subsystem_loaded(trace, from)
+        Search::inferred(Rule::ProcessStarts { process: "csrss.exe".to_owned(), ordinal: 2 }, |from| {
+            process_start(trace, "csrss.exe", from, 1)
         }),
+        Search::inferred(Rule::LastSubsystemLoaded, |from| last_subsystem_loaded(trace, from)),
     ]
 }
 
@@ -190,7 +191,7 @@ mod tests {
         milestone(&mut trace, 470, milestone::MARK, "Xperf ExplorerReady");
         let end = ready(&trace);
         assert_eq!((end.time_ns, end.certainty), (Some(470), Certainty::Measured));
-        assert_eq!(end.missing, ["the shell's report of a ready desktop"]);
+        assert_eq!(end.missing, [Rule::DesktopReady]);
         milestone(&mut trace, 480, milestone::DESKTOP_READY, "");
         assert_eq!(ready(&trace).time_ns, Some(480));
     }

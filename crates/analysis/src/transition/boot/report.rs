@@ -16,6 +16,7 @@ use crate::evidence::{Certainty, Span};
 use crate::firmware::{FirmwarePhase, FirmwareStageName};
 use crate::idle::IdleMetric;
 use crate::processes::{ProcessLife, ProcessSummary};
+use crate::rule::Rule;
 use crate::units::ServiceGroup;
 
 /// What a caller can choose.
@@ -63,7 +64,7 @@ pub struct EarlierTime {
     /// Length, ns; `None` when not recorded.
     pub duration_ns: Option<i64>,
     /// The rule that found it.
-    pub rule: String,
+    pub rule: Rule,
     /// The record.
     pub event: String,
     /// How certain it is.
@@ -99,7 +100,7 @@ pub struct FirmwareBeforeKernel {
     /// The processor's reset, ns; negative. `None` when the times do not begin at this boot's reset or do not reach the kernel.
     pub reset_ns: Option<i64>,
     /// What puts the firmware's times on the recording's axis.
-    pub rule: String,
+    pub rule: Rule,
     /// How certain that is.
     pub certainty: Certainty,
     /// Where these times and those of the recording cannot both be true; empty when they agree.

@@ -8,6 +8,7 @@ use crate::activity::{of_kind, worst_first};
 use crate::evidence::{Certainty, Span};
 use crate::person;
 use crate::processes::runs;
+use crate::rule::Rule;
 
 /// Initialisation of the video driver in both sessions, by the paper's recipe.
 pub(super) fn video(trace: &Trace) -> VideoInitialisation {
@@ -19,8 +20,7 @@ pub(super) fn video(trace: &Trace) -> VideoInitialisation {
 
 /// From the end of the `nth` start of csrss.exe to the start of `next`.
 fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
-    const ORDINALS: [&str; 2] = ["first", "second"];
-    let ordinal = ORDINALS.get(nth).copied().unwrap_or("next");
+    let ordinal = u32::try_from(nth).unwrap_or(u32::MAX).saturating_add(1);
     let programs = |name: &str| -> Vec<Activity> {
         let mut rows: Vec<Activity> = trace
             .activities
@@ -31,7 +31,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         rows.sort_by_key(|row| row.start_ns);
         rows
     };
-    let span = |start: i64, end: i64, certainty, rule: String, event: String, missing| Span {
+    let span = |start: i64, end: i64, certainty, rule: Rule, event: String, missing| Span {
         start_ns: Some(start),
         end_ns: Some(end),
         duration_ns: Some(end.saturating_sub(start)),
@@ -40,9 +40,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         certainty,
         missing,
     };
-    let best = format!(
-        "from the end of the {ordinal} execution of csrss.exe to the execution of {next} by the session manager"
-    );
+    let best = Rule::FromSubsystemToProgram { ordinal, program: next.to_owned() };
     let stem = next.trim_end_matches(".exe");
     if let Some(begun) = programs("csrss").get(nth)
         && let Some(start) = begun.end_ns
@@ -65,9 +63,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
     if let Some(&start) = starts("csrss.exe").get(nth)
         && let Some(end) = starts(next).into_iter().find(|&end| end >= start)
     {
-        let rule = format!(
-            "from the {ordinal} start of csrss.exe to the start of {next}: an upper bound, since it includes the start of csrss.exe itself"
-        );
+        let rule = Rule::FromSubsystemStartToProgramStart { ordinal, program: next.to_owned() };
         return span(start, end, Certainty::Inferred, rule, "Process/Start".to_owned(), vec![best]);
     }
     Span::absent([best])
@@ -152,7 +148,7 @@ mod tests {
         process(&mut trace, 404, "wininit.exe", Some(900 * MS), None);
         let video = video(&trace);
         assert_eq!(video.system_session.duration_ns, Some(800 * MS));
-        assert!(video.system_session.rule.contains("upper bound"));
+        assert!(video.system_session.rule.to_string().contains("upper bound"));
         assert_eq!(video.user_session.certainty, Certainty::Missing);
         assert_eq!(video.user_session.duration_ns, None);
     }

@@ -118,7 +118,7 @@ fn without_the_shells_event_the_answer_is_inferred() {
     assert!(report.total_ns.is_some());
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_eq!(explorer.ends.missing.len(), 2);
-    assert_eq!(explorer.ends.rule, "the end of the shell's initialisation");
+    assert_eq!(explorer.ends.rule, Rule::ShellInitialisationEnds);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, sh
 
 use super::exits::Burst;
 use crate::evidence::{Boundary, Certainty};
-use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
+use crate::rule::Rule;
+use crate::transition::search::{Found, Search, first_of, milestone_at, milestones};
 
 /// `POWER_ACTION` as the kernel records it.
 const HIBERNATE: i64 = 3;
@@ -23,7 +24,7 @@ const S4: i64 = 5;
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     pub variant: Variant,
-    pub variant_rule: String,
+    pub variant_rule: Rule,
     pub starts: Boundary,
     pub ends: Boundary,
     pub user: (Boundary, Boundary),
@@ -155,25 +156,21 @@ impl<'a> Facts<'a> {
         };
         first_of(
             &[
-                Rule::measured("the request for a shutdown", |_| self.request()),
-                Rule::measured("the logon process's request for a shutdown", |_| {
+                Search::measured(Rule::RequestForShutdown, |_| self.request()),
+                Search::measured(Rule::LogonProcessRequestsShutdown, |_| {
                     self.begin(self.step(&self.steps, shutdown_step::INITIATE_SHUTDOWN))
                 }),
-                Rule::inferred("the request to log off", |from| {
+                Search::inferred(Rule::RequestToLogOff, |from| {
                     milestone_at(self.trace, milestone::LOGOFF_REQUEST, from)
                 }),
-                Rule::inferred("the first step of ending a session", |_| self.begin(self.steps.first().copied())),
-                Rule::inferred("the first session whose applications were notified", |_| {
-                    self.begin(self.sessions.first().copied())
-                }),
-                Rule::inferred("the first application notified", first_application),
-                Rule::inferred("the request to the kernel", |from| {
+                Search::inferred(Rule::FirstSessionStep, |_| self.begin(self.steps.first().copied())),
+                Search::inferred(Rule::FirstSessionNotified, |_| self.begin(self.sessions.first().copied())),
+                Search::inferred(Rule::FirstApplicationNotified, first_application),
+                Search::inferred(Rule::KernelRequested, |from| {
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
-                Rule::inferred("the kernel's first step", |_| self.begin(self.kernel_steps.first().copied())),
-                Rule::inferred("the first end of a process", |_| {
-                    Some((self.burst?.first_ns, "Process/End".to_owned()))
-                }),
+                Search::inferred(Rule::KernelFirstStep, |_| self.begin(self.kernel_steps.first().copied())),
+                Search::inferred(Rule::FirstProcessEnds, |_| Some((self.burst?.first_ns, "Process/End".to_owned()))),
             ],
             0,
         )
@@ -192,7 +189,7 @@ impl<'a> Facts<'a> {
         let ends = match variant {
             Variant::FastStartup => self.power.clone().map(|(time_ns, event)| Boundary {
                 time_ns: Some(time_ns),
-                rule: "the start of the power transition that follows".to_owned(),
+                rule: Rule::PowerTransitionFollows,
                 event,
                 certainty: Certainty::Inferred,
                 missing: Vec::new(),
@@ -223,14 +220,12 @@ impl<'a> Facts<'a> {
         };
         let starts = first_of(
             &[
-                Rule::measured("the first user's session whose applications were notified", |_| {
-                    self.begin(rows.first().map(|&&row| row))
-                }),
-                Rule::inferred("the first application of a user notified", |_| {
+                Search::measured(Rule::FirstUserSessionNotified, |_| self.begin(rows.first().map(|&&row| row))),
+                Search::inferred(Rule::FirstUserApplicationNotified, |_| {
                     let first = told.iter().min_by_key(|row| row.start_ns)?;
                     Some((first.start_ns, self.trace.text(first.event).to_owned()))
                 }),
-                Rule::inferred("the first end of a user's program", |_| Some((exits()?.0, "Process/End".to_owned()))),
+                Search::inferred(Rule::FirstUserProgramEnds, |_| Some((exits()?.0, "Process/End".to_owned()))),
             ],
             from,
         );
@@ -238,21 +233,21 @@ impl<'a> Facts<'a> {
         let all_ended = rows.iter().all(|row| row.end_ns.is_some());
         let ends = first_of(
             &[
-                Rule::measured("all applications of the users' sessions ended", |_| {
+                Search::measured(Rule::UserSessionsEnded, |_| {
                     let last = rows.iter().max_by_key(|row| row.end_ns)?;
                     self.end(Some(**last).filter(|_| all_ended))
                 }),
-                Rule::inferred("the start of what follows the users' sessions", |from| {
+                Search::inferred(Rule::AfterUserSessions, |from| {
                     let follows = self.system_goes_down().filter(|found| found.0 >= from)?;
                     starts.time_ns.map(|_| follows)
                 }),
-                Rule::inferred("the last application of a user answered", |_| {
+                Search::inferred(Rule::LastUserApplicationAnswered, |_| {
                     let last = told.iter().max_by_key(|row| row.end_ns)?;
                     let answered = rows.is_empty() && told.iter().all(|row| row.end_ns.is_some());
                     let end = last.end_ns.filter(|_| answered)?;
                     Some((end, self.trace.text(last.event).to_owned()))
                 }),
-                Rule::inferred("the last end of a user's program", |_| Some((exits()?.1, "Process/End".to_owned()))),
+                Search::inferred(Rule::LastUserProgramEnds, |_| Some((exits()?.1, "Process/End".to_owned()))),
             ],
             reached,
         );
@@ -280,14 +275,12 @@ impl<'a> Facts<'a> {
         };
         let starts = first_of(
             &[
-                Rule::measured("services that registered for it are notified before all others", |_| {
-                    self.begin(pre_shutdown)
-                }),
-                Rule::measured("the system's session is notified", |_| self.begin(session)),
-                Rule::inferred("the first service notified to stop after the users' sessions", |from| {
+                Search::measured(Rule::PreShutdownNotified, |_| self.begin(pre_shutdown)),
+                Search::measured(Rule::SystemSessionNotified, |_| self.begin(session)),
+                Search::inferred(Rule::FirstServiceToldToStop, |from| {
                     first_stop(from).filter(|_| !self.ends_with_user_sessions())
                 }),
-                Rule::inferred("the last end of a user's program", |from| {
+                Search::inferred(Rule::LastUserProgramEnds, |from| {
                     exits().filter(|&last| last >= from)?;
                     Some((self.burst?.users?.1.max(from), "Process/End".to_owned()))
                 }),
@@ -297,20 +290,20 @@ impl<'a> Facts<'a> {
         let reached = starts.time_ns.unwrap_or(from);
         let ends = first_of(
             &[
-                Rule::measured("the system's session is over", |_| self.end(session)),
-                Rule::inferred("the wait for the system's processes is over", |from| {
+                Search::measured(Rule::SystemSessionOver, |_| self.end(session)),
+                Search::inferred(Rule::SystemProcessesWaitedFor, |from| {
                     let step = self.step(&self.steps, shutdown_step::WAIT_FOR_SYSTEM_PROCESSES);
                     self.end(step).filter(|found| found.0 >= from)
                 }),
-                Rule::inferred("the request to the kernel", |from| {
+                Search::inferred(Rule::KernelRequested, |from| {
                     starts.time_ns?;
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
-                Rule::inferred("the kernel's first step", |from| {
+                Search::inferred(Rule::KernelFirstStep, |from| {
                     starts.time_ns?;
                     self.begin(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
                 }),
-                Rule::inferred("the last end of a service's host", |from| {
+                Search::inferred(Rule::LastServiceHostEnds, |from| {
                     let last = exits().filter(|&last| last >= from)?;
                     Some((last, "Process/End".to_owned()))
                 }),
@@ -326,19 +319,17 @@ impl<'a> Facts<'a> {
         }
         let starts = first_of(
             &[
-                Rule::measured("the request to the kernel", |from| {
+                Search::measured(Rule::KernelRequested, |from| {
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
-                Rule::measured("the kernel's first step", |from| {
+                Search::measured(Rule::KernelFirstStep, |from| {
                     self.begin(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
                 }),
-                Rule::inferred("the kernel's record of what it is to do", |from| {
+                Search::inferred(Rule::KernelRecordsAction, |from| {
                     milestone_at(self.trace, milestone::SHUTDOWN_ACTION, from)
                         .or_else(|| milestone_at(self.trace, milestone::SYSTEM_STOP, from))
                 }),
-                Rule::inferred("the end of the system's session", |_| {
-                    Some((system_ends.time_ns?, system_ends.event.clone()))
-                }),
+                Search::inferred(Rule::SystemSessionEnds, |_| Some((system_ends.time_ns?, system_ends.event.clone()))),
             ],
             from,
         );
@@ -350,13 +341,9 @@ impl<'a> Facts<'a> {
         let later = || self.kernel_steps.iter().filter(is_later);
         let all_ended = later().all(|row| row.end_ns.is_some());
         let last = later().max_by_key(|row| row.end_ns).copied();
-        let rule = if last.is_some() {
-            "the end of the kernel's last step"
-        } else {
-            "the end of the kernel's orderly shutdown"
-        };
+        let rule = if last.is_some() { Rule::KernelLastStepEnds } else { Rule::KernelOrderlyShutdownEnds };
         let ends = first_of(
-            &[Rule::measured(rule, |from| {
+            &[Search::measured(rule, |from| {
                 self.end(last.or(whole).filter(|_| all_ended)).filter(|found| found.0 >= from)
             })],
             reached,
@@ -369,7 +356,7 @@ impl<'a> Facts<'a> {
         !self.sessions.is_empty() && self.system_goes_down().is_none()
     }
 
-    fn variant(&self, from: i64) -> (Variant, String) {
+    fn variant(&self, from: i64) -> (Variant, Rule) {
         let action = milestones(self.trace, milestone::SHUTDOWN_ACTION)
             .filter(|row| row.time_ns >= from)
             .find_map(|row| Some((row.value?, self.trace.text(row.event))));
@@ -377,19 +364,19 @@ impl<'a> Facts<'a> {
             !self.kernel_steps.is_empty() || milestones(self.trace, milestone::KERNEL_SHUTDOWN).next().is_some();
         match action {
             Some((RESTART, event)) => {
-                return (Variant::Restart, format!("the kernel is to restart ({event})"));
+                return (Variant::Restart, Rule::KindKernelRestarts { event: event.to_owned() });
             }
             Some((SHUTDOWN | POWER_OFF, event)) if kernel || self.power.is_none() => {
-                return (Variant::PowerOff, format!("the kernel is to turn off ({event})"));
+                return (Variant::PowerOff, Rule::KindKernelTurnsOff { event: event.to_owned() });
             }
             Some((HIBERNATE, event)) if !kernel => {
-                return (Variant::FastStartup, format!("a memory image is to be written ({event})"));
+                return (Variant::FastStartup, Rule::KindImageToBeWritten { event: event.to_owned() });
             }
             _ => {}
         }
         let users = self.sessions.iter().any(|row| row.session != Some(0));
         if let Some((_, event)) = self.power.as_ref().filter(|_| users && !kernel) {
-            return (Variant::FastStartup, format!("a memory image is written after the user's session ({event})"));
+            return (Variant::FastStartup, Rule::KindImageAfterSession { event: event.clone() });
         }
         let asked = |name| milestones(self.trace, name).next().is_some();
         if self.ends_with_user_sessions()
@@ -397,17 +384,17 @@ impl<'a> Facts<'a> {
             && !asked(milestone::SHUTDOWN_REQUEST)
             && self.burst.is_none()
         {
-            return (Variant::Logoff, "a logoff was requested, and nothing shows a shutdown".to_owned());
+            return (Variant::Logoff, Rule::LogoffAndNoShutdown);
         }
-        (Variant::Unknown, "no record says what the kernel is to do".to_owned())
+        (Variant::Unknown, Rule::KernelActionUnknown)
     }
 }
 
 fn not_part(variant: Variant) -> Boundary {
     Boundary {
         rule: match variant {
-            Variant::FastStartup => "not part of a shutdown for a fast startup",
-            _ => "not part of a logoff",
+            Variant::FastStartup => Rule::NotPartOfFastStartup,
+            _ => Rule::NotPartOfLogoff,
         }
         .to_owned(),
         ..Boundary::default()

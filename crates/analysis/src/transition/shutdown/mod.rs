@@ -26,6 +26,7 @@ pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_ORDER_NS, FORCED_QUESTION_NS}
 use crate::activity::{Work, of_kind, worst_first};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::lacking;
+use crate::rule::Rule;
 use crate::transition::Variant;
 use crate::transition::usage;
 use crate::transition::{TransitionKind, contents};
@@ -207,12 +208,12 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
             start_ns: Some(work.start_ns),
             end_ns: work.end_ns,
             duration_ns: work.duration_ns,
-            rule: "the service control manager's notification before shutdown".to_owned(),
+            rule: Rule::PreShutdownNotification,
             event: work.event,
             certainty: Certainty::Measured,
             missing: Vec::new(),
         },
-        None => Span::absent(["the notification before shutdown".to_owned()]),
+        None => Span::absent([Rule::NotificationBeforeShutdown]),
     };
     let system = sessions.iter().rfind(|session| session.session == Some(0));
     let shutdown = match system {
@@ -220,7 +221,7 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
             start_ns: Some(session.start_ns),
             end_ns: session.end_ns,
             duration_ns: session.duration_ns,
-            rule: "the system's session".to_owned(),
+            rule: Rule::SystemSession,
             event: session.event.clone(),
             certainty: Certainty::Measured,
             missing: Vec::new(),
@@ -230,7 +231,7 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
             let (start, end) = &course.system;
             let told_first = pre_shutdown.end_ns.map(|end_ns| Boundary {
                 time_ns: Some(end_ns),
-                rule: "the end of the notification before shutdown".to_owned(),
+                rule: Rule::PreShutdownNotificationEnds,
                 certainty: Certainty::Inferred,
                 ..start.clone()
             });
@@ -239,7 +240,7 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
             if stops {
                 Span::between(told_first.as_ref().unwrap_or(start), end)
             } else {
-                Span::absent(["the system's session".to_owned()])
+                Span::absent([Rule::SystemSession])
             }
         }
     };

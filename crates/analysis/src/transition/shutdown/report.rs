@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::activity::Work;
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::rule::Rule;
 use crate::units::TimeOut;
 
 /// What a caller can choose.
@@ -123,8 +124,8 @@ pub struct ThreadAsked {
 pub struct ServiceTimeOut {
     /// Length, ns; `None` when neither the caller nor the version of the system tells.
     pub limit_ns: Option<i64>,
-    /// Where it comes from, as a phrase.
-    pub rule: String,
+    /// Where it comes from.
+    pub rule: Rule,
     /// How certain it is.
     pub certainty: Certainty,
 }
@@ -256,7 +257,7 @@ pub type ShutdownReport = Transition<WindowsShutdown>;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsShutdown {
     /// What says so, as a phrase.
-    pub variant_rule: String,
+    pub variant_rule: Rule,
     /// The begin.
     pub starts: Boundary,
     /// The end.

@@ -6,6 +6,7 @@ use super::report::{ServiceTimeOut, ShutdownOptions};
 use super::sessions::CLOCK_GRAIN_NS;
 use crate::evidence::{Certainty, Span};
 use crate::processes::Images;
+use crate::rule::Rule;
 use crate::units::{ServiceNotification, TimeOut, TimeOutKind, Unit, unit};
 
 /// How long Windows Vista waits for services, ns (source: the Microsoft paper "Windows On/Off Transition Performance
@@ -26,22 +27,18 @@ const AFTER_WINDOWS_7: u32 = 7_602;
 /// How long the recorded computer waits for its services.
 pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeOut {
     if let Some(limit) = options.service_time_out_ns {
-        return ServiceTimeOut { limit_ns: Some(limit), rule: "as given".to_owned(), certainty: Certainty::Measured };
+        return ServiceTimeOut { limit_ns: Some(limit), rule: Rule::Given, certainty: Certainty::Measured };
     }
     let build = trace.system.os_build;
     let (limit_ns, rule) = match build {
         0..VISTA => {
-            return ServiceTimeOut {
-                limit_ns: None,
-                rule: "the version of the system is not recorded".to_owned(),
-                certainty: Certainty::Missing,
-            };
+            return ServiceTimeOut { limit_ns: None, rule: Rule::VersionNotRecorded, certainty: Certainty::Missing };
         }
-        VISTA..WINDOWS_7 => (VISTA_TIME_OUT_NS, "Windows Vista's"),
-        WINDOWS_7..AFTER_WINDOWS_7 => (WINDOWS_7_TIME_OUT_NS, "Windows 7's"),
-        _ => (LATER_TIME_OUT_NS, "the default after Windows 7; WaitToKillServiceTimeout may say otherwise"),
+        VISTA..WINDOWS_7 => (VISTA_TIME_OUT_NS, Rule::TimeOutOfVista),
+        WINDOWS_7..AFTER_WINDOWS_7 => (WINDOWS_7_TIME_OUT_NS, Rule::TimeOutOfWindows7),
+        _ => (LATER_TIME_OUT_NS, Rule::TimeOutAfterWindows7),
     };
-    ServiceTimeOut { limit_ns: Some(limit_ns), rule: rule.to_owned(), certainty: Certainty::Inferred }
+    ServiceTimeOut { limit_ns: Some(limit_ns), rule, certainty: Certainty::Inferred }
 }
 
 /// When services were told, as far as recorded.

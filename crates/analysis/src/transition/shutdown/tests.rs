@@ -80,7 +80,7 @@ fn the_papers_arithmetic() {
 fn a_shutdown_lasts_until_the_kernels_last_step() {
     // A step within the orderly part ends nothing.
     let report = analysed(&paper());
-    assert_eq!(report.details.ends.rule, "the end of the kernel's orderly shutdown");
+    assert_eq!(report.details.ends.rule, Rule::KernelOrderlyShutdownEnds);
     // After the record that the orderly part is over, the page file is cleared for 3 s.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
@@ -88,7 +88,7 @@ fn a_shutdown_lasts_until_the_kernels_last_step() {
     activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, Some(16_067 * MS));
     let report = analysed(&trace);
     assert_eq!(report.total_ns, Some(16_067 * MS - 100 * US));
-    assert_eq!(report.details.ends.rule, "the end of the kernel's last step");
+    assert_eq!(report.details.ends.rule, Rule::KernelLastStepEnds);
     // A last step that does not end in the recording leaves the end open: at least so long, not 13 s.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
@@ -290,7 +290,7 @@ fn a_recording_that_stops_in_the_kernels_part_says_so() {
     let kernel = report.phase(PhaseName::KernelShutdown).unwrap();
     assert_eq!((kernel.start_ns, kernel.end_ns), (Some(11_020 * MS), None));
     assert_eq!(kernel.recorded_ns, 980 * MS);
-    assert_eq!(kernel.ends.missing, ["the end of the kernel's orderly shutdown"]);
+    assert_eq!(kernel.ends.missing, [Rule::KernelOrderlyShutdownEnds]);
     assert!(!report.details.difference.ended);
     let sessions = (6_642_800 + 2_675_200) * US;
     assert_eq!(report.details.difference.kernel_ns, 12 * S - 100 * US - sessions);

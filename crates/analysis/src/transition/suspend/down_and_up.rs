@@ -7,6 +7,7 @@ use super::cycles::Cycle;
 use super::phases;
 use super::report::{PowerTotal, SleepGap};
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::rule::Rule;
 
 /// Both halves and what lies between them.
 pub(super) struct Halves {
@@ -19,12 +20,11 @@ pub(super) struct Halves {
 
 pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Variant) -> Halves {
     if let Some((enter, exit)) = cycle.standby {
-        let edge = |row: Option<onoff_trace::Milestone>, rule: &str| match row {
+        let edge = |row: Option<onoff_trace::Milestone>, rule: Rule| match row {
             Some(row) => at(row.time_ns, rule, trace.text(row.event), Certainty::Measured),
             None => lacking(rule),
         };
-        let gap =
-            Span::between(&edge(enter, "the entry into modern standby"), &edge(exit, "the exit from modern standby"));
+        let gap = Span::between(&edge(enter, Rule::ModernStandbyEntered), &edge(exit, Rule::ModernStandbyLeft));
         return Halves {
             suspend: PowerTotal::default(),
             resume: PowerTotal::default(),
@@ -60,18 +60,18 @@ fn image_beyond(trace: &Trace, cycle: &Cycle, down: &Span) -> Option<i64> {
     Some(if room_ns >= written_ns.saturating_sub(written_ns / 10) { 0 } else { written_ns })
 }
 
-fn at(time_ns: i64, rule: &str, event: &str, certainty: Certainty) -> Boundary {
-    Boundary { time_ns: Some(time_ns), rule: rule.to_owned(), event: event.to_owned(), certainty, missing: Vec::new() }
+fn at(time_ns: i64, rule: Rule, event: &str, certainty: Certainty) -> Boundary {
+    Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, missing: Vec::new() }
 }
 
-fn lacking(rule: &str) -> Boundary {
-    Boundary { rule: "no rule found it".to_owned(), missing: vec![rule.to_owned()], ..Boundary::default() }
+fn lacking(rule: Rule) -> Boundary {
+    Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() }
 }
 
 /// Of boundaries, the first or the last; the ends of phases only stand in for what defines it.
 fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
-    const BEGIN: &str = "the kernel's begin of the transition";
-    const SLEEP: &str = "the last record before the sleep";
+    const BEGIN: Rule = Rule::KernelTransitionBegins;
+    const SLEEP: Rule = Rule::LastRecordBeforeSleep;
     let going_down = || phases.iter().filter(|phase| phase.half == Some(Half::Suspend));
     let whole = cycle.whole.map(|row| at(row.start_ns, BEGIN, trace.text(row.event), Certainty::Measured));
     let first_phase = going_down()
@@ -82,16 +82,16 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
             let measured = whole.is_some() || phase.name == PhaseName::UserSession;
             let mut boundary = at(
                 start,
-                &format!("the start of {}", phase.name.as_str()),
+                Rule::PhaseStarts { phase: phase.name },
                 &phase.starts.event,
                 if measured { Certainty::Measured } else { Certainty::Inferred },
             );
             if !measured {
-                boundary.missing.push(BEGIN.to_owned());
+                boundary.missing.push(BEGIN);
             }
             boundary
         });
-    let image = cycle.image_begins(trace).map(|row| (row, "the start of writing the memory image"));
+    let image = cycle.image_begins(trace).map(|row| (row, Rule::MemoryImageWriteStarts));
     let sleep = cycle.milestone(trace, milestone::SLEEP).map(|row| (row, SLEEP));
     let sleep = sleep
         .into_iter()
@@ -99,15 +99,15 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
         .map(|(row, rule)| at(row.time_ns, rule, trace.text(row.event), Certainty::Measured))
         .max_by_key(|boundary| boundary.time_ns);
     if whole.is_none() && first_phase.is_none() && sleep.is_none() {
-        return Span::absent(["the way down, which is not in the recording".to_owned()]);
+        return Span::absent([Rule::WayDownNotRecorded]);
     }
     let awake_ns = cycle.awake_ns(trace).unwrap_or(i64::MAX);
     let ended = going_down().filter_map(|phase| Some((phase.end_ns.filter(|&end| end <= awake_ns)?, phase)));
     let last_phase = ended.max_by_key(|&(end, _)| end).map(|(end, phase)| {
         let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
-        let mut boundary = at(end, &format!("the end of {}", phase.name.as_str()), &phase.ends.event, certainty);
+        let mut boundary = at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, certainty);
         if sleep.is_none() {
-            boundary.missing.push(SLEEP.to_owned());
+            boundary.missing.push(SLEEP);
         }
         boundary
     });
@@ -125,8 +125,8 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
 }
 
 fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> Span {
-    const WAKE: &str = "the first record after the sleep";
-    const END: &str = "the kernel's end of the transition";
+    const WAKE: Rule = Rule::FirstRecordAfterSleep;
+    const END: Rule = Rule::KernelTransitionEnds;
     let coming_up = || phases.iter().filter(|phase| phase.half == Some(Half::Resume));
     let wake = cycle
         .milestone(trace, milestone::WAKE)
@@ -135,27 +135,22 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
         .map(|(start, phase)| {
-            at(start, &format!("the start of {}", phase.name.as_str()), &phase.starts.event, Certainty::Measured)
+            at(start, Rule::PhaseStarts { phase: phase.name }, &phase.starts.event, Certainty::Measured)
         });
     let start = [wake, first_phase].into_iter().flatten().min_by_key(|boundary| boundary.time_ns);
     let last_phase =
         coming_up().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(|(end, phase)| {
             Boundary {
-                missing: vec![END.to_owned()],
-                ..at(end, &format!("the end of {}", phase.name.as_str()), &phase.ends.event, Certainty::Inferred)
+                missing: vec![END],
+                ..at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, Certainty::Inferred)
             }
         });
     let account = [milestone::RESUME_DEVICES_TIME, milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]
         .into_iter()
         .find_map(|name| cycle.value(trace, name))
         .map(|(_, row)| Boundary {
-            missing: vec![END.to_owned()],
-            ..at(
-                row.time_ns,
-                "the kernel's account, which it records after the resume",
-                trace.text(row.event),
-                Certainty::Inferred,
-            )
+            missing: vec![END],
+            ..at(row.time_ns, Rule::KernelAccountAfterResume, trace.text(row.event), Certainty::Inferred)
         });
     let begun_ns = start.as_ref().and_then(|start| start.time_ns).or(after_ns);
     let not_before = |boundary: &Boundary| boundary.time_ns.zip(begun_ns).is_none_or(|(end, begun)| end >= begun);
@@ -169,7 +164,7 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
     let Some(start) = start else {
         return match account {
             Some(end) => Span::between(&lacking(WAKE), &end),
-            None => Span::absent(["the way up, which is not in the recording".to_owned()]),
+            None => Span::absent([Rule::WayUpNotRecorded]),
         };
     };
     let end = whole
@@ -228,22 +223,19 @@ impl Halves {
 
 /// The time between the halves, of which `unrecorded_ns` belongs to the halves though no event spans it.
 fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded_ns: i64) -> SleepGap {
-    let edge = |time_ns: Option<i64>, rule: &str| match time_ns {
+    let edge = |time_ns: Option<i64>, rule: Rule| match time_ns {
         Some(time_ns) => at(time_ns, rule, "", Certainty::Measured),
         None => lacking(rule),
     };
     let mut gap = SleepGap {
-        measured: Span::between(
-            &edge(down.end_ns, "the end of the way down"),
-            &edge(up.start_ns, "the start of the way up"),
-        ),
+        measured: Span::between(&edge(down.end_ns, Rule::WayDownEnds), &edge(up.start_ns, Rule::WayUpStarts)),
         start_unix_ns: cycle.value(trace, milestone::POWER_BEGIN_UTC).map(|(ns, _)| ns),
         end_unix_ns: cycle.value(trace, milestone::POWER_END_UTC).map(|(ns, _)| ns),
         clock_set_ns: clock_set(trace, cycle, down.start_ns),
         ..SleepGap::default()
     };
     if gap.measured.duration_ns.is_some_and(|ns| ns < 0) {
-        gap.measured = Span::absent(["a way up whose records stand after those of the way down".to_owned()]);
+        gap.measured = Span::absent([Rule::WayUpBeforeWayDown]);
     }
     let Some(on_axis) = gap.measured.duration_ns else {
         return gap;
@@ -255,19 +247,18 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded_ns: i
         gap.clock_missed_ns = Some(missed);
         gap.wall_ns = Some(on_axis.saturating_add(missed).saturating_sub(unrecorded_ns));
         gap.wall_certainty = Certainty::Measured;
-        "the real times of begin and end less both halves".clone_into(&mut gap.wall_rule);
+        gap.wall_rule = Rule::RealTimesLessHalves;
     } else if let Some(set) = gap.clock_set_ns.filter(|&set| set > 0) {
         gap.clock_missed_ns = Some(set);
         gap.wall_ns = Some(on_axis.saturating_add(set).saturating_sub(unrecorded_ns));
         gap.wall_certainty = Certainty::Inferred;
-        "what the system's clock was set forward by".clone_into(&mut gap.wall_rule);
+        gap.wall_rule = Rule::ClockSetForward;
     }
     // Nothing sleeps for less than no time: then somebody set the clock meanwhile.
     if gap.wall_ns.is_some_and(|ns| ns < 0) {
         gap.wall_ns = None;
         gap.wall_certainty = Certainty::Missing;
-        "no rule: the real times leave no time for a sleep, so the clock was set meanwhile"
-            .clone_into(&mut gap.wall_rule);
+        gap.wall_rule = Rule::RealTimesContradict;
     }
     gap
 }

@@ -189,6 +189,6 @@ fn many_transitions_are_no_more_work_than_their_rows() {
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.found, 6_000);
     let last = report.transitions.last().unwrap();
-    assert!(last.settling.as_ref().unwrap().rule.contains("ask for this one"));
+    assert!(last.settling.as_ref().unwrap().rule.to_string().contains("ask for this one"));
     assert_eq!(last.details.devices.len(), 1);
 }

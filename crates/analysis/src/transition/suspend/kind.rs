@@ -6,6 +6,7 @@ use onoff_trace::{Milestone, PowerRequest, PowerRequestKind, PowerStateKind, Tra
 use super::cycles::Cycle;
 use super::is_kernel_logger;
 use crate::evidence::Certainty;
+use crate::rule::Rule;
 
 /// `SYSTEM_POWER_STATE`: hibernation and off; 2 to 4 are S1 to S3.
 const HIBERNATE: i64 = 5;
@@ -15,7 +16,7 @@ const OFF: i64 = 6;
 #[derive(Debug, Default)]
 pub(super) struct Kinship {
     pub variant: Variant,
-    pub rule: String,
+    pub rule: Rule,
     pub certainty: Certainty,
     pub evidence: Vec<String>,
     pub target_state: Option<i64>,
@@ -50,7 +51,7 @@ pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], se
     if cycle.standby.is_some() {
         return Kinship {
             variant: Variant::ModernStandby,
-            rule: "modern standby was entered or left".to_owned(),
+            rule: Rule::KindModernStandby,
             certainty: Certainty::Measured,
             evidence: standby_evidence(trace, cycle),
             ..Kinship::default()
@@ -60,7 +61,7 @@ pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], se
     let (variant, rule, certainty) = judge(&facts);
     Kinship {
         variant,
-        rule: rule.to_owned(),
+        rule,
         certainty,
         evidence: facts.evidence,
         target_state: facts.target,
@@ -69,54 +70,54 @@ pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], se
     }
 }
 
-fn judge(facts: &Facts) -> (Variant, &'static str, Certainty) {
+fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
     use Certainty::{Inferred, Measured};
     let sleeping = |state: Option<i64>| matches!(state, Some(2..=4));
     if facts.fast_startup {
-        return (Variant::FastStartup, "the system calls it a fast startup", Measured);
+        return (Variant::FastStartup, Rule::KindFastStartupBySystem, Measured);
     }
     if facts.boot_type == Some(1) {
-        return (Variant::FastStartup, "the boot is recorded as a fast startup", Measured);
+        return (Variant::FastStartup, Rule::KindFastStartupByBootType, Measured);
     }
     if facts.written && facts.target == Some(OFF) {
-        return (Variant::FastStartup, "a memory image was written on the way to off", Measured);
+        return (Variant::FastStartup, Rule::KindImageWrittenOnWayToOff, Measured);
     }
     if facts.session_ended && (facts.written || facts.effective == Some(HIBERNATE)) {
-        return (Variant::FastStartup, "a memory image was written after the user's session had ended", Inferred);
+        return (Variant::FastStartup, Rule::KindImageWrittenAfterSession, Inferred);
     }
     if facts.written && (sleeping(facts.target) || sleeping(facts.woke_from)) {
-        return (Variant::HybridSleep, "a memory image was written on the way to sleep", Measured);
+        return (Variant::HybridSleep, Rule::KindImageWrittenOnWayToSleep, Measured);
     }
     if sleeping(facts.target) && facts.effective == Some(HIBERNATE) && !facts.read {
-        return (Variant::HybridSleep, "devices were prepared for hibernation on the way to sleep", Inferred);
+        return (Variant::HybridSleep, Rule::KindDevicesPreparedForHibernation, Inferred);
     }
     if facts.read || facts.woke_from == Some(HIBERNATE) || facts.boot_type == Some(2) {
-        return (Variant::Hibernate, "it resumed from a memory image", Measured);
+        return (Variant::Hibernate, Rule::KindResumedFromImage, Measured);
     }
     if facts.idle_detection == "hibernate" {
-        return (Variant::Hibernate, "the system calls it a resume from hibernation", Measured);
+        return (Variant::Hibernate, Rule::KindHibernationBySystem, Measured);
     }
     if facts.target == Some(HIBERNATE) || facts.effective == Some(HIBERNATE) {
-        return (Variant::Hibernate, "hibernation was requested", Measured);
+        return (Variant::Hibernate, Rule::KindHibernationRequested, Measured);
     }
     if facts.written && facts.not_read {
-        return (Variant::HybridSleep, "a memory image was written and none was read", Inferred);
+        return (Variant::HybridSleep, Rule::KindImageWrittenNotRead, Inferred);
     }
     if facts.written {
-        return (Variant::Hibernate, "a memory image was written", Inferred);
+        return (Variant::Hibernate, Rule::KindImageWritten, Inferred);
     }
     if sleeping(facts.target) || sleeping(facts.woke_from) {
-        return (Variant::Sleep, "sleep was entered and no memory image written", Measured);
+        return (Variant::Sleep, Rule::KindSleepEntered, Measured);
     }
     if facts.idle_detection == "sleep" {
-        return (Variant::Sleep, "the system calls it a resume from sleep", Measured);
+        return (Variant::Sleep, Rule::KindSleepBySystem, Measured);
     }
     match (facts.asked_state, facts.action) {
-        (Some(HIBERNATE), _) => (Variant::Hibernate, "devices got a request to hibernate", Inferred),
-        (Some(2..=4), _) => (Variant::Sleep, "devices got a request to sleep", Inferred),
-        (_, Some(3)) => (Variant::Hibernate, "hibernation was the requested action", Inferred),
-        (_, Some(2)) => (Variant::Sleep, "sleep was the requested action", Inferred),
-        _ => (Variant::Unknown, "no record says which state was entered", Certainty::Missing),
+        (Some(HIBERNATE), _) => (Variant::Hibernate, Rule::KindDevicesToldToHibernate, Inferred),
+        (Some(2..=4), _) => (Variant::Sleep, Rule::KindDevicesToldToSleep, Inferred),
+        (_, Some(3)) => (Variant::Hibernate, Rule::KindHibernationAction, Inferred),
+        (_, Some(2)) => (Variant::Sleep, Rule::KindSleepAction, Inferred),
+        _ => (Variant::Unknown, Rule::KindNotRecorded, Certainty::Missing),
     }
 }
 

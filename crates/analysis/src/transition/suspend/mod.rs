@@ -34,6 +34,7 @@ use crate::idle::{self, Settling};
 use crate::lacking::{self, Lacking};
 use crate::person;
 use crate::processes::Images;
+use crate::rule::Rule;
 use cycles::Cycle;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -186,7 +187,7 @@ impl<'a> Source<'a> {
 
         let resumed = Boundary {
             time_ns: halves.end_ns.filter(|_| cycle.standby.is_some() || halves.resume.measured.end_ns.is_some()),
-            rule: "the end of the resume".to_owned(),
+            rule: Rule::ResumeEnds,
             event: String::new(),
             certainty: halves.resume.measured.certainty,
             missing: Vec::new(),
@@ -296,13 +297,13 @@ impl<'a> Source<'a> {
             Some(start_ns) => Settling {
                 metric: options.idle,
                 start_ns: Some(start_ns),
-                rule: "not looked at: the recording holds too many transitions; ask for this one".to_owned(),
+                rule: Rule::NotLookedAtAmongTransitions,
                 ..Settling::default()
             },
             None => Settling {
                 metric: options.idle,
-                rule: "counting begins at the end of the resume, which no rule found".to_owned(),
-                missing: vec!["the end of the resume".to_owned()],
+                rule: Rule::IdleCountNeedsResume,
+                missing: vec![Rule::ResumeEnds],
                 ..Settling::default()
             },
         }
@@ -319,7 +320,7 @@ fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Op
     let start_ns = settling.start_ns?;
     let starts = Boundary {
         time_ns: Some(start_ns),
-        rule: "the end of the resume, or the desktop".to_owned(),
+        rule: Rule::ResumeEndsOrDesktop,
         certainty: settling.certainty,
         ..Boundary::default()
     };
@@ -334,8 +335,8 @@ fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Op
 }
 
 /// What all parts of a transition lacked, each once.
-fn missing(transition: &PowerTransition) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+fn missing(transition: &PowerTransition) -> Vec<Rule> {
+    let mut all: Vec<Rule> = Vec::new();
     let parts = [&transition.details.suspend.measured.missing, &transition.details.resume.measured.missing];
     let of_phases = transition.phases.iter().flat_map(|phase| [&phase.starts.missing, &phase.ends.missing]);
     for name in parts.into_iter().chain(of_phases).flatten() {
@@ -344,7 +345,7 @@ fn missing(transition: &PowerTransition) -> Vec<String> {
         }
     }
     if transition.details.variant_certainty == Certainty::Missing {
-        all.push("the state that was entered (Kernel-Power event 42)".to_owned());
+        all.push(Rule::StateEntered);
     }
     all
 }

@@ -8,6 +8,7 @@ use super::cycles::Cycle;
 use super::report::PowerNotification;
 use crate::evidence::{Boundary, Certainty, Span};
 
+use crate::rule::Rule;
 use PhaseName as Name;
 
 /// Phases of one transition, at most: there are a few dozen kinds, and failed attempts repeat some.
@@ -32,7 +33,7 @@ fn counted(name: PhaseName, ns: i64, event: &str) -> Phase {
         duration_ns: Some(ns),
         certainty: Certainty::Measured,
         ends: Boundary {
-            rule: "by the kernel's account, to the millisecond".to_owned(),
+            rule: Rule::KernelAccount,
             event: event.to_owned(),
             certainty: Certainty::Measured,
             ..Boundary::default()
@@ -49,10 +50,10 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
         .take(MOST_PHASES)
         .map(|(name, row)| {
             let event = trace.text(row.event);
-            let starts = at(Some(row.start_ns), "its start, as recorded", event);
+            let starts = at(Some(row.start_ns), Rule::StartRecorded, event);
             let ends = match row.end_ns {
-                Some(end_ns) => at(Some(end_ns), "its end, as recorded", event),
-                None => Boundary { missing: vec![format!("the end of {}", name.as_str())], ..Boundary::default() },
+                Some(end_ns) => at(Some(end_ns), Rule::EndRecorded, event),
+                None => Boundary { missing: vec![Rule::PhaseEnds { phase: *name }], ..Boundary::default() },
             };
             Phase::between(*name, &starts, &ends).of_sleep()
         })
@@ -68,7 +69,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
             phase.duration_ns = Some(ns);
             phase.certainty = Certainty::Inferred;
             phase.ends.certainty = Certainty::Inferred;
-            "its length, by the kernel's account".clone_into(&mut phase.ends.rule);
+            phase.ends.rule = Rule::LengthByKernelAccount;
             trace.text(row.event).clone_into(&mut phase.ends.event);
             phase.ends.missing.clear();
         }
@@ -77,14 +78,8 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     phases
 }
 
-fn at(time_ns: Option<i64>, rule: &str, event: &str) -> Boundary {
-    Boundary {
-        time_ns,
-        rule: rule.to_owned(),
-        event: event.to_owned(),
-        certainty: Certainty::Measured,
-        missing: Vec::new(),
-    }
+fn at(time_ns: Option<i64>, rule: Rule, event: &str) -> Boundary {
+    Boundary { time_ns, rule, event: event.to_owned(), certainty: Certainty::Measured, missing: Vec::new() }
 }
 
 /// The phases of which only the kernel's account tells: the system was not there to record them.
@@ -98,11 +93,11 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     let mut write = told(Name::HiberWrite, image_write(trace, cycle));
     if let Some(begin) = hibernate {
         let phase = write.get_or_insert_with(|| {
-            let missing = "the kernel's account of writing the memory image, recorded after the resume".to_owned();
+            let missing = Rule::KernelAccountOfImageWrite;
             let ends = Boundary { missing: vec![missing], ..Boundary::default() };
             Phase { ends, ..Phase::unknown(Name::HiberWrite).of_sleep() }
         });
-        phase.starts = at(Some(begin.time_ns), "its start, as recorded", trace.text(begin.event));
+        phase.starts = at(Some(begin.time_ns), Rule::StartRecorded, trace.text(begin.event));
         phase.start_ns = Some(begin.time_ns);
     }
     let before = BEFORE_THE_KERNEL.into_iter().filter_map(|(name, length)| told(name, length(trace, cycle)));
@@ -159,15 +154,15 @@ pub(super) fn inferred(name: PhaseName, times: impl Iterator<Item = (i64, Option
     let (start, end) = times
         .map(|(start, end)| (start, end.unwrap_or(start)))
         .reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))?;
-    let edge = |time_ns, rule: &str, what: &str| Boundary {
+    let edge = |time_ns, rule: Rule, lacking: Rule| Boundary {
         time_ns: Some(time_ns),
-        rule: rule.to_owned(),
+        rule,
         certainty: Certainty::Inferred,
-        missing: vec![format!("{what} of {}", name.as_str())],
+        missing: vec![lacking],
         ..Boundary::default()
     };
-    let starts = edge(start, "the first that was notified in it", "start");
-    let ends = edge(end, "the last that was notified in it", "end");
+    let starts = edge(start, Rule::FirstNotifiedInIt, Rule::PhaseStarts { phase: name });
+    let ends = edge(end, Rule::LastNotifiedInIt, Rule::PhaseEnds { phase: name });
     Some(Phase::between(name, &starts, &ends).of_sleep())
 }
 

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::evidence::{Certainty, Span};
 use crate::idle::IdleMetric;
+use crate::rule::Rule;
 use crate::units::TimeOut;
 
 /// What a caller can choose.
@@ -37,8 +38,8 @@ pub type PowerTransition = Transition<WindowsSuspend>;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsSuspend {
-    /// The rule that decided the kind, as a phrase.
-    pub variant_rule: String,
+    /// The rule that decided the kind.
+    pub variant_rule: Rule,
     /// How certain the kind is.
     pub variant_certainty: Certainty,
     /// Everything recorded that speaks about the kind, as phrases.
@@ -82,7 +83,7 @@ pub struct WindowsSuspend {
     /// Pages in the memory image.
     pub hibernate_pages: Option<i64>,
     /// What a better answer would have needed, each once.
-    pub missing: Vec<String>,
+    pub missing: Vec<Rule>,
 }
 
 impl WindowsSuspend {
@@ -146,8 +147,8 @@ pub struct SleepGap {
     pub wall_ns: Option<i64>,
     /// How certain that is.
     pub wall_certainty: Certainty,
-    /// The rule that set it, as a phrase.
-    pub wall_rule: String,
+    /// The rule that set it.
+    pub wall_rule: Rule,
     /// How much of it the recording's clock missed, ns; around zero when it went on.
     pub clock_missed_ns: Option<i64>,
     /// Real begin of the transition, ns since 1970-01-01 UTC.

@@ -4,8 +4,9 @@ use crate::transition::{Phase, PhaseName};
 use onoff_trace::{ActivityKind, StringId, Trace, milestone};
 
 use crate::evidence::{Boundary, Certainty};
+use crate::rule::Rule;
 use crate::transition::desktop::{desktop_ready_rules, shell_start_rules};
-use crate::transition::rules::first_of;
+use crate::transition::search::first_of;
 
 /// Milestones of a session that begins.
 const LOGON: [&str; 4] =
@@ -14,7 +15,7 @@ const LOGON: [&str; 4] =
 /// When sessions began and when they were told to end, each by time.
 pub(super) struct Sessions {
     logons: Vec<i64>,
-    ends: Vec<(i64, &'static str, StringId)>,
+    ends: Vec<(i64, Rule, StringId)>,
 }
 
 impl Sessions {
@@ -29,7 +30,7 @@ impl Sessions {
             if of_logon.contains(&row.name) {
                 logons.push(row.time_ns);
             } else if of_end.contains(&row.name) {
-                ends.push((row.time_ns, "the request to end the session", row.event));
+                ends.push((row.time_ns, Rule::RequestToEndSession, row.event));
             }
         }
         ends.extend(
@@ -37,7 +38,7 @@ impl Sessions {
                 .activities
                 .iter()
                 .filter(|row| row.kind == ActivityKind::SessionShutdown)
-                .map(|row| (row.start_ns, "the first application notified of the end", row.event)),
+                .map(|row| (row.start_ns, Rule::FirstApplicationNotifiedOfEnd, row.event)),
         );
         logons.sort_unstable();
         ends.sort_by_key(|&(time, ..)| time);
@@ -50,10 +51,10 @@ impl Sessions {
         let last_logon = logons.checked_sub(1).and_then(|at| self.logons.get(at));
         let after_ns = last_logon.map_or(after_ns, |&logon| logon.max(after_ns));
         let first = self.ends.partition_point(|&(time, ..)| time < after_ns);
-        let &(time_ns, rule, event) = self.ends.get(first)?;
+        let (time_ns, rule, event) = self.ends.get(first)?.clone();
         (time_ns < before_ns).then(|| Boundary {
             time_ns: Some(time_ns),
-            rule: rule.to_owned(),
+            rule,
             event: trace.text(event).to_owned(),
             certainty: Certainty::Measured,
             missing: Vec::new(),
@@ -70,16 +71,16 @@ pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase
     let end = match apps {
         Some((time_ns, phase)) => Boundary {
             time_ns: Some(time_ns),
-            rule: "the start of SuspendApps".to_owned(),
+            rule: Rule::PhaseStarts { phase: PhaseName::SuspendApps },
             event: phase.starts.event.clone(),
             certainty: Certainty::Measured,
             missing: Vec::new(),
         },
         None => Boundary {
             time_ns: Some(first_ns),
-            rule: "the power manager's first record".to_owned(),
+            rule: Rule::PowerManagerFirstRecord,
             certainty: Certainty::Inferred,
-            missing: vec!["the start of SuspendApps".to_owned()],
+            missing: vec![Rule::PhaseStarts { phase: PhaseName::SuspendApps }],
             ..Boundary::default()
         },
     };

@@ -56,7 +56,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             )
             .costs(Cost::on_path(length.saturating_sub(limit_ns)))
             .certain(phase.certainty)
-            .because(phase.start_ns, phase.ends.rule.clone())
+            .because(phase.start_ns, phase.ends.rule.to_string())
             .advise(advice),
         );
     }

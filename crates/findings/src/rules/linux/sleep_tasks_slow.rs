@@ -69,7 +69,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             }
             .costs(Cost::on_path(length))
             .certain(phase.certainty)
-            .because(phase.start_ns, phase.ends.rule.clone())
+            .because(phase.start_ns, phase.ends.rule.to_string())
             .advise(
                 "see what the task waits for that cannot be interrupted: a server, a disk; unmount network file systems before a sleep",
             );

@@ -74,7 +74,7 @@ fn of_work<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
 
 fn of_video<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
     let (start_ns, took) = span.start_ns.zip(span.duration_ns)?;
-    let detail = span.rule.clone();
+    let detail = span.rule.to_string();
     Some(Row { what, name: "driver initialisation", took_ns: Some(took), start_ns, detail })
 }
 

@@ -58,7 +58,7 @@ fn earlier(note: &str) -> PhaseRow {
 
 fn earlier_row(name: &str, time: &EarlierTime) -> Option<PhaseRow> {
     let took_ns = Some(time.duration_ns?);
-    Some(PhaseRow { name: format!("{name} (before 0)"), took_ns, ..earlier(&time.rule) })
+    Some(PhaseRow { name: format!("{name} (before 0)"), took_ns, ..earlier(&time.rule.to_string()) })
 }
 
 /// Where the stages before the kernel come from, and what is wrong with them.

@@ -3,6 +3,7 @@
 use anstyle::Style;
 use onoff_analysis::Certainty;
 use onoff_analysis::firmware::{FirmwareReport, FirmwareStageName};
+use onoff_analysis::rule::Rule;
 
 use super::headline::stage;
 use crate::section::{Cell, Heading, Section};
@@ -26,7 +27,7 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
         duration_or_dash(intervals.time2_ns),
         intervals.definition
     );
-    let ready = (!intervals.ready_to_boot_rule.is_empty()).then(|| {
+    let ready = (intervals.ready_to_boot_rule != Rule::None).then(|| {
         format!(
             "By ready-to-boot: Time1 {}, Time2 {} ({}).",
             duration_or_dash(intervals.ready_to_boot_time1_ns),

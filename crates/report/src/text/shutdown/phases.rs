@@ -22,7 +22,7 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
             let row = PhaseRow::of(phase);
             // That a logoff has no kernel phase is no fault of the recording.
             let absent = is_partial && phase.start_ns.is_none();
-            let note = if absent { (QUIET, printable(&phase.ends.rule).into_owned()) } else { row.note };
+            let note = if absent { (QUIET, printable(&phase.ends.rule.to_string()).into_owned()) } else { row.note };
             (phase.start_ns.unwrap_or(i64::MAX), PhaseRow { note, ..row })
         })
         .collect();

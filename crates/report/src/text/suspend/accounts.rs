@@ -32,7 +32,9 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
         .column(Heading::quantity("measured_ns", "events"), |row| Cell::duration_or_dash(row.1.measured.duration_ns))
         .column(Heading::quantity("kernel_ns", "kernel"), |row| Cell::duration_or_dash(row.1.kernel_ns))
         .column(Heading::quantity("difference_ns", "more"), |row| difference(row.1))
-        .column(Heading::name("rule", "").wide(110), |row| Value::text(&row.1.measured.rule).styled(QUIET))
+        .column(Heading::name("rule", "").wide(110), |row| {
+            Value::Text(row.1.measured.rule.to_string().into()).styled(QUIET)
+        })
         .done();
     Some(section)
 }

@@ -73,7 +73,7 @@ fn slept(transition: &PowerTransition) -> Option<Line> {
             format!(
                 "Asleep took {} by {}; the recording's clock counted {counted} of it.",
                 duration(wall),
-                printable(&asleep.wall_rule)
+                printable(&asleep.wall_rule.to_string())
             ),
         ),
         (Some(_), Some(_)) => return None,
@@ -93,7 +93,7 @@ fn kind(transition: &PowerTransition) -> Vec<Line> {
         [] => String::new(),
         evidence => format!(": {}", printable(&evidence.join("; "))),
     };
-    let text = format!("Kind: {what}, because {}{evidence}.", printable(&transition.details.variant_rule));
+    let text = format!("Kind: {what}, because {}{evidence}.", printable(&transition.details.variant_rule.to_string()));
     let mut lines = vec![Line { style, text }];
     let mut names: Vec<_> = transition.phases.iter().map(|phase| phase.name).collect();
     names.sort_unstable();

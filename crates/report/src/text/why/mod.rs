@@ -113,7 +113,7 @@ fn write_stretch(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn W
             out,
             "  {QUIET}ends with {}: {} ({}){QUIET:#}",
             thread(&path.end_thread),
-            printable(&path.end_rule),
+            printable(&path.end_rule.to_string()),
             path.end_certainty.as_str(),
         )?;
     }

@@ -22,6 +22,7 @@ use crate::boot_axis::Beside;
 use crate::cpu::{self, CpuSource, CpuUsage};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
+use crate::rule::Rule;
 use crate::transition::boot::before_kernel::firmware_table;
 use crate::transition::boot::{BootOptions, NotABoot};
 use crate::transition::usage;
@@ -57,7 +58,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         Some(start_ns) => idle::settle(trace, start_ns, options.idle),
         None => Settling {
             metric: options.idle,
-            rule: "counting begins when the start is finished, which no rule found".to_owned(),
+            rule: Rule::IdleCountNeedsFinish,
             missing: course.finished.missing.clone(),
             ..Settling::default()
         },
@@ -220,18 +221,18 @@ fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(St
 
 /// The service manager's own work before the first unit.
 fn manager(trace: &Trace, course: &Course) -> ManagerStart {
-    let at = |name: &str, rule: &str| match first(trace, name) {
+    let at = |name: &str, rule: Rule| match first(trace, name) {
         Some(row) => phases::boundary(trace, &row, rule),
         None => phases::missing(rule),
     };
-    let loaded = at(milestone::UNITS_LOAD_END, "all units are read");
+    let loaded = at(milestone::UNITS_LOAD_END, Rule::UnitsRead);
     ManagerStart {
         whole: Span::between(&course.user_space, &loaded),
         generators: Span::between(
-            &at(milestone::GENERATORS_BEGIN, "the first generator starts"),
-            &at(milestone::GENERATORS_END, "the last generator ends"),
+            &at(milestone::GENERATORS_BEGIN, Rule::FirstGeneratorStarts),
+            &at(milestone::GENERATORS_END, Rule::LastGeneratorEnds),
         ),
-        units_load: Span::between(&at(milestone::UNITS_LOAD_BEGIN, "the first unit is read"), &loaded),
+        units_load: Span::between(&at(milestone::UNITS_LOAD_BEGIN, Rule::FirstUnitRead), &loaded),
     }
 }
 
@@ -269,7 +270,7 @@ fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<
     };
     let last_event = Boundary {
         time_ns: Some(trace.duration_ns),
-        rule: "the recording's last event".to_owned(),
+        rule: Rule::LastEvent,
         certainty: Certainty::Measured,
         ..Boundary::default()
     };

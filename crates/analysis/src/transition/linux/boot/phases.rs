@@ -6,6 +6,7 @@ use onoff_trace::{DeviceOperationKind, Milestone, Trace, milestone};
 
 use super::report::DefaultTarget;
 use crate::evidence::{Boundary, Certainty};
+use crate::rule::Rule;
 
 /// What ends the parts of the start. Each is the begin of the next.
 #[derive(Clone, Debug)]
@@ -45,50 +46,50 @@ impl Course {
 
 /// What ends each part of the start.
 pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
-    let at = |name: &str, rule: &str| match first(trace, name) {
+    let at = |name: &str, rule: Rule| match first(trace, name) {
         Some(row) => boundary(trace, &row, rule),
         None => missing(rule),
     };
     let user_space = match first(trace, milestone::USER_SPACE_BEGIN) {
-        Some(row) => boundary(trace, &row, "the service manager of the root file system starts"),
+        Some(row) => boundary(trace, &row, Rule::ServiceManagerStarts),
         None => user_space_stand_in(trace),
     };
     let initrd_row = first(trace, milestone::INITRD_BEGIN);
     // The kernel's log tells every program of an initial file system, the service manager only itself.
     let (init_program, initrd) = match initrd_row {
         Some(row) if user_space.certainty == Certainty::Measured && is_kernel_log(trace, &row) => {
-            let rule = "the kernel runs the initial file system's program";
+            let rule = Rule::InitialProgramRuns;
             (Some(boundary(trace, &row, rule)), None)
         }
         Some(row) => {
-            let rule = "the service manager of the initial file system starts";
+            let rule = Rule::InitialServiceManagerStarts;
             (None, Some(boundary(trace, &row, rule)))
         }
         None => (None, None),
     };
     let finished = match first(trace, milestone::STARTUP_FINISHED) {
-        Some(row) => boundary(trace, &row, "every job of the start is done"),
+        Some(row) => boundary(trace, &row, Rule::StartJobsDone),
         None => Boundary {
             time_ns: target.map(|target| target.reached_ns),
-            rule: target.map_or_else(String::new, |target| format!("{} is reached", target.unit)),
+            rule: target.map_or(Rule::None, |target| Rule::UnitReached { unit: target.unit.clone() }),
             certainty: match target {
                 Some(_) => Certainty::Inferred,
                 None => Certainty::Missing,
             },
-            missing: vec!["the service manager's word that the start is finished".to_owned()],
+            missing: vec![Rule::StartFinished],
             ..Boundary::default()
         },
     };
     Course {
-        firmware: at(milestone::FIRMWARE, "the firmware starts"),
-        loader: at(milestone::BOOT_MANAGER, "the loader starts"),
+        firmware: at(milestone::FIRMWARE, Rule::FirmwareStarts),
+        loader: at(milestone::BOOT_MANAGER, Rule::LoaderStarts),
         // A part whose times count from user space, and nothing else: then the kernel's start is not known.
         kernel: if user_space.time_ns == Some(0) {
-            missing("the kernel's clock starts")
+            missing(Rule::KernelClockStarts)
         } else {
             Boundary {
                 time_ns: Some(0),
-                rule: "the kernel's clock starts".to_owned(),
+                rule: Rule::KernelClockStarts,
                 event: String::new(),
                 certainty: Certainty::Measured,
                 missing: Vec::new(),
@@ -107,7 +108,7 @@ fn is_kernel_log(trace: &Trace, row: &Milestone) -> bool {
 
 /// Without the service manager's own word: when the kernel's own initialisation was over.
 fn user_space_stand_in(trace: &Trace) -> Boundary {
-    let wanted = "the service manager of the root file system starts".to_owned();
+    let wanted = Rule::ServiceManagerStarts;
     let last_initcall = trace
         .device_operations
         .iter()
@@ -119,12 +120,12 @@ fn user_space_stand_in(trace: &Trace) -> Boundary {
     match last_initcall {
         Some((time_ns, event)) => Boundary {
             time_ns: Some(time_ns),
-            rule: "the kernel's last initialisation function ends".to_owned(),
+            rule: Rule::LastInitcallEnds,
             event: trace.text(event).to_owned(),
             certainty: Certainty::Inferred,
             missing: vec![wanted],
         },
-        None => missing(&wanted),
+        None => missing(wanted),
     }
 }
 
@@ -143,11 +144,11 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
     let told =
         first(trace, milestone::STARTUP_FINISHED).map(|row| trace.text(row.detail)).filter(|unit| !unit.is_empty());
     let named = |unit: &str| targets.iter().copied().find(|&(_, name)| name == unit);
-    let found = told.and_then(named).map(|found| (found, "default.target is another name of it")).or_else(|| {
+    let found = told.and_then(named).map(|found| (found, Rule::DefaultTargetIsAlias)).or_else(|| {
         ["graphical.target", "multi-user.target"]
             .into_iter()
             .find_map(named)
-            .map(|found| (found, "the highest of the usual targets that was reached"))
+            .map(|found| (found, Rule::HighestUsualTarget))
     });
     let ((reached_ns, unit), rule) = found?;
     let begin_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
@@ -155,20 +156,20 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
         unit: unit.to_owned(),
         reached_ns,
         in_user_space_ns: begin_ns.map(|begin| reached_ns.saturating_sub(begin)),
-        rule: rule.to_owned(),
+        rule,
     })
 }
 
-pub(super) fn boundary(trace: &Trace, row: &Milestone, rule: &str) -> Boundary {
+pub(super) fn boundary(trace: &Trace, row: &Milestone, rule: Rule) -> Boundary {
     Boundary {
         time_ns: Some(row.time_ns),
-        rule: rule.to_owned(),
+        rule,
         event: trace.text(row.event).to_owned(),
         certainty: Certainty::Measured,
         missing: Vec::new(),
     }
 }
 
-pub(super) fn missing(rule: &str) -> Boundary {
-    Boundary { missing: vec![rule.to_owned()], ..Boundary::default() }
+pub(super) fn missing(rule: Rule) -> Boundary {
+    Boundary { missing: vec![rule], ..Boundary::default() }
 }

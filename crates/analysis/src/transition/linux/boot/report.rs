@@ -9,6 +9,7 @@ use crate::cpu::ProcessCpu;
 use crate::devices::{Device, DeviceTotal};
 use crate::evidence::{Certainty, Span};
 use crate::processes::{ProcessLife, ProcessSummary};
+use crate::rule::Rule;
 use crate::transition::boot::FirmwareBeforeKernel;
 use crate::units::{StillStarting, UnitWait};
 
@@ -23,7 +24,7 @@ pub struct DefaultTarget {
     /// From the begin of user space, ns; `None` when that is not known.
     pub in_user_space_ns: Option<i64>,
     /// How it was told that it is the default one.
-    pub rule: String,
+    pub rule: Rule,
 }
 
 /// What the service manager did before it started the first unit.

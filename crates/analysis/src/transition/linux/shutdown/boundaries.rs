@@ -5,7 +5,8 @@ use crate::transition::Variant;
 use onoff_trace::{ActivityKind, ServiceChange, Trace, milestone, shutdown_step};
 
 use crate::evidence::{Boundary, Certainty};
-use crate::transition::rules::{Found, Rule, first_of, milestone_at, milestones};
+use crate::rule::Rule;
+use crate::transition::search::{Found, Search, first_of, milestone_at, milestones};
 
 /// Targets that are reached in a shutdown and at no other time.
 const LAST_TARGETS: [&str; 7] = [
@@ -27,7 +28,7 @@ const LONGEST_SHUTDOWN_NS: i64 = 1_800_000_000_000;
 /// The course of a shutdown.
 pub(super) struct Course {
     pub(super) variant: Variant,
-    pub(super) variant_rule: String,
+    pub(super) variant_rule: Rule,
     pub(super) starts: Boundary,
     pub(super) ends: Boundary,
     /// Last time that anything is known of, ns.
@@ -41,7 +42,7 @@ pub(super) fn find(trace: &Trace) -> Option<Course> {
     let starts = starts(trace, sign);
     let from = starts.time_ns.unwrap_or(sign);
     let ends = first_of(
-        &[Rule::measured("the kernel's last line", |from| {
+        &[Search::measured(Rule::KernelLastLine, |from| {
             step(trace, ActivityKind::KernelShutdownStep, from).and_then(|(_, end, event)| Some((end?, event)))
         })],
         from,
@@ -78,18 +79,16 @@ fn starts(trace: &Trace, sign: i64) -> Boundary {
     let first_stop = first_stop(trace, sign);
     first_of(
         &[
-            Rule::measured("the request for the shutdown", |_| {
+            Search::measured(Rule::ShutdownRequested, |_| {
                 milestones(trace, milestone::SHUTDOWN_REQUEST)
                     .filter(|row| row.time_ns <= sign && sign.saturating_sub(row.time_ns) <= LONGEST_SHUTDOWN_NS)
                     .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
                     // Logind says it twice: that it will be, and that it is.
                     .min()
             }),
-            Rule::inferred("the first unit that stops in the last run of stops", |_| first_stop.clone()),
-            Rule::inferred("the last program of the service manager", |_| {
-                milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, i64::MIN)
-            }),
-            Rule::inferred("the first step of the last program", |_| {
+            Search::inferred(Rule::FirstUnitStops, |_| first_stop.clone()),
+            Search::inferred(Rule::LastProgram, |_| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, i64::MIN)),
+            Search::inferred(Rule::LastProgramFirstStep, |_| {
                 step(trace, ActivityKind::ShutdownStep, i64::MIN).map(|(start, _, event)| (start, event))
             }),
         ],
@@ -127,51 +126,43 @@ fn step(trace: &Trace, kind: ActivityKind, from: i64) -> Option<(i64, Option<i64
         .map(|row| (row.start_ns, row.end_ns, trace.text(row.event).to_owned()))
 }
 
-fn variant(trace: &Trace, from: i64) -> (Variant, String) {
+fn variant(trace: &Trace, from: i64) -> (Variant, Rule) {
     let told = milestones(trace, milestone::SHUTDOWN_KIND)
         .filter(|row| row.time_ns >= from)
         .find_map(|row| variant_of(trace.text(row.detail)));
     if let Some(variant) = told {
-        return (variant, "what the last program or the kernel says".to_owned());
+        return (variant, Rule::KindByLastProgram);
     }
     let reached = milestones(trace, milestone::TARGET_REACHED)
         .filter(|row| row.time_ns >= from)
         .find_map(|row| variant_of(trace.text(row.detail).strip_suffix(".target")?));
     if let Some(variant) = reached {
-        return (variant, "the last target that was reached".to_owned());
+        return (variant, Rule::KindByLastTarget);
     }
     let asked = milestones(trace, milestone::SHUTDOWN_REQUEST)
         .filter(|row| row.time_ns >= from)
         .find_map(|row| variant_of(trace.text(row.detail)));
     match asked {
-        Some(variant) => (variant, "the kind that was requested".to_owned()),
-        None => (Variant::Unknown, "nothing says it".to_owned()),
+        Some(variant) => (variant, Rule::KindRequested),
+        None => (Variant::Unknown, Rule::KindUnknown),
     }
 }
 
 /// Steps of the last program, and the phases they are.
-const STEPS: [(&str, PhaseName, &str); 5] = [
-    (
-        shutdown_step::TERMINATE_REMAINING,
-        PhaseName::TerminateRemaining,
-        "the last program sends SIGTERM to what still runs",
-    ),
-    (shutdown_step::KILL_REMAINING, PhaseName::KillRemaining, "the last program sends SIGKILL to what still runs"),
-    (shutdown_step::UNMOUNT, PhaseName::Unmount, "the last program takes file systems out"),
-    (
-        shutdown_step::SHUTDOWN_HOOKS,
-        PhaseName::Hooks,
-        "everything is detached, programs of the folder system-shutdown run",
-    ),
-    (shutdown_step::KERNEL_STOP, PhaseName::Kernel, "the last program is done and asks the kernel"),
+const STEPS: [(&str, PhaseName, Rule); 5] = [
+    (shutdown_step::TERMINATE_REMAINING, PhaseName::TerminateRemaining, Rule::LastProgramTerminates),
+    (shutdown_step::KILL_REMAINING, PhaseName::KillRemaining, Rule::LastProgramKills),
+    (shutdown_step::UNMOUNT, PhaseName::Unmount, Rule::LastProgramUnmounts),
+    (shutdown_step::SHUTDOWN_HOOKS, PhaseName::Hooks, Rule::ShutdownHooksRun),
+    (shutdown_step::KERNEL_STOP, PhaseName::Kernel, Rule::LastProgramAsksKernel),
 ];
 
 /// The phases, in order, each with its begin and its end.
 fn phases(trace: &Trace, starts: &Boundary, ends: &Boundary, from: i64) -> Vec<(PhaseName, Boundary, Boundary)> {
-    let begun = |name: &'static str, rule: &'static str| {
+    let begun = |name: &'static str, rule: Rule| {
         let id = trace.strings.find(name);
         first_of(
-            &[Rule::measured(rule, |from| {
+            &[Search::measured(rule, |from| {
                 trace
                     .activities
                     .iter()
@@ -187,9 +178,7 @@ fn phases(trace: &Trace, starts: &Boundary, ends: &Boundary, from: i64) -> Vec<(
         )
     };
     let executor = first_of(
-        &[Rule::measured("the service manager's last program starts", |from| {
-            milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from)
-        })],
+        &[Search::measured(Rule::LastProgramStarts, |from| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from))],
         from,
     );
     let steps: Vec<(PhaseName, Boundary)> =
@@ -235,10 +224,10 @@ fn last_stop(trace: &Trace, from: i64) -> Boundary {
         .max_by_key(|&(end, _)| end);
     Boundary {
         time_ns: last.map(|(end, _)| end),
-        rule: "the last unit that is recorded to have stopped".to_owned(),
+        rule: Rule::LastUnitStopped,
         event: last.map_or_else(String::new, |(_, event)| trace.text(event).to_owned()),
         certainty: if last.is_some() { Certainty::Inferred } else { Certainty::Missing },
-        missing: vec!["the service manager's last program starts".to_owned()],
+        missing: vec![Rule::LastProgramStarts],
     }
 }
 

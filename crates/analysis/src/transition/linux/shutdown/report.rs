@@ -5,6 +5,7 @@ use crate::transition::Transition;
 use serde::Serialize;
 
 use crate::evidence::{Boundary, Certainty};
+use crate::rule::Rule;
 
 /// Where the time of a shutdown of Linux went.
 pub type LinuxShutdownReport = Transition<LinuxShutdown>;
@@ -13,8 +14,8 @@ pub type LinuxShutdownReport = Transition<LinuxShutdown>;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxShutdown {
-    /// The rule that decided it, as a phrase.
-    pub variant_rule: String,
+    /// The rule that decided it.
+    pub variant_rule: Rule,
     /// What set the begin.
     pub starts: Boundary,
     /// What set the end.

@@ -8,6 +8,7 @@ use super::names::{asks_devices, stops_the_clock};
 use super::report::LinuxAsleep;
 use super::{Cycle, boundary, is_down, is_logged};
 use crate::evidence::{Certainty, Span};
+use crate::rule::Rule;
 
 /// From the machine's entry to its return, and what tells it.
 pub(super) struct Machine {
@@ -46,7 +47,7 @@ pub(super) fn halves(
     given_up: bool,
 ) -> (Span, LinuxAsleep, Span) {
     let event = trace.text(cycle.whole.event);
-    let begins = boundary(Some((cycle.whole.start_ns, event)), "the kernel's decision to sleep", Certainty::Measured);
+    let begins = boundary(Some((cycle.whole.start_ns, event)), Rule::KernelDecidesToSleep, Certainty::Measured);
     // Where nothing tells of the devices, what is known is not all of the way: the halves end somewhere in the unknown.
     let devices =
         |half: Half| given_up || phases.iter().any(|phase| phase.half == Some(half) && asks_devices(phase.name));
@@ -62,22 +63,22 @@ pub(super) fn halves(
         .min();
     let (entry, back) = match machine {
         Some(machine) => (
-            boundary(Some((machine.entry_ns, &machine.event)), "the machine's entry", machine.certainty),
-            boundary(Some((machine.back_ns, &machine.event)), "the machine's return", machine.certainty),
+            boundary(Some((machine.entry_ns, &machine.event)), Rule::MachineEnters, machine.certainty),
+            boundary(Some((machine.back_ns, &machine.event)), Rule::MachineReturns, machine.certainty),
         ),
         None => (
-            boundary(last_down, "the end of the last phase on the way down", Certainty::Inferred),
-            boundary(first_up, "the start of the first phase on the way up", Certainty::Inferred),
+            boundary(last_down, Rule::LastPhaseDownEnds, Certainty::Inferred),
+            boundary(first_up, Rule::FirstPhaseUpStarts, Certainty::Inferred),
         ),
     };
-    let ends = boundary(cycle.whole.end_ns.map(|end| (end, event)), "processes going on", Certainty::Measured);
+    let ends = boundary(cycle.whole.end_ns.map(|end| (end, event)), Rule::ProcessesGoOn, Certainty::Measured);
     let suspend = Span::between(&begins, &entry);
     let resume = Span::between(&back, &ends);
     let asleep = match machine {
         Some(_) => slept(trace, cycle, variant, Span::between(&entry, &back)),
         None => LinuxAsleep {
-            measured: Span::absent(["the machine's entry and return".to_owned()]),
-            slept_rule: "the machine did not sleep, or its entry was not recorded".to_owned(),
+            measured: Span::absent([Rule::MachineEntersAndReturns]),
+            slept_rule: Rule::NoMachineEntry,
             ..LinuxAsleep::default()
         },
     };
@@ -94,22 +95,12 @@ fn slept(trace: &Trace, cycle: &Cycle, variant: Variant, measured: Span) -> Linu
     let on_axis = measured.duration_ns.filter(|_| !stops_the_clock(variant));
     let (slept_ns, rule, certainty) = match (on_axis, by_clocks, kernel_ns) {
         // The axis goes on in a suspend to idle, unless the machine has a clock that it stops for it.
-        (Some(axis), gap, _) => (
-            Some(axis.saturating_add(gap.unwrap_or(0).max(0))),
-            "from the machine's entry to its return: the axis goes on in a suspend to idle",
-            Certainty::Measured,
-        ),
-        (None, Some(ns), _) => (
-            Some(ns),
-            "by how much CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not, from readings of both before and after",
-            Certainty::Measured,
-        ),
-        (None, None, Some(ns)) => (Some(ns), "the kernel's own count, from its log", Certainty::Measured),
-        (None, None, None) => (
-            None,
-            "CLOCK_MONOTONIC stands still while the machine sleeps, and no other clock was recorded",
-            Certainty::Missing,
-        ),
+        (Some(axis), gap, _) => {
+            (Some(axis.saturating_add(gap.unwrap_or(0).max(0))), Rule::SleptOnTheAxis, Certainty::Measured)
+        }
+        (None, Some(ns), _) => (Some(ns), Rule::SleptByClocks, Certainty::Measured),
+        (None, None, Some(ns)) => (Some(ns), Rule::SleptByKernelLog, Certainty::Measured),
+        (None, None, None) => (None, Rule::SleptByNoClock, Certainty::Missing),
     };
     LinuxAsleep { measured, slept_ns, slept_rule: rule.to_owned(), slept_certainty: certainty, kernel_ns }
 }

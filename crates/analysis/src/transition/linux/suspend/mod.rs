@@ -23,6 +23,7 @@ use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking::Lacking;
 use crate::processes::Images;
+use crate::rule::Rule;
 use crate::transition::MissingEvidence;
 use crate::transition::suspend::{FirmwareSleep, NoSuspend, SuspendOptions};
 use crate::transition::usage;
@@ -243,8 +244,8 @@ fn settle(trace: &Trace, cycle: &Cycle, resume: &Span, look: bool, options: &Sus
             metric: options.idle,
             start_ns,
             rule: match start_ns {
-                Some(_) => "not looked at: the recording holds too many sleeps; ask for this one",
-                None => "the resume has no end in the recording",
+                Some(_) => Rule::NotLookedAtAmongSleeps,
+                None => Rule::ResumeHasNoEnd,
             }
             .to_owned(),
             ..Settling::default()
@@ -281,24 +282,16 @@ fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -
     let read_ns = length(PhaseName::ReadImage);
     let known = write_ns.is_some() && read_ns.is_some();
     MemoryImage {
-        pages: cycle
-            .value(trace, milestone::POWER_HIBERNATE_PAGES)
-            .map(|(pages, _)| pages),
+        pages: cycle.value(trace, milestone::POWER_HIBERNATE_PAGES).map(|(pages, _)| pages),
         create_ns: length(PhaseName::CreateImage),
         write_ns,
         read_ns,
         at_most_ns: asleep.slept_ns.filter(|_| !known),
         rule: match (known, asleep.slept_ns) {
-            (true, _) => "",
-            (false, Some(_)) => {
-                "the kernel that was restored saw neither: writing the image, power off, the time off, firmware, loader, and the \
-                 kernel that read the image are together the time asleep"
-            }
-            (false, None) => {
-                "the kernel that was restored saw neither, and no clock that went on was recorded"
-            }
-        }
-        .to_owned(),
+            (true, _) => Rule::None,
+            (false, Some(_)) => Rule::ImageWithinSleep,
+            (false, None) => Rule::ImageUnseenAndNoClock,
+        },
     }
 }
 
@@ -372,16 +365,12 @@ fn what_it_holds(trace: &Trace) -> String {
 }
 
 /// The end of a half, found or not.
-fn boundary(found: Option<(i64, &str)>, rule: &str, certainty: Certainty) -> Boundary {
+fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Boundary {
     match found {
-        Some((time_ns, event)) => Boundary {
-            time_ns: Some(time_ns),
-            rule: rule.to_owned(),
-            event: event.to_owned(),
-            certainty,
-            missing: Vec::new(),
-        },
-        None => Boundary { rule: "no rule found it".to_owned(), missing: vec![rule.to_owned()], ..Boundary::default() },
+        Some((time_ns, event)) => {
+            Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, missing: Vec::new() }
+        }
+        None => Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() },
     }
 }
 

@@ -7,6 +7,7 @@ use super::names::asks_devices;
 use super::report::{LinuxSleep, UnknownStretch};
 use super::{Cycle, is_logged};
 use crate::evidence::{Boundary, Certainty};
+use crate::rule::Rule;
 
 /// Phases of one sleep, at most: a kernel goes through some twenty, and a few more when it tries again.
 const MOST_PHASES: usize = 256;
@@ -20,15 +21,12 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
             let name = PhaseName::of(trace.text(row.name)).filter(|name| name.half().is_some())?;
             let event = trace.text(row.event).to_owned();
             let (rule, certainty) = match trace.text(row.detail) {
-                power_phase::ALL_STAGES => (
-                    "from the last line before to the first after; which device took it is not logged",
-                    Certainty::Inferred,
-                ),
+                power_phase::ALL_STAGES => (Rule::LogLinesAroundDevices, Certainty::Inferred),
                 _ => rule(name, &event),
             };
             let edge = |time_ns: Option<i64>| Boundary {
                 time_ns,
-                rule: if time_ns.is_some() { rule.to_owned() } else { "its end is not in the recording".to_owned() },
+                rule: if time_ns.is_some() { rule.to_owned() } else { Rule::EndNotRecorded },
                 event: event.clone(),
                 certainty: if time_ns.is_some() { certainty } else { Certainty::Missing },
                 missing: Vec::new(),
@@ -41,21 +39,17 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
 }
 
 /// What sets a phase, by who tells it.
-fn rule(name: PhaseName, event: &str) -> (&'static str, Certainty) {
+fn rule(name: PhaseName, event: &str) -> (Rule, Certainty) {
     if !is_logged(event) {
-        return ("begin and end as traced", Certainty::Measured);
+        return (Rule::Traced, Certainty::Measured);
     }
     match name {
-        PhaseName::SyncFileSystems => ("the log's line at the end and the length in it", Certainty::Measured),
-        PhaseName::DevicesPrepare => {
-            ("the log's time for preparing and suspending, less suspending", Certainty::Inferred)
-        }
-        PhaseName::Machine => ("from the last line before the machine sleeps to the first after", Certainty::Inferred),
-        PhaseName::ThawProcesses => {
-            ("from the restart of tasks to the end of the sleep, as logged", Certainty::Inferred)
-        }
-        name if asks_devices(name) => ("the log's line at the end and the length in it", Certainty::Measured),
-        _ => ("the log's lines at begin and end", Certainty::Measured),
+        PhaseName::SyncFileSystems => (Rule::LogLineWithLength, Certainty::Measured),
+        PhaseName::DevicesPrepare => (Rule::LogTimeLessSuspending, Certainty::Inferred),
+        PhaseName::Machine => (Rule::LogLinesAroundSleep, Certainty::Inferred),
+        PhaseName::ThawProcesses => (Rule::LogRestartOfTasks, Certainty::Inferred),
+        name if asks_devices(name) => (Rule::LogLineWithLength, Certainty::Measured),
+        _ => (Rule::LogLines, Certainty::Measured),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::transition::{Transition, Transitions};
 use serde::Serialize;
 
 use crate::evidence::{Certainty, Span};
+use crate::rule::Rule;
 use crate::transition::suspend::FirmwareSleep;
 
 /// The sleeps of a recording of Linux.
@@ -107,8 +108,8 @@ pub struct LinuxAsleep {
     /// How long the machine slept by a clock that went on, ns. Of a hibernation: writing the image, off, firmware, loader, the kernel
     /// that reads the image and its reading are all in here.
     pub slept_ns: Option<i64>,
-    /// The rule that set it, as a phrase.
-    pub slept_rule: String,
+    /// The rule that set it.
+    pub slept_rule: Rule,
     /// How certain it is.
     pub slept_certainty: Certainty,
     /// The kernel's own count of the same, ns, to the millisecond; `None` when its log does not say.
@@ -199,6 +200,6 @@ pub struct MemoryImage {
     pub read_ns: Option<i64>,
     /// What bounds both where they are not recorded: all of the time asleep, ns.
     pub at_most_ns: Option<i64>,
-    /// What that is made of, as a phrase; empty when both were recorded.
-    pub rule: String,
+    /// What that is made of; `none` when both were recorded.
+    pub rule: Rule,
 }

@@ -249,7 +249,7 @@ fn a_hibernation_says_that_its_image_was_seen_by_nobody_and_what_bounds_it() {
     assert_eq!(image.create_ns, Some(800 * MS));
     assert_eq!((image.write_ns, image.read_ns), (None, None));
     assert_eq!(image.at_most_ns, Some(73_211 * MS));
-    assert!(image.rule.contains("saw neither"));
+    assert!(image.rule.to_string().contains("saw neither"));
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn without_begin_and_end_the_phases_tell_where_transitions_lie() {
         assert_eq!(transition.details.suspend.measured.duration_ns, Some(3 * SECOND));
         assert_eq!(transition.details.suspend.measured.certainty, Certainty::Inferred);
         assert_eq!(transition.details.resume.measured.duration_ns, Some(2 * SECOND));
-        assert!(transition.details.missing.contains(&"the kernel's end of the transition".to_owned()));
+        assert!(transition.details.missing.contains(&Rule::KernelTransitionEnds));
     }
 }
 

@@ -5,6 +5,7 @@ use onoff_analysis::transition::{Half, Phase};
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
+use onoff_analysis::rule::Rule;
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
 
 use crate::text::phases::{self, device};
@@ -201,7 +202,7 @@ fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if !parts.is_empty() {
         writeln!(out, "Memory image: {}.", parts.join(", "))?;
     }
-    if !image.rule.is_empty() {
+    if image.rule != Rule::None {
         let bound = image.at_most_ns.map_or_else(String::new, |ns| format!(" ({})", duration(ns)));
         writeln!(
             out,

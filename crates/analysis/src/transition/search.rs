@@ -4,50 +4,45 @@
 use onoff_trace::{Milestone, Trace};
 
 use crate::evidence::{Boundary, Certainty};
+use crate::rule::Rule;
 
 /// What a rule found: when, and in which record.
 pub(crate) type Found = (i64, String);
 
 /// A rule: what it looks for, how certain its answer is, and the search itself, at or after a time.
-pub(crate) struct Rule<'a> {
-    phrase: String,
+pub(crate) struct Search<'a> {
+    rule: Rule,
     certainty: Certainty,
     find: Box<dyn Fn(i64) -> Option<Found> + 'a>,
 }
 
-impl<'a> Rule<'a> {
-    pub(crate) fn measured(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
-        Self { phrase: phrase.into(), certainty: Certainty::Measured, find: Box::new(find) }
+impl<'a> Search<'a> {
+    pub(crate) fn measured(rule: Rule, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+        Self { rule, certainty: Certainty::Measured, find: Box::new(find) }
     }
 
-    pub(crate) fn inferred(phrase: impl Into<String>, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
-        Self { certainty: Certainty::Inferred, ..Self::measured(phrase, find) }
+    pub(crate) fn inferred(rule: Rule, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+        Self { certainty: Certainty::Inferred, ..Self::measured(rule, find) }
     }
 }
 
 /// Applies `rules` in order to what happened at or after `not_before`. What a rule finds before that is found by none.
-pub(crate) fn first_of(rules: &[Rule<'_>], not_before: i64) -> Boundary {
+pub(crate) fn first_of(rules: &[Search<'_>], not_before: i64) -> Boundary {
     let mut missing = Vec::new();
     for rule in rules {
         let found = (rule.find)(not_before).filter(|found| found.0 >= not_before);
         if let Some((time_ns, event)) = found {
             return Boundary {
                 time_ns: Some(time_ns),
-                rule: rule.phrase.clone(),
+                rule: rule.rule.clone(),
                 event,
                 certainty: rule.certainty,
                 missing,
             };
         }
-        missing.push(rule.phrase.clone());
+        missing.push(rule.rule.clone());
     }
-    Boundary {
-        time_ns: None,
-        rule: "no rule found it".to_owned(),
-        event: String::new(),
-        certainty: Certainty::Missing,
-        missing,
-    }
+    Boundary { time_ns: None, rule: Rule::NotFound, event: String::new(), certainty: Certainty::Missing, missing }
 }
 
 /// The milestones of that name, by time.
