@@ -7,10 +7,10 @@ use onoff_analysis::storage::files::{FileFlush, FileGroup, FileReport};
 
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
+use crate::section::{self, Cell, Heading, Section};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{count, counted, duration, duration_or_dash, size};
-use crate::text::style::{QUIET, TITLE};
-use crate::text::table::{Table, cell};
+use crate::text::quantity::{count, counted, duration, size};
+use crate::text::style::QUIET;
 
 /// Flushes listed in text; other formats hold all of them.
 const FLUSHES: usize = 10;
@@ -126,35 +126,24 @@ fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
     } else {
         "longest first".to_owned()
     };
-    writeln!(out, "\n{TITLE}Flushes{TITLE:#}  {QUIET}{note}{QUIET:#}")?;
-    let mut table = Table::new()
-        .right("at")
-        .right("took")
-        .left("process", 28)
-        .left("path", 64)
-        .right("of the device")
-        .right("disk service");
-    for flush in longest.into_iter().take(FLUSHES) {
-        let process = match (flush.image.as_str(), flush.pid) {
-            ("", None) => "unknown".to_owned(),
-            ("", Some(pid)) => format!("process {pid}"),
-            (image, None) => image.to_owned(),
-            (image, Some(pid)) => format!("{image} ({pid})"),
-        };
-        let device = if flush.disk_flushes == 0 {
-            [String::new(), String::new()]
-        } else {
-            [count(flush.disk_flushes), duration(flush.disk_service_ns)]
-        };
-        let [number, service] = device.map(cell);
-        table.row([
-            cell(Value::Time(flush.start_ns).shown()),
-            cell(duration_or_dash(flush.duration_ns)),
-            cell(process),
-            cell(flush.path.as_str()),
-            number,
-            service,
-        ]);
-    }
-    table.write(out)
+    let process = |flush: &&FileFlush| match (flush.image.as_str(), flush.pid) {
+        ("", None) => Value::Unknown,
+        ("", Some(pid)) => Value::Text(format!("process {pid}").into()),
+        (image, None) => Value::Text(image.to_owned().into()),
+        (image, Some(pid)) => Value::Text(format!("{image} ({pid})").into()),
+    };
+    let section = Section::of("flushes", "Flushes", longest)
+        .note(note)
+        .top(FLUSHES)
+        .column(Heading::time("start_ns", "at"), |flush| Value::Time(flush.start_ns))
+        .column(Heading::quantity("duration_ns", "took"), |flush| Cell::duration_or_dash(flush.duration_ns))
+        .column(Heading::name("process", "process").wide(28), process)
+        .column(Heading::name("path", "path").wide(64), |flush| Value::text(flush.path.as_str()))
+        .column(Heading::quantity("disk_flushes", "of the device").sparse(), |flush| Value::Count(flush.disk_flushes))
+        .column(Heading::quantity("disk_service_ns", "disk service"), |flush| match flush.disk_flushes {
+            0 => Value::Nothing,
+            _ => Value::Duration(flush.disk_service_ns),
+        })
+        .done();
+    section::text::write(&section, out)
 }

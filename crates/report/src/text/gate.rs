@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 
 use super::compare::{configurations, set_apart, signed, signed_percent, value, write_explanations, write_notes};
@@ -9,7 +10,8 @@ use super::printable::printable;
 use super::quantity::{count, counted};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, MISSING, QUIET};
-use super::table::{Table, cell, styled_cell};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug)]
@@ -90,29 +92,31 @@ fn write_limit(limit: &LimitReport, options: &GateTextOptions, out: &mut dyn Wri
     if told.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new()
-        .left("", 56)
-        .right("baseline")
-        .right("candidate")
-        .right("change")
-        .right("")
-        .right("noise")
-        .left("", 14)
-        .left("", 110);
-    for check in told.iter().take(options.top) {
-        let amount = |number: Option<i64>| number.map_or_else(|| "-".to_owned(), |number| value(check.unit, number));
-        table.row([
-            cell(printable(&check.key)),
-            cell(amount(check.was)),
-            cell(amount(check.is)),
-            cell(check.difference.map(|difference| signed(check.unit, difference)).unwrap_or_default()),
-            cell(check.percent.map(signed_percent).unwrap_or_default()),
-            styled_cell(QUIET, check.noise_floor.map(|floor| value(check.unit, floor)).unwrap_or_default()),
-            styled_cell(style(check.verdict), word(check.verdict)),
-            styled_cell(QUIET, printable(&check.because)),
-        ]);
-    }
-    table.write(out)?;
+    let amount = |unit, number: Option<i64>| {
+        let shown = number.map_or_else(|| "-".to_owned(), |number| value(unit, number));
+        Cell::words(Style::new(), shown)
+    };
+    let section = Section::of("checks", "", told.iter().copied())
+        .top(options.top)
+        .column(Heading::name("key", "").wide(56), |check| Value::text(&check.key))
+        .column(Heading::quantity("was", "baseline"), |check| amount(check.unit, check.was))
+        .column(Heading::quantity("is", "candidate"), |check| amount(check.unit, check.is))
+        .column(Heading::quantity("difference", "change"), |check| {
+            let change = check.difference.map(|difference| signed(check.unit, difference));
+            Cell::words(Style::new(), change.unwrap_or_default())
+        })
+        .column(Heading::quantity("percent", ""), |check| {
+            Cell::words(Style::new(), check.percent.map(signed_percent).unwrap_or_default())
+        })
+        .column(Heading::quantity("noise_floor", "noise"), |check| {
+            Cell::words(QUIET, check.noise_floor.map(|floor| value(check.unit, floor)).unwrap_or_default())
+        })
+        .column(Heading::name("verdict", "").wide(14), |check| {
+            Value::text(word(check.verdict)).styled(style(check.verdict))
+        })
+        .column(Heading::name("because", "").wide(110), |check| Value::text(&check.because).styled(QUIET))
+        .done();
+    section::text::write(&section, out)?;
     let more = told.len().saturating_sub(options.top);
     if more > 0 {
         writeln!(out, "  {QUIET}and {} more{QUIET:#}", count(more as u64))?;

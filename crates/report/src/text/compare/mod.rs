@@ -14,9 +14,9 @@ use onoff_analysis::compare::{Category, Comparison, ConfigurationSummary, Measur
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, size};
-use super::section::title;
 use super::style::{DOUBT, QUIET};
-use super::table::{Table, cell, styled_cell};
+use crate::section::{self, Heading, Section};
+use crate::table::Value;
 
 pub use explanation::sentence as explanation;
 pub(super) use explanation::write as write_explanations;
@@ -133,21 +133,19 @@ fn settings(configuration: &ConfigurationSummary) -> String {
 
 /// The runs that were not compared, and why.
 pub(super) fn set_apart(configurations: &[ConfigurationSummary], out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new().left("run", 48).left("why", 96).left("to include it", 40);
-    for run in configurations.iter().flat_map(|it| &it.runs) {
-        for apart in &run.set_apart {
-            table.row([
-                cell(printable(&run.name)),
-                styled_cell(DOUBT, printable(&apart.text)),
-                cell(include(apart.reason)),
-            ]);
-        }
-    }
-    if table.is_empty() {
-        return Ok(());
-    }
-    title("Set apart", "not in any number below", out)?;
-    table.write(out)
+    let rows = configurations
+        .iter()
+        .flat_map(|it| &it.runs)
+        .flat_map(|run| run.set_apart.iter().map(move |apart| (run, apart)));
+    let section = Section::of("set_apart", "Set apart", rows)
+        .note("not in any number below")
+        .column(Heading::name("run", "run").wide(48), |(run, _)| Value::text(&run.name))
+        .column(Heading::name("why", "why").wide(96), |(_, apart)| Value::text(&apart.text).styled(DOUBT))
+        .column(Heading::name("option", "to include it").wide(40), |(_, apart)| {
+            Value::Text(include(apart.reason).into())
+        })
+        .done();
+    if section.is_empty() { Ok(()) } else { section::text::write(&section, out) }
 }
 
 /// The option that includes runs set apart for this.

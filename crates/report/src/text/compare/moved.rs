@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use onoff_analysis::compare::{Comparison, Moved};
 
 use super::CompareTextOptions;
+use crate::section::{self, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration};
-use crate::text::section::title;
-use crate::text::table::{Table, cell};
 
 /// Writes what moved, most passed first.
 pub(super) fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dyn Write) -> io::Result<()> {
@@ -21,20 +21,19 @@ pub(super) fn write(comparison: &Comparison, options: &CompareTextOptions, out: 
     } else {
         "in every run".to_owned()
     };
-    title("In another order", &note, out)?;
     let several = comparison.configurations.len() > 2;
-    let mut table =
-        Table::new().left("", 48).left("was", 40).left("is", 40).left("", 64).left(if several { "in" } else { "" }, 24);
-    for moved in comparison.moved.iter().take(options.top) {
-        table.row([
-            cell(printable(name(&moved.key))),
-            cell(place(&moved.was_phase, moved.was_since_phase_ns)),
-            cell(place(&moved.is_phase, moved.is_since_phase_ns)),
-            cell(passed(moved)),
-            cell(if several { printable(&moved.configuration).into_owned() } else { String::new() }),
-        ]);
-    }
-    table.write(out)
+    let section = Section::of("moved", "In another order", &comparison.moved)
+        .note(note)
+        .top(options.top)
+        .column(Heading::name("name", "").wide(48), |moved| Value::text(name(&moved.key)))
+        .column(Heading::name("was", "was").wide(40), |moved| place(&moved.was_phase, moved.was_since_phase_ns))
+        .column(Heading::name("is", "is").wide(40), |moved| place(&moved.is_phase, moved.is_since_phase_ns))
+        .column(Heading::name("passed", "").wide(64), |moved| Value::Text(passed(moved).into()))
+        .column(Heading::name("configuration", "in").wide(24).in_text_if(several), |moved| {
+            Value::text(&moved.configuration)
+        })
+        .done();
+    section::text::write(&section, out)
 }
 
 /// The key without its transition: `service.Spooler`.
@@ -56,8 +55,8 @@ pub fn sentence(moved: &Moved) -> String {
     )
 }
 
-fn place(phase: &str, since_phase_ns: i64) -> String {
-    format!("{} {}", duration(since_phase_ns), printable(phase))
+fn place(phase: &str, since_phase_ns: i64) -> Value<'static> {
+    Value::Text(format!("{} {}", duration(since_phase_ns), printable(phase)).into())
 }
 
 fn passed(moved: &Moved) -> String {

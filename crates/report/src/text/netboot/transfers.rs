@@ -2,14 +2,16 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use onoff_analysis::netboot::report::{Costs, FileTransfer, NetworkBoot};
 use onoff_netboot::transfer::Outcome;
 
 use super::{file_name, title};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration, percent, share, size};
 use crate::text::style::{DOUBT, MISSING, QUIET, WORST};
-use crate::text::table::{Cell, Table, cell, styled_cell};
 
 pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if boot.transfers.is_empty() {
@@ -36,43 +38,36 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
 }
 
 fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new()
-        .left("file", 40)
-        .right("begins")
-        .right("took")
-        .right("size")
-        .right("per s")
-        .right("block")
-        .right("window")
-        .right("sent again")
-        .right("time-outs")
-        .left("", 64);
-    for file in shown {
-        let transferred = file.counts.blocks > 0;
-        let rate = file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64));
-        let when = |text: String| if transferred { text } else { String::new() };
-        let again = match file.counts.repeated_data {
-            0 => String::new(),
-            packets => format!("{} ({})", count(packets), percent(file.repeated_percent)),
-        };
-        let timeouts = match file.timeout_count {
-            0 => String::new(),
-            timeouts => format!("{} × {}", count(timeouts), duration(file.timeout_ns / timeouts.max(1) as i64)),
-        };
-        table.row([
-            cell(file_name(&file.file)),
-            cell(duration(file.request_ns.saturating_sub(boot.start_ns))),
-            cell(duration(file.end_ns.saturating_sub(file.request_ns))),
-            cell(when(size(file.counts.bytes))),
-            cell(when(rate)),
-            cell(when(file.block_size.to_string())),
-            cell(when(window(file))),
-            styled_cell(DOUBT, again),
-            styled_cell(WORST, timeouts),
-            outcome(file),
-        ]);
-    }
-    table.write(out)
+    let words = |text: String| Cell::words(Style::new(), text);
+    let when = |file: &FileTransfer, text: String| words(if file.counts.blocks > 0 { text } else { String::new() });
+    let section = Section::of("transfers", "", shown.iter().copied())
+        .column(Heading::name("file", "file").wide(40), |file| Value::Text(file_name(&file.file).into()))
+        .column(Heading::time("request_ns", "begins"), |file| {
+            words(duration(file.request_ns.saturating_sub(boot.start_ns)))
+        })
+        .column(Heading::quantity("duration_ns", "took"), |file| {
+            Value::Duration(file.end_ns.saturating_sub(file.request_ns))
+        })
+        .column(Heading::quantity("bytes", "size"), |file| when(file, size(file.counts.bytes)))
+        .column(Heading::quantity("bytes_per_s", "per s"), |file| {
+            when(file, file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64)))
+        })
+        .column(Heading::quantity("block_size", "block"), |file| when(file, file.block_size.to_string()))
+        .column(Heading::quantity("window", "window"), |file| when(file, window(file)))
+        .column(Heading::quantity("repeated_data", "sent again"), |file| match file.counts.repeated_data {
+            0 => words(String::new()),
+            packets => Cell::words(DOUBT, format!("{} ({})", count(packets), percent(file.repeated_percent))),
+        })
+        .column(Heading::quantity("timeout_count", "time-outs"), |file| match file.timeout_count {
+            0 => words(String::new()),
+            timeouts => {
+                let each = duration(file.timeout_ns / timeouts.max(1) as i64);
+                Cell::words(WORST, format!("{} × {each}", count(timeouts)))
+            }
+        })
+        .column(Heading::name("", "").wide(64), |file| outcome(file))
+        .done();
+    section::text::write(&section, out)
 }
 
 /// The window as granted; with what was asked for, or seen, when that differs.
@@ -88,7 +83,7 @@ fn window(file: &FileTransfer) -> String {
     }
 }
 
-fn outcome(file: &FileTransfer) -> Cell {
+fn outcome(file: &FileTransfer) -> Cell<'static> {
     match file.outcome {
         Outcome::Complete => {
             let mut notes = Vec::new();
@@ -110,49 +105,30 @@ fn outcome(file: &FileTransfer) -> Cell {
             if file.wraps > 0 {
                 notes.push(format!("block number wrapped {}", counted(file.wraps.into(), "time")));
             }
-            styled_cell(QUIET, notes.join(", "))
+            Cell::words(QUIET, notes.join(", "))
         }
-        Outcome::SizeProbe => styled_cell(QUIET, "size only"),
+        Outcome::SizeProbe => Cell::words(QUIET, "size only"),
         Outcome::Refused | Outcome::Aborted => {
             let (code, text) = file.error.as_ref().map_or((0, ""), |error| (error.code, error.text.as_str()));
             let who = if file.outcome == Outcome::Refused { "refused" } else { "the client broke off" };
-            styled_cell(MISSING, format!("{who}: {} (code {code})", printable(text)))
+            Cell::words(MISSING, format!("{who}: {} (code {code})", printable(text)))
         }
         Outcome::Unfinished => {
             let upload = if file.write { "upload, " } else { "" };
             let begun = if file.under_way { "under way when the capture began, " } else { "" };
-            styled_cell(MISSING, format!("{upload}{begun}not finished in this capture"))
+            Cell::words(MISSING, format!("{upload}{begun}not finished in this capture"))
         }
     }
 }
 
 fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new()
-        .left("file", 40)
-        .right("set-up")
-        .right("blocks")
-        .right("server turns")
-        .right("client turns")
-        .right("server pauses")
-        .right("client pauses")
-        .right("time-outs")
-        .right("rest");
-    for file in files {
-        let Some(costs) = file.costs else { continue };
-        let total = file.duration_ns.unwrap_or(0);
-        let worst = parts(&costs).into_iter().max().unwrap_or(0);
-        let part = |ns: i64| {
-            if ns == 0 || (ns == costs.remainder_ns && share(ns.saturating_abs(), total) < 0.5) {
-                return cell("");
-            }
-            let text = format!("{} {:>5}", duration(ns), percent(share(ns, total)));
-            if ns == worst { styled_cell(WORST, text) } else { cell(text) }
-        };
-        let mut row = vec![cell(file_name(&file.file))];
-        row.extend(parts(&costs).into_iter().map(part));
-        table.row(row);
+    let timed = files.iter().filter_map(|file| Some((*file, file.costs?)));
+    let mut section = Section::of("transfer_costs", "", timed)
+        .column(Heading::name("file", "file").wide(40), |(file, _)| Value::Text(file_name(&file.file).into()));
+    for (at, (name, title)) in PARTS.into_iter().enumerate() {
+        section = section.column(Heading::quantity(name, title), |(file, costs)| part(file, costs, at));
     }
-    table.write(out)?;
+    section::text::write(&section.done(), out)?;
     for file in files.iter().filter(|file| file.client_turn.count > 0) {
         writeln!(
             out,
@@ -167,6 +143,31 @@ fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// What a transfer's time went to: names and titles, in the order of [`parts`].
+const PARTS: [(&str, &str); 8] = [
+    ("setup_ns", "set-up"),
+    ("blocks_ns", "blocks"),
+    ("server_ns", "server turns"),
+    ("client_ns", "client turns"),
+    ("server_pauses_ns", "server pauses"),
+    ("client_pauses_ns", "client pauses"),
+    ("timeouts_ns", "time-outs"),
+    ("remainder_ns", "rest"),
+];
+
+/// One of the parts with its share; nothing where there is none of it.
+fn part(file: &FileTransfer, costs: &Costs, at: usize) -> Cell<'static> {
+    let total = file.duration_ns.unwrap_or(0);
+    let all = parts(costs);
+    let ns = all.get(at).copied().unwrap_or(0);
+    if ns == 0 || (ns == costs.remainder_ns && share(ns.saturating_abs(), total) < 0.5) {
+        return Cell::words(Style::new(), "");
+    }
+    let is_worst = all.iter().max() == Some(&ns);
+    let text = format!("{} {:>5}", duration(ns), percent(share(ns, total)));
+    Cell::words(if is_worst { WORST } else { Style::new() }, text)
 }
 
 fn parts(costs: &Costs) -> [i64; 8] {
