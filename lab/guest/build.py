@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds the guest's disk: a small Debian that starts by UEFI and systemd-boot, with room to sleep to.
 
-lab/guest/build.py CACHE    prints the path of the disk image, which is made when it is not there
+lab/guest/build.py CACHE             prints the path of the disk image, which is made when it is not there
+lab/guest/build.py CACHE --dracut    the same with an initial file system made by dracut, in which systemd runs
 
 The same Debian as the host's, from the host's own package sources, so that a program built here runs there. What is made is kept
 in CACHE under the digest of what it is made of. Needs root, and the packages that --missing names; mounts nothing.
@@ -37,8 +38,10 @@ NEEDED = {
     str(BOOT_LOADER): "systemd-boot-efi",
 }
 
-PACKAGES = ["systemd", "systemd-sysv", "systemd-boot", "dbus", "udev", "kmod", "linux-image-amd64", "initramfs-tools", "zstd",
+PACKAGES = ["systemd", "systemd-sysv", "systemd-boot", "dbus", "udev", "kmod", "linux-image-amd64", "zstd",
             "util-linux", "procps", "e2fsprogs"]
+# What makes the initial file system: Debian's own program, or dracut, which puts systemd into it as Fedora, SUSE and others do.
+MAKERS = {"initramfs-tools": ["initramfs-tools"], "dracut": ["dracut-core", "dracut"]}
 # Never used here, and most of the size.
 EXCLUDED = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*",
             *(f"/lib/modules/*/kernel/{folder}/*" for folder in
@@ -46,14 +49,22 @@ EXCLUDED = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr
                "drivers/net/wireless", "drivers/net/ethernet", "drivers/hwmon", "drivers/usb/serial"))]
 # Runs before the kernel is installed, so that its initial file system is made once, and holds the guest's few drivers only:
 # unpacking one with every driver takes seconds of each start when the processor is emulated.
-INITIAL_FILE_SYSTEM = "; ".join([
-    "mkdir -p \"$1/etc/initramfs-tools/conf.d\" \"$1/etc/initramfs-tools/hooks\"",
-    "cd \"$1/etc/initramfs-tools\"",
-    "echo MODULES=list > conf.d/lab",
-    "printf '%s\\n' '#!/bin/sh' '[ \"$1\" = prereqs ] && exit 0' '. /usr/share/initramfs-tools/hook-functions'"
-    " 'manual_add_modules virtio_pci virtio_blk ext4' > hooks/lab",
-    "chmod 755 hooks/lab",
-])
+INITIAL_FILE_SYSTEM = {
+    "initramfs-tools": "; ".join([
+        "mkdir -p \"$1/etc/initramfs-tools/conf.d\" \"$1/etc/initramfs-tools/hooks\"",
+        "cd \"$1/etc/initramfs-tools\"",
+        "echo MODULES=list > conf.d/lab",
+        "printf '%s\\n' '#!/bin/sh' '[ \"$1\" = prereqs ] && exit 0' '. /usr/share/initramfs-tools/hook-functions'"
+        " 'manual_add_modules virtio_pci virtio_blk ext4' > hooks/lab",
+        "chmod 755 hooks/lab",
+    ]),
+    "dracut": "; ".join([
+        "mkdir -p \"$1/etc/dracut.conf.d\"",
+        "printf '%s\\n' 'hostonly=no' 'hostonly_cmdline=no' 'compress=zstd' 'dracutmodules=\" systemd systemd-initrd dracut-systemd base"
+        " kernel-modules rootfs-block udev-rules fs-lib shutdown \"' 'drivers=\" virtio_pci virtio_blk ext4 \"'"
+        " > \"$1/etc/dracut.conf.d/lab.conf\"",
+    ]),
+}
 
 MIB = 1 << 20
 SECTOR = 512
@@ -76,6 +87,7 @@ options root=LABEL=root ro console=ttyS0,115200 quiet no_timer_check mitigations
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("cache", type=pathlib.Path, nargs="?", help="folder for what is downloaded and built once")
+    arguments.add_argument("--dracut", action="store_true", help="with systemd in the initial file system")
     arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
     arguments = arguments.parse_args()
     if arguments.missing:
@@ -83,7 +95,7 @@ def main():
         return
     if not arguments.cache:
         sys.exit("build: say where to keep it: build.py CACHE")
-    print(image(arguments.cache))
+    print(image(arguments.cache, "dracut" if arguments.dracut else "initramfs-tools"))
 
 
 def missing():
@@ -91,8 +103,8 @@ def missing():
     return sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
 
 
-def image(cache):
-    """The path of the disk image."""
+def image(cache, maker="initramfs-tools"):
+    """The path of the disk image whose initial file system `maker` makes."""
     if absent := missing():
         sys.exit(f"build: missing; apt-get install --no-install-recommends {' '.join(absent)}")
     if os.geteuid() != 0:
@@ -100,14 +112,14 @@ def image(cache):
     cache.mkdir(parents=True, exist_ok=True)
     with only_one(cache):
         sources = package_sources()
-        tree_key = digest(sources, PACKAGES, EXCLUDED, INITIAL_FILE_SYSTEM)
+        tree_key = digest(sources, PACKAGES, MAKERS[maker], EXCLUDED, INITIAL_FILE_SYSTEM[maker])
         image_key = digest(tree_key, pathlib.Path(__file__).read_text(),
                            [(str(path.relative_to(OVERLAY)), path.stat().st_mode, path.read_text())
                             for path in sorted(OVERLAY.rglob("*")) if path.is_file()])
-        disk = cache / f"guest-{image_key}.img"
+        disk = cache / f"guest-{maker}-{image_key}.img"
         if not disk.exists():
-            keep_only(cache, "guest-*", disk)
-            make_disk(tree(cache, tree_key, sources), disk)
+            keep_only(cache, f"guest-{maker}-*", disk)
+            make_disk(tree(cache, tree_key, sources, maker), disk)
         return disk
 
 
@@ -163,18 +175,18 @@ def package_sources():
     sys.exit("build: apt-get knows no Debian package archive")
 
 
-def tree(cache, key, sources):
+def tree(cache, key, sources, maker):
     """The guest's files as Debian's packages bring them."""
-    root = cache / f"tree-{key}"
+    root = cache / f"tree-{maker}-{key}"
     if root.exists():
         return root
-    keep_only(cache, "tree-*", root)
+    keep_only(cache, f"tree-{maker}-*", root)
     suites = [line.split()[2] for line in sources]
     release = next(suite for suite in suites if "-" not in suite)
-    new = cache / f"tree-{key}.new"
+    new = cache / f"tree-{maker}-{key}.new"
     command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--format=directory",
                "--aptopt=Acquire::Languages \"none\"", *(f"--dpkgopt=path-exclude={path}" for path in EXCLUDED),
-               f"--essential-hook={INITIAL_FILE_SYSTEM}", f"--include={','.join(PACKAGES)}", release, new, *sources]
+               f"--essential-hook={INITIAL_FILE_SYSTEM[maker]}", f"--include={','.join(PACKAGES + MAKERS[maker])}", release, new, *sources]
     for attempt in (1, 2, 3):
         if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode == 0:
             new.rename(root)

@@ -12,6 +12,7 @@ import contextlib
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -24,8 +25,16 @@ from guest import Failed
 DELAY_NS = 5_900_000_000
 # User space takes 20 s to start in a guest on an idle host and 8 s to stop, those 6 s among them. In one that takes longer than this
 # others take 6 s too.
-BUSY_START_NS = 60_000_000_000
+BUSY_START_NS = 35_000_000_000
 BUSY_STOP_NS = 25_000_000_000
+# How far the journal's own answer may be from that of systemd's properties: phases, and units that are no devices. A device's job
+# begins when a unit needs it, which no message says.
+PHASE_APART_NS = 20_000_000
+UNIT_APART_NS = 50_000_000
+# On a busy host journald and systemd wait for a processor between two steps of one unit.
+UNITS_WITHIN = 0.95
+# systemd gives up a device after 20 s; the limit that the guest's unit has.
+DEVICE_LIMIT_NS = 20_000_000_000
 # What the module's start and the driver's probe sleep.
 SLOW_DRIVERS = {"onoff_lab_module": 1_990_000_000, "onoff_lab_driver": 2_990_000_000}
 PHASES = ["firmware", "loader", "kernel", "initrd", "user_space", "PostBoot", "TraceTail"]
@@ -68,7 +77,8 @@ def main():
 def check(onoff, folder, name):
     """Prints what is wrong with a scenario and gives how much that is."""
     facts = json.loads((folder / "facts.json").read_text())
-    faults = list(differences(onoff, folder, facts))
+    of = of_observation if isinstance(record.SCENARIOS[name], record.Observation) else differences
+    faults = list(of(onoff, folder, facts))
     for fault in faults:
         print(f"check: {name}: {fault}", file=sys.stderr)
     recordings = ", ".join(facts["recordings"]) or "no recording"
@@ -122,11 +132,13 @@ def of_recording(onoff, archive, kind, unpacked, facts, seen):
     yield from {"boot": of_boot, "shutdown": of_shutdown, "suspend": of_sleep, "hibernate": of_sleep}[kind](answer, parts, facts, seen)
     if kind == "boot" and record.DRIVERS in facts["slow_units"]:
         yield from of_drivers(onoff, unpacked)
+    if kind == "boot" and facts.get("initrd") == "dracut":
+        yield from of_journal_alone(onoff, answer, parts["journal.export"])
 
 
-def ask(onoff, verb, archive):
+def ask(onoff, verb, archive, *options):
     """The program's answer, or why there is none."""
-    done = subprocess.run([onoff, verb, archive, "--format", "json"], capture_output=True, text=True)
+    done = subprocess.run([onoff, verb, archive, *options, "--format", "json"], capture_output=True, text=True)
     if done.returncode:
         return f"onoff {verb}: status {done.returncode}: {done.stderr.strip()}"
     try:
@@ -140,8 +152,8 @@ def of_boot(answer, parts, facts, seen):
     phases = answer["phases"]
     yield from same("phases", PHASES, [phase["name"] for phase in phases])
     for phase in phases[:5]:
-        # Debian's initial file system has no service manager that could tell when it began.
-        if phase["name"] != "initrd" and not (phase["duration_ns"] or 0) > 0:
+        # The initial file system of initramfs-tools has no service manager that could tell when it began.
+        if (phase["name"] != "initrd" or facts.get("initrd") == "dracut") and not (phase["duration_ns"] or 0) > 0:
             yield f"phase {phase['name']} has no length"
     for one, next_one in zip(phases, phases[1:]):
         if one["end_ns"] is not None and next_one["start_ns"] is not None and one["end_ns"] != next_one["start_ns"]:
@@ -197,6 +209,83 @@ def of_drivers(onoff, unpacked):
         for name, least_ns in SLOW_DRIVERS.items():
             if took.get(name, 0) < least_ns:
                 yield f"{form}: {name} took {took.get(name)} ns by the account, {least_ns} or more were put in; it names {sorted(took)}"
+
+
+def of_journal_alone(onoff, full, journal):
+    """With systemd in the initial file system: the journal by itself gives the phases and units of systemd's own properties."""
+    alone = ask(onoff, "boot", journal)
+    if isinstance(alone, str):
+        yield f"the journal alone: {alone}"
+        return
+    for one, other in zip(full["phases"][:5], alone["phases"][:5]):
+        if None in (one["duration_ns"], other["duration_ns"]) or not one["duration_ns"]:
+            yield f"the journal alone: phase {one['name']} has no length, in one of {one['duration_ns']} and {other['duration_ns']}"
+        elif abs(one["duration_ns"] - other["duration_ns"]) > PHASE_APART_NS:
+            yield f"the journal alone: phase {one['name']} is {other['duration_ns']} ns, not {one['duration_ns']}"
+    starts = {}
+    for unit in alone["units"]:
+        if unit["kind"] == "start" and unit["end_ns"] is not None:
+            starts.setdefault(unit["name"], []).append(unit)
+        # What the initial file system's service manager does last is over when the next one runs.
+        if unit["name"] == "initrd-switch-root.service" and unit["outcome"] == "unfinished":
+            yield "the journal alone: the change to the root file system is unfinished in a boot that was finished"
+    apart = {}
+    for unit in full["units"]:
+        if unit["kind"] == "start" and unit["end_ns"] is not None and not unit["name"].endswith(".device") and unit["name"] in starts:
+            # A unit of both service managers is there twice. That of the change itself is over for the next one once it has read
+            # its units, for the journal when it began.
+            if unit["name"] == "initrd-switch-root.service":
+                continue
+            apart[unit["name"]] = min(max(abs(one[end] - unit[end]) for end in ("start_ns", "end_ns")) for one in starts[unit["name"]])
+    within = [name for name, ns in apart.items() if ns <= UNIT_APART_NS]
+    farthest = max(apart, key=apart.get, default=None)
+    print(f"check: the journal alone: {len(within)} of {len(apart)} units within 50 ms; farthest {farthest}, {apart.get(farthest, 0) / 1e6:.0f} ms")
+    if len(apart) < 50 or len(within) < UNITS_WITHIN * len(apart):
+        yield f"the journal alone: {len(within)} of {len(apart)} units within 50 ms"
+
+
+def of_observation(onoff, folder, facts):
+    """Of a start that never ends: what its journal says, as it goes on and after its power was cut, against what systemd said then."""
+    yield from same("recordings", sorted(facts["expected"]), facts["recordings"])
+    jobs = [line.split() for line in (folder / "hung/jobs.txt").read_text().splitlines()]
+    running = sorted(unit for _, unit, kind, state in jobs if (kind, state) == ("start", "running"))
+    yield from same("what systemd was starting", [record.NEVER_ENDS], running)
+    for name in facts["recordings"]:
+        with tempfile.TemporaryDirectory() as unpacked:
+            journal = pathlib.Path(unpacked) / "journal"
+            with tarfile.open(folder / name / "journal.tar") as files:
+                files.extractall(journal, filter="data")
+            forms = {"the journal's files": journal, "the export": folder / name / "journal.export"}
+            for form, path in forms.items():
+                answer = ask(onoff, "boot", path, "--boot", facts["boot_id"])
+                for fault in [answer] if isinstance(answer, str) else of_unfinished(answer, running):
+                    yield f"{name}: {form}: {fault}"
+            listed = [line.split()[1] for line in (folder / name / "list-boots.txt").read_text().splitlines()[1:]]
+            answer = ask(onoff, "boot", journal, "--boot", facts["boot_id"])
+            if not isinstance(answer, str):
+                yield from same(f"{name}: boots", listed, [boot["id"] for boot in answer["boots"]])
+    # With the units' properties it is known who waits.
+    with tempfile.TemporaryDirectory() as both:
+        for part in ("journal.export", "show-units.txt"):
+            shutil.copy(folder / "hung" / part, both)
+        answer = ask(onoff, "boot", both)
+        if isinstance(answer, str):
+            yield f"hung, with units: {answer}"
+            return
+        waiting = sorted(unit for _, unit, kind, state in jobs if (kind, state) == ("start", "waiting"))
+        held = {unit for one in answer["still_starting"] for unit in one["holds_up"]}
+        if "multi-user.target" not in held or not held <= set(waiting):
+            yield f"hung, with units: {sorted(held)} wait for it; systemd says {waiting}"
+
+
+def of_unfinished(answer, running):
+    yield from same("the end of the start", None, answer["startup_ns"])
+    yield from same("what was still starting", running, sorted(unit["unit"] for unit in answer["still_starting"]))
+    units = {unit["name"]: unit for unit in answer["units"]}
+    device = next((unit for name, unit in units.items() if name.endswith(".device") and "onoff" in name), None)
+    if not device or device["outcome"] != "failed" or (device["duration_ns"] or 0) < DEVICE_LIMIT_NS:
+        yield f"the device that never came: {device}"
+    yield from same("what needs that device", "failed", units.get(record.NO_DEVICE, {}).get("outcome"))
 
 
 def was_busy(took_ns, most_ns):

@@ -52,12 +52,40 @@ class Scenario:
     restarts: int = 0
     # Somebody presses the power button now and then, which ends a sleep.
     button: bool = False
+    # What makes the initial file system of the guest (build.MAKERS).
+    initrd: str = "initramfs-tools"
+
+
+@dataclasses.dataclass
+class Observation:
+    """A restart that nothing records: what the guest's journal holds of it is kept, while it goes on and after its power was cut."""
+    units: tuple[str, ...]
+    recordings: list[str]
+    initrd: str = "initramfs-tools"
 
 
 SLOW_START = "onoff-lab-slow-start.service"
 SLOW_STOP = "onoff-lab-slow-stop.service"
 # It loads a module whose start takes 2 s and a driver whose probe takes 3 s.
 DRIVERS = "onoff-lab-drivers.service"
+# One sleeps for ever; the other needs a disk that is not there, which systemd gives up after 20 s.
+NEVER_ENDS = "onoff-lab-never-ends.service"
+NO_DEVICE = "onoff-lab-no-device.service"
+# How long the start that never ends goes on: the device is given up, and the kernel has written what the journal holds by then to the disk.
+UNFINISHED_S = 60
+# What a user can send of a computer that did not come up; what is known of it besides is in `jobs.txt`, `show-…`.
+COLLECT = r"""
+set -e
+mkdir -p {folder}
+cd {folder}
+journalctl --sync
+# The journal goes on while it is copied, which tar says with status 1.
+tar -C /var/log/journal -cf journal.tar . || test $? -eq 1
+journalctl --boot {boot} -o export > journal.export
+journalctl --list-boots --no-pager > list-boots.txt
+systemctl list-jobs --no-pager --no-legend > jobs.txt
+systemctl show '*' > show-units.txt
+"""
 SCENARIOS = {
     # A shutdown and a boot with one restart: what continuous integration does.
     "quick": Scenario("reboot-cycle --post-boot-delay 13", ["shutdown-1", "boot-1"], (SLOW_START, SLOW_STOP), restarts=1),
@@ -70,6 +98,10 @@ SCENARIOS = {
     # The emulated real-time clock does not end it.
     "idle": Scenario("suspend --mem-sleep s2idle --wake-after 30 --post-boot-delay 13", ["suspend-1"], button=True),
     "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 13", ["hibernate-1"]),
+    # systemd runs in the initial file system.
+    "dracut": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, initrd="dracut"),
+    # A start that does not end, and whose power is cut then.
+    "unfinished": Observation((NEVER_ENDS, NO_DEVICE), ["cut", "hung"]),
     "interrupted": Scenario("boot --runs 3 --post-boot-delay 30", [], power_fails=True),
 }
 
@@ -92,8 +124,13 @@ def main():
 
 
 def record(arguments, names):
-    """Plays scenarios one after the other in one guest; yields the name of each that is done."""
-    image = build.image(arguments.cache)
+    """Plays scenarios one after the other, those with the same initial file system in one guest; yields the name of each that is done."""
+    for maker in build.MAKERS:
+        if mine := [name for name in names if SCENARIOS[name].initrd == maker]:
+            yield from record_in(build.image(arguments.cache, maker), arguments, mine)
+
+
+def record_in(image, arguments, names):
     with tempfile.TemporaryDirectory(dir=arguments.cache) as work, Guest(image, pathlib.Path(work) / "guest", arguments.processors) as guest:
         guest.install_program(arguments.onoff)
         if any(DRIVERS in SCENARIOS[name].units for name in names):
@@ -102,12 +139,46 @@ def record(arguments, names):
         try:
             guest.wait_for_start()
             for name in names:
-                play(guest, SCENARIOS[name], arguments.out / name)
+                done = observe if isinstance(SCENARIOS[name], Observation) else play
+                done(guest, SCENARIOS[name], arguments.out / name)
                 yield name
             guest.turn_off()
         finally:
             arguments.out.mkdir(parents=True, exist_ok=True)
             shutil.copy(guest.console, arguments.out / "console.log")
+
+
+def observe(guest, scenario, out):
+    """Restarts the guest, keeps its journal while it starts for ever, cuts the power, and keeps the journal that is left."""
+    began = time.monotonic()
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    settled(guest)
+    guest.do(f"systemctl --quiet enable {' '.join(scenario.units)}")
+    starts = len(guest.starts)
+    guest.ask("systemctl --no-block reboot")
+    while len(guest.starts) == starts:
+        guest.ask("true", 600)
+    hung = guest.starts[-1]
+    print(f"record: {out.name}: {time.monotonic() - began:.0f} s: it starts for ever", file=sys.stderr, flush=True)
+    # Until all that is still being started is the unit that never ends.
+    running = "systemctl list-jobs --no-pager --no-legend | awk '$4 == \"running\" { print $2 }'"
+    guest.wait_until(f"test $(cut -d. -f1 /proc/uptime) -ge {UNFINISHED_S} && test \"$({running})\" = {NEVER_ENDS}", 900)
+    guest.do(COLLECT.format(folder=f"{RECORDINGS}/hung", boot=hung.replace("-", "")), 600)
+    guest.do("sync")
+    guest.cut_power()
+    guest.wait_for_start()
+    guest.do(COLLECT.format(folder=f"{RECORDINGS}/cut", boot=hung.replace("-", "")), 600)
+    guest.fetch(RECORDINGS, out)
+    guest.do(f"rm -rf {RECORDINGS}; systemctl --quiet disable {' '.join(scenario.units)}; systemctl stop {' '.join(scenario.units)}")
+    facts = {
+        "expected": scenario.recordings,
+        "recordings": sorted(path.name for path in out.iterdir() if path.is_dir()),
+        "boot_id": hung.replace("-", ""),
+        "slow_units": list(scenario.units),
+        "took_s": round(time.monotonic() - began, 1),
+    }
+    (out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 
 def play(guest, scenario, out):
@@ -155,6 +226,7 @@ def play(guest, scenario, out):
         "expected": scenario.recordings,
         "recordings": sorted(path.name.removesuffix(".tar.gz") for path in out.glob("*.tar.gz")),
         "slow_units": list(scenario.units),
+        "initrd": scenario.initrd,
         "check": {"status": check[0], "text": check[1]} if check else None,
         "boot_ids": guest.starts[starts - 1:],
         "restarts": scenario.restarts,

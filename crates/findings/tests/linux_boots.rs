@@ -269,7 +269,14 @@ fn a_unit_that_runs_into_its_time_out_costs_all_of_it_on_the_way_and_at_most_tha
     let found = of(&on_path, "linux/unit-timed-out");
     assert_eq!((found[0].cost_ns, found[0].cost_basis), (Some(21_000 * MS), CostBasis::CriticalPath));
     let beside = Machine::boot().failed("dead.service", 6_000, 27_000, "timeout").diagnosed();
-    assert_eq!(of(&beside, "linux/unit-timed-out")[0].cost_basis, CostBasis::AtMost);
+    let found = of(&beside, "linux/unit-timed-out");
+    assert_eq!(found[0].cost_basis, CostBasis::AtMost);
+    assert!(found[0].advice.contains("TimeoutStartSec"), "{}", found[0].advice);
+    // A device has no start of its own that could be shortened.
+    let device = Machine::boot().failed("dev-sdz1.device", 6_000, 27_000, "timeout").diagnosed();
+    let found = of(&device, "linux/unit-timed-out");
+    assert!(found[0].advice.contains("x-systemd.device-timeout"), "{}", found[0].advice);
+    assert!(!found[0].advice.contains("TimeoutStartSec"), "{}", found[0].advice);
     // Slow, but it came up; and one that failed at once.
     let slow =
         Machine::boot().unit("slow.service", 6_000, Some(27_000)).failed("f.service", 6_000, 6_900, "").diagnosed();

@@ -138,6 +138,10 @@ fn the_last_unit_of_an_initial_file_system_ends_where_the_next_service_manager_b
     let after = ("a.service".to_owned(), 16_060, Some(20_060));
     let expected = ("initrd-switch-root.service".to_owned(), 15_000, Some(16_058));
     assert_eq!(starts(&read_text(&text("initrd-switch-root.service - Switch Root"))), [expected, after.clone()]);
+    // With systemd's own account of the start, which the next service manager's late first words do not move.
+    let finished = "[   30.000000] host systemd[1]: Startup finished in 4.858s (kernel) + 10.900s (initrd) + 14.242s (userspace) = 30s.\n";
+    let by_account = read_text(&(text("initrd-switch-root.service - Switch Root") + finished));
+    assert_eq!(starts(&by_account)[0], ("initrd-switch-root.service".to_owned(), 15_000, Some(15_758)));
     // Another unit may go on: the next service manager takes it over.
     let goes_on = ("plymouth-start.service".to_owned(), 15_000, None);
     assert_eq!(starts(&read_text(&text("plymouth-start.service - P"))), [goes_on, after]);
@@ -163,6 +167,28 @@ fn a_device_that_fails_to_resume_gives_up_no_sleep() {
         let trace = read_text(&log(&format!("[  145.352379] {refusal}\n")));
         assert_eq!(times(&trace, milestone::POWER_REFUSED).len(), 1, "{refusal}");
     }
+}
+
+#[test]
+fn an_archive_of_bootchart_is_a_boot_with_its_processes() {
+    let stat = |pid: u32, name: &str, start: u32| {
+        format!("{pid} ({name}) S 1 1 1 0 -1 4194560 272 0 15 0 0 98 0 0 20 0 1 0 {start} 3227648 594\n")
+    };
+    let processes =
+        format!("1261\n{}\n1281\n{}{}", stat(1, "init", 266), stat(1, "init", 266), stat(700, "udevd", 1270));
+    let trace = read(&[
+        ("header", b"version = 0.8\ntitle = Boot chart for h\nsystem.uname = Linux 2.6.29 #1 SMP i686\n"),
+        ("proc_ps.log", processes.as_bytes()),
+        ("proc_stat.log", b"1261\ncpu  56 0 880 321 23 0 43\n\n1301\ncpu  60 0 880 321 23 0 43\n"),
+        ("proc_diskstats.log", b"1261\n   8       0 sda 64 0 297 168 0 0 0 0\n"),
+    ]);
+    assert_eq!((trace.recorder.as_str(), trace.system.os_build_text.as_str()), ("bootchart", "2.6.29"));
+    assert_eq!(times(&trace, milestone::USER_SPACE_BEGIN), [("bootchart".to_owned(), 12_610)]);
+    assert_eq!(trace.duration_ns / 1_000_000, 13_010);
+    let udevd = trace.processes.iter().find(|row| row.pid == 700).unwrap();
+    assert_eq!((trace.text(udevd.image), udevd.start_ns), ("udevd", Some(12_700_000_000)));
+    // What is in no table is said, and nothing is passed over unsaid.
+    assert_eq!((count(&trace, "bootchart_use_left_out"), count(&trace, "files_passed_over")), (2, 0));
 }
 
 #[test]

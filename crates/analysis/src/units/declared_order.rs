@@ -22,6 +22,22 @@ const MESSAGE_ERROR_NS: i64 = 20_000_000;
 /// Starts of one unit that are looked at, at most: one that is restarted for ever waits for nobody.
 const MOST_RESTARTS: usize = 64;
 
+/// Targets that no start is to reach: those of its end and of repair. Nearly every unit is declared to be stopped before
+/// `shutdown.target`, which the service manager writes as that target's `After`. Source: systemd.special(7).
+const NOT_OF_A_START: [&str; 11] = [
+    "emergency.target",
+    "exit.target",
+    "final.target",
+    "halt.target",
+    "kexec.target",
+    "poweroff.target",
+    "reboot.target",
+    "rescue.target",
+    "shutdown.target",
+    "soft-reboot.target",
+    "umount.target",
+];
+
 /// The unit that tells the device manager to look for the devices that are there.
 const DEVICE_SCAN: &str = "systemd-udev-trigger.service";
 
@@ -92,7 +108,7 @@ impl<'t> Starts<'t> {
         };
         let mut waiting: HashMap<StringId, Vec<String>> = HashMap::new();
         for (unit, after) in &self.after {
-            if !self.places.contains_key(unit) {
+            if !self.places.contains_key(unit) && !NOT_OF_A_START.contains(&self.trace.text(*unit)) {
                 for on in after {
                     waiting.entry(*on).or_default().push(self.trace.text(*unit).to_owned());
                 }

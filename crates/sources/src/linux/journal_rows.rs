@@ -92,6 +92,8 @@ struct Reader<'a> {
     open: HashMap<(StringId, ServiceChange), usize>,
     /// Places of the starts that were over by the service manager's own account, with no message of their end.
     over: HashSet<usize>,
+    /// Places of the starts that gave the machine to the next service manager.
+    switched: Vec<usize>,
     /// The last change of each unit.
     last: HashMap<StringId, usize>,
     processes: HashSet<u32>,
@@ -109,6 +111,7 @@ impl<'a> Reader<'a> {
             assembly,
             open: HashMap::new(),
             over: HashSet::new(),
+            switched: Vec::new(),
             last: HashMap::new(),
             processes: HashSet::new(),
             manager_started: None,
@@ -308,6 +311,7 @@ impl<'a> Reader<'a> {
                 {
                     row.end_ns = Some(time_ns);
                     row.outcome = ServiceOutcome::Completed;
+                    self.switched.push(at);
                 }
             }
             self.said_to_start.push((milestone::USER_SPACE_BEGIN, time_ns, event));
@@ -317,6 +321,14 @@ impl<'a> Reader<'a> {
     /// What the manager said when it started counts where it gave no account once it was done: it speaks late.
     fn finish(mut self) {
         self.settle_manager();
+        // The next service manager speaks late; by its own account, which has the better time, it began earlier.
+        if let Some(begin_ns) = self.assembly.last_time_of(milestone::USER_SPACE_BEGIN) {
+            for at in std::mem::take(&mut self.switched) {
+                if let Some(row) = self.assembly.service_transitions.get_mut(at) {
+                    row.end_ns = row.end_ns.map(|end_ns| end_ns.min(begin_ns).max(row.start_ns));
+                }
+            }
+        }
         let mut at = 0;
         self.assembly.service_transitions.retain(|_| {
             at += 1;

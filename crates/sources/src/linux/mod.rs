@@ -29,6 +29,8 @@
 
 mod assembly;
 mod blame;
+mod bootchart;
+mod bootchart_samples;
 mod clocks;
 mod critical_chain;
 mod devices;
@@ -176,6 +178,8 @@ fn recorder(parts: &[Part<'_>]) -> String {
         PartKind::CriticalChain,
     ]) {
         "systemd"
+    } else if has(&[PartKind::BootchartProcesses]) {
+        "bootchart"
     } else {
         "kernel log"
     };
@@ -244,6 +248,9 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
         PartKind::StartChart => start_chart::read(part, assembly),
         PartKind::CriticalChain => critical_chain::read(part, assembly),
         PartKind::Blame => blame::read(part, assembly),
+        PartKind::BootchartHeader | PartKind::BootchartProcesses | PartKind::BootchartUse => {
+            bootchart::read(part, assembly);
+        }
         _ => machine::read(part, assembly),
     }
 }

@@ -5,7 +5,7 @@ use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
 use super::startup_lengths::StartupLengths;
-use super::{blame, critical_chain, journal_text, journal_verbose, kernel_log, start_chart};
+use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, kernel_log, start_chart};
 
 /// A file of a recording that says something.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,12 @@ pub(crate) enum PartKind {
     CriticalChain,
     /// `systemd-analyze blame`: how long units took to start.
     Blame,
+    /// bootchart's `header`: the machine.
+    BootchartHeader,
+    /// bootchart's `proc_ps.log`: the processes of each sample.
+    BootchartProcesses,
+    /// bootchart's `proc_stat.log` or `proc_diskstats.log`.
+    BootchartUse,
     /// EFI variable: the loader's start, by the firmware's clock.
     LoaderTimeInit,
     /// EFI variable: the loader hands over to the kernel, by the firmware's clock.
@@ -97,6 +103,9 @@ impl PartKind {
             Self::StartChart => "systemd-analyze plot",
             Self::CriticalChain => "systemd-analyze critical-chain",
             Self::Blame => "systemd-analyze blame",
+            Self::BootchartHeader => "bootchart header",
+            Self::BootchartProcesses => "bootchart processes",
+            Self::BootchartUse => "bootchart processor or disk time",
             Self::LoaderTimeInit => "EFI variable LoaderTimeInitUSec",
             Self::LoaderTimeExec => "EFI variable LoaderTimeExecUSec",
             Self::FirmwareTable => "firmware performance table",
@@ -138,6 +147,7 @@ impl PartKind {
                 | Self::StartupLengths
                 | Self::StartChart
                 | Self::CriticalChain
+                | Self::BootchartProcesses
         )
     }
 }
@@ -243,6 +253,13 @@ fn by_text(text: &str) -> Option<PartKind> {
     }
     if blame::recognises(text) {
         return Some(PartKind::Blame);
+    }
+    if let Some(file) = bootchart_samples::recognises(text) {
+        return Some(match file {
+            bootchart_samples::File::Header => PartKind::BootchartHeader,
+            bootchart_samples::File::Processes => PartKind::BootchartProcesses,
+            bootchart_samples::File::Use => PartKind::BootchartUse,
+        });
     }
     if begins("MemTotal:") {
         return Some(PartKind::MemoryInfo);

@@ -15,13 +15,14 @@ rule! {
     /// Times and results of units: the journal or the service manager's own dump.
     ///
     /// # What to do
-    /// Mend or disable the unit; until then give it a shorter `TimeoutStartSec`.
+    /// Mend or disable the unit; until then give it a shorter `TimeoutStartSec`. A device that does not come: correct or
+    /// remove its line in `/etc/fstab` or `/etc/crypttab`, or give that line `nofail` and a shorter `x-systemd.device-timeout`.
     ///
     /// # When it is wrong
     /// A unit that is restarted may have been there at the second attempt.
     ///
     /// # Source
-    /// systemd.service(5), `TimeoutStartSec`; the limit is onoff's.
+    /// systemd.service(5), `TimeoutStartSec`; systemd.mount(5), `x-systemd.device-timeout`; the limit is onoff's.
     "linux/unit-timed-out", "units whose start failed after long", LinuxBoot(check)
 }
 
@@ -43,26 +44,30 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 "" => String::new(),
                 result => format!(" ({result})"),
             };
-            let cost = if unit.on_path {
-                Cost::on_path(length)
-            } else {
-                Cost::at_most(length)
-            };
+            let cost = if unit.on_path { Cost::on_path(length) } else { Cost::at_most(length) };
             Some(
                 RuleFinding::new(
-                    FindingSubject::new(FindingSubjectKind::Service, unit.name.clone())
-                        .with_pid(unit.pid),
+                    FindingSubject::new(FindingSubjectKind::Service, unit.name.clone()).with_pid(unit.pid),
                     format!("{} fails to start after {}{why}", unit.name, time(length)),
                 )
                 .costs(cost)
                 .because(unit.start_ns, format!("{} is started", unit.name))
                 .because(end, format!("it is given up{why}"))
-                .advise(format!(
-                    "see why ('journalctl -b -u {}') and mend it, or give it a shorter TimeoutStartSec until then; disable it only if nothing \
-                     needs it",
-                    unit.name
-                )),
+                .advise(advice(&unit.name)),
             )
         })
         .collect())
+}
+
+fn advice(unit: &str) -> String {
+    if unit.ends_with(".device") {
+        return format!(
+            "see who needs it ('systemctl list-dependencies --reverse {unit}'); correct or remove its line in /etc/fstab or \
+             /etc/crypttab, or give that line nofail and a shorter x-systemd.device-timeout"
+        );
+    }
+    format!(
+        "see why ('journalctl -b -u {unit}') and mend it, or give it a shorter TimeoutStartSec until then; disable it only if nothing \
+         needs it"
+    )
 }
