@@ -1,7 +1,10 @@
 //! `onoff image` as a user runs it.
 
+use std::io::Read;
+
 use onoff_testkit::hive::KeyFile;
 use onoff_testkit::program;
+use onoff_testkit::real::samples;
 use serde_json::Value;
 
 use crate::running::Folder;
@@ -49,7 +52,7 @@ fn a_volume_is_audited() {
         "fast startup is on but cannot work: hibernation is off",
         r"SYSTEM\ControlSet001\Control\Power\HibernateEnabled = 0; key last written 2020-01-02 03:04:05 UTC",
         "1 boot-start driver without a signature in the file: disk.sys",
-        "1 service of other makers that start with the computer: Maker",
+        "1 service of other makers that starts with the computer: Maker",
         "whether the computer loses power without a shutdown",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
@@ -201,6 +204,37 @@ fn a_wim_image_is_refused_by_name_with_what_to_type() {
     assert_eq!(code, 1);
     assert!(error.contains("a WIM image") && error.contains("wimlib-imagex extract install.wim 1"), "{error}");
     assert!(error.contains("dism /Mount-Image /ImageFile:install.wim"), "{error}");
+}
+
+/// Counts of the project's facts, found by another reader, of four real installations: services that start by themselves, of these delayed, with
+/// a trigger and in a group; drivers of the boot, of these critical; autologgers that are on. One of them has fast startup on and hibernation off.
+#[test]
+fn four_real_hives_have_the_counts_that_are_known() {
+    let Some(samples) = samples("hives") else { return };
+    for (name, known) in [
+        ("regipy-SYSTEM.xz", [53, 6, 3, 26, 36, 21, 10]),
+        ("regipy-SYSTEM_2.xz", [44, 4, 6, 26, 78, 28, 15]),
+        ("regipy-SYSTEM_B.xz", [65, 10, 9, 29, 86, 30, 17]),
+        ("regipy-SYSTEM_WIN_10_1709.xz", [68, 12, 10, 27, 93, 30, 18]),
+    ] {
+        let Ok(packed) = std::fs::read(samples.join(name)) else {
+            println!("skipped: {name} is not there");
+            continue;
+        };
+        let mut bytes = Vec::new();
+        lzma_rust2::XzReader::new(packed.as_slice(), true).read_to_end(&mut bytes).unwrap();
+        let folder = Folder::new();
+        folder.file("SYSTEM", &bytes);
+        let report: Value = serde_json::from_str(&folder.answer("image SYSTEM --format json")).unwrap();
+        let counts = &report["image"]["counts"];
+        let names = ["auto", "delayed", "trigger", "in_group", "boot_start", "critical_boot_start", "autologgers"];
+        assert_eq!(names.map(|name| counts[name].as_u64().unwrap()), known, "{name}");
+        let findings = report["audit"]["findings"].as_array().unwrap();
+        let is_off = findings.iter().any(|finding| finding["code"] == "image/fast-startup-without-hibernation");
+        assert_eq!(is_off, name.contains("1709"), "{name}");
+        // A group that no list orders is Windows' own here, and no fault.
+        assert!(findings.iter().all(|finding| !finding.to_string().contains("MapsBroker")), "{name}");
+    }
 }
 
 #[test]

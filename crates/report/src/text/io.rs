@@ -328,12 +328,12 @@ fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
         },
     );
     let cached = format!("{} cached", counted(costs.cache_pages, "page"));
-    let with = format!("filter with blocks of {}", size(report.page_bytes));
+    let with = format!("filter ({} blocks)", size(report.page_bytes));
     let rows = [
         ("no filter, no cache".to_owned(), &costs.plain),
         (format!("no filter, {cached}"), &costs.plain_cached),
         (format!("{with}, no cache"), &costs.filtered),
-        (format!("{with}, {cached} above it"), &costs.filtered_cached),
+        (format!("{with}, {cached}"), &costs.filtered_cached),
     ];
     Section::of("filter", "What a filter costs", rows)
         .note(note)

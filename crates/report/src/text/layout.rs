@@ -107,6 +107,11 @@ fn wrapped(text: &str, cells: usize) -> String {
     let mut blanks = 0;
     let mut words_in_line = 0;
     for (word, blank) in words(text) {
+        if word.is_empty() {
+            // Between two blanks: they wait together, so that none is left at the end of a line.
+            blanks += blank;
+            continue;
+        }
         let wide = visible(word);
         if wide > 0 && words_in_line > 0 && used + blanks + wide > cells {
             out.push('\n');
@@ -176,6 +181,12 @@ mod tests {
         let mut out = Vec::new();
         fitted::<io::Error>(width, &mut out, |out| write!(out, "{text}")).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn no_blank_is_left_at_the_end_of_a_line() {
+        assert_eq!(wrapped("  one two  three\n", 10), "  one two\n    three\n");
+        assert_eq!(wrapped("  one  two\n", 20), "  one  two\n");
     }
 
     #[test]

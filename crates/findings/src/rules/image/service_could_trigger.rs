@@ -38,8 +38,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, *first),
         format!(
-            "{} of other makers that start with the computer: {}",
+            "{} of other makers that {} with the computer: {}",
             counted(names.len(), "service"),
+            if names.len() == 1 { "starts" } else { "start" },
             listed(&names, 12)
         ),
     )
