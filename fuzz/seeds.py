@@ -170,11 +170,38 @@ def file_operations():
     yield b"7 0.000123 read(3</a>,  <unfinished ...>\n7 0.000001 <... read resumed>\"x\", 4) = 1 <0.000004>\n"
 
 
-def plans():
-    """Prefetch plans, as they are."""
+def xpress_huffman_literals(plain):
+    """Bytes as XPRESS Huffman that repeats nothing: every byte has a code of eight bits, itself. Of two bytes the first is the upper one."""
+    even = plain + b"\0" * (len(plain) % 2)
+    pairs = b"".join(bytes(reversed(even[at : at + 2])) for at in range(0, len(even), 2))
+    return b"\x88" * 128 + b"\0" * 128 + pairs + b"\0" * 4
+
+
+def ready_boot(inner):
+    packed = xpress_huffman_literals(inner)
+    return struct.pack("<4sII", b"PfB\xe3", len(inner), len(packed)) + packed
+
+
+def prefetch():
+    """Prefetch plans, as they are, and one of each other file of the folder: of ReadyBoot, Layout.ini, a database of SuperFetch."""
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "prefetch").rglob("*.pf")):
         yield path
+
+    def name(parent, text):
+        return struct.pack("<IH", parent, len(text)) + text.encode("utf-16-le")
+
+    folder = name(0xFFFFFFFF, "Windows")
+    names = folder + name(0, "a.dll")
+    read = struct.pack("<IIQIIIIII", 1, 2, 4096, len(folder), 402, 512, 1000, 1, 0)
+    disk = b"DMIO:ID:" + bytes(range(16))
+    trace = struct.pack("<4sIIII", b"xFcE", 1, 2, 0, len(names)) + struct.pack("<H", len(disk)) + disk + read * 2 + names
+    yield ready_boot(trace)
+    yield ready_boot(struct.pack("<4sIII", b"iLdR", 1, len(names), 0) + names)
+    yield b"\xff\xfe" + "[OptimalLayoutFile]\r\nVersion=1\r\nC:\\Windows\\a.dll\r\nC:\\b.dll\r\n".encode("utf-16-le")
+    header = struct.pack("<17I", 14, 128, 104, 1, *range(13)) + b"\0" * 60
+    yield header
+    yield b"MAM\x04" + struct.pack("<I", len(header)) + xpress_huffman_literals(header)
 
 
 def hives():
@@ -246,7 +273,7 @@ SEEDS = {
     "hive": hives,
     "journal": journals,
     "linux": linux,
-    "prefetch": plans,
+    "prefetch": prefetch,
     "packet_events": packet_events,
 }
 
