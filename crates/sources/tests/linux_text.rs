@@ -170,6 +170,27 @@ fn a_device_that_fails_to_resume_gives_up_no_sleep() {
 }
 
 #[test]
+fn what_journalctl_explains_between_messages_is_no_message() {
+    let plain = "Jul 28 20:33:00 host kernel: Linux version 6.1\nJul 28 20:33:22 host systemd[1]: Starting a.service - A...\n\
+                 Jul 28 20:33:25 host systemd[1]: Started a.service - A.\n";
+    // As systemd 246 and later write it, and as earlier ones do.
+    for sign in ["░░", "--"] {
+        let explanation: String =
+            ["Subject: A start job", "Defined-By: systemd", "Support: https://lists", "", "The job identifier is 7."]
+                .map(|line| format!("{sign} {line}\n"))
+                .concat();
+        let explained: String = plain.lines().map(|line| format!("{line}\n{explanation}")).collect();
+        let (trace, expected) = (read_text(&explained), read_text(plain));
+        assert_eq!(starts(&trace), starts(&expected), "{sign}");
+        assert_eq!(starts(&trace).len(), 1);
+        assert!(
+            trace.losses.iter().all(|loss| expected.losses.iter().any(|other| other.counter == loss.counter)),
+            "{sign}"
+        );
+    }
+}
+
+#[test]
 fn an_archive_of_bootchart_is_a_boot_with_its_processes() {
     let stat = |pid: u32, name: &str, start: u32| {
         format!("{pid} ({name}) S 1 1 1 0 -1 4194560 272 0 15 0 0 98 0 0 20 0 1 0 {start} 3227648 594\n")
@@ -216,6 +237,10 @@ fn old_kernels_start_the_first_program_when_their_memory_is_freed() {
     let unpacked = "[    0.000000] Linux version 3.10.0\n[    0.700000] Trying to unpack rootfs image as initramfs...\n\
                     [    1.500000] Freeing unused kernel memory: 1234K\n";
     assert_eq!(ms(&read_text(unpacked), milestone::INITRD_BEGIN), Some(1500));
+    // On ARM in other words; what the initial file system's archive took is freed before, and is another line.
+    let of_arm = "[    0.000000] Linux version 2.6.36\n[    7.588744] Freeing initrd memory: 412K\n\
+                  [    9.091765] Freeing init memory: 200K\n";
+    assert_eq!(ms(&read_text(of_arm), milestone::USER_SPACE_BEGIN), Some(9091));
     // A kernel that names the program says it better.
     let named = "[    0.000000] Linux version 6.1.0\n[    1.500000] Freeing unused kernel image (initmem) memory: 1K\n\
                  [    1.600000] Run /sbin/init as init process\n";

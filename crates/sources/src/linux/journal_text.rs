@@ -74,7 +74,8 @@ pub(super) fn recognises(text: &str) -> bool {
 }
 
 fn kind(line: &str) -> Kind<'_> {
-    if line.trim().is_empty() || line.starts_with([' ', '\t']) {
+    // `journalctl -x` explains messages between them, each line of that behind two such signs.
+    if line.trim().is_empty() || line.starts_with([' ', '\t', '░']) {
         return Kind::Nothing;
     }
     if let Some(rest) = line.strip_prefix("-- ") {

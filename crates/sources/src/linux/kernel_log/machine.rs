@@ -21,7 +21,8 @@ impl FirstProgram {
     fn on_message(&mut self, time_ns: i64, text: &str) {
         self.named |= text.starts_with("Run ") && text.ends_with(" as init process");
         self.unpacked |= is_unpacking(text);
-        if text.starts_with("Freeing unused kernel ") {
+        // "Freeing init memory: 200K" on ARM before 3.10 (`free_initmem`).
+        if text.starts_with("Freeing unused kernel ") || text.starts_with("Freeing init memory: ") {
             self.freed_ns = Some(time_ns);
         }
     }
