@@ -44,6 +44,7 @@ mod person;
 pub mod phase_name;
 pub mod prefetch;
 pub mod processes;
+pub mod reason;
 pub mod recording;
 pub mod rule;
 pub mod scope;

@@ -140,13 +140,23 @@ fn phases_and_steps_are_the_truth() {
 
 #[test]
 fn what_took_longest_and_why() {
-    for (scenario, name, because) in [
-        ("shutdown-slow-console.toml", "slow_shutdown.exe", "console program, killed after its 5.00 s time-out"),
-        ("shutdown-hung-window.toml", "unsaved.exe", "program with windows, killed after its 5.00 s time-out"),
+    for (scenario, name, has_windows, because) in [
+        ("shutdown-slow-console.toml", "slow_shutdown.exe", false, "console program, killed after its 5.00 s time-out"),
+        ("shutdown-hung-window.toml", "unsaved.exe", true, "program with windows, killed after its 5.00 s time-out"),
     ] {
-        let report = report(&Folder::boot(scenario));
+        let folder = Folder::boot(scenario);
+        let report = report(&folder);
         assert_eq!(report["longest"]["name"], name);
-        assert_eq!(report["longest"]["because"], because, "{scenario}");
+        let reason = serde_json::json!({
+            "code": "application",
+            "has_windows": has_windows,
+            "terminated": true,
+            "limit_ns": 5_000_000_000_i64,
+            "ran_out": true,
+        });
+        assert_eq!(report["longest"]["because"], reason, "{scenario}");
+        let text = folder.answer("shutdown boot.etl").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(because), "{scenario}: {text}");
     }
     let report = report(&Folder::boot("shutdown-hung-window.toml"));
     let hung = list(&report["sessions"][0], "applications").iter().find(|row| row["image"] == "unsaved.exe").unwrap();

@@ -4,6 +4,7 @@ use onoff_trace::{ServiceChange, ServiceOutcome};
 use serde::Serialize;
 
 use crate::evidence::Certainty;
+use crate::reason::Reason;
 
 /// Why a unit is held to have waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,8 +72,8 @@ pub struct TimeOut {
     pub limit_ns: Option<i64>,
     /// How certain it is: most time-outs are not recorded as such.
     pub certainty: Certainty,
-    /// The evidence, in words.
-    pub evidence: String,
+    /// What shows it.
+    pub evidence: Reason,
 }
 
 /// When in a shutdown of Windows a service was notified.

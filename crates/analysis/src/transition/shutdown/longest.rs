@@ -1,11 +1,12 @@
 //! The one piece of work that took most of a shutdown, and why.
 
-use onoff_trace::{Duration, Trace, shutdown_step};
+use onoff_trace::{Trace, shutdown_step};
 
 use super::report::{ApplicationEnd, LongestKind, LongestWork, ProgramKind, ShutdownReport};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
-use crate::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
+use crate::reason::Reason;
+use crate::units::{ServiceNotification, TimeOutKind, Unit};
 
 /// The longest work of `report`. The service control manager is no candidate: its time is its services'. Work that did
 /// not end lasts to the end of its phase, or the recording's.
@@ -71,8 +72,8 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
             }
             let length = until(work.end_ns, None, work.start_ns);
             let because = match work.end_ns {
-                None => "it had not ended when the recording did".to_owned(),
-                Some(_) => String::new(),
+                None => Reason::NotEnded,
+                Some(_) => Reason::None,
             };
             let certainty = Certainty::Measured;
             add(kind, &work.name, None, work.start_ns, length, because, certainty);
@@ -87,7 +88,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
                 start_ns: exit.end_ns.saturating_sub(exit.since_previous_ns),
                 duration_ns: exit.since_previous_ns,
                 percent: percent_of(exit.since_previous_ns, whole),
-                because: "no process ended meanwhile".to_owned(),
+                because: Reason::NoProcessEnded,
                 certainty: Certainty::Inferred,
             });
         }
@@ -106,38 +107,31 @@ fn name_of(application: &ApplicationEnd) -> String {
     }
 }
 
-fn why_application(application: &ApplicationEnd) -> String {
-    let program = match application.program {
-        ProgramKind::Window => "program with windows, ",
-        ProgramKind::Console => "console program, ",
-        ProgramKind::Unknown => "",
-    };
-    let end = if application.terminated { "killed after" } else { "ran into" };
+fn why_application(application: &ApplicationEnd) -> Reason {
     let limit = application.time_outs.iter().find(|time_out| time_out.kind != TimeOutKind::Forced);
-    match limit {
-        Some(limit) => format!("{program}{end} its {} time-out", limit_text(limit)),
-        None if application.terminated => format!("{program}killed"),
-        None => String::new(),
+    if limit.is_none() && !application.terminated {
+        return Reason::None;
+    }
+    Reason::Application {
+        has_windows: match application.program {
+            ProgramKind::Window => Some(true),
+            ProgramKind::Console => Some(false),
+            ProgramKind::Unknown => None,
+        },
+        terminated: application.terminated,
+        limit_ns: limit.and_then(|limit| limit.limit_ns),
+        ran_out: limit.is_some(),
     }
 }
 
-/// How long a time-out is.
-fn limit_text(time_out: &TimeOut) -> String {
-    time_out.limit_ns.map_or_else(|| "unknown".to_owned(), |ns| Duration::from_ns(ns).to_string())
-}
-
-fn why_service(service: &Unit) -> String {
+fn why_service(service: &Unit) -> Reason {
     match (&service.time_out, service.end_ns) {
-        (Some(limit), Some(_)) => {
-            format!("stopped after the {} that services have", limit_text(limit))
-        }
+        (Some(limit), Some(_)) => Reason::ServiceStoppedLate { limit_ns: limit.limit_ns },
         (Some(limit), None) if limit.certainty == Certainty::Measured => {
-            format!("did not stop in the {} that services have", limit_text(limit))
+            Reason::ServiceDidNotStopInTime { limit_ns: limit.limit_ns }
         }
-        (_, None) => "did not stop".to_owned(),
-        (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => {
-            "notified before all others, which wait for it".to_owned()
-        }
-        (None, Some(_)) => String::new(),
+        (_, None) => Reason::ServiceDidNotStop,
+        (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => Reason::NotifiedFirst,
+        (None, Some(_)) => Reason::None,
     }
 }

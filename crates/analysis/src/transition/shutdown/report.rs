@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::activity::Work;
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::reason::Reason;
 use crate::rule::Rule;
 use crate::units::TimeOut;
 
@@ -243,8 +244,8 @@ pub struct LongestWork {
     pub duration_ns: i64,
     /// Percentage of the shutdown.
     pub percent: f64,
-    /// Why it took so long, as a phrase; empty when nothing tells.
-    pub because: String,
+    /// Why it took so long; `none` when nothing tells.
+    pub because: Reason,
     /// How certain it is.
     pub certainty: Certainty,
 }

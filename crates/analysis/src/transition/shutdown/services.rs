@@ -6,6 +6,7 @@ use super::report::{ServiceTimeOut, ShutdownOptions};
 use super::sessions::CLOCK_GRAIN_NS;
 use crate::evidence::{Certainty, Span};
 use crate::processes::Images;
+use crate::reason::Reason;
 use crate::rule::Rule;
 use crate::units::{ServiceNotification, TimeOut, TimeOutKind, Unit, unit};
 
@@ -103,7 +104,7 @@ fn time_out_of(
     limit: &ServiceTimeOut,
 ) -> Option<TimeOut> {
     let told_for = |until: i64| until.saturating_sub(row.start_ns);
-    let of = |at_ns, limit_ns, certainty, evidence: String| {
+    let of = |at_ns, limit_ns, certainty, evidence: Reason| {
         Some(TimeOut { kind: TimeOutKind::Service, at_ns, limit_ns: Some(limit_ns), certainty, evidence })
     };
     let window = match notification {
@@ -112,31 +113,20 @@ fn time_out_of(
     };
     let known = limit.limit_ns.filter(|_| notification != ServiceNotification::PreShutdown);
     match (row.end_ns, known, window.end_ns) {
-        (Some(end), Some(limit_ns), _) if told_for(end) >= limit_ns - CLOCK_GRAIN_NS => of(
-            Some(row.start_ns.saturating_add(limit_ns)),
-            limit_ns,
-            limit.certainty,
-            "it stopped after its time-out".to_owned(),
-        ),
+        (Some(end), Some(limit_ns), _) if told_for(end) >= limit_ns - CLOCK_GRAIN_NS => {
+            of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, limit.certainty, Reason::StoppedAfterTimeOut)
+        }
         (Some(_), ..) => None,
-        (None, Some(limit_ns), Some(over)) if told_for(over) >= limit_ns - CLOCK_GRAIN_NS => of(
-            Some(row.start_ns.saturating_add(limit_ns)),
-            limit_ns,
-            Certainty::Measured,
-            "it never stopped, and was waited for until then".to_owned(),
-        ),
+        (None, Some(limit_ns), Some(over)) if told_for(over) >= limit_ns - CLOCK_GRAIN_NS => {
+            of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, Certainty::Measured, Reason::NeverStopped)
+        }
         // The time-out is not the one assumed, or nobody waited for this one.
-        (None, _, Some(over)) => of(
-            Some(over),
-            told_for(over),
-            Certainty::Inferred,
-            "it had not stopped when the wait for services was over".to_owned(),
-        ),
+        (None, _, Some(over)) => of(Some(over), told_for(over), Certainty::Inferred, Reason::NotStoppedWhenWaitWasOver),
         (None, Some(limit_ns), None) if told_for(trace.duration_ns) >= limit_ns => of(
             Some(row.start_ns.saturating_add(limit_ns)),
             limit_ns,
             Certainty::Inferred,
-            "it had not stopped after its time-out, when the recording ended".to_owned(),
+            Reason::NotStoppedWhenRecordingEnded,
         ),
         _ => None,
     }

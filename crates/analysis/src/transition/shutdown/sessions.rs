@@ -10,6 +10,7 @@ use super::report::{ApplicationEnd, ProgramKind, SessionEnd, ThreadAsked};
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::processes::Images;
+use crate::reason::Reason;
 use crate::units::{TimeOut, TimeOutKind};
 
 /// How long an application has to answer, window or console, ns (source: the Microsoft paper "Windows On/Off Transition
@@ -212,13 +213,13 @@ fn time_outs(
     let length = |from: i64, to: Option<i64>| to.unwrap_or(trace.duration_ns).saturating_sub(from);
     let killed_at = killed.map(|row| row.start_ns);
     let mut found = Vec::new();
-    let mut add = |kind, from: i64, limit_ns: i64, certainty, evidence: &str| {
+    let mut add = |kind, from: i64, limit_ns: i64, certainty, evidence: Reason| {
         found.push(TimeOut {
             kind,
             at_ns: Some(from.saturating_add(limit_ns)),
             limit_ns: Some(limit_ns),
             certainty,
-            evidence: evidence.to_owned(),
+            evidence,
         });
     };
     let mut waited_for_a_window = false;
@@ -233,19 +234,17 @@ fn time_outs(
                 [both, FORCED_ORDER_NS, FORCED_QUESTION_NS].into_iter().find(|limit| took >= limit - CLOCK_GRAIN_NS);
             if let Some(limit) = limit {
                 let (certainty, evidence) = match killed_at {
-                    Some(_) => (Certainty::Measured, "it was asked once more, and then terminated"),
-                    None => (Certainty::Inferred, "it was asked once more after its time-out"),
+                    Some(_) => (Certainty::Measured, Reason::AskedAgainAndTerminated),
+                    None => (Certainty::Inferred, Reason::AskedAgain),
                 };
                 add(TimeOutKind::Forced, thread.start_ns, limit, certainty, evidence);
             }
         } else if no_answer_in_5_s {
             waited_for_a_window = true;
             let (certainty, evidence) = match (again, killed_at) {
-                (true, _) => (Certainty::Measured, "its window did not answer for 5 s or longer, and then once more"),
-                (false, Some(_)) => {
-                    (Certainty::Measured, "its window did not answer for 5 s or longer, and it was then terminated")
-                }
-                _ => (Certainty::Inferred, "its window did not answer for 5 s or longer"),
+                (true, _) => (Certainty::Measured, Reason::WindowSilentTwice),
+                (false, Some(_)) => (Certainty::Measured, Reason::WindowSilentAndTerminated),
+                _ => (Certainty::Inferred, Reason::WindowSilent),
             };
             add(TimeOutKind::Window, thread.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
@@ -257,12 +256,10 @@ fn time_outs(
         };
         let (certainty, evidence) = match killed_at {
             Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS => {
-                (Certainty::Measured, "it was terminated 5 s or longer after it was notified")
+                (Certainty::Measured, Reason::TerminatedAfterNotification)
             }
-            _ if row.status == Some(STATUS_TIME_OUT) => {
-                (Certainty::Measured, "its record ends with the status of a time-out")
-            }
-            _ => (Certainty::Inferred, "it did not answer for 5 s or longer"),
+            _ if row.status == Some(STATUS_TIME_OUT) => (Certainty::Measured, Reason::StatusOfTimeOut),
+            _ => (Certainty::Inferred, Reason::Silent),
         };
         // Windows that answer slowly one after the other run into no time-out, and in the system's session the service manager
         // answers when its services have.

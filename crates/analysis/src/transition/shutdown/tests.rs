@@ -202,7 +202,7 @@ fn a_console_program_is_killed_after_its_time_out() {
     let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
     assert_eq!(longest.duration_ns, 5_050 * MS);
-    assert_eq!(longest.because, "console program, killed after its 5.00 s time-out");
+    assert_eq!(longest.because.to_string(), "console program, killed after its 5.00 s time-out");
 }
 
 /// A person forces the shutdown: the window is asked once more, for 0.25 and 0.5 s.
@@ -248,7 +248,7 @@ fn a_service_that_never_stops_is_set_apart() {
     assert!(report.units.iter().all(|row| row.name == "Deaf" || row.time_out.is_none()));
     let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "Deaf");
-    assert_eq!(longest.because, "did not stop in the 12.0 s that services have");
+    assert_eq!(longest.because.to_string(), "did not stop in the 12.0 s that services have");
 
     // What the machine is configured to do goes before its version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };

@@ -7,6 +7,7 @@ use super::report::PowerNotification;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::processes::Images;
+use crate::reason::Reason;
 use crate::units::{TimeOut, TimeOutKind};
 
 /// How long an application has to answer that the system suspends, ns (source: the Microsoft paper "Windows On/Off
@@ -85,6 +86,6 @@ fn time_out(kind: NotificationKind, start_ns: i64, duration_ns: i64) -> Option<T
         at_ns: Some(start_ns.saturating_add(limit_ns)),
         limit_ns: Some(limit_ns),
         certainty: Certainty::Inferred,
-        evidence: "it took its time-out or longer; a time-out itself is not recorded".to_owned(),
+        evidence: Reason::TookUnrecordedTimeOut,
     })
 }

@@ -29,7 +29,7 @@ pub(super) fn about(facts: &ShutdownFacts<'_>, application: &ApplicationEnd, tit
         format!("{} is notified of the end; {} later it is gone", application.image, time(end.saturating_sub(start))),
     );
     for time_out in &application.time_outs {
-        finding = finding.because(time_out.at_ns, time_out.evidence.clone());
+        finding = finding.because(time_out.at_ns, time_out.evidence.to_string());
     }
     if application.terminated {
         finding = finding.because(application.process_end_ns, "it is terminated");

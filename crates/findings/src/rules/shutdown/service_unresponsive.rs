@@ -65,7 +65,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
                 finding = finding.because(None, "it never reports that it is stopping");
             }
             if let Some(time_out) = &service.time_out {
-                finding = finding.because(time_out.at_ns, time_out.evidence.clone());
+                finding = finding.because(time_out.at_ns, time_out.evidence.to_string());
             }
             finding
         })

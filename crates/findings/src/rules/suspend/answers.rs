@@ -42,7 +42,7 @@ pub(super) fn slow(
             .because(one.start_ns, format!("notified in {} ({})", one.phase.as_str(), one.event))
             .advise(advice);
             if let Some(time_out) = &one.time_out {
-                finding = finding.certain(time_out.certainty).because(None, time_out.evidence.clone());
+                finding = finding.certain(time_out.certainty).because(None, time_out.evidence.to_string());
             }
             Some(finding)
         })

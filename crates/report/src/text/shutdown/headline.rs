@@ -5,6 +5,7 @@ use onoff_analysis::transition::Variant;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
+use onoff_analysis::reason::Reason;
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownReport};
 
@@ -26,8 +27,8 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     if let Some(first) = report.culprits.first() {
         let longest =
             report.details.longest.as_ref().filter(|longest| longest.name.eq_ignore_ascii_case(&first.entry.name));
-        let because = longest.map(|longest| longest.because.as_str()).filter(|because| !because.is_empty());
-        let because = because.map(|because| format!("; {}", printable(because))).unwrap_or_default();
+        let because = longest.map(|longest| &longest.because).filter(|because| **because != Reason::None);
+        let because = because.map(|because| format!("; {}", printable(&because.to_string()))).unwrap_or_default();
         writeln!(out, "{}", styled(WORST, format!("{}{because}.", culprit(first).trim_end_matches('.'))))?;
     } else if let Some(longest) = report.details.longest.as_ref().filter(|longest| !leads(longest)) {
         writeln!(out, "{}", styled(WORST, format!("Longest: {}.", told(longest))))?;
@@ -96,8 +97,8 @@ fn told(longest: &LongestWork) -> String {
         LongestKind::Application => printable(&longest.name).into_owned(),
     };
     let mut text = format!("{name}, {}", duration(longest.duration_ns));
-    if !longest.because.is_empty() {
-        text += &format!(" ({})", printable(&longest.because));
+    if longest.because != Reason::None {
+        text += &format!(" ({})", printable(&longest.because.to_string()));
     }
     text
 }

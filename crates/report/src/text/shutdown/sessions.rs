@@ -134,7 +134,7 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
             Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
         })
         .column(Heading::name("", "").wide(90), |row| {
-            let remark = |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence));
+            let remark = |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence.to_string()));
             Cell::words(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
         })
         .done();

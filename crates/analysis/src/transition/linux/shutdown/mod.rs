@@ -11,13 +11,14 @@ mod units;
 
 use crate::transition::{Phase, PhaseName};
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{Duration, Process, StringId, SystemKind, TableName, Tables, Trace};
+use onoff_trace::{Process, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::lacking::Lacking;
 use crate::processes::Images;
+use crate::reason::Reason;
 use crate::transition::MissingEvidence;
 use crate::transition::shutdown::NotAShutdown;
 use crate::transition::usage;
@@ -199,8 +200,8 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             percent: percent(phase.recorded_ns),
             on_path: true,
             because: match phase.end_ns {
-                Some(_) => String::new(),
-                None => "it had not ended when the recording did".to_owned(),
+                Some(_) => Reason::None,
+                None => Reason::NotEnded,
             },
         })
     });
@@ -212,15 +213,12 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
 }
 
 /// Why a unit took so long, as far as it is recorded.
-fn why(unit: &Unit) -> String {
+fn why(unit: &Unit) -> Reason {
     if let Some(time_out) = &unit.time_out {
-        return match time_out.limit_ns {
-            Some(limit) => format!("its time of {} was up and it was ended by force", Duration::from_ns(limit)),
-            None => "its time was up and it was ended by force".to_owned(),
-        };
+        return Reason::UnitEndedByForce { limit_ns: time_out.limit_ns };
     }
     if unit.end_ns.is_none() {
-        return "it had not stopped when the recording ended".to_owned();
+        return Reason::UnitNotStopped;
     }
     let length = |process: &UnitProcess| {
         let from = process.start_ns.unwrap_or(unit.start_ns).max(unit.start_ns);
@@ -230,10 +228,9 @@ fn why(unit: &Unit) -> String {
         unit.processes.iter().filter_map(|process| Some((length(process)?, process))).max_by_key(|(length, _)| *length);
     match longest {
         Some((ns, process)) if ns.saturating_mul(2) >= unit.duration_ns.unwrap_or(i64::MAX) => {
-            let what = if process.stops { "the process that stops it" } else { "its main process" };
-            format!("{what}, {} ({}), ran for {} of it", process.image, process.pid, Duration::from_ns(ns))
+            Reason::UnitProcessRan { stops: process.stops, image: process.image.clone(), pid: process.pid, ran_ns: ns }
         }
-        _ => String::new(),
+        _ => Reason::None,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::transition::Transition;
 use serde::Serialize;
 
 use crate::evidence::{Boundary, Certainty};
+use crate::reason::Reason;
 use crate::rule::Rule;
 
 /// Where the time of a shutdown of Linux went.
@@ -47,7 +48,7 @@ pub struct LongestStop {
     /// Whether it is on the path: whether the shutdown waited for it.
     pub on_path: bool,
     /// Why it took so long, as a clause; empty when nothing recorded says it.
-    pub because: String,
+    pub because: Reason,
 }
 
 /// A unit on the path of stopping.

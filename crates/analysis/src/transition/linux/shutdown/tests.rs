@@ -79,7 +79,7 @@ fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_t
     assert_eq!((longest.name.as_str(), longest.is_unit), ("slow.service", true));
     assert_eq!(longest.duration_ns, 5_000 * MS);
     assert!(longest.on_path);
-    assert_eq!(longest.because, "the process that stops it, sleep (98), ran for 4.97 s of it");
+    assert_eq!(longest.because.to_string(), "the process that stops it, sleep (98), ran for 4.97 s of it");
     let lengths: Vec<(&str, Option<i64>)> =
         report.phases.iter().map(|phase| (phase.name.as_str(), phase.duration_ns.map(|ns| ns / MS))).collect();
     assert_eq!(
@@ -193,7 +193,7 @@ fn who_was_asked_and_who_was_ended_by_force() {
     assert_eq!(slow.duration_ns, None);
     let unit = report.units.iter().find(|unit| unit.name == "slow.service").unwrap();
     assert!(unit.time_out.is_some());
-    assert!(report.details.longest.unwrap().because.contains("ended by force"));
+    assert!(report.details.longest.unwrap().because.to_string().contains("ended by force"));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use onoff_trace::{
 use super::report::StopStep;
 use crate::evidence::Certainty;
 use crate::processes::Images;
+use crate::reason::Reason;
 use crate::units::{TimeOut, TimeOutKind, Unit, UnitProcess, UnitWait, WaitKind, unit};
 
 /// How long after the end of the process that stops it a unit is said to be stopped, at most, ns: the service manager has to get to
@@ -66,11 +67,11 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
 fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
     let limit_ns = unit.limit_ns.filter(|&limit| limit > 0);
     let (certainty, evidence) = if unit.result == "timeout" {
-        (Certainty::Measured, "the service manager says so")
+        (Certainty::Measured, Reason::ServiceManagerSays)
     } else if was_killed {
-        (Certainty::Inferred, "it was ended by force")
+        (Certainty::Inferred, Reason::EndedByForce)
     } else if limit_ns.zip(unit.duration_ns).is_some_and(|(limit, length)| length >= limit) {
-        (Certainty::Inferred, "it took its time-out or longer")
+        (Certainty::Inferred, Reason::TookTimeOut)
     } else {
         return None;
     };

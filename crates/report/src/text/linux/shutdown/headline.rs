@@ -5,6 +5,7 @@ use onoff_analysis::transition::Variant;
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
+use onoff_analysis::reason::Reason;
 use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, LongestStop};
 
 use super::phases::words;
@@ -55,8 +56,8 @@ fn answer(report: &LinuxShutdownReport) -> String {
 fn told(longest: &LongestStop) -> String {
     let name = if longest.is_unit { printable(&longest.name).into_owned() } else { longest.name.replace('_', " ") };
     let mut text = format!("Longest: {name}, {}", duration(longest.duration_ns));
-    if !longest.because.is_empty() {
-        text += &format!(" ({})", printable(&longest.because));
+    if longest.because != Reason::None {
+        text += &format!(" ({})", printable(&longest.because.to_string()));
     }
     if !longest.on_path {
         text += "; nothing waited for it";
