@@ -112,7 +112,7 @@ const WORDS: &[(&str, KnownKind)] = &[
     ("<html", foreign("a page (HTML)", "Open the recording it was made from")),
 ];
 
-const BOOTCHART: &str = "Run 'onoff collect' or 'onoff record boot' on that computer";
+const BOOTCHART: &str = "Give the archive that it is from (bootchart.tgz), or run 'onoff collect' on that computer";
 
 /// Files of a bootchart's archive.
 const OF_BOOTCHART: [&str; 2] = ["proc_stat.log", "proc_ps.log"];
@@ -146,7 +146,7 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     if is_tar(head) {
         let blocks = || head.chunks(TAR_BLOCK);
         let of_bootchart = OF_BOOTCHART.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
-        return of_bootchart.then_some(foreign("the archive of a bootchart", BOOTCHART));
+        return of_bootchart.then(|| of_recording(RecordingKind::Linux));
     }
     if onoff_fileio::recognise(head).is_some() {
         return Some(of_recording(RecordingKind::FileOperations));
@@ -224,7 +224,7 @@ mod tests {
         bootchart[257..262].copy_from_slice(b"ustar");
         assert_eq!(is(&bootchart), "", "any archive");
         bootchart[512..525].copy_from_slice(b"proc_stat.log");
-        assert_eq!(is(&bootchart), "the archive of a bootchart");
+        assert!(known_kind("bootchart.tar", &bootchart).unwrap().read_by.contains("onoff boot"));
         for unknown in [&b"hello\n"[..], b"\x01\x02\x03\x04\x05", b"a,b\n1,2\n"] {
             assert_eq!(is(unknown), "", "{unknown:?}");
         }

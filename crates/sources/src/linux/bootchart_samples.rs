@@ -13,7 +13,7 @@ pub(super) enum File {
 
 /// What a text is of such a collection.
 pub(super) fn recognises(text: &str) -> Option<File> {
-    if text.starts_with("version = ") && text.lines().take(4).any(|line| line.starts_with("title = Boot chart")) {
+    if text.starts_with("version = ") && text.lines().take(4).any(|line| line.starts_with("title = Boot chart for ")) {
         return Some(File::Header);
     }
     let mut lines = text.lines();
