@@ -357,6 +357,13 @@ fn the_modules_of_a_units_commands_hold_the_boot_and_those_of_others_do_not() {
         assert_eq!((its("second_mod"), its("first_mod")), (Some(300), Some(200)), "{found:?}");
         assert_eq!(its("decoy_mod"), None, "nobody waits for it: {found:?}");
     }
+    // From the journal alone nothing says who waited for whom, nor whose processes loaded them: it is not known.
+    let trace = read(played.files.journal_alone());
+    let all = accounts(&trace, Some(TransitionKind::Boot));
+    let found = culprits(&all);
+    assert!(found.iter().all(|culprit| !culprit.entry.name.ends_with("_mod")), "{found:?}");
+    let user_space = all.iter().find(|phase| phase.phase == "user_space").unwrap();
+    assert!(user_space.account.not_known_ns >= 5_000 * MS, "{:?}", user_space.account);
     // Without a trace the unit is said to wait, and its drivers' time is theirs.
     let diagnosis = diagnosed(played.files.without_trace());
     let unit = of(&diagnosis, "linux/unit-slow").into_iter().find(|one| one.subject.name == "drivers.service");

@@ -174,17 +174,18 @@ impl UnitsOnTheWay {
                 UnitOnTheWay { service, start_ns, end_ns, pids }
             })
             .collect();
-        let first_ns = rows.iter().map(|row| row.start_ns).min().unwrap_or(i64::MAX);
+        // Where the way is not known, units are started all the same.
+        let of_any = || trace.service_transitions.iter().map(|row| row.start_ns).min();
+        let first_ns = rows.iter().map(|row| row.start_ns).min().or_else(of_any).unwrap_or(i64::MAX);
         Self { rows, first_ns }
     }
 
     /// The parts of a driver's work, by thread `tid`, that anybody on the way waited for. Once systemd starts units, drivers that others
-    /// load hold nobody up: it is the unit on the way that must do it, or nothing says who did.
+    /// load hold nobody up: only what a process of the unit on the way does is waited for.
     fn waited_for(&self, (start_ns, end_ns): (i64, i64), tid: Option<u32>) -> Vec<(i64, i64)> {
         let mut parts = vec![(start_ns, end_ns.min(self.first_ns))];
-        // Where no processes of units are known, whoever is on the way may have done it.
-        let is_known = self.rows.iter().any(|unit| !unit.pids.is_empty());
-        let does_it = |unit: &&UnitOnTheWay| tid.is_none_or(|tid| !is_known || unit.pids.contains(&tid));
+        // Where nothing says whose thread or process it was, the time stays with the unit that was waited for.
+        let does_it = |unit: &&UnitOnTheWay| tid.is_some_and(|tid| unit.pids.contains(&tid));
         let under_way = self.rows.iter().filter(|unit| unit.start_ns < end_ns && unit.end_ns > start_ns);
         parts.extend(under_way.filter(does_it).map(|unit| (unit.start_ns.max(start_ns), unit.end_ns.min(end_ns))));
         parts.retain(|(start_ns, end_ns)| start_ns < end_ns);
