@@ -272,7 +272,7 @@ fn a_unit_that_runs_into_its_time_out_costs_all_of_it_on_the_way_and_at_most_tha
     let found = of(&beside, "linux/unit-timed-out");
     assert_eq!(found[0].cost_basis, CostBasis::AtMost);
     assert!(found[0].advice.contains("TimeoutStartSec"), "{}", found[0].advice);
-    // A device has no start of its own that could be shortened.
+    // A device has no start that could be shortened.
     let device = Machine::boot().failed("dev-sdz1.device", 6_000, 27_000, "timeout").diagnosed();
     let found = of(&device, "linux/unit-timed-out");
     assert!(found[0].advice.contains("x-systemd.device-timeout"), "{}", found[0].advice);
