@@ -161,7 +161,7 @@ pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
     settle_before(trace, start_ns, i64::MAX, metric)
 }
 
-/// The same, looking no further than `latest_ns`: there the computer may be told to sleep again.
+/// The same, looking no further than `latest_ns`: there the computer may go to sleep again.
 #[must_use]
 pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleMetric) -> Settling {
     let slice_ns = metric.slice_ns.max(1);

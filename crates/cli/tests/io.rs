@@ -267,3 +267,29 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
         assert!(why.contains(word), "{why}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_recording_of_a_command_replaces_no_file_and_follows_no_link() {
+    let folder = Folder::new();
+    folder.file("precious.etl", b"a recording");
+    std::os::unix::fs::symlink(folder.path("precious.etl"), folder.path("link")).unwrap();
+    std::os::unix::fs::symlink(folder.path("nowhere"), folder.path("dangling")).unwrap();
+    for (name, tracer) in [("precious.etl", "strace"), ("link", "ftrace"), ("dangling", "strace")] {
+        let (code, message) = folder.refusal(&format!("io record --tracer {tracer} --keep {name} -- true"));
+        assert_eq!(code, 64, "{message}");
+        assert!(message.contains(name) && message.contains("is not replaced"), "{message}");
+    }
+    assert_eq!(std::fs::read(folder.path("precious.etl")).unwrap(), b"a recording");
+    assert!(!folder.path("nowhere").exists());
+}
+
+#[test]
+fn a_tracer_that_cannot_start_leaves_no_empty_recording() {
+    let folder = Folder::new();
+    let mut command = folder.command("io record --keep new.trace -- true");
+    // Where no program is found, no tracer is.
+    let output = command.env("PATH", "").output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!folder.path("new.trace").exists());
+}

@@ -111,7 +111,7 @@ macro_rules! tables {
         #[repr(u8)]
         pub enum TableName {
             $(#[doc = $order] #[serde(rename = $text)] $name,)*
-            /// The count of every provider and kind of event. It has no rows of its own: see [`crate::Inventory`].
+            /// The count of every provider and kind of event. It has no rows: see [`crate::Inventory`].
             #[serde(rename = "inventory")]
             Inventory,
         }

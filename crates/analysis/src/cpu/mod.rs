@@ -31,7 +31,7 @@ pub use totals::CpuTotals;
 pub enum CpuSource {
     /// Context switches: exact.
     ContextSwitches,
-    /// Profile samples: each stands for the time to the next one; an estimate.
+    /// Profile samples: each counts as the time to the next one; an estimate.
     Samples,
     /// Neither was recorded.
     #[default]

@@ -591,7 +591,7 @@ pub struct IdleTime {
 codes! {
     /// What ended before enough idle time had come together.
     pub enum IdleCutOff {
-        /// The time that was looked at: the computer may be told to sleep again then.
+        /// The time that was looked at: the computer may go to sleep again then.
         LookedAt = "looked_at",
         /// The times of the processors, before the recording did.
         ProcessorTimes = "processor_times",

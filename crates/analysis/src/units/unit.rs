@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::evidence::Certainty;
 use crate::reason::Reason;
 
-/// Why a unit is held to have waited for another.
+/// What shows that a unit waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -19,7 +19,7 @@ pub enum WaitKind {
     Container,
     /// Linux: it is declared to start after the other (of a stop: to stop before it is), which was the last of those to be done.
     DeclaredOrder,
-    /// Linux: a device, announced once the device manager had been asked for the devices that are there.
+    /// Linux: a device, announced after the device manager began to look for the devices that are there.
     DeviceScan,
     /// Linux: nothing that it is declared to start after was started: it was free once the service manager had read its units.
     Manager,
@@ -31,7 +31,7 @@ pub enum WaitKind {
 pub struct UnitWait {
     /// The other unit; empty for the service manager itself.
     pub name: String,
-    /// Why it is held to be the cause.
+    /// What makes it the cause.
     pub kind: WaitKind,
     /// When the other was done, or its container was there, ns.
     pub time_ns: i64,

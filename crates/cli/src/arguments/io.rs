@@ -86,7 +86,7 @@ pub struct IoRecordArguments {
     #[arg(long, value_enum, default_value = "strace")]
     pub tracer: IoTracer,
 
-    /// Keep the recording in this file
+    /// Keep the recording in this file, which must not be there yet
     #[arg(long, value_name = "FILE")]
     pub keep: Option<PathBuf>,
 

@@ -1,10 +1,15 @@
 //! `onoff io`.
 
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+
 use onoff::NoRequests;
 use onoff_analysis::io::{self, IoReport};
 use onoff_analysis::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
 use onoff_report::{json, section, text};
+use tempfile::NamedTempFile;
 
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
@@ -56,11 +61,27 @@ fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Proven
 
 /// Runs a command, and reads what was recorded of it.
 fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
-    let (path, temporary) = match &record.keep {
-        Some(path) => (path.clone(), false),
-        None => (std::env::temp_dir().join(format!("onoff-io-{}.trace", std::process::id())), true),
+    // A file that is made anew, under a name that nobody can know before: as root, a link laid there would be followed.
+    let unwritable = |path: &Path, error| Failure::Unreadable(format!("{}: {error}", path.display()));
+    let temporary = match &record.keep {
+        Some(path) => {
+            File::create_new(path).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => {
+                    Failure::WrongUsage(format!("--keep: {} is there already, and is not replaced", path.display()))
+                }
+                _ => unwritable(path, error),
+            })?;
+            None
+        }
+        None => Some(NamedTempFile::new().map_err(|error| unwritable(&std::env::temp_dir(), error))?),
     };
+    let path =
+        temporary.as_ref().map_or_else(|| record.keep.clone().unwrap_or_default(), |file| file.path().to_owned());
     let status = record_command(record.tracer, &record.command, &path).map_err(|error| {
+        if record.keep.is_some() {
+            // It was made above, and holds nothing.
+            let _ = std::fs::remove_file(&path);
+        }
         Failure::NothingToAnswer(match record.tracer {
             Tracer::Strace => format!(
                 "strace cannot be started ({error}); install it, use the kernel's tracer as root (--tracer ftrace), or give a recording"
@@ -68,11 +89,7 @@ fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<(IoReport, Prove
             Tracer::Ftrace => format!("the kernel's tracer cannot be used ({error}); it needs root"),
         })
     })?;
-    let answer = read(Recording::of(vec![path.clone()]), question);
-    if temporary {
-        // What cannot be removed from the folder of temporary files is the system's to remove.
-        let _ = std::fs::remove_file(&path);
-    }
+    let answer = read(Recording::of(vec![path]), question);
     answer.map_err(|failure| match status.code() {
         Some(0) => failure,
         _ => Failure::NothingToAnswer(format!("the command ended with {status}, and nothing of it was recorded")),

@@ -87,16 +87,16 @@ fn write_limit(limit: &LimitReport, options: &GateTextOptions, out: &mut dyn Wri
         return writeln!(out, "  {DOUBT}{}{DOUBT:#}", printable(&limit.because));
     }
     let single = limit.checks.len() == 1;
-    let told: Vec<&LimitCheck> =
+    let shown: Vec<&LimitCheck> =
         limit.checks.iter().filter(|check| single || check.verdict != GateVerdict::Pass).collect();
-    if told.is_empty() {
+    if shown.is_empty() {
         return Ok(());
     }
     let amount = |unit, number: Option<i64>| {
         let shown = number.map_or_else(|| "-".to_owned(), |number| value(unit, number));
         Cell::words(Style::new(), shown)
     };
-    let section = Section::of("checks", "", told.iter().copied())
+    let section = Section::of("checks", "", shown.iter().copied())
         .top(options.top)
         .column(Heading::name("key", "").wide(56), |check| Value::text(&check.key))
         .column(Heading::quantity("was", "baseline"), |check| amount(check.unit, check.was))
@@ -117,7 +117,7 @@ fn write_limit(limit: &LimitReport, options: &GateTextOptions, out: &mut dyn Wri
         .column(Heading::name("because", "").wide(110), |check| Value::text(&check.because).styled(QUIET))
         .done();
     section::text::write(&section, out)?;
-    let more = told.len().saturating_sub(options.top);
+    let more = shown.len().saturating_sub(options.top);
     if more > 0 {
         writeln!(out, "  {QUIET}and {} more{QUIET:#}", count(more as u64))?;
     }

@@ -17,7 +17,7 @@ codes! {
 codes! {
     /// How a service's change of state ended.
     pub enum ServiceOutcome {
-        /// Reached the state asked for.
+        /// Reached the wanted state.
         Completed = "completed",
         /// Ended in another state.
         Failed = "failed",
