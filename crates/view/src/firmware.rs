@@ -124,21 +124,17 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
         note: note.to_owned(),
         lane: Lane::Slices(SliceLane::new(slices)),
     };
-    let slice = |start_ns: i64, end_ns: i64, label: String, tone| LaneSlice {
-        start_ns,
-        end_ns: end_ns.max(start_ns),
-        label,
-        tone,
-    };
     let stages = report
         .stages
         .iter()
-        .map(|stage| slice(stage.start_ns, stage.end_ns, stage_title(stage.name.as_str()), Tone::Work));
-    let phases =
-        report.phases.iter().map(|phase| slice(phase.start_ns, phase.end_ns, phase.name.clone(), Tone::Initialise));
+        .map(|stage| LaneSlice::new(stage.start_ns, stage.end_ns, stage_title(stage.name.as_str()), Tone::Work));
+    let phases = report
+        .phases
+        .iter()
+        .map(|phase| LaneSlice::new(phase.start_ns, phase.end_ns, phase.name.clone(), Tone::Initialise));
     let gaps = report.gaps.iter().map(|gap| {
         let label = format!("nothing measured, after {} and before {}", gap.module_before, gap.module_after);
-        slice(gap.start_ns, gap.end_ns, label, Tone::Unknown)
+        LaneSlice::new(gap.start_ns, gap.end_ns, label, Tone::Unknown)
     });
     let mut tracks = vec![
         track("", "Stages", "the table of five times", stages.collect()),
@@ -147,7 +143,7 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
     ];
     for driver in report.drivers.iter().take(MOST_MODULES) {
         let its = report.work.iter().filter(|work| work.module == driver.name);
-        let slices = its.map(|work| slice(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
+        let slices = its.map(|work| LaneSlice::new(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
         tracks.push(track("Modules", &driver.name, &driver.phase, slices));
     }
     tracks.retain(|track| matches!(&track.lane, Lane::Slices(lane) if !lane.is_empty()));

@@ -167,12 +167,6 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
         note,
         lane: Lane::Slices(SliceLane::new(slices)),
     };
-    let slice = |start_ns: i64, end_ns: i64, label: String, tone| LaneSlice {
-        start_ns,
-        end_ns: end_ns.max(start_ns),
-        label,
-        tone,
-    };
     let stages = boot.stages.iter().map(|stage| {
         let label = match stage.detail.as_str() {
             "" => stage.kind.as_str().to_owned(),
@@ -183,7 +177,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
             StageKind::Refused => Tone::Failed,
             _ => Tone::Work,
         };
-        slice(stage.start_ns, stage.end_ns, label, tone)
+        LaneSlice::new(stage.start_ns, stage.end_ns, label, tone)
     });
     let mut tracks =
         vec![track("", "Stages".to_owned(), "one after the other, without gaps".to_owned(), stages.collect())];
@@ -193,10 +187,10 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
         let note =
             exchange.address.as_ref().map_or_else(|| "no address".to_owned(), |address| format!("address {address}"));
         let tone = if exchange.complete { Tone::Service } else { Tone::Failed };
-        let mut slices = vec![slice(exchange.start_ns, exchange.end_ns, format!("{name}: {note}"), tone)];
+        let mut slices = vec![LaneSlice::new(exchange.start_ns, exchange.end_ns, format!("{name}: {note}"), tone)];
         slices.extend(exchange.messages.iter().map(|message| {
             let label = format!("{} from {}", message.kind.as_str(), message.from);
-            slice(message.time_ns, message.time_ns, label, Tone::Notified)
+            LaneSlice::new(message.time_ns, message.time_ns, label, Tone::Notified)
         }));
         tracks.push(track("DHCP", name, note, slices));
     }
@@ -216,8 +210,8 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
             file.file.clone(),
             note,
             vec![
-                slice(file.request_ns, data_ns, format!("{}: request", file.file), Tone::Container),
-                slice(
+                LaneSlice::new(file.request_ns, data_ns, format!("{}: request", file.file), Tone::Container),
+                LaneSlice::new(
                     data_ns,
                     file.end_ns,
                     format!("{}: data", file.file),
@@ -235,8 +229,8 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
             download.url.clone(),
             format!("{} from {}", size(download.bytes), download.server),
             vec![
-                slice(download.start_ns, first_ns, format!("{}: request", download.url), Tone::Container),
-                slice(first_ns, download.end_ns, format!("{}: data", download.url), tone),
+                LaneSlice::new(download.start_ns, first_ns, format!("{}: request", download.url), Tone::Container),
+                LaneSlice::new(first_ns, download.end_ns, format!("{}: data", download.url), tone),
             ],
         ));
     }

@@ -89,6 +89,14 @@ pub struct LaneSlice {
     pub tone: Tone,
 }
 
+impl LaneSlice {
+    /// An interval; one that would end before its start has no length.
+    #[must_use]
+    pub fn new(start_ns: i64, end_ns: i64, label: String, tone: Tone) -> Self {
+        Self { start_ns, end_ns: end_ns.max(start_ns), label, tone }
+    }
+}
+
 /// What a screen shows of a row: one entry per interval, or per group of intervals that share a pixel. Columns of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
