@@ -6,12 +6,16 @@
 
 mod commands;
 mod questions;
+mod records;
+mod unanswered;
 
 use hashbrown::HashSet;
 use onoff_trace::{ActivityKind, NotificationKind, StringId, TableName, Trace};
 use serde::Serialize;
 
 use crate::transition::{MissingEvidence, TransitionKind};
+pub use records::MissingRecords;
+pub use unanswered::{PartOfLinux, Unanswered};
 
 /// What a recording lacked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -24,9 +28,9 @@ pub struct Lacking {
 }
 
 impl Lacking {
-    /// Evidence of which each says itself how to record it.
-    pub(crate) fn of(items: Vec<MissingEvidence>) -> Self {
-        Self { items, record: Vec::new() }
+    /// Parts of a recording of Linux: each says itself how to record it.
+    pub(crate) fn of_linux(unanswered: impl IntoIterator<Item = Unanswered>) -> Self {
+        Self { items: unanswered.into_iter().map(MissingEvidence::of).collect(), record: Vec::new() }
     }
 }
 
@@ -74,7 +78,7 @@ enum Sign {
 /// A question, its source, and what shows that this was recorded: any of the signs.
 #[derive(Clone, Copy, Debug)]
 struct Question {
-    asks: &'static str,
+    asks: Unanswered,
     source: Source,
     signs: &'static [Sign],
 }
@@ -106,12 +110,11 @@ fn lacking(trace: &Trace, about: TransitionKind, questions: &[Question]) -> Lack
 fn item(question: &Question) -> MissingEvidence {
     match question.source {
         Source::Provider(provider) => MissingEvidence {
-            unknown: question.asks.to_owned(),
             provider: provider.name.to_owned(),
             guid: provider.guid.to_owned(),
             keyword: format!("{:#x}", provider.keyword),
             level: provider.level,
-            ..MissingEvidence::default()
+            ..MissingEvidence::of(question.asks)
         },
         Source::Kernel(flags) => MissingEvidence::of_kernel_logger(question.asks, flags),
     }
@@ -265,8 +268,8 @@ mod tests {
         for questions in [questions::BOOT, questions::SHUTDOWN, questions::SUSPEND] {
             let mut asked = HashSet::new();
             for question in questions {
-                assert!(asked.insert(question.asks), "{}", question.asks);
-                assert!(!question.signs.is_empty(), "{}", question.asks);
+                assert!(asked.insert(question.asks), "{:?}", question.asks);
+                assert!(!question.signs.is_empty(), "{:?}", question.asks);
                 if let Source::Provider(provider) = question.source {
                     let lengths: Vec<usize> = provider.guid.split('-').map(str::len).collect();
                     assert_eq!(lengths, [8, 4, 4, 4, 12], "{}", provider.name);

@@ -1,6 +1,6 @@
 //! What rules look at: a transition's analysis, the recording, and what of its time was on the path.
 
-use onoff_analysis::lacking::Lacking;
+use onoff_analysis::lacking::{Lacking, Unanswered};
 use onoff_analysis::processes::Images;
 use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::transition::linux::boot::LinuxBootReport;
@@ -355,19 +355,19 @@ fn kernel_recorded(lacking: &Lacking, flag: &str) -> Result<(), NotChecked> {
 
 fn missing(lacking: &Lacking, is_asked: impl Fn(&MissingEvidence) -> bool) -> Result<(), NotChecked> {
     let lacking: Vec<MissingEvidence> = lacking.items.iter().filter(|item| is_asked(item)).cloned().collect();
-    if lacking.is_empty() { Ok(()) } else { Err(NotChecked { lacking }) }
+    if lacking.is_empty() { Ok(()) } else { Err(NotChecked { lacking, needs: "" }) }
 }
 
 /// What a rule lacks that no question of a transition asks for: flags of the kernel's logger.
 #[must_use]
-pub fn lacks_kernel(unknown: &str, flags: &[&str]) -> NotChecked {
-    NotChecked { lacking: vec![MissingEvidence::of_kernel_logger(unknown, flags)] }
+pub fn lacks_kernel(unanswered: Unanswered, flags: &[&str]) -> NotChecked {
+    NotChecked { lacking: vec![MissingEvidence::of_kernel_logger(unanswered, flags)], needs: "" }
 }
 
 /// What a rule lacks that no event tells.
 #[must_use]
-pub fn lacks_other(question: &str) -> NotChecked {
-    lacks_kernel(question, &[])
+pub fn lacks_other(needs: &'static str) -> NotChecked {
+    NotChecked { lacking: Vec::new(), needs }
 }
 
 /// That interrupts and deferred procedure calls were recorded.
@@ -376,7 +376,7 @@ pub fn lacks_other(question: &str) -> NotChecked {
 /// They were not.
 pub fn needs_interrupts(trace: &Trace) -> Result<(), NotChecked> {
     if trace.interrupts.is_empty() && trace.wanted.contains(TableName::Interrupts) {
-        return Err(lacks_kernel("how long deferred procedure calls held the processors", &["DPC", "INTERRUPT"]));
+        return Err(lacks_kernel(Unanswered::DeferredProcedureCalls, &["DPC", "INTERRUPT"]));
     }
     Ok(())
 }

@@ -71,6 +71,8 @@ pub struct UncheckedRule {
     pub transition: String,
     /// What the recording lacks for it.
     pub lacking: Vec<MissingEvidence>,
+    /// What it needs to know that no question about a transition asks, as a clause; empty when `lacking` says it.
+    pub needs: &'static str,
 }
 
 /// What the rules say about a recording.
@@ -290,6 +292,7 @@ impl Run {
                     title: rule.title,
                     transition: transition.name.clone(),
                     lacking: missing.lacking,
+                    needs: missing.needs,
                 }),
             }
         }
@@ -319,7 +322,7 @@ impl Run {
     fn lacks(&mut self, lacking: Lacking) {
         for item in lacking.items {
             let all = &mut self.diagnosis.lacking.items;
-            if !all.iter().any(|known| known.unknown == item.unknown) {
+            if !all.iter().any(|known| known.unanswered == item.unanswered) {
                 all.push(item);
             }
         }

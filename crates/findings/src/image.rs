@@ -151,7 +151,7 @@ pub struct NotApplicableRule {
     /// What it finds, as a phrase.
     pub title: &'static str,
     /// What is not there.
-    pub reason: String,
+    pub reason: &'static str,
 }
 
 /// What the rules say about an installation.
@@ -206,11 +206,10 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
                 }));
             }
             Err(missing) => {
-                let reasons: Vec<String> = missing.lacking.into_iter().map(|item| item.unknown).collect();
                 audit.not_applicable.push(NotApplicableRule {
                     code: rule.code,
                     title: rule.title,
-                    reason: reasons.join("; "),
+                    reason: missing.needs,
                 });
             }
         }

@@ -21,6 +21,8 @@ pub const HEADINGS: [&str; 6] =
 pub struct NotChecked {
     /// What the recording lacks.
     pub lacking: Vec<MissingEvidence>,
+    /// What the rule needs to know that no question about a transition asks, as a clause; empty when there is none.
+    pub needs: &'static str,
 }
 
 /// What a check says.

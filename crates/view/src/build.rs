@@ -167,9 +167,9 @@ fn missing(diagnosis: &Diagnosis) -> Vec<PageMissing> {
         .items
         .iter()
         .map(|item| PageMissing {
-            what: item.unknown.clone(),
-            record: if !item.part.is_empty() {
-                format!("{}: {}", item.part, item.record)
+            what: item.unanswered.question().to_owned(),
+            record: if let Some(part) = item.unanswered.part_of_linux() {
+                format!("{}: {}", part.part, part.record)
             } else if item.provider.is_empty() {
                 format!("kernel flags {}", item.kernel_flags.join("+"))
             } else {

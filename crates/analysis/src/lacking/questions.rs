@@ -6,7 +6,7 @@
 use onoff_trace::{ActivityKind, NotificationKind, TableName, milestone};
 
 use super::Sign::{Activity, Milestone, Notification, Rows};
-use super::{Provider, Question, Sign, Source};
+use super::{Provider, Question, Sign, Source, Unanswered};
 
 const ALL: u64 = u64::MAX;
 
@@ -37,83 +37,58 @@ providers! {
     WINSRV = "Microsoft-Windows-Winsrv", "9d55b53d-449b-4824-a637-24f9d69aa02f", 0x100, 5;
 }
 
-const fn ask(asks: &'static str, provider: &'static Provider, signs: &'static [Sign]) -> Question {
+const fn ask(asks: Unanswered, provider: &'static Provider, signs: &'static [Sign]) -> Question {
     Question { asks, source: Source::Provider(provider), signs }
 }
 
-const fn kernel(asks: &'static str, flags: &'static [&'static str], signs: &'static [Sign]) -> Question {
+const fn kernel(asks: Unanswered, flags: &'static [&'static str], signs: &'static [Sign]) -> Question {
     Question { asks, source: Source::Kernel(flags), signs }
 }
 
-const PROCESSES: Question =
-    kernel("which processes started and ended, and when", &["PROC_THREAD", "LOADER"], &[Rows(TableName::Processes)]);
+const PROCESSES: Question = kernel(Unanswered::ProcessTimes, &["PROC_THREAD", "LOADER"], &[Rows(TableName::Processes)]);
 
-const PROCESSORS: Question =
-    kernel("who used the processors, exactly", &["CSWITCH"], &[Rows(TableName::ContextSwitches)]);
+const PROCESSORS: Question = kernel(Unanswered::ProcessorUse, &["CSWITCH"], &[Rows(TableName::ContextSwitches)]);
 
-const DISKS: Question = kernel(
-    "what the disks did, for whom and for which file",
-    &["DISK_IO", "DISK_IO_INIT", "FILENAME"],
-    &[Rows(TableName::DiskIos)],
-);
+const DISKS: Question =
+    kernel(Unanswered::DiskUse, &["DISK_IO", "DISK_IO_INIT", "FILENAME"], &[Rows(TableName::DiskIos)]);
 
 const POLICY: Question = ask(
-    "policy and its scripts, if there are any",
+    Unanswered::Policy,
     &GROUP_POLICY,
     &[Sign::Provider, Activity(ActivityKind::GroupPolicy), Activity(ActivityKind::GroupPolicyScript)],
 );
 
 pub(super) const BOOT: &[Question] = &[
     PROCESSES,
-    ask("when the desktop was ready", &SHELL_CORE, &[Sign::Provider, Milestone(milestone::DESKTOP_READY)]),
+    ask(Unanswered::DesktopReady, &SHELL_CORE, &[Sign::Provider, Milestone(milestone::DESKTOP_READY)]),
     PROCESSORS,
     DISKS,
-    ask("how long each service took to start", &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
+    ask(Unanswered::ServiceStarts, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
+    ask(Unanswered::DriverStarts, &KERNEL_PNP, &[Sign::Provider, Rows(TableName::DeviceOperations)]),
     ask(
-        "how long each driver and device took, and the loader",
-        &KERNEL_PNP,
-        &[Sign::Provider, Rows(TableName::DeviceOperations)],
-    ),
-    ask(
-        "the firmware, the boot manager and the kind of boot",
+        Unanswered::FirmwareAndBootKind,
         &KERNEL_BOOT,
         &[Sign::Provider, Milestone(milestone::FIRMWARE), Milestone(milestone::BOOT_TYPE)],
     ),
-    ask(
-        "logon: the time a person took, subscribers, the welcome screen",
-        &WINLOGON,
-        &[Sign::Provider, Activity(ActivityKind::Authentication)],
-    ),
+    ask(Unanswered::Logon, &WINLOGON, &[Sign::Provider, Activity(ActivityKind::Authentication)]),
     POLICY,
 ];
 
 pub(super) const SHUTDOWN: &[Question] = &[
     ask(
-        "when each session ended and how long each application took",
+        Unanswered::SessionEnds,
         &CSR,
         &[Sign::Provider, Activity(ActivityKind::SessionShutdown), Notification(NotificationKind::ApplicationShutdown)],
     ),
     ask(
-        "which windows were asked and which programs were terminated",
+        Unanswered::WindowsAskedToClose,
         &WINSRV,
         &[Sign::Provider, Notification(NotificationKind::ThreadShutdown), Notification(NotificationKind::Termination)],
     ),
-    ask("how long each service took to stop", &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
-    ask(
-        "the request, services notified before all others, and when the kernel was asked",
-        &WININIT,
-        &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)],
-    ),
-    ask(
-        "the kernel's steps: file systems, registry, devices",
-        &KERNEL_POWER,
-        &[Activity(ActivityKind::KernelShutdownStep)],
-    ),
-    ask(
-        "the logon process's subscribers at logoff",
-        &WINLOGON,
-        &[Sign::Provider, Activity(ActivityKind::LogonNotification)],
-    ),
+    ask(Unanswered::ServiceStops, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
+    ask(Unanswered::ShutdownRequest, &WININIT, &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)]),
+    ask(Unanswered::KernelShutdownSteps, &KERNEL_POWER, &[Activity(ActivityKind::KernelShutdownStep)]),
+    ask(Unanswered::LogoffSubscribers, &WINLOGON, &[Sign::Provider, Activity(ActivityKind::LogonNotification)]),
     PROCESSES,
     PROCESSORS,
     DISKS,
@@ -122,7 +97,7 @@ pub(super) const SHUTDOWN: &[Question] = &[
 
 pub(super) const SUSPEND: &[Question] = &[
     ask(
-        "the phases, and how long each application, service and device took",
+        Unanswered::SleepPhases,
         &KERNEL_POWER,
         &[
             Notification(NotificationKind::ApplicationSuspend),
@@ -131,11 +106,7 @@ pub(super) const SUSPEND: &[Question] = &[
             Milestone(milestone::STANDBY_EXIT),
         ],
     ),
-    ask(
-        "how the system itself names the resume, and its idle detection",
-        &PERF_TRACK,
-        &[Sign::Provider, Milestone(milestone::IDLE_DETECTION_BEGIN)],
-    ),
+    ask(Unanswered::ResumeName, &PERF_TRACK, &[Sign::Provider, Milestone(milestone::IDLE_DETECTION_BEGIN)]),
     PROCESSORS,
     DISKS,
     PROCESSES,

@@ -10,6 +10,7 @@ use crate::cpu::{
 use crate::evidence::touched_by;
 use crate::interruptions::Interruptions;
 use crate::interval::Interval;
+use crate::lacking::MissingRecords;
 use crate::modules::Modules;
 use crate::owners::{IDLE, Owners, UNKNOWN, file_name};
 use crate::scope::Scope;
@@ -107,7 +108,7 @@ pub struct CpuList {
     /// The rows, most processor time first.
     pub rows: Vec<CpuRow>,
     /// What would have told more, as phrases.
-    pub missing: Vec<String>,
+    pub missing: Vec<MissingRecords>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
     /// What was lost.
@@ -316,29 +317,29 @@ fn interrupts_ns(trace: &Trace, range: Interval, processors: u32) -> Option<i64>
     Some(each.fold(0, i64::saturating_add))
 }
 
-fn missing(trace: &Trace, used: CpuSource, parts: Parts) -> Vec<String> {
+fn missing(trace: &Trace, used: CpuSource, parts: Parts) -> Vec<MissingRecords> {
     let mut missing = Vec::new();
     match used {
         CpuSource::None if parts.module => {
-            missing.push("profile samples: they tell the module".to_owned());
+            missing.push(MissingRecords::ProfileSamples);
         }
         CpuSource::None => {
-            missing.push("context switches or profile samples: they tell who ran".to_owned());
+            missing.push(MissingRecords::SwitchesOrSamples);
         }
         CpuSource::Samples if !parts.module => {
-            missing.push("context switches: they tell exactly who ran".to_owned());
+            missing.push(MissingRecords::ContextSwitches);
         }
         CpuSource::Samples => {
             if trace.images.is_empty() {
-                missing.push("module loads: they tell whose code an address is".to_owned());
+                missing.push(MissingRecords::ModuleLoads);
             }
         }
         CpuSource::ContextSwitches => {
             if trace.ready_threads.is_empty() {
-                missing.push("ready threads: they tell who waited for a processor".to_owned());
+                missing.push(MissingRecords::ReadyThreads);
             }
             if trace.interrupts.is_empty() {
-                missing.push("interrupts and DPCs: they tell what they took of it".to_owned());
+                missing.push(MissingRecords::Interrupts);
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
-    DependencyKind, Duration, Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
+    DependencyKind, Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
 };
 
 use super::unit::{StillStarting, Unit, UnitWait, WaitKind};
@@ -183,7 +183,6 @@ impl<'t> Starts<'t> {
                 time_ns,
                 gap_ns,
                 certainty: certainty(gap_ns),
-                evidence: evidence(name, unit, gap_ns),
             },
         ))
     }
@@ -209,11 +208,6 @@ impl<'t> Starts<'t> {
                 time_ns: scan_ns,
                 gap_ns: row.start_ns.saturating_sub(scan_ns).max(0),
                 certainty: Certainty::Inferred,
-                evidence: format!(
-                    "{} was announced {} after {DEVICE_SCAN} began to ask for the devices that are there",
-                    self.trace.text(row.service),
-                    Duration::from_ns(end_ns.saturating_sub(scan_ns))
-                ),
             },
         ))
     }
@@ -221,18 +215,7 @@ impl<'t> Starts<'t> {
     fn manager(&self, row: &ServiceTransition) -> Option<UnitWait> {
         let time_ns = self.loaded_ns.filter(|&loaded| loaded <= row.start_ns)?;
         let gap_ns = row.start_ns.saturating_sub(time_ns);
-        Some(UnitWait {
-            name: String::new(),
-            kind: WaitKind::Manager,
-            time_ns,
-            gap_ns,
-            certainty: certainty(gap_ns),
-            evidence: format!(
-                "nothing that {} comes after was started before it; the service manager had read its units {} earlier",
-                self.trace.text(row.service),
-                Duration::from_ns(gap_ns)
-            ),
-        })
+        Some(UnitWait { name: String::new(), kind: WaitKind::Manager, time_ns, gap_ns, certainty: certainty(gap_ns) })
     }
 
     fn error_ns(&self, row: &ServiceTransition) -> i64 {
@@ -290,18 +273,6 @@ pub(crate) fn first(trace: &Trace, name: &str) -> Option<Milestone> {
 
 fn certainty(gap_ns: i64) -> Certainty {
     if gap_ns <= NOTABLE_GAP_NS { Certainty::Measured } else { Certainty::Inferred }
-}
-
-fn evidence(unit: &str, other: &str, gap_ns: i64) -> String {
-    let order = format!("{unit} is declared to start after {other}, the last of those to be done");
-    if gap_ns <= NOTABLE_GAP_NS {
-        format!("{order}, {} before", Duration::from_ns(gap_ns))
-    } else {
-        format!(
-            "{order}, but {} before: the service manager was kept, or the unit was asked for later",
-            Duration::from_ns(gap_ns)
-        )
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! Of both, the later event is the cause.
 
 use hashbrown::HashMap;
-use onoff_trace::{ActivityKind, Duration, ServiceChange, Trace};
+use onoff_trace::{ActivityKind, ServiceChange, Trace};
 
 use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
 use crate::activity::{Work, of_kind};
@@ -103,28 +103,14 @@ fn is_ordered_start(service: &Unit) -> bool {
 }
 
 fn waited_for(service: &Unit, before: &Unit, time_ns: i64, gap_ns: i64, by_container: bool) -> UnitWait {
-    let (kind, event, relation) = if by_container {
-        (WaitKind::Container, "had its container", "containers are made one after the other".to_owned())
+    let kind = if by_container {
+        WaitKind::Container
     } else if service.group == before.group {
-        (WaitKind::SameGroup, "was done", format!("both are of group {}", service.group))
-    } else if service.group.is_empty() {
-        (WaitKind::EarlierGroup, "was done", format!("group {} comes before services without a group", before.group))
+        WaitKind::SameGroup
     } else {
-        (WaitKind::EarlierGroup, "was done", format!("group {} comes before group {}", before.group, service.group))
+        WaitKind::EarlierGroup
     };
-    UnitWait {
-        name: before.name.clone(),
-        kind,
-        time_ns,
-        gap_ns,
-        certainty: Certainty::Inferred,
-        evidence: format!(
-            "{} was requested {} after {} {event}, and {relation}",
-            service.name,
-            Duration::from_ns(gap_ns),
-            before.name
-        ),
-    }
+    UnitWait { name: before.name.clone(), kind, time_ns, gap_ns, certainty: Certainty::Inferred }
 }
 
 /// The load-order groups: as the service control manager reports them, else from their services.
@@ -240,8 +226,8 @@ mod tests {
             ]
         );
         assert_eq!(services[1].held_up, ["DcomLaunch", "RpcEptMapper"]);
-        let evidence = &services[1].waited_for.as_ref().unwrap().evidence;
-        assert_eq!(evidence, "Power was requested 1.00 ms after PlugPlay was done, and both are of group PlugPlay");
+        let waited = services[1].waited_for.as_ref().unwrap();
+        assert_eq!((waited.name.as_str(), waited.kind), ("PlugPlay", WaitKind::SameGroup));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One start or stop of a service of Windows or of a unit of systemd.
 
-use onoff_trace::{ServiceChange, ServiceOutcome};
+use onoff_trace::{Duration, ServiceChange, ServiceOutcome};
 use serde::Serialize;
 
 use crate::evidence::Certainty;
@@ -39,8 +39,38 @@ pub struct UnitWait {
     pub gap_ns: i64,
     /// How certain it is; measured only where the order is declared: an order of starts alone is evidence, not proof.
     pub certainty: Certainty,
-    /// The evidence in words.
-    pub evidence: String,
+}
+
+impl UnitWait {
+    /// What shows that the start of `unit` waited for this, as a phrase.
+    #[must_use]
+    pub fn phrase(&self, unit: &str) -> String {
+        let (other, gap) = (&self.name, Duration::from_ns(self.gap_ns));
+        match self.kind {
+            WaitKind::SameGroup => {
+                format!("{unit} was requested {gap} after {other} was done, and both are of one load-order group")
+            }
+            WaitKind::EarlierGroup => {
+                format!("{unit} was requested {gap} after {other} was done, whose load-order group comes first")
+            }
+            WaitKind::Container => {
+                format!(
+                    "{unit} was requested {gap} after {other} had its container: containers are made one after the other"
+                )
+            }
+            WaitKind::DeclaredOrder if self.certainty == Certainty::Measured => {
+                format!("{unit} is declared to start after {other}, the last of those to be done, {gap} before")
+            }
+            WaitKind::DeclaredOrder => format!(
+                "{unit} is declared to start after {other}, the last of those to be done, but {gap} before: the service manager \
+                 was kept, or the unit was requested later"
+            ),
+            WaitKind::DeviceScan => format!("{unit} was announced after {other} began to look for devices"),
+            WaitKind::Manager => format!(
+                "nothing that {unit} comes after was started before it; the service manager had read its units {gap} earlier"
+            ),
+        }
+    }
 }
 
 /// Whose time-out it is.

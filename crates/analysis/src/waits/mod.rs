@@ -63,6 +63,7 @@ pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, Why
 
 use crate::evidence::touched_by;
 use crate::interval::Interval;
+use crate::lacking::MissingRecords;
 use crate::modules::Modules;
 use crate::transition::TransitionKind;
 use cause::Causes;
@@ -257,25 +258,18 @@ impl<'t> Waits<'t> {
         self.critical_path(range, &self.end_at(range.end_ns), options)
     }
 
-    /// What the recording lacks for full chains, as phrases.
+    /// What the recording lacks for full chains.
     #[must_use]
-    pub fn missing(&self) -> Vec<String> {
+    pub fn missing(&self) -> Vec<MissingRecords> {
         let trace = self.trace;
         [
-            (trace.context_switches.is_empty(), "context switches: without them no chain is known"),
-            (
-                trace.ready_threads.is_empty(),
-                "ready-thread events: without them chains end at the first wait that is neither sleep nor disk",
-            ),
-            (
-                trace.interrupts.is_empty(),
-                "interrupts and deferred procedure calls: without them timers and devices are hard to tell apart",
-            ),
-            (trace.disk_ios.is_empty(), "disk requests: without them waits for files look like any other"),
+            (trace.context_switches.is_empty(), MissingRecords::ContextSwitches),
+            (trace.ready_threads.is_empty(), MissingRecords::ReadyThreads),
+            (trace.interrupts.is_empty(), MissingRecords::Interrupts),
+            (trace.disk_ios.is_empty(), MissingRecords::DiskRequests),
         ]
         .into_iter()
-        .filter(|&(is_missing, _)| is_missing)
-        .map(|(_, what)| what.to_owned())
+        .filter_map(|(is_missing, records)| is_missing.then_some(records))
         .collect()
     }
 }

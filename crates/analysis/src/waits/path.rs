@@ -4,6 +4,7 @@ use onoff_trace::ServiceChange;
 use serde::Serialize;
 
 use crate::evidence::Certainty;
+use crate::lacking::MissingRecords;
 use crate::rule::Rule;
 
 /// A frame of a call stack.
@@ -300,8 +301,8 @@ pub struct CriticalPath {
     pub steps_left_out: u64,
     /// Their time, ns.
     pub left_out_ns: i64,
-    /// What was not recorded that would have told more, as phrases.
-    pub missing: Vec<String>,
+    /// What was not recorded that would have told more.
+    pub missing: Vec<MissingRecords>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
 }

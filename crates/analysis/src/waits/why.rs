@@ -12,6 +12,7 @@ use super::timelines::Turn;
 use super::{EndThread, PathOptions, TABLES, Waits};
 use crate::account::{Accountant, PhaseAccount, has_no_path};
 use crate::interval::Interval;
+use crate::lacking::MissingRecords;
 use crate::rule::Rule;
 use crate::transition::TransitionKind;
 use crate::units::{Unit, units};
@@ -109,12 +110,26 @@ pub struct WhyReport {
     pub waits_for_work: u64,
     /// Their time, ns.
     pub waits_for_work_ns: i64,
-    /// What was not recorded that would have told more, as phrases.
-    pub missing: Vec<String>,
+    /// What was not recorded that would have told more.
+    pub missing: Vec<MissingRecords>,
+    /// What is not explained because no context switch was recorded in its time.
+    pub without_switches: Vec<WithoutSwitches>,
     /// Symbol servers that could not be reached, then PDB files that were looked for and not used, each with the reason.
     pub symbols_missing: Vec<String>,
     /// What was lost.
     pub losses: Losses,
+}
+
+/// A phase, a service's start or stop, or a wait in whose time no context switch was recorded: no chain is known there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WithoutSwitches {
+    /// Which kind it is.
+    pub kind: StretchKind,
+    /// Name of the phase, the service or the waiting process.
+    pub name: String,
+    /// What the service did; empty for others.
+    pub action: String,
 }
 
 /// Why there is no answer.
@@ -223,17 +238,15 @@ fn leave_out_unrecorded(trace: &Trace, waits: &Waits<'_>, found: &mut Vec<Stretc
         found.retain(|stretch| !is_before_kernel(stretch));
     }
     let is_recorded = |stretch: &Stretch| is_before_kernel(stretch) || has_switches(stretch);
-    let names: Vec<String> = found
+    report.without_switches = found
         .iter()
         .filter(|stretch| !is_recorded(stretch))
-        .map(|stretch| match stretch.kind {
-            StretchKind::Service => format!("the {} of {}", stretch.action, stretch.name),
-            _ => stretch.name.clone(),
+        .map(|stretch| WithoutSwitches {
+            kind: stretch.kind,
+            name: stretch.name.clone(),
+            action: stretch.action.clone(),
         })
         .collect();
-    if !names.is_empty() {
-        report.missing.push(format!("context switches in {}: no chain is known there", names.join(", ")));
-    }
     found.retain(is_recorded);
 }
 

@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 
 use onoff_analysis::cpu::CpuSource;
+use onoff_analysis::lacking::MissingRecords;
 use onoff_analysis::lists::cpu::{CpuGroup, CpuList, CpuRow};
 
-use super::{headline, processors_line, write_losses, write_missing};
+use super::{headline, processors_line, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
 use crate::text::quantity::{duration, percent, share};
+use crate::text::style::QUIET;
 
 impl TableReport for CpuList {
     type Row = CpuRow;
@@ -68,7 +70,10 @@ impl TableReport for CpuList {
 
     fn nothing(&self) -> String {
         match self.cpu.source {
-            CpuSource::None => format!("nothing tells who ran; missing: {}", self.missing.join("; ")),
+            CpuSource::None => format!(
+                "nothing tells who ran; missing: {}",
+                self.missing.iter().map(|&records| lacked(records)).collect::<Vec<_>>().join("; ")
+            ),
             _ if self.cpu.busy_ns == 0 => "no thread ran in that range, as far as it was recorded".to_owned(),
             _ => format!(
                 "no such thread ran in that range; threads of other processes ran for {}",
@@ -89,7 +94,22 @@ impl TableReport for CpuList {
     }
 
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_missing(&self.missing, out)?;
+        for &records in &self.missing {
+            writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", lacked(records))?;
+        }
         write_losses(&self.touched_by, &self.losses, out)
+    }
+}
+
+/// Records that were not there, and what they would have said of the processors.
+fn lacked(records: MissingRecords) -> &'static str {
+    match records {
+        MissingRecords::ProfileSamples => "profile samples: they tell the module",
+        MissingRecords::SwitchesOrSamples => "context switches or profile samples: they tell who ran",
+        MissingRecords::ContextSwitches => "context switches: they tell exactly who ran",
+        MissingRecords::ModuleLoads => "module loads: they tell whose code an address is",
+        MissingRecords::ReadyThreads => "ready threads: they tell who waited for a processor",
+        MissingRecords::Interrupts => "interrupts and DPCs: they tell what they took of it",
+        other => other.as_str(),
     }
 }

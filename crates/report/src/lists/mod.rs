@@ -58,14 +58,6 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "; {source}")
 }
 
-/// What would have told more, in one line each.
-fn write_missing(missing: &[String], out: &mut dyn Write) -> io::Result<()> {
-    for phrase in missing {
-        writeln!(out, "  {QUIET}Not recorded: {phrase}.{QUIET:#}")?;
-    }
-    Ok(())
-}
-
 /// What touches the answer, and what was lost.
 fn write_losses(touched_by: &[String], lost: &Losses, out: &mut dyn Write) -> io::Result<()> {
     losses::write_touching(touched_by, out)?;

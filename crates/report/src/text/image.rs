@@ -377,7 +377,7 @@ fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {
     let section = Section::of("not_applicable", "Not applicable", &audit.not_applicable)
         .note("a rule without its input says nothing about the computer")
         .column(Heading::name("code", "rule").wide(40), |rule| Value::text(rule.code).styled(QUIET))
-        .column(Heading::name("reason", "why").wide(110), |rule| Value::text(&rule.reason))
+        .column(Heading::name("reason", "why").wide(110), |rule| Value::text(rule.reason))
         .done();
     Some(section).filter(|section| !section.is_empty())
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::lacking::{Lacking, RecordingCommand};
+use onoff_analysis::lacking::{Lacking, PartOfLinux, RecordingCommand};
+use onoff_analysis::transition::MissingEvidence;
 
 use super::style::QUIET;
 use crate::section::{self, Cell, Heading, Section};
@@ -23,17 +24,20 @@ pub fn write(lacking: &Lacking, out: &mut dyn Write) -> io::Result<()> {
 /// The parts of a recording of Linux that were lacking, and the events of others; of both only those there are.
 #[must_use]
 pub fn sections(lacking: &Lacking) -> Vec<Section<'_>> {
-    let (parts, events): (Vec<_>, Vec<_>) = lacking.items.iter().partition(|item| !item.part.is_empty());
+    let (parts, events): (Vec<_>, Vec<_>) =
+        lacking.items.iter().partition(|item| item.unanswered.part_of_linux().is_some());
     let title = "What the recording lacked";
     let first = if parts.is_empty() { title } else { "" };
     let sections = [
         Section::of("lacking_parts", title, parts)
-            .column(Heading::name("unknown", "to know").wide(70), |item| Value::text(&item.unknown))
-            .column(Heading::name("part", "needs").wide(60), |item| Value::text(&item.part))
-            .column(Heading::name("record", "record").wide(120), |item| Value::text(&item.record).styled(QUIET))
+            .column(Heading::name("unknown", "to know").wide(70), |item| Value::text(item.unanswered.question()))
+            .column(Heading::name("part", "needs").wide(60), |item| of_linux(item, |part| part.part))
+            .column(Heading::name("record", "record").wide(120), |item| {
+                of_linux(item, |part| part.record).styled(QUIET)
+            })
             .done(),
         Section::of("lacking_events", first, events)
-            .column(Heading::name("unknown", "to know").wide(80), |item| Value::text(&item.unknown))
+            .column(Heading::name("unknown", "to know").wide(80), |item| Value::text(item.unanswered.question()))
             .column(Heading::name("provider", "record").wide(60), |item| match item.provider.as_str() {
                 "" => Cell::shown(Value::Nothing, format!("kernel flags {}", item.kernel_flags.join("+"))),
                 provider => Value::text(provider).into(),
@@ -53,6 +57,10 @@ pub fn sections(lacking: &Lacking) -> Vec<Section<'_>> {
             .done(),
     ];
     sections.into_iter().filter(|section| !section.is_empty()).collect()
+}
+
+fn of_linux(item: &MissingEvidence, words: impl Fn(PartOfLinux) -> &'static str) -> Value<'static> {
+    Value::of(item.unanswered.part_of_linux(), |part| Value::text(words(part)))
 }
 
 /// Writes how to record what was lacking.

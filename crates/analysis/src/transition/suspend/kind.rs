@@ -5,6 +5,7 @@ use onoff_trace::{Milestone, PowerRequest, PowerRequestKind, PowerStateKind, Tra
 
 use super::cycles::Cycle;
 use super::is_kernel_logger;
+use super::kind_evidence::{KindEvidence, KindFact};
 use crate::evidence::Certainty;
 use crate::rule::Rule;
 
@@ -18,7 +19,7 @@ pub(super) struct Kinship {
     pub variant: Variant,
     pub rule: Rule,
     pub certainty: Certainty,
-    pub evidence: Vec<String>,
+    pub evidence: Vec<KindEvidence>,
     pub target_state: Option<i64>,
     pub effective_state: Option<i64>,
     pub woke_from_state: Option<i64>,
@@ -43,7 +44,7 @@ struct Facts {
     /// The deepest system state that devices were asked for.
     asked_state: Option<i64>,
     action: Option<u32>,
-    evidence: Vec<String>,
+    evidence: Vec<KindEvidence>,
 }
 
 /// Decides the kind of `cycle`; `session_ended` says that the user's session ended just before it.
@@ -123,75 +124,68 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
 
 fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Facts {
     let mut facts = Facts { session_ended, ..Facts::default() };
-    let mut evidence: Vec<String> = Vec::new();
-    let mut say = |text: &str, row: Milestone| {
-        evidence.push(format!("{text} ({})", trace.text(row.event)));
-    };
+    let mut evidence: Vec<KindEvidence> = Vec::new();
+    let mut say = |says: KindFact, row: Milestone| evidence.push(KindEvidence::of(says, trace.text(row.event)));
     if let Some((target, row)) = cycle.value(trace, milestone::SLEEP) {
         facts.target = Some(target);
         facts.effective = trace.text(row.detail).parse().ok();
-        let mut text = format!("{} requested", state_name(target));
-        if let Some(effective) = facts.effective {
-            text += &format!(", devices prepared for {}", state_name(effective));
-        }
-        say(&text, row);
+        say(KindFact::Requested { state: target, prepared_for: facts.effective }, row);
     }
     if let Some((state, row)) = cycle.value(trace, milestone::WAKE) {
         facts.woke_from = Some(state);
-        say(&format!("woke from {}", state_name(state)), row);
+        say(KindFact::Woke { from_state: state }, row);
     }
     if let Some(row) = cycle.milestone(trace, milestone::HIBERNATE) {
         facts.written = true;
-        say("the memory image is about to be written", row);
+        say(KindFact::ImageAboutToBeWritten, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_WRITE_TIME) {
         facts.written |= ns > 0;
-        say(if ns > 0 { "time for writing a memory image" } else { "no time for writing a memory image" }, row);
+        say(KindFact::ImageWriteTime { spent: ns > 0 }, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_READ_TIME) {
         facts.read = ns > 0;
         facts.not_read = ns == 0;
-        say(if ns > 0 { "time for reading a memory image" } else { "no time for reading a memory image" }, row);
+        say(KindFact::ImageReadTime { spent: ns > 0 }, row);
     }
     for name in [milestone::RESUME_KERNEL_READ_TIME, milestone::RESUME_LOADER_READ_TIME] {
         if let Some((_, row)) = cycle.length(trace, name)
             && !facts.read
         {
             facts.read = true;
-            say("time for reading a memory image", row);
+            say(KindFact::ImageReadTime { spent: true }, row);
         }
     }
-    for (name, text) in [
-        (milestone::HYBRID_SHUTDOWN_TIME, "time of a shutdown for a fast startup"),
-        (milestone::HYBRID_BOOT_MAIN_PATH, "time of a fast startup"),
+    for (name, fact) in [
+        (milestone::HYBRID_SHUTDOWN_TIME, KindFact::FastStartupShutdownTime),
+        (milestone::HYBRID_BOOT_MAIN_PATH, KindFact::FastStartupTime),
     ] {
         if let Some((_, row)) = cycle.length(trace, name) {
             facts.fast_startup = true;
-            say(text, row);
+            say(fact, row);
         }
     }
     if let Some(row) = cycle.milestone(trace, milestone::IDLE_DETECTION_BEGIN) {
         trace.text(row.detail).clone_into(&mut facts.idle_detection);
         facts.fast_startup |= facts.idle_detection == "fast_startup";
-        let after = facts.idle_detection.replace('_', " ");
-        say(&format!("the system looks for idle time after {after}"), row);
+        say(KindFact::IdleDetection { after: facts.idle_detection.clone() }, row);
     }
     if let Some((kind, row)) = cycle.value(trace, milestone::BOOT_TYPE) {
         facts.boot_type = Some(kind);
-        say(&format!("boot type {kind}"), row);
+        say(KindFact::BootType { value: kind }, row);
     }
     if session_ended {
-        evidence.push("the user's session ended just before".to_owned());
+        evidence.push(KindEvidence::of(KindFact::SessionEndedBefore, ""));
     }
     if let Some(row) = cycle.whole.filter(|row| is_kernel_logger(trace, row.event)) {
         facts.action = trace.text(row.name).parse().ok();
-        if let Some(action) = facts.action {
-            evidence.push(format!("power action {action} ({})", trace.text(row.event)));
+        if let Some(value) = facts.action {
+            evidence.push(KindEvidence::of(KindFact::PowerAction { value }, trace.text(row.event)));
         }
     }
     facts.asked_state = asked_state(requests, cycle);
     if let Some(state) = facts.asked_state {
-        evidence.push(format!("devices requested {}", state_name(state)));
+        evidence.push(KindEvidence::of(KindFact::DevicesRequested { state }, ""));
     }
     facts.evidence = evidence;
     facts
@@ -211,27 +205,12 @@ fn asked_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
         .max()
 }
 
-fn standby_evidence(trace: &Trace, cycle: &Cycle) -> Vec<String> {
+fn standby_evidence(trace: &Trace, cycle: &Cycle) -> Vec<KindEvidence> {
     let Some((enter, exit)) = &cycle.standby else {
         return Vec::new();
     };
-    [(enter, "entered"), (exit, "left")]
+    [(enter, KindFact::StandbyEntered), (exit, KindFact::StandbyLeft)]
         .into_iter()
-        .filter_map(|(row, what)| Some((row.as_ref()?, what)))
-        .map(|(row, what)| format!("modern standby {what} ({})", trace.text(row.event)))
+        .filter_map(|(row, says)| Some(KindEvidence::of(says, trace.text(row.as_ref()?.event))))
         .collect()
-}
-
-/// A system power state as people call it.
-#[must_use]
-pub fn state_name(state: i64) -> String {
-    match state {
-        1 => "S0 (working)".to_owned(),
-        2 => "S1 (sleep)".to_owned(),
-        3 => "S2 (sleep)".to_owned(),
-        4 => "S3 (sleep)".to_owned(),
-        5 => "S4 (hibernation)".to_owned(),
-        6 => "S5 (off)".to_owned(),
-        other => format!("state {other}"),
-    }
 }

@@ -9,6 +9,7 @@ mod down_and_up;
 mod hostile;
 mod kernel_account;
 mod kind;
+mod kind_evidence;
 pub mod names;
 mod notified;
 mod phase_parts;
@@ -25,7 +26,7 @@ use crate::transition::{Half, PhaseName};
 use crate::transition::{TransitionKind, Variant};
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
-pub use kind::state_name;
+pub use kind_evidence::{KindEvidence, KindFact, state_name};
 pub use notified::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 pub use report::*;
 

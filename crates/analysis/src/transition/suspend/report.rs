@@ -1,5 +1,6 @@
 //! The result of the suspend analysis. Its serialized names are the documented contract of `suspend --format json`.
 
+use super::kind_evidence::KindEvidence;
 use crate::transition::{Half, Phase, PhaseName};
 use crate::transition::{Transition, Transitions};
 use onoff_trace::{NotificationKind, PowerRequestKind, PowerStateKind};
@@ -42,8 +43,8 @@ pub struct WindowsSuspend {
     pub variant_rule: Rule,
     /// How certain the kind is.
     pub variant_certainty: Certainty,
-    /// Everything recorded that speaks about the kind, as phrases.
-    pub evidence: Vec<String>,
+    /// Everything recorded that speaks about the kind.
+    pub evidence: Vec<KindEvidence>,
     /// State asked for: 2 to 4 sleeping (S1 to S3), 5 hibernate (S4), 6 off (S5).
     pub target_state: Option<i64>,
     /// State that devices were prepared for, counted likewise.

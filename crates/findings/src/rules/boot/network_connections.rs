@@ -1,5 +1,6 @@
 //! Work with files on a network before the desktop.
 
+use onoff_analysis::lacking::Unanswered;
 use std::collections::BTreeSet;
 
 use crate::rules::prelude::*;
@@ -56,7 +57,7 @@ fn share(path: &str) -> String {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     if facts.trace.file_ios.is_empty() {
-        return Err(lacks_kernel("which files on a network were used", &["FILE_IO", "FILE_IO_INIT", "FILENAME"]));
+        return Err(lacks_kernel(Unanswered::NetworkFiles, &["FILE_IO", "FILE_IO_INIT", "FILENAME"]));
     }
     let (start, end) = facts.main_path();
     let mut shares: Vec<Share> = Vec::new();

@@ -89,7 +89,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     );
     for service in chain.iter().take(6) {
         let evidence = match &service.waited_for {
-            Some(wait) => format!("{}: {}; {}", service.name, time(link_ns(service)), wait.evidence),
+            Some(wait) => format!("{}: {}; {}", service.name, time(link_ns(service)), wait.phrase(&service.name)),
             None => format!("{}: {}", service.name, time(link_ns(service))),
         };
         finding = finding.because(service.start_ns, evidence);

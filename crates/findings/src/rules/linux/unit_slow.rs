@@ -57,7 +57,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             )
             .costs(Cost::on_path(step.duration_ns))
             .certain(step.released_by.certainty.and(path.certainty))
-            .because(step.start_ns, step.released_by.evidence.clone())
+            .because(step.start_ns, step.released_by.phrase(&step.unit))
             .because(step.end_ns, "it lets the next one go on")
             .advise(if is_device {
                 "see with 'journalctl -b -k' what the kernel waits for before it announces the device; give up mounts and swaps that nobody \

@@ -1,5 +1,6 @@
 //! Drivers that hold the resume.
 
+use onoff_analysis::lacking::Unanswered;
 use onoff_analysis::transition::Half;
 use onoff_analysis::transition::suspend::PowerTransition;
 
@@ -32,7 +33,7 @@ rule! {
 fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
     if transition.details.devices.is_empty() {
         facts.needs_power()?;
-        return Err(lacks_kernel("which devices were asked to sleep and wake", &["POWER"]));
+        return Err(lacks_kernel(Unanswered::DevicePowerRequests, &["POWER"]));
     }
     Ok(slow(
         transition,

@@ -105,7 +105,8 @@ pub(super) fn not_checked(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Res
     title("Not checked, for lack of events", &note, out)?;
     let mut reasons: Vec<(String, Vec<&'static str>)> = Vec::new();
     for rule in &diagnosis.not_checked {
-        let reason = rule.lacking.iter().map(lacks).collect::<Vec<_>>().join("; ");
+        let needs = Some(rule.needs.to_owned()).filter(|needs| !needs.is_empty());
+        let reason = rule.lacking.iter().map(lacks).chain(needs).collect::<Vec<_>>().join("; ");
         match reasons.iter_mut().find(|known| known.0 == reason) {
             Some(known) if known.1.contains(&rule.code) => {}
             Some(known) => known.1.push(rule.code),
@@ -132,7 +133,7 @@ fn lacks(item: &MissingEvidence) -> String {
     } else {
         format!(" (kernel flags {})", item.kernel_flags.join("+"))
     };
-    format!("{}{source}", item.unknown)
+    format!("{}{source}", item.unanswered.question())
 }
 
 fn sentence(text: &str) -> String {

@@ -91,7 +91,9 @@ fn kind(transition: &PowerTransition) -> Vec<Line> {
     let what = transition.variant.as_str().replace('_', " ");
     let evidence = match &transition.details.evidence[..] {
         [] => String::new(),
-        evidence => format!(": {}", printable(&evidence.join("; "))),
+        evidence => {
+            format!(": {}", printable(&evidence.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+        }
     };
     let text = format!("Kind: {what}, because {}{evidence}.", printable(&transition.details.variant_rule.to_string()));
     let mut lines = vec![Line { style, text }];

@@ -6,6 +6,7 @@ mod sentence;
 use std::io::{self, Write};
 
 use onoff_analysis::account::has_no_path;
+use onoff_analysis::lacking::MissingRecords;
 use onoff_analysis::waits::{PathShare, PathStep, StepGroup, StepKind, StretchKind, WhyReport, WhyStretch};
 
 use super::losses;
@@ -66,8 +67,21 @@ pub fn write(report: &WhyReport, options: &WhyTextOptions, out: &mut dyn Write) 
             duration(report.waits_for_work_ns),
         )?;
     }
-    for missing in &report.missing {
-        writeln!(out, "{DOUBT}Not recorded: {missing}.{DOUBT:#}")?;
+    for &records in &report.missing {
+        writeln!(out, "{DOUBT}Not recorded: {}.{DOUBT:#}", lacked(records))?;
+    }
+    if !report.without_switches.is_empty() {
+        let names: Vec<String> = report
+            .without_switches
+            .iter()
+            .map(|stretch| match stretch.kind {
+                StretchKind::Service => format!("the {} of {}", stretch.action, stretch.name),
+                _ => stretch.name.clone(),
+            })
+            .collect();
+        let names = names.join(", ");
+        let names = printable(&names);
+        writeln!(out, "{DOUBT}Not recorded: context switches in {names}: no chain is known there.{DOUBT:#}")?;
     }
     for missing in report.symbols_missing.iter().take(SHOWN_FILES) {
         writeln!(out, "{QUIET}No function names: {}.{QUIET:#}", printable(missing))?;
@@ -349,4 +363,19 @@ fn clock(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let micros = ns.unsigned_abs() / 1000;
     format!("{sign}{}.{:06} s", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// Records that were not there, and what chains are without them.
+fn lacked(records: MissingRecords) -> &'static str {
+    match records {
+        MissingRecords::ContextSwitches => "context switches: without them no chain is known",
+        MissingRecords::ReadyThreads => {
+            "ready-thread events: without them chains end at the first wait that is neither sleep nor disk"
+        }
+        MissingRecords::Interrupts => {
+            "interrupts and deferred procedure calls: without them timers and devices are hard to tell apart"
+        }
+        MissingRecords::DiskRequests => "disk requests: without them waits for files look like any other",
+        other => other.as_str(),
+    }
 }

@@ -6,6 +6,7 @@ use onoff_trace::Trace;
 use super::report::{DefaultTarget, UnitPath, UnitPathStep};
 use crate::cpu::ProcessCpu;
 use crate::evidence::Certainty;
+use crate::lacking::MissingRecords;
 use crate::transition::usage;
 use crate::units::WaitKind;
 use crate::units::declared_order::Starts;
@@ -35,10 +36,10 @@ pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultT
     let mut path = UnitPath::default();
     let mut places = HashSet::new();
     if !starts.has_dependencies() {
-        path.missing.push("dependencies of units: `systemctl show '*'` or `systemd-analyze dump`".to_owned());
+        path.missing.push(MissingRecords::UnitDependencies);
     }
     let Some(target) = target else {
-        path.missing.push("a target that was reached".to_owned());
+        path.missing.push(MissingRecords::ReachedTarget);
         return (path, places);
     };
     let mut next = starts.place(&target.unit, target.reached_ns);

@@ -1,5 +1,6 @@
 //! The result of the analysis of a Linux boot. Its serialized names are the documented contract of `boot --format json`.
 
+use crate::lacking::MissingRecords;
 use crate::transition::Transition;
 use onoff_trace::{ClockConversion, RecordedBoot};
 use serde::Serialize;
@@ -76,7 +77,7 @@ pub struct UnitPath {
     /// How certain the weakest step is.
     pub certainty: Certainty,
     /// What a better answer would have needed.
-    pub missing: Vec<String>,
+    pub missing: Vec<MissingRecords>,
 }
 
 /// Where the time of a boot of Linux went. Times are ns of the monotonic clock, from the kernel's start; firmware and loader lie before.

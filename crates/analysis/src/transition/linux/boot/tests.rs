@@ -274,7 +274,7 @@ fn what_is_missing_narrows_the_answer() {
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
     assert!(report.details.critical_path.steps.is_empty());
-    let parts: Vec<&str> = report.lacking.items.iter().map(|it| it.part.as_str()).collect();
+    let parts: Vec<_> = report.lacking.items.iter().map(|it| it.unanswered).collect();
     assert_eq!(parts.len(), 6, "{parts:?}");
     let empty = Trace::default();
     let refused = analyse(&empty, &BootOptions::default()).unwrap_err();

@@ -16,10 +16,9 @@ use onoff_trace::{Process, StringId, SystemKind, TableName, Tables, Trace};
 pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, touched_by};
-use crate::lacking::Lacking;
+use crate::lacking::{Lacking, Unanswered};
 use crate::processes::Images;
 use crate::reason::Reason;
-use crate::transition::MissingEvidence;
 use crate::transition::shutdown::NotAShutdown;
 use crate::transition::usage;
 use crate::transition::{TransitionKind, contents};
@@ -241,54 +240,26 @@ fn lacking(trace: &Trace, phases: &[Phase], units: &[Unit], asked: &[ProcessStop
     let has = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
     let whole = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.end_ns.is_some());
     if units.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "what the service manager says of its units",
-            "how long each unit took to stop",
-            "journalctl -b -1 -o export after the next start",
-        ));
+        parts.push(Unanswered::UnitStops);
     } else if wanted(TableName::ServiceDependencies) && trace.service_dependencies.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "the units' dependencies",
-            "which unit waited for which: the order of stops stands in for it",
-            "systemctl show '*', before the shutdown",
-        ));
+        parts.push(Unanswered::UnitStopOrder);
     }
     if !has(PhaseName::TerminateRemaining) {
-        parts.push(MissingEvidence::of_part(
-            "the lines of the last program (systemd-shutdown)",
-            "what happened once units were stopped: the journal stops before",
-            "the kernel's log, from a program in /usr/lib/systemd/system-shutdown/, the serial console or pstore",
-        ));
+        parts.push(Unanswered::AfterUnits);
     }
     if !whole(PhaseName::Kernel) {
-        parts.push(MissingEvidence::of_part(
-            "the kernel's last line",
-            "when the machine stopped, and how long the kernel took for its devices",
-            "the serial console, or pstore (console-ramoops) where the machine keeps it",
-        ));
+        parts.push(Unanswered::MachineStopped);
     }
     if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "context switches (sched_switch)",
-            "who used the processors",
-            "tracing that goes on until the end, with sched_switch and sched_process_exit",
-        ));
+        parts.push(Unanswered::LinuxProcessorsAtShutdown);
     }
     if asked.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "signals (signal_generate)",
-            "which process was sent a signal to end, and how long it took",
-            "trace-cmd record -e signal:signal_generate -e sched:sched_process_exit, kept by a program in /usr/lib/systemd/system-shutdown/",
-        ));
+        parts.push(Unanswered::Signals);
     }
     if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "disk requests (block_rq_issue, block_rq_complete)",
-            "what the disks did",
-            "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
-        ));
+        parts.push(Unanswered::LinuxDisks);
     }
-    Lacking::of(parts)
+    Lacking::of_linux(parts)
 }
 
 /// The name of a process: its image's without the folder.

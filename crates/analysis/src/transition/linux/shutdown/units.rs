@@ -1,9 +1,7 @@
 //! Units that are stopped: how long, with which processes, and what each waited for.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{
-    DependencyKind, Duration, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace,
-};
+use onoff_trace::{DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace};
 
 use super::report::StopStep;
 use crate::evidence::Certainty;
@@ -183,18 +181,12 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
         };
         if let Some(unit) = units.get_mut(unit) {
             let gap_ns = unit.start_ns.saturating_sub(end);
-            let evidence = format!(
-                "{name} is declared to start after {}, so it stopped first, {} before",
-                unit.name,
-                Duration::from_ns(gap_ns)
-            );
             unit.waited_for = Some(UnitWait {
                 name,
                 kind: WaitKind::DeclaredOrder,
                 time_ns: end,
                 gap_ns,
                 certainty: Certainty::Measured,
-                evidence,
             });
         }
     }

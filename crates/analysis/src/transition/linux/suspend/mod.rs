@@ -21,10 +21,9 @@ pub use report::*;
 
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
-use crate::lacking::Lacking;
+use crate::lacking::{Lacking, Unanswered};
 use crate::processes::Images;
 use crate::rule::Rule;
-use crate::transition::MissingEvidence;
 use crate::transition::suspend::{FirmwareSleep, NoSuspend, SuspendOptions};
 use crate::transition::usage;
 
@@ -301,62 +300,34 @@ fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
     let wanted = |table| trace.wanted.contains(table);
     let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
     if !traced {
-        parts.push(MissingEvidence::of_part(
-            "the trace of the phases (suspend_resume)",
-            "the exact times of phases: the kernel's log stands in for them",
-            "trace-cmd record -e power -e sched -e block -e irq, or those events in /sys/kernel/tracing",
-        ));
+        parts.push(Unanswered::LinuxSleepPhases);
     }
     if wanted(TableName::PowerRequests) && trace.power_requests.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "the devices' callbacks (device_pm_callback)",
-            "how long each device took",
-            "trace-cmd record -e power:device_pm_callback_start -e power:device_pm_callback_end, or echo 1 > /sys/power/pm_print_times",
-        ));
+        parts.push(Unanswered::LinuxDeviceCallbacks);
     }
     if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "context switches (sched_switch)",
-            "who used the processors, when tasks were frozen and when the computer had settled",
-            "trace-cmd record -e sched:sched_switch",
-        ));
+        parts.push(Unanswered::LinuxProcessorsInSleep);
     }
     if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
-        parts.push(MissingEvidence::of_part(
-            "disk requests (block_rq_issue, block_rq_complete)",
-            "what the disks did",
-            "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
-        ));
+        parts.push(Unanswered::LinuxDisks);
     }
     let unknown_length =
         |sleep: &LinuxSleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.asleep.slept_ns.is_none();
     if sleeps.iter().any(unknown_length) {
-        parts.push(MissingEvidence::of_part(
-            "a clock that goes on while the machine sleeps",
-            "how long it slept: CLOCK_MONOTONIC stops during sleep",
-            "readings of CLOCK_BOOTTIME before and after, the journal, or echo 1 > /sys/power/pm_debug_messages",
-        ));
+        parts.push(Unanswered::TimeAsleep);
     }
     if sleeps
         .iter()
         .filter(|sleep| sleep.variant != Variant::Hibernate)
         .any(|sleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.wake_sources.is_empty())
     {
-        parts.push(MissingEvidence::of_part(
-            "the source of the wakeup",
-            "what woke the computer",
-            "trace-cmd record -e power:wakeup_source_activate, or echo 1 > /sys/power/pm_debug_messages",
-        ));
+        parts.push(Unanswered::WakeSource);
     }
     if sleeps.iter().any(|sleep| sleep.variant == Variant::Sleep && sleep.details.firmware == FirmwareSleep::default())
     {
-        parts.push(MissingEvidence::of_part(
-            "firmware's times of the sleep (S3 performance table)",
-            "the firmware's share of the resume",
-            "copy /sys/firmware/acpi/fpdt, where the machine has it",
-        ));
+        parts.push(Unanswered::FirmwareOfResume);
     }
-    Lacking::of(parts)
+    Lacking::of_linux(parts)
 }
 
 fn what_it_holds(trace: &Trace) -> String {
