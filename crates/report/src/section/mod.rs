@@ -120,6 +120,8 @@ pub struct Line {
 #[derive(Clone, Debug)]
 struct Column<'a> {
     heading: Heading,
+    /// Its title in text: the heading's, or one that the recording gives.
+    title: Cow<'a, str>,
     cells: Vec<Cell<'a>>,
 }
 
@@ -247,9 +249,20 @@ impl<'a, R> SectionOf<'a, R> {
 
     /// The same with one more column.
     #[must_use]
-    pub fn column<C: Into<Cell<'a>>>(mut self, heading: Heading, cell: impl Fn(&R) -> C) -> Self {
+    pub fn column<C: Into<Cell<'a>>>(self, heading: Heading, cell: impl Fn(&R) -> C) -> Self {
+        self.titled(heading, heading.title, cell)
+    }
+
+    /// The same with one more column, whose title in text is `title`: the name of a run, a size, or whatever else the answer holds.
+    #[must_use]
+    pub fn titled<C: Into<Cell<'a>>>(
+        mut self,
+        heading: Heading,
+        title: impl Into<Cow<'a, str>>,
+        cell: impl Fn(&R) -> C,
+    ) -> Self {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();
-        self.section.columns.push(Column { heading, cells });
+        self.section.columns.push(Column { heading, title: title.into(), cells });
         self
     }
 

@@ -19,10 +19,11 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let columns: Vec<&Column<'_>> = section.columns.iter().filter(|column| column.heading.in_text).collect();
     let mut table = Table::new();
-    for heading in columns.iter().map(|column| column.heading) {
-        table = match heading.kind {
-            Kind::Name => table.left(heading.title, heading.width),
-            Kind::Id | Kind::Time | Kind::Quantity => table.right(heading.title),
+    for column in &columns {
+        let title = column.title.clone().into_owned();
+        table = match column.heading.kind {
+            Kind::Name => table.left(title, column.heading.width),
+            Kind::Id | Kind::Time | Kind::Quantity => table.right(title),
         };
     }
     for at in 0..section.rows.min(section.top) {

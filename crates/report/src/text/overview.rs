@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::printable::printable;
-use super::section::title;
 use super::style::{HEADLINE, QUIET};
-use super::table::{Table, cell};
+use crate::section::{self, Heading, Section};
+use crate::table::Value;
 
 /// What a recording is, and the first line of every answer about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,12 +43,11 @@ pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
     if !overview.machine.is_empty() {
         writeln!(out, "{QUIET}{}{QUIET:#}", overview.machine)?;
     }
-    title("What it answers", "'onoff VERB FILE' shows all of it", out)?;
-    let mut table = Table::new().left("", 12).left("", LINE_CELLS);
-    for OverviewLine { verb, line } in &overview.lines {
-        table.row([cell(*verb), cell(without_colours(line))]);
-    }
-    table.write(out)?;
+    let section = Section::of("answers", "What it answers", &overview.lines)
+        .note("'onoff VERB FILE' shows all of it")
+        .column(Heading::name("verb", "").wide(12), |line| Value::text(line.verb))
+        .column(Heading::name("line", "").wide(LINE_CELLS), |line| Value::Text(without_colours(&line.line).into()));
+    section::text::write(&section.done(), out)?;
     if !overview.silent.is_empty() {
         writeln!(out, "  {QUIET}Nothing to answer: {}; the verb says why{QUIET:#}", overview.silent.join(", "))?;
     }

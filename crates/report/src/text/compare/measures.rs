@@ -6,12 +6,11 @@ use anstyle::Style;
 use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 
 use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
+use crate::section::{self, Cell, Heading, Section, SectionOf};
 use crate::text::phases::shown;
 use crate::text::printable::printable;
 use crate::text::quantity::count;
-use crate::text::section::title;
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
-use crate::text::table::{Cell, Table, cell, styled_cell};
 use crate::text::why::account::kind;
 
 /// Writes the measures of `category`: all of totals and phases, else what differs, most first.
@@ -27,8 +26,7 @@ pub(super) fn write(
         return Ok(());
     }
     if category.keeps_order() {
-        title(heading(category), "", out)?;
-        return table(comparison, &of_category, out);
+        return section::text::write(&table(comparison, (heading(category), String::new()), &of_category), out);
     }
     let mut differing: Vec<&ComparedMeasure> = of_category.iter().copied().filter(|it| differs(it)).collect();
     differing.sort_by_key(|measure| std::cmp::Reverse(size_of(measure)));
@@ -43,12 +41,8 @@ pub(super) fn write(
         ),
         (all, _) => format!("{} of {}", count(all as u64), count(of_category.len() as u64)),
     };
-    title(heading(category), &note, out)?;
     differing.truncate(shown);
-    if differing.is_empty() {
-        return Ok(());
-    }
-    table(comparison, &differing, out)
+    section::text::write(&table(comparison, (heading(category), note), &differing), out)
 }
 
 /// The title of a category's list.
@@ -97,78 +91,70 @@ fn size_of_change(measure: &ComparedMeasure, at: usize, change: &Change) -> u64 
     change.difference.or(median(at + 1)).or(median(0)).map_or(0, i64::unsigned_abs)
 }
 
-fn table(comparison: &Comparison, measures: &[&ComparedMeasure], out: &mut dyn Write) -> io::Result<()> {
+fn table<'a>(
+    comparison: &'a Comparison,
+    (title, note): (&'static str, String),
+    measures: &[&'a ComparedMeasure],
+) -> Section<'a> {
+    let section = Section::of("measures", title, measures.to_vec()).note(note);
     match comparison.configurations.as_slice() {
-        [_, _] => two(comparison, measures).write(out),
-        _ => several(comparison, measures).write(out),
+        [first, second] => two(section, (&first.name, &second.name)),
+        _ => several(section, comparison),
     }
 }
 
-fn two(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
-    let name =
-        |at: usize| comparison.configurations.get(at).map(|it| printable(&it.name).into_owned()).unwrap_or_default();
-    let mut table = Table::new()
-        .left("", 56)
-        .right(name(0))
-        .right(name(1))
-        .right("change")
-        .right("")
-        .right("95 % interval")
-        .right("noise")
-        .right("p")
-        .left("", 16);
-    let empty = MeasureSpread::default();
-    for measure in measures {
-        let Some(change) = measure.changes.first() else {
-            continue;
-        };
-        let spread = |at: usize| measure.values.get(at).unwrap_or(&empty);
-        let unit = measure.unit;
-        table.row([
-            cell(label(measure)),
-            cell(with_range(unit, spread(0))),
-            cell(with_range(unit, spread(1))),
-            styled_cell(
-                style(change.verdict),
-                change.difference.map(|difference| signed(unit, difference)).unwrap_or_default(),
-            ),
-            cell(change.percent.map(signed_percent).unwrap_or_default()),
-            styled_cell(
-                QUIET,
-                change
-                    .interval
-                    .map(|interval| format!("{} to {}", signed(unit, interval.low), signed(unit, interval.high)))
-                    .unwrap_or_default(),
-            ),
-            styled_cell(QUIET, measure.noise_floor.map(|floor| value(unit, floor)).unwrap_or_default()),
-            styled_cell(QUIET, chance(change)),
-            styled_cell(style(change.verdict), word(change.verdict)),
-        ]);
-    }
-    table
+fn two<'a>(section: SectionOf<'a, &'a ComparedMeasure>, (first, second): (&'a str, &'a str)) -> Section<'a> {
+    let change = |measure: &&'a ComparedMeasure, text: &dyn Fn(MeasureUnit, &Change) -> Option<String>| {
+        measure.changes.first().and_then(|change| text(measure.unit, change)).unwrap_or_default()
+    };
+    let verdict = |measure: &&'a ComparedMeasure| measure.changes.first().map_or(Verdict::Unknown, |it| it.verdict);
+    let spread = |measure: &&'a ComparedMeasure, at: usize| {
+        Cell::words(
+            Style::new(),
+            measure.values.get(at).map_or_else(|| "-".to_owned(), |it| with_range(measure.unit, it)),
+        )
+    };
+    section
+        .column(Heading::name("", "").wide(56), |measure| Cell::words(Style::new(), label(measure)))
+        .titled(Heading::quantity("", ""), printable(first), move |measure| spread(measure, 0))
+        .titled(Heading::quantity("", ""), printable(second), move |measure| spread(measure, 1))
+        .column(Heading::quantity("", "change"), |measure| {
+            Cell::words(style(verdict(measure)), change(measure, &|unit, it| Some(signed(unit, it.difference?))))
+        })
+        .column(Heading::quantity("", ""), |measure| {
+            Cell::words(Style::new(), change(measure, &|_, it| it.percent.map(signed_percent)))
+        })
+        .column(Heading::quantity("", "95 % interval"), |measure| {
+            let interval = |unit, it: &Change| {
+                let ends = it.interval?;
+                Some(format!("{} to {}", signed(unit, ends.low), signed(unit, ends.high)))
+            };
+            Cell::words(QUIET, change(measure, &interval))
+        })
+        .column(Heading::quantity("", "noise"), |measure| {
+            Cell::words(QUIET, measure.noise_floor.map(|floor| value(measure.unit, floor)).unwrap_or_default())
+        })
+        .column(Heading::quantity("", "p"), |measure| Cell::words(QUIET, change(measure, &|_, it| Some(chance(it)))))
+        .column(Heading::name("", "").wide(16), |measure| Cell::words(style(verdict(measure)), word(verdict(measure))))
+        .done()
 }
 
 /// More than two: medians side by side, with what differs from the first in percent.
-fn several(comparison: &Comparison, measures: &[&ComparedMeasure]) -> Table {
-    let mut table = Table::new().left("", 48);
-    for configuration in &comparison.configurations {
-        table = table.right(printable(&configuration.name).into_owned());
-    }
-    for measure in measures {
-        let mut cells: Vec<Cell> = vec![cell(label(measure))];
-        for (at, spread) in measure.values.iter().enumerate() {
-            let median = spread.median.map_or_else(|| "-".to_owned(), |median| value(measure.unit, median));
+fn several<'a>(mut section: SectionOf<'a, &'a ComparedMeasure>, comparison: &'a Comparison) -> Section<'a> {
+    section = section.column(Heading::name("", "").wide(48), |measure| Cell::words(Style::new(), label(measure)));
+    for (at, configuration) in comparison.configurations.iter().enumerate() {
+        section = section.titled(Heading::quantity("", ""), printable(&configuration.name), |measure| {
+            let median = measure.values.get(at).and_then(|spread| spread.median);
+            let median = median.map_or_else(|| "-".to_owned(), |median| value(measure.unit, median));
             let change = at.checked_sub(1).and_then(|at| measure.changes.get(at));
             let text = match change.and_then(|change| change.percent) {
                 Some(percent) => format!("{median} {}", signed_percent(percent)),
                 None => median,
             };
-            let style = change.map_or(Style::new(), |change| style(change.verdict));
-            cells.push(styled_cell(style, text));
-        }
-        table.row(cells);
+            Cell::words(change.map_or(Style::new(), |change| style(change.verdict)), text)
+        });
     }
-    table
+    section.done()
 }
 
 /// What a measure is called: of an account, the phase and whose time it is.

@@ -2,37 +2,38 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use onoff_analysis::compare::{ComparedMeasure, Comparison, Configuration, Run};
 
 use super::value;
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
-use crate::text::section::title;
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::table::{Table, cell, styled_cell};
 
 /// Writes a table of the runs of `configurations`, a row each; `comparison` is theirs and says what was not compared.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write(configurations: &[Configuration], comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
-    title("Runs", "the totals and phases of each, in the order of the files", out)?;
-    let measures: Vec<&ComparedMeasure> =
-        comparison.measures.iter().filter(|measure| measure.category.keeps_order()).collect();
-    let mut table = Table::new().left("of", 16).left("run", 44);
-    for measure in &measures {
-        table = table.right(printable(&measure.name).into_owned());
+    let measures = comparison.measures.iter().filter(|measure| measure.category.keeps_order());
+    let rows = configurations.iter().zip(&comparison.configurations).flat_map(|(configuration, summary)| {
+        let runs = configuration.runs.iter().zip(&summary.runs);
+        runs.map(move |(run, compared)| (configuration, run, compared.compared))
+    });
+    let style = |compared: bool| if compared { Style::new() } else { QUIET };
+    let mut section = Section::of("runs", "Runs", rows)
+        .note("the totals and phases of each, in the order of the files")
+        .column(Heading::name("", "of").wide(16), |row| Value::text(&row.0.name))
+        .column(Heading::name("", "run").wide(44), |row| Value::text(&row.1.name).styled(style(row.2)));
+    for measure in measures {
+        section = section.titled(Heading::quantity("", ""), printable(&measure.name), |row| {
+            Cell::words(style(row.2), of_run(row.1, measure))
+        });
     }
-    table = table.left("", 40);
-    for (configuration, summary) in configurations.iter().zip(&comparison.configurations) {
-        for (run, compared) in configuration.runs.iter().zip(&summary.runs) {
-            let style = if compared.compared { anstyle::Style::new() } else { QUIET };
-            let values = measures.iter().map(|measure| styled_cell(style, of_run(run, measure)));
-            let note = if compared.compared { "" } else { "set apart" };
-            let names = [cell(printable(&configuration.name)), styled_cell(style, printable(&run.name))];
-            table.row(names.into_iter().chain(values).chain([styled_cell(DOUBT, note)]));
-        }
-    }
-    table.write(out)
+    let section =
+        section.column(Heading::name("", "").wide(40), |row| Cell::words(DOUBT, if row.2 { "" } else { "set apart" }));
+    section::text::write(&section.done(), out)
 }
 
 fn of_run(run: &Run, measure: &ComparedMeasure) -> String {

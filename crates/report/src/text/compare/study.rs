@@ -2,24 +2,26 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use onoff_analysis::compare::study_table::{CellUnit, StudyCell, StudyTable};
 
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::printable::printable;
-use crate::text::section::title;
-use crate::text::table::{Table, cell};
 
 /// Writes a table.
 pub(super) fn write(study: &StudyTable, out: &mut dyn Write) -> io::Result<()> {
-    title(&printable(&study.title), study.unit.as_str(), out)?;
-    let mut table = Table::new().left(printable(&study.heading).into_owned(), 56);
-    for column in &study.columns {
-        table = table.right(printable(column).into_owned());
+    let mut section = Section::of("study", printable(&study.title), &study.rows).note(study.unit.as_str()).titled(
+        Heading::name("", "").wide(56),
+        printable(&study.heading),
+        |row| Value::text(&row.label),
+    );
+    for (at, column) in study.columns.iter().enumerate() {
+        section = section.titled(Heading::quantity("", ""), printable(column), |row| {
+            Cell::words(Style::new(), row.cells.get(at).map(|cell| number(study, cell)).unwrap_or_default())
+        });
     }
-    for row in &study.rows {
-        let cells = row.cells.iter().map(|it| cell(number(study, it)));
-        table.row([cell(printable(&row.label))].into_iter().chain(cells));
-    }
-    table.write(out)
+    section::text::write(&section.done(), out)
 }
 
 /// A number as the table shows it; a dash where there is none.

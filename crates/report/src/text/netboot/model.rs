@@ -2,16 +2,13 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use onoff_analysis::netboot::model::{LatencyModel, Prediction, Settings};
 use onoff_analysis::netboot::report::NetworkBoot;
 
-use super::title;
+use crate::section::{self, Cell, Heading, Section};
 use crate::text::quantity::{duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET};
-use crate::text::table::{Table, cell};
-
-const TITLES: [&str; 4] = ["block 512", "block 1024", "block 1456", "block 1468"];
-const TITLES_6: [&str; 3] = ["block 512", "block 1024", "block 1448"];
 
 pub(super) fn write(
     boot: &NetworkBoot,
@@ -22,26 +19,21 @@ pub(super) fn write(
     if boot.predictions.is_empty() {
         return Ok(());
     }
-    title("What other settings would take", "model; pauses and everything else as measured", out)?;
     let mut sizes: Vec<u32> = boot.predictions.iter().filter_map(|row| row.block_size).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    let titles: &[&'static str] = if sizes.contains(&1448) { &TITLES_6 } else { &TITLES };
-    let mut table = Table::new().left("", 16);
-    for title in titles {
-        table = table.right(*title);
-    }
     let mut windows: Vec<u32> = boot.predictions.iter().filter_map(|row| row.window).collect();
     windows.dedup();
-    for window in windows {
-        let mut row = vec![cell(format!("window {window}"))];
-        for &size in &sizes {
+    let mut section = Section::of("predictions", "What other settings would take", windows)
+        .note("model; pauses and everything else as measured")
+        .column(Heading::name("", "").wide(16), |window| Cell::words(Style::new(), format!("window {window}")));
+    for size in sizes {
+        section = section.titled(Heading::quantity("", ""), format!("block {size}"), |&window| {
             let found = boot.predictions.iter().find(|row| row.window == Some(window) && row.block_size == Some(size));
-            row.push(cell(found.map_or(String::new(), range)));
-        }
-        table.row(row);
+            Cell::words(Style::new(), found.map_or(String::new(), range))
+        });
     }
-    table.write(out)?;
+    section::text::write(&section.done(), out)?;
     notes(boot, link_bits_per_s, out)?;
     let (Some(answer), Some(model_ns)) = (&boot.what_if, boot.total.model_ns) else {
         return Ok(());

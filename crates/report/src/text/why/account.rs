@@ -2,16 +2,18 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use onoff_analysis::account::{
     AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, PhaseAccount, culprits,
 };
 use onoff_analysis::waits::{StretchKind, WhyStretch};
 
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::phases::shown;
 use crate::text::printable::printable;
-use crate::text::quantity::{count, counted, duration, percent};
+use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{HEADLINE, QUIET, WORST};
-use crate::text::table::{Table, cell, styled_cell};
 
 /// The first line: who, and how long. `what` is what it held up. Of a phase, the culprit that every other verb names: parts of
 /// the system that every transition consists of come after.
@@ -114,27 +116,50 @@ pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn W
     if account.entries.is_empty() {
         return Ok(());
     }
-    let mut table =
-        Table::new().right("time").right("share").left("kind", 12).left("who", 60).left("what it did", ACTIONS_WIDTH);
-    for entry in account.entries.iter().take(most) {
-        let style = if Some(entry) == account.first() { WORST } else { QUIET };
-        let who =
-            if Some(entry) == account.first() { styled_cell(style, subject(entry)) } else { cell(subject(entry)) };
-        table.row([
-            cell(duration(entry.ns)),
-            cell(percent(entry.percent)),
-            cell(kind(entry.kind)),
-            who,
-            cell(actions_within(entry, ACTIONS_WIDTH)),
-        ]);
+    let (shown, left) = account.entries.split_at(most.min(account.entries.len()));
+    let rest_ns: i64 = left.iter().map(|entry| entry.ns).sum();
+    let rest = Some(Row::Rest { entries: left.len(), ns: rest_ns }).filter(|_| rest_ns > 0);
+    let section = Section::of("account", "", shown.iter().map(Row::Entry).chain(rest))
+        .column(Heading::quantity("ns", "time"), |row| Value::Duration(row.ns()))
+        .column(Heading::quantity("percent", "share"), |row| {
+            Value::of(row.entry(), |entry| Value::Percent(entry.percent))
+        })
+        .column(Heading::name("kind", "kind").wide(12), |row| {
+            Value::of(row.entry(), |entry| Value::text(kind(entry.kind)))
+        })
+        .column(Heading::name("name", "who").wide(60), |row| match row {
+            Row::Entry(entry) => {
+                let style = if Some(*entry) == account.first() { WORST } else { Style::new() };
+                Cell::shown(Value::text(&entry.name), subject(entry)).styled(style)
+            }
+            Row::Rest { entries, .. } => Cell::words(QUIET, format!("{} more", count(*entries as u64))),
+        })
+        .column(Heading::name("", "what it did").wide(ACTIONS_WIDTH), |row| {
+            Value::of(row.entry(), |entry| Value::Text(actions_within(entry, ACTIONS_WIDTH).into()))
+        });
+    section::text::write(&section.done(), out)
+}
+
+/// A row of the subjects: one of them, or the sum of those that are left out.
+enum Row<'a> {
+    Entry(&'a AccountEntry),
+    Rest { entries: usize, ns: i64 },
+}
+
+impl<'a> Row<'a> {
+    const fn entry(&self) -> Option<&'a AccountEntry> {
+        match self {
+            Self::Entry(entry) => Some(entry),
+            Self::Rest { .. } => None,
+        }
     }
-    let rest: i64 = account.entries.iter().skip(most).map(|entry| entry.ns).sum();
-    if rest > 0 {
-        let more = count(account.entries.len().saturating_sub(most) as u64);
-        let who = styled_cell(QUIET, format!("{more} more"));
-        table.row([cell(duration(rest)), cell(""), cell(""), who, cell("")]);
+
+    const fn ns(&self) -> i64 {
+        match self {
+            Self::Entry(entry) => entry.ns,
+            Self::Rest { ns, .. } => *ns,
+        }
     }
-    table.write(out)
 }
 
 /// What a subject is called: a process has its id.

@@ -5,6 +5,7 @@ mod sentence;
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use onoff_analysis::account::has_no_path;
 use onoff_analysis::lacking::MissingRecords;
 use onoff_analysis::waits::{PathShare, PathStep, StepGroup, StepKind, StretchKind, WhyReport, WhyStretch};
@@ -12,9 +13,10 @@ use onoff_analysis::waits::{PathShare, PathStep, StepGroup, StepKind, StretchKin
 use super::losses;
 use super::phases::shown;
 use super::printable::printable;
-use super::quantity::{count, counted, duration, percent};
+use super::quantity::{count, counted, duration};
 use super::style::{DOUBT, QUIET, WORST};
-use super::table::{Table, cell, styled_cell};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use sentence::{chain, done, thread};
 
 /// PDB files that are not there and are named.
@@ -175,16 +177,18 @@ fn title(stretch: &WhyStretch) -> String {
 
 fn write_shares(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let shares = &stretch.path.shares;
-    let mut table = Table::new().right("time").right("share").left("was", 24).left("of", 70);
-    for share in shares.iter().take(options.shares) {
-        table.row([cell(duration(share.ns)), cell(percent(share.percent)), cell(was(share.kind)), cell(whose(share))]);
-    }
-    let rest: i64 = shares.iter().skip(options.shares).map(|row| row.ns).sum();
-    if rest > 0 {
-        let more = shares.len().saturating_sub(options.shares);
-        table.row([cell(duration(rest)), cell(""), styled_cell(QUIET, format!("{more} more")), cell("")]);
-    }
-    table.write(out)
+    let (shown, left) = shares.split_at(options.shares.min(shares.len()));
+    let rest_ns: i64 = left.iter().map(|row| row.ns).sum();
+    let rest = Some((rest_ns, None)).filter(|_| rest_ns > 0);
+    let section = Section::of("shares", "", shown.iter().map(|share| (share.ns, Some(share))).chain(rest))
+        .column(Heading::quantity("ns", "time"), |row| Value::Duration(row.0))
+        .column(Heading::quantity("percent", "share"), |row| Value::of(row.1, |share| Value::Percent(share.percent)))
+        .column(Heading::name("kind", "was").wide(24), |row| match row.1 {
+            Some(share) => Value::text(was(share.kind)).into(),
+            None => Cell::words(QUIET, format!("{} more", left.len())),
+        })
+        .column(Heading::name("name", "of").wide(70), |row| Value::of(row.1, |share| Value::Text(whose(share).into())));
+    section::text::write(&section.done(), out)
 }
 
 /// The services that were waited for, the longest of them, last first.
@@ -198,32 +202,26 @@ fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn 
         return Ok(());
     }
     writeln!(out, "  {QUIET}Services waited for, the last first:{QUIET:#}")?;
-    let mut table = Table::new().right("time").right("from").right("to").left("service", 60);
-    for row in &shown {
-        let service = &row.service;
-        let change = match service.change.as_str() {
-            "start" => String::new(),
-            other => format!(" ({other})"),
-        };
-        table.row([
-            cell(duration(row.ns)),
-            cell(clock(service.start_ns)),
-            cell(service.ready_ns.map_or_else(|| "-".to_owned(), clock)),
-            cell(format!("{}{change}", service.name)),
-        ]);
-    }
-    let rest = services.len().saturating_sub(shown.len());
-    if rest > 0 {
-        let shown_ns: i64 = shown.iter().map(|row| row.ns).sum();
-        let all_ns: i64 = services.iter().map(|row| row.ns).sum();
-        table.row([
-            cell(duration(all_ns.saturating_sub(shown_ns))),
-            cell(""),
-            cell(""),
-            styled_cell(QUIET, format!("{rest} more")),
-        ]);
-    }
-    table.write(out)
+    let sum_ns = |rows: &mut dyn Iterator<Item = i64>| rows.fold(0, i64::saturating_add);
+    let all_ns = sum_ns(&mut services.iter().map(|row| row.ns));
+    let rest_ns = all_ns.saturating_sub(sum_ns(&mut shown.iter().map(|row| row.ns)));
+    let left = services.len().saturating_sub(shown.len());
+    let rest = Some((rest_ns, None)).filter(|_| left > 0);
+    let section = Section::of("services", "", shown.iter().map(|row| (row.ns, Some(&row.service))).chain(rest))
+        .column(Heading::quantity("ns", "time"), |row| Value::Duration(row.0))
+        .column(Heading::time("", "from"), |row| {
+            Cell::words(Style::new(), row.1.map(|it| clock(it.start_ns)).unwrap_or_default())
+        })
+        .column(Heading::time("", "to"), |row| {
+            let ready = row.1.map(|it| it.ready_ns.map_or_else(|| "-".to_owned(), clock));
+            Cell::words(Style::new(), ready.unwrap_or_default())
+        })
+        .column(Heading::name("name", "service").wide(60), |row| match row.1 {
+            Some(service) if service.change.as_str() == "start" => Value::text(&service.name).into(),
+            Some(service) => Value::Text(format!("{} ({})", service.name, service.change).into()).into(),
+            None => Cell::words(QUIET, format!("{left} more")),
+        });
+    section::text::write(&section.done(), out)
 }
 
 /// What time of a kind was, in a word or two.
