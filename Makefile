@@ -52,7 +52,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	python3 tools/check_named_tests.py
 	python3 tools/findings_page.py --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	cargo clippy --package onoff-trace --all-targets --features arrow --locked -- --deny warnings
+	cargo clippy --package onoff-trace --package onoff-export --all-targets --features onoff-trace/arrow,onoff-export/columnar --locked -- --deny warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR) --locked -- --deny warnings
 	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
 	CLIPPY_CONF_DIR=$(CURDIR)/tools/purity cargo clippy --lib $(PURE_FLAGS) --target wasm32-unknown-unknown --locked -- --deny warnings

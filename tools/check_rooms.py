@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "onoff-findings": {"onoff-trace", "onoff-analysis"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
     "onoff-output": set(),
+    "onoff-export": {"onoff", "onoff-output"},
     "onoff": {
         "onoff-hive",
         "onoff-netboot",
@@ -55,6 +56,7 @@ MAY_IMPORT = {
         "onoff",
         "onoff-etl",
         "onoff-etw",
+        "onoff-export",
         "onoff-netboot",
         "onoff-trace",
         "onoff-sources",

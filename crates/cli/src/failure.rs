@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use onoff::Refusal;
 
@@ -37,18 +36,25 @@ impl Failure {
     }
 
     /// Says what went wrong in one line on stderr, and gives the exit code.
-    pub fn report(self) -> ExitCode {
-        let (message, code) = match self {
+    pub fn report(self) -> u8 {
+        let (message, code) = self.message_and_code();
+        if !message.is_empty() {
+            let message = onoff_report::text::printable::printable(&message).into_owned();
+            // Where stderr is gone too, the code alone must do.
+            let _ = writeln!(io::stderr(), "onoff: {message}");
+        }
+        code
+    }
+
+    /// What went wrong, empty where that has been said already, and the exit code.
+    pub fn message_and_code(self) -> (String, u8) {
+        match self {
             Self::Unreadable(message) => (message, 1),
             Self::NothingToAnswer(message) => (message, 2),
             Self::WrongUsage(message) => (message, crate::WRONG_USAGE),
-            Self::Told(code) => return ExitCode::from(code),
-            Self::ReaderGone => return ExitCode::SUCCESS,
-        };
-        let message = onoff_report::text::printable::printable(&message).into_owned();
-        // Where stderr is gone too, the code alone must do.
-        let _ = writeln!(io::stderr(), "onoff: {message}");
-        ExitCode::from(code)
+            Self::Told(code) => (String::new(), code),
+            Self::ReaderGone => (String::new(), 0),
+        }
     }
 }
 

@@ -98,7 +98,7 @@ pub enum Task {
     /// Show where the time of sleeping and waking went.
     Suspend(SuspendOptions, SuspendFormat),
     /// A file for another viewer.
-    Export(crate::arguments::export::ExportFormat),
+    Export(export::ExportQuestion),
     /// A transition as a picture.
     Picture(TransitionKind),
     /// A page.
@@ -273,7 +273,7 @@ impl Invocation {
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
             Command::Summary(arguments) => Ok(summary::resolve(arguments)),
             Command::Suspend(arguments) => suspend::resolve(arguments),
-            Command::Export(arguments) => Ok(export::resolve(arguments)),
+            Command::Export(arguments) => export::resolve(arguments),
             Command::View(arguments) => view::resolve(arguments),
             Command::Shutdown(arguments) => Ok(Self::shutdown(arguments)),
             Command::Why(arguments) => why::resolve(arguments),
@@ -466,6 +466,6 @@ impl From<RecordingArguments> for Recording {
 
 impl From<OutputArguments> for Destination {
     fn from(arguments: OutputArguments) -> Self {
-        Self { path: arguments.output, display: Display::default() }
+        Self { path: arguments.output, display: Display::default(), kept: None }
     }
 }

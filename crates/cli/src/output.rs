@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
@@ -55,6 +56,8 @@ pub struct Destination {
     pub path: Option<PathBuf>,
     /// How it is shown.
     pub display: Display,
+    /// Where an answer for stdout is kept instead, for who runs the program in its own process.
+    pub kept: Option<Arc<Mutex<Vec<u8>>>>,
 }
 
 impl Destination {
@@ -91,6 +94,14 @@ impl Destination {
                 out.flush().map_err(failed)?;
                 drop(out);
                 file.commit().map_err(failed)
+            }
+            None if self.kept.is_some() => {
+                let mut out = Vec::new();
+                self.write_text(&mut AutoStream::new(&mut out, ColorChoice::Never), Width::Natural, write)?;
+                if let Some(kept) = &self.kept {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).append(&mut out);
+                }
+                Ok(())
             }
             None => {
                 let stdout = io::stdout();

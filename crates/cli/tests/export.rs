@@ -225,3 +225,62 @@ fn the_chain_the_flame_graphs_and_many_recordings_are_pictures_that_load_nothing
     let (code, message) = folder.refusal("disk boot.etl --format svg");
     assert_eq!(code, 64, "{message}");
 }
+
+#[test]
+fn tables_are_files_of_a_new_folder_in_the_order_of_time_with_what_the_recording_is() {
+    let (folder, truth) = Folder::boot_and_truth("slow-boot.toml");
+    let said = folder.answer("export boot.etl --format csv -o tables");
+    let of_table = |name: &str| std::fs::read_to_string(folder.path(&format!("tables/{name}.csv"))).unwrap();
+    let services = of_table("service_transitions");
+    let (names, rows) = services.split_once('\n').unwrap();
+    assert!(names.contains("start_ns") && names.contains("end_ns"), "{names}");
+    // The simulator's own books say which services it started.
+    assert!(!truth.services.is_empty());
+    for service in &truth.services {
+        assert!(rows.contains(&service.name), "{}: {rows}", service.name);
+    }
+    let switches = of_table("context_switches");
+    let times: Vec<i64> =
+        switches.lines().skip(1).map(|line| line.split(',').next().unwrap().parse().unwrap()).collect();
+    assert!(times.len() > 100 && times.is_sorted());
+    let line = said.lines().find(|line| line.starts_with("context_switches.csv ")).unwrap();
+    let count: String = line.split_whitespace().nth(1).unwrap().chars().filter(char::is_ascii_digit).collect();
+    assert_eq!(count, times.len().to_string(), "{line}");
+    let recording: Value =
+        serde_json::from_slice(&std::fs::read(folder.path("tables/recording.json")).unwrap()).unwrap();
+    assert_eq!(recording["onoff"]["document"], "info");
+    assert_eq!(recording["losses"], serde_json::json!([]));
+
+    // A second answer takes the place of nothing.
+    let (code, message) = folder.refusal("export boot.etl --format csv -o tables");
+    assert_eq!((code, message.contains("tables") && message.contains("not empty")), (1, true), "{message}");
+    assert_eq!(of_table("context_switches"), switches);
+}
+
+#[test]
+fn named_tables_are_written_also_without_rows_and_wrong_names_are_refused() {
+    let folder = Folder::boot("slow-boot.toml");
+    folder.answer("export boot.etl --format csv --tables dhcp_messages,processes -o tables");
+    let mut names: Vec<String> = std::fs::read_dir(folder.path("tables"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["dhcp_messages.csv", "processes.csv", "recording.json"]);
+    assert_eq!(std::fs::read_to_string(folder.path("tables/dhcp_messages.csv")).unwrap().lines().count(), 1);
+    let output = folder.run("export boot.etl --format csv --tables proceses -o other");
+    assert_eq!(output.status.code(), Some(64));
+    let (code, message) = folder.refusal("export boot.etl --format perfetto --tables processes -o other");
+    assert_eq!((code, message.contains("--tables")), (64, true), "{message}");
+    let (code, message) = folder.refusal("export boot.etl --format csv -o boot.etl");
+    assert_eq!((code, message.contains("boot.etl")), (64, true), "{message}");
+    assert!(!folder.path("other").exists());
+}
+
+#[cfg(not(feature = "columnar"))]
+#[test]
+fn a_build_without_parquet_says_what_to_do() {
+    let folder = Folder::boot("slow-boot.toml");
+    let (code, message) = folder.refusal("export boot.etl --format parquet -o tables");
+    assert_eq!((code, message.contains("--features columnar") && message.contains("csv")), (64, true), "{message}");
+}

@@ -1,6 +1,7 @@
 //! Tables as Arrow record batches, with what the columns mean in the schema. The tables stay as they are.
 //!
-//! Numbers are copied once into each batch; the recording's texts are copied once for all batches of one [`ArrowTables`].
+//! Numbers and texts are the recording's own memory, which the batches share and keep alive; what Arrow stores in another way is made
+//! anew: which cells are absent, the 16 bytes of each text or code, booleans, stacks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,64 +11,131 @@ use arrow_array::types::{self, ArrowPrimitiveType};
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
+use zerocopy::IntoBytes;
 
 use crate::Trace;
 use crate::column::{Codes, Column, ColumnDeclaration, ColumnType, Numbers};
-use crate::registry::{TableDeclaration, TableName, TableRows};
+use crate::registry::{TableDeclaration, TableName};
 use crate::stack::{StackId, StackPool};
 use crate::string::{StringId, StringPool};
 
-/// A recording's tables as Arrow.
-#[derive(Debug)]
-pub struct ArrowTables<'a> {
-    trace: &'a Trace,
+/// A recording's tables as Arrow. What it gives holds the recording as long as it is there.
+#[derive(Clone, Debug)]
+pub struct ArrowTables {
+    trace: Arc<Trace>,
     texts: Buffer,
 }
 
 impl Trace {
     /// The recording's tables as Arrow record batches.
     #[must_use]
-    pub fn arrow(&self) -> ArrowTables<'_> {
-        ArrowTables { trace: self, texts: Buffer::from(self.strings.all_text().as_bytes()) }
+    pub fn arrow(self: &Arc<Self>) -> ArrowTables {
+        let texts = Bytes::from_owner(Texts(Arc::clone(self)));
+        ArrowTables { trace: Arc::clone(self), texts: Buffer::from(texts) }
     }
 }
 
-impl<'a> ArrowTables<'a> {
-    /// The record batches of a table, in the order of its rows; none for an empty table.
+/// The texts of a recording, for as long as an array shows them.
+struct Texts(Arc<Trace>);
+
+impl AsRef<[u8]> for Texts {
+    fn as_ref(&self) -> &[u8] {
+        self.0.strings.all_text().as_bytes()
+    }
+}
+
+/// The numbers of a column of one piece, for as long as an array shows them.
+struct SharedNumbers {
+    trace: Arc<Trace>,
+    place: ColumnPlace,
+}
+
+/// Where a column's numbers are.
+#[derive(Clone, Copy, Debug)]
+struct ColumnPlace {
+    table: TableName,
+    piece: usize,
+    column: usize,
+}
+
+impl AsRef<[u8]> for SharedNumbers {
+    fn as_ref(&self) -> &[u8] {
+        let ColumnPlace { table, piece, column } = self.place;
+        let pieces = self.trace.table(table).into_pieces();
+        match pieces.get(piece).and_then(|rows| rows.columns().into_iter().nth(column)) {
+            Some(Column::Int8(numbers)) => numbers.values.as_bytes(),
+            Some(Column::Int16(numbers)) => numbers.values.as_bytes(),
+            Some(Column::Int32(numbers)) => numbers.values.as_bytes(),
+            Some(Column::Int64(numbers)) => numbers.values.as_bytes(),
+            Some(Column::UInt8(numbers)) => numbers.values.as_bytes(),
+            Some(Column::UInt16(numbers)) => numbers.values.as_bytes(),
+            Some(Column::UInt32(numbers)) => numbers.values.as_bytes(),
+            Some(Column::UInt64(numbers)) => numbers.values.as_bytes(),
+            Some(Column::Float64(numbers)) => numbers.values.as_bytes(),
+            _ => &[],
+        }
+    }
+}
+
+impl ArrowTables {
+    /// The recording.
+    #[must_use]
+    pub fn trace(&self) -> &Arc<Trace> {
+        &self.trace
+    }
+
+    /// The schema of a table; `None` for [`TableName::Inventory`], which is counts.
+    #[must_use]
+    pub fn schema(&self, name: TableName) -> Option<SchemaRef> {
+        self.trace.table(name).declaration().map(schema)
+    }
+
+    /// The record batches of a table, one for each piece of it, in the order of its rows; none for an empty table. Each is made when it
+    /// is taken.
     ///
     /// # Errors
     /// Columns of different length, which only a caller that wrote to the public columns by itself can cause.
-    pub fn batches(&self, name: TableName) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + use<'a, '_> {
-        let view = self.trace.table(name);
-        let schema = view.declaration().map(schema);
-        view.into_pieces()
-            .into_iter()
-            .filter(|piece| piece.rows() > 0)
-            .zip(std::iter::repeat(schema))
-            .filter_map(|(piece, schema)| Some(self.batch(piece, schema?)))
+    pub fn batches(&self, name: TableName) -> impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + use<> {
+        let tables = self.clone();
+        let schema = self.schema(name);
+        let pieces = self.trace.table(name).pieces().len();
+        (0..pieces).filter_map(move |piece| tables.batch(name, piece, schema.as_ref()?).transpose())
     }
 
-    fn batch(&self, rows: &dyn TableRows, schema: SchemaRef) -> Result<RecordBatch, ArrowError> {
-        let columns = rows.columns().into_iter().map(|column| self.array(column)).collect();
-        RecordBatch::try_new(schema, columns)
+    /// The rows of one piece, if it has any.
+    fn batch(&self, table: TableName, piece: usize, schema: &SchemaRef) -> Result<Option<RecordBatch>, ArrowError> {
+        let pieces = self.trace.table(table).into_pieces();
+        let Some(rows) = pieces.get(piece).filter(|rows| rows.rows() > 0) else {
+            return Ok(None);
+        };
+        let columns = rows.columns().into_iter().enumerate();
+        let arrays = columns.map(|(number, column)| self.array(ColumnPlace { table, piece, column: number }, column));
+        RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map(Some)
     }
 
-    fn array(&self, column: Column<'_>) -> ArrayRef {
+    fn array(&self, place: ColumnPlace, column: Column<'_>) -> ArrayRef {
         match column {
             Column::Boolean(values) => Arc::new(BooleanArray::from(values.to_vec())),
-            Column::Int8(numbers) => number_array::<types::Int8Type>(numbers),
-            Column::Int16(numbers) => number_array::<types::Int16Type>(numbers),
-            Column::Int32(numbers) => number_array::<types::Int32Type>(numbers),
-            Column::Int64(numbers) => number_array::<types::Int64Type>(numbers),
-            Column::UInt8(numbers) => number_array::<types::UInt8Type>(numbers),
-            Column::UInt16(numbers) => number_array::<types::UInt16Type>(numbers),
-            Column::UInt32(numbers) => number_array::<types::UInt32Type>(numbers),
-            Column::UInt64(numbers) => number_array::<types::UInt64Type>(numbers),
-            Column::Float64(numbers) => number_array::<types::Float64Type>(numbers),
+            Column::Int8(numbers) => self.number_array::<types::Int8Type>(place, numbers),
+            Column::Int16(numbers) => self.number_array::<types::Int16Type>(place, numbers),
+            Column::Int32(numbers) => self.number_array::<types::Int32Type>(place, numbers),
+            Column::Int64(numbers) => self.number_array::<types::Int64Type>(place, numbers),
+            Column::UInt8(numbers) => self.number_array::<types::UInt8Type>(place, numbers),
+            Column::UInt16(numbers) => self.number_array::<types::UInt16Type>(place, numbers),
+            Column::UInt32(numbers) => self.number_array::<types::UInt32Type>(place, numbers),
+            Column::UInt64(numbers) => self.number_array::<types::UInt64Type>(place, numbers),
+            Column::Float64(numbers) => self.number_array::<types::Float64Type>(place, numbers),
             Column::Text(ids) => self.text_array(ids),
             Column::Code(codes) => code_array(codes),
             Column::Stack(ids) => stack_array(&self.trace.stack_pool, ids),
         }
+    }
+
+    fn number_array<A: ArrowPrimitiveType>(&self, place: ColumnPlace, numbers: Numbers<'_, A::Native>) -> ArrayRef {
+        let shared = Buffer::from(Bytes::from_owner(SharedNumbers { trace: Arc::clone(&self.trace), place }));
+        let nulls = numbers.present.map(|present| NullBuffer::from(present.to_vec()));
+        Arc::new(PrimitiveArray::<A>::new(ScalarBuffer::new(shared, 0, numbers.values.len()), nulls))
     }
 
     fn text_array(&self, ids: &[StringId]) -> ArrayRef {
@@ -86,11 +154,6 @@ impl<'a> ArrowTables<'a> {
         }
         Arc::new(builder.finish())
     }
-}
-
-fn number_array<A: ArrowPrimitiveType>(numbers: Numbers<'_, A::Native>) -> ArrayRef {
-    let nulls = numbers.present.map(|present| NullBuffer::from(present.to_vec()));
-    Arc::new(PrimitiveArray::<A>::new(ScalarBuffer::from(numbers.values.to_vec()), nulls))
 }
 
 fn code_array(codes: &dyn Codes) -> ArrayRef {

@@ -1,5 +1,7 @@
 //! Tables as Arrow: types, nulls, texts, stacks and meanings arrive as they were put in, and the tables stay.
 
+use std::sync::Arc;
+
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type, UInt64Type};
@@ -34,6 +36,7 @@ fn rows_become_columns_with_their_nulls_and_the_table_stays() {
     let name = trace.strings.intern(r"\Device\HarddiskVolume3\Windows\explorer.exe");
     trace.strings.intern("another text, so that the first is not all there is");
     trace.disk_ios = [read(20, Some(10), Some(4), name), read(40, None, None, StringId::EMPTY)].into_iter().collect();
+    let trace = Arc::new(trace);
 
     for _ in 0..2 {
         let batches: Vec<_> = trace.arrow().batches(TableName::DiskIos).map(Result::unwrap).collect();
@@ -41,6 +44,9 @@ fn rows_become_columns_with_their_nulls_and_the_table_stays() {
         assert_eq!((batch.num_rows(), batch.num_columns()), (2, 14));
         let issue = batch.column_by_name("issue_ns").unwrap().as_primitive::<Int64Type>();
         assert_eq!((issue.value(0), issue.is_null(1)), (10, true));
+        // Without a copy: these are the table's own numbers.
+        let complete = batch.column_by_name("complete_ns").unwrap().as_primitive::<Int64Type>();
+        assert_eq!(complete.values().as_ptr(), trace.disk_ios.complete_ns.as_ptr());
         let pid = batch.column_by_name("pid").unwrap().as_primitive::<UInt32Type>();
         assert_eq!((pid.value(0), pid.is_null(1)), (4, true));
         let file = batch.column_by_name("file").unwrap().as_string_view();
@@ -57,7 +63,7 @@ fn stacks_become_lists_batch_by_batch() {
     let stack = trace.stack_pool.intern(&[0xfff0, 0x10]);
     let piece = |stack| Stacks::from_iter([Stack { time_ns: 1, pid: 4, tid: 8, stack }]);
     trace.stacks = [piece(stack), piece(StackId::EMPTY)].into_iter().collect();
-    let arrow = trace.arrow();
+    let arrow = Arc::new(trace).arrow();
     let batches: Vec<_> = arrow.batches(TableName::Stacks).map(Result::unwrap).collect();
     assert_eq!(batches.len(), 2);
     let lists = batches[0].column_by_name("stack").unwrap().as_list::<i32>();
@@ -99,4 +105,21 @@ fn batches_keep_the_order_of_their_pieces() {
     assert_eq!(batches.pieces().len(), 2);
     assert_eq!(batches.len(), 3);
     assert_eq!(batches.iter().map(|row| row.time_ns).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
+fn batches_outlive_whoever_read_the_recording() {
+    let trace = Arc::new(Trace {
+        disk_ios: [read(20, Some(10), None, StringId::EMPTY)].into_iter().collect(),
+        ..Trace::default()
+    });
+    let weak = Arc::downgrade(&trace);
+    let batches: Vec<_> = trace.arrow().batches(TableName::DiskIos).map(Result::unwrap).collect();
+    drop(trace);
+    let complete = batches[0].column_by_name("complete_ns").unwrap().as_primitive::<Int64Type>().clone();
+    assert_eq!(complete.values(), &[20]);
+    drop(batches);
+    assert!(weak.upgrade().is_some(), "the array keeps the recording");
+    drop(complete);
+    assert!(weak.upgrade().is_none(), "and gives it back");
 }

@@ -78,7 +78,7 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
         Task::Prefetch(question) => prefetch::run(recording, &question, destination),
         Task::Record(task) => record::run(task, destination),
         Task::Suspend(options, format) => suspend::run(recording, &options, format, destination),
-        Task::Export(format) => export::run(&recording, format, destination),
+        Task::Export(question) => export::run(&recording, &question, destination),
         Task::Picture(kind) => picture::run(&recording, kind, destination),
         Task::View(question) => view::run(&recording, &question, destination),
         Task::Compare(question) => compare::run(*question, destination),

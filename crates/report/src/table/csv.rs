@@ -21,18 +21,24 @@ pub fn write<T: TableReport>(report: &T, out: &mut dyn Write) -> io::Result<()> 
 }
 
 /// Rows in the making.
-pub(crate) struct Rows<'o>(csv::Writer<&'o mut dyn Write>);
+pub struct Rows<'o>(csv::Writer<&'o mut dyn Write>);
 
 impl<'o> Rows<'o> {
     /// Begins with the line of names.
-    pub(crate) fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new().from_writer(out);
         rows.write_record(names)?;
         Ok(Self(rows))
     }
 
-    /// One row.
-    pub(crate) fn write<'c>(&mut self, cells: impl IntoIterator<Item = Cow<'c, str>>) -> io::Result<()> {
+    /// One row. Control characters are made visible, and what a spreadsheet would calculate becomes text.
+    ///
+    /// # Errors
+    /// What the output answers.
+    pub fn write<'c>(&mut self, cells: impl IntoIterator<Item = Cow<'c, str>>) -> io::Result<()> {
         for cell in cells {
             self.0.write_field(harmless(&printable(&cell)).as_bytes())?;
         }
@@ -40,7 +46,10 @@ impl<'o> Rows<'o> {
     }
 
     /// Writes what is not written yet.
-    pub(crate) fn end(mut self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the output answers.
+    pub fn end(mut self) -> io::Result<()> {
         self.0.flush()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A result says what its rows are and implements [`TableReport`]; the names of its columns are those of the rows' JSON.
 
-pub(crate) mod csv;
+pub mod csv;
 mod order;
 mod text;
 mod value;

@@ -1,0 +1,48 @@
+//! A table as a file of Arrow's own (Feather 2).
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::{ArrowError, DataType};
+use onoff::trace::arrow::schema;
+use onoff::trace::{DECLARATIONS, TableName, Trace};
+
+use crate::ordered_batches::ordered_batches;
+use crate::time_order::TimeOrder;
+
+/// Rows of a batch in the file: what a reader holds in memory at a time.
+const BATCH_ROWS: usize = 1 << 17;
+
+/// Writes the table's rows in `order`.
+pub(crate) fn write(trace: &Arc<Trace>, name: TableName, order: &TimeOrder, out: &mut dyn Write) -> io::Result<()> {
+    let Some(declaration) = DECLARATIONS.iter().find(|table| table.name == name) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).map_err(failed)?;
+    let mut file = FileWriter::try_new_with_options(out, &schema(declaration), options).map_err(failed)?;
+    ordered_batches(trace, name, order, BATCH_ROWS, &mut |batch| {
+        file.write(&compact(&batch).map_err(failed)?).map_err(failed)
+    })?;
+    file.finish().map_err(failed)
+}
+
+/// The batch with the texts of its own rows only: all batches share those of the recording, which would be written with each.
+fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let columns = batch.columns().iter().map(|column| match column.data_type() {
+        DataType::Utf8View => Arc::new(column.as_string_view().gc()) as ArrayRef,
+        _ => Arc::clone(column),
+    });
+    RecordBatch::try_new(batch.schema(), columns.collect())
+}
+
+/// An error of the writer: that of the file where it is one.
+fn failed(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, error) => error,
+        error => io::Error::other(error),
+    }
+}

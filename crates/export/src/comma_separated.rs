@@ -1,0 +1,63 @@
+//! A table as comma-separated values.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use onoff::report::table::csv::Rows;
+use onoff::trace::column::{Column, Value};
+use onoff::trace::{TableView, Trace};
+
+use crate::time_order::TimeOrder;
+
+/// Writes the rows of `view` in `order`.
+pub(crate) fn write(trace: &Trace, view: &TableView<'_>, order: &TimeOrder, out: &mut dyn Write) -> io::Result<()> {
+    let columns = view.declaration().map_or(&[][..], |table| table.columns);
+    let mut rows = Rows::begin(columns.iter().map(|column| column.name), out)?;
+    let pieces: Vec<Vec<Column<'_>>> = view.pieces().iter().map(|piece| piece.columns()).collect();
+    let mut write_row = |piece: usize, row: usize| {
+        rows.write(pieces.get(piece).into_iter().flatten().map(|column| cell(trace, column.value(row))))
+    };
+    match &order.rows {
+        Some(places) => {
+            for &(piece, row) in places {
+                write_row(piece, row)?;
+            }
+        }
+        None => {
+            for (number, piece) in view.pieces().iter().enumerate() {
+                for row in 0..piece.rows() {
+                    write_row(number, row)?;
+                }
+            }
+        }
+    }
+    rows.end()
+}
+
+/// A value as text; what is not known is empty.
+fn cell(trace: &Trace, value: Value) -> Cow<'_, str> {
+    match value {
+        Value::Absent => Cow::Borrowed(""),
+        Value::Boolean(value) => Cow::Borrowed(if value { "true" } else { "false" }),
+        Value::Signed(value) => value.to_string().into(),
+        Value::Unsigned(value) => value.to_string().into(),
+        Value::Float(value) => value.to_string().into(),
+        Value::Text(id) => Cow::Borrowed(trace.strings.get(id)),
+        Value::Code(name) => Cow::Borrowed(name),
+        Value::Stack(id) => addresses(trace.stack_pool.get(id)).into(),
+    }
+}
+
+/// Return addresses, innermost first, separated by blanks.
+fn addresses(frames: &[u64]) -> String {
+    let mut text = String::with_capacity(frames.len() * 19);
+    for frame in frames {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        // A text takes everything.
+        let _ = write!(text, "{frame:#x}");
+    }
+    text
+}

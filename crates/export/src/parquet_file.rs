@@ -1,0 +1,154 @@
+//! A table as a Parquet file.
+//!
+//! Times are written as differences (`DELTA_BINARY_PACKED`): they grow by little from row to row, and a dictionary of them would be as
+//! large as they are. Everything else is Zstandard over Parquet's own dictionaries. The Arrow schema is kept in the file, with the
+//! units and descriptions of the columns; the same stands as JSON under the key `onoff.columns` for readers that know no Arrow.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use onoff::trace::arrow::schema;
+use onoff::trace::column::ColumnType;
+use onoff::trace::{DECLARATIONS, TableDeclaration, TableName, Trace};
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::ordered_batches::ordered_batches;
+use crate::time_order::TimeOrder;
+
+/// Rows of a row group. Readers skip whole groups by their times, and encode or decode one per processor; smaller ones skip more and
+/// compress less.
+pub(crate) const GROUP_ROWS: usize = 1 << 19;
+
+/// Writes the table's rows in `order`.
+pub(crate) fn write(
+    trace: &Arc<Trace>,
+    name: TableName,
+    order: &TimeOrder,
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    let Some(declaration) = DECLARATIONS.iter().find(|table| table.name == name) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let schema = schema(declaration);
+    let converted = ArrowSchemaConverter::new().convert(&schema).map_err(failed)?;
+    let properties = Arc::new(properties(declaration, &schema, order)?);
+    let mut file = SerializedFileWriter::new(out, converted.root_schema_ptr(), properties).map_err(failed)?;
+    let factory = ArrowRowGroupWriterFactory::new(&file, Arc::clone(&schema));
+    let mut group: Vec<RecordBatch> = Vec::new();
+    let mut rows = 0;
+    let mut groups = 0;
+    let mut write_group = |group: &mut Vec<RecordBatch>| -> Result<(), ParquetError> {
+        let writers = factory.create_column_writers(groups)?;
+        let chunks: Vec<ArrowColumnChunk> = writers
+            .into_par_iter()
+            .enumerate()
+            .map(|(column, writer)| column_chunk(writer, &schema, group, column))
+            .collect::<Result<_, _>>()?;
+        group.clear();
+        let mut row_group = file.next_row_group()?;
+        for chunk in chunks {
+            chunk.append_to_row_group(&mut row_group)?;
+        }
+        groups += 1;
+        row_group.close().map(drop)
+    };
+    ordered_batches(trace, name, order, GROUP_ROWS, &mut |batch| {
+        // What is more than the group takes goes into the next.
+        let here = batch.num_rows().min(GROUP_ROWS - rows);
+        group.push(batch.slice(0, here));
+        rows += here;
+        if rows == GROUP_ROWS {
+            write_group(&mut group).map_err(failed)?;
+            rows = batch.num_rows() - here;
+            if rows > 0 {
+                group.push(batch.slice(here, rows));
+            }
+        }
+        Ok(())
+    })?;
+    if !group.is_empty() {
+        write_group(&mut group).map_err(failed)?;
+    }
+    file.close().map(drop).map_err(failed)
+}
+
+/// One column of a row group, encoded.
+fn column_chunk(
+    mut writer: ArrowColumnWriter,
+    schema: &SchemaRef,
+    group: &[RecordBatch],
+    column: usize,
+) -> Result<ArrowColumnChunk, ParquetError> {
+    for batch in group {
+        // No column is a struct, so each has one leaf.
+        for leaf in compute_leaves(schema.field(column), batch.column(column))? {
+            writer.write(&leaf)?;
+        }
+    }
+    writer.close()
+}
+
+fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -> io::Result<WriterProperties> {
+    // The first level: the third makes files of times and numbers 2 % smaller and takes twice as long.
+    let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
+    let described: Map<String, Value> = table
+        .columns
+        .iter()
+        .map(|column| {
+            let meaning = column.meaning;
+            let description = column.documentation.trim();
+            (
+                column.name.to_owned(),
+                json!({ "unit": meaning.unit(), "role": meaning.role(), "description": description }),
+            )
+        })
+        .collect();
+    let metadata = [
+        (ARROW_SCHEMA_META_KEY, encode_arrow_schema(schema)),
+        ("onoff.table", table.name.as_str().to_owned()),
+        ("onoff.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("description", table.documentation.trim().to_owned()),
+        ("onoff.columns", Value::Object(described).to_string()),
+    ];
+    let metadata = metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
+    let mut properties = WriterProperties::builder()
+        .set_compression(zstd)
+        .set_created_by(concat!("onoff ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(metadata));
+    for column in
+        table.columns.iter().filter(|column| column.meaning.is_moment() && column.column_type == ColumnType::Int64)
+    {
+        let path = ColumnPath::from(column.name);
+        properties = properties
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    if let Some(number) = order.column.and_then(|column| i32::try_from(column).ok()) {
+        // Leaves are numbered as columns are: each has one.
+        let sorting = SortingColumn { column_idx: number, descending: false, nulls_first: true };
+        properties = properties.set_sorting_columns(Some(vec![sorting]));
+    }
+    Ok(properties.build())
+}
+
+/// An error of the writer: that of the file where it is one.
+fn failed(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(cause) => io::Error::other(cause),
+        },
+        error => io::Error::other(error),
+    }
+}
