@@ -5,10 +5,8 @@ use std::ops::ControlFlow;
 use crate::axis::Axes;
 use crate::contents::Contents;
 use crate::file::index;
-use crate::merge::{Part, merge};
 use crate::scan::{BufferRecords, Payload, Span, count_defect, each_record};
 use crate::stream::{Placement, separate_sessions};
-use crate::window::{Window, cut_into_windows};
 use crate::{BufferInfo, Clock, Error, FileSummary, Input, LogfileHeader, Losses, Record};
 
 /// Result of stepping through records.
@@ -103,27 +101,6 @@ impl<'a> Recording<'a> {
         &self.losses
     }
 
-    /// All records in order of time. Equal times are ordered by processor, file, sequence number and position.
-    pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
-        merge(self, &Part { carried: &[], owned: &self.placement.order, from: 0, until: None }, visit)
-    }
-
-    /// Consecutive, disjoint spans of time that together are the recording, each with about as many bytes of records.
-    ///
-    /// Visiting them one after the other is the same as [`Recording::for_each`]; each can be visited by another thread. A buffer that
-    /// reaches over the end of a window is read again by the next, so windows should be several times larger than one buffer
-    /// of every processor.
-    #[must_use]
-    pub fn windows(&self, at_most: usize) -> Vec<Window<'_>> {
-        cut_into_windows(self, &self.placement.order, at_most)
-    }
-
-    /// The records from `start_ns` up to, not including, `end_ns` since the recording started.
-    #[must_use]
-    pub fn between(&self, start_ns: i64, end_ns: i64) -> Window<'_> {
-        Window::between(self, &self.placement.order, self.clock().ticks(start_ns), self.clock().ticks(end_ns))
-    }
-
     /// The records of one buffer in the order they stand there, without regard to the others: for counting.
     ///
     /// A record without a time stamp has the time of the one before it, or the start of the recording. `space` is memory that is used
@@ -157,6 +134,11 @@ impl<'a> Recording<'a> {
             }
         };
         Walk { outcome, losses, records }
+    }
+
+    /// The buffers by the time they begin.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.placement.order
     }
 
     /// When a buffer begins, and its rank among those that begin with it.

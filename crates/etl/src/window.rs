@@ -15,6 +15,29 @@ pub struct FileRange {
     pub bytes: Range<usize>,
 }
 
+impl Recording<'_> {
+    /// All records in order of time. Equal times are ordered by processor, file, sequence number and position.
+    pub fn for_each<B>(&self, visit: impl FnMut(&Record<'_>) -> ControlFlow<B>) -> Walk<B> {
+        merge(self, &Part { carried: &[], owned: self.order(), from: 0, until: None }, visit)
+    }
+
+    /// Consecutive, disjoint spans of time that together are the recording, each with about as many bytes of records.
+    ///
+    /// Visiting them one after the other is the same as [`Recording::for_each`]; each can be visited by another thread. A buffer that
+    /// reaches over the end of a window is read again by the next, so windows should be several times larger than one buffer
+    /// of every processor.
+    #[must_use]
+    pub fn windows(&self, at_most: usize) -> Vec<Window<'_>> {
+        cut_into_windows(self, self.order(), at_most)
+    }
+
+    /// The records from `start_ns` up to, not including, `end_ns` since the recording started.
+    #[must_use]
+    pub fn between(&self, start_ns: i64, end_ns: i64) -> Window<'_> {
+        Window::between(self, self.order(), self.clock().ticks(start_ns), self.clock().ticks(end_ns))
+    }
+}
+
 /// A span of time of a recording. Windows of one recording can be visited by several threads at once.
 #[derive(Debug, Clone)]
 pub struct Window<'r> {

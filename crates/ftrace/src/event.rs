@@ -1,6 +1,6 @@
 //! One event, whichever form it was recorded in.
 
-use crate::data::RecordBody;
+use crate::record::RecordBody;
 
 /// What an event says, as recorded.
 #[derive(Clone, Copy, Debug)]

@@ -20,13 +20,15 @@ mod error;
 mod event;
 mod kind;
 mod losses;
+mod record;
 pub mod text;
 
-pub use data::{DataFile, RecordBody, RecordValue};
+pub use data::DataFile;
 pub use error::Error;
 pub use event::{Body, Context, Event};
 pub use kind::{
     BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, SystemCallArgument, TaskState, system_call_arguments,
 };
 pub use losses::Losses;
+pub use record::{RecordBody, RecordValue};
 pub use text::TextTrace;

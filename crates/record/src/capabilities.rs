@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::grub::Grub;
 use crate::machine::Files;
-use crate::tracing::TRACEFS;
-use crate::{kernel_options, loader};
+use crate::recorded_boot::{LOADER_ENTRY, entry_made_from};
+use crate::trace_group::TRACEFS;
 
 /// Namespace of the boot loader interface's variables.
 const LOADER: &str = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
@@ -184,9 +184,9 @@ fn systemd_boot(machine: &(impl Files + ?Sized)) -> Loader {
     let Some(mut entry) = variable_text(machine, "LoaderEntrySelected") else {
         return Loader::Unknown("systemd-boot does not say which entry it took".to_owned());
     };
-    if entry == loader::ENTRY {
+    if entry == LOADER_ENTRY {
         let told = machine.read_text("/proc/cmdline").unwrap_or_default();
-        let Some(made_from) = kernel_options::entry_made_from(&told) else {
+        let Some(made_from) = entry_made_from(&told) else {
             return Loader::Unknown(
                 "this boot was recorded, and nothing says which entry its own was made from: restart the computer first".to_owned(),
             );

@@ -4,11 +4,8 @@ use crate::capabilities::{Loader, Offer, variable_path};
 use crate::error::Error;
 use crate::job::{Job, LoaderChoice};
 use crate::kernel_options;
+pub use crate::recorded_boot::LOADER_ENTRY;
 use crate::step::Step;
-
-/// The boot loader entry of a recorded boot. Where no default is set, systemd-boot takes the entry that sorts highest: this
-/// one must sort lowest, so that only who asks for it gets it.
-pub const ENTRY: &str = "0-onoff-record.conf";
 
 /// Steps that are done once.
 pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
@@ -18,7 +15,7 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
     }
     match &offer.loader {
         Loader::SystemdBoot { folder, text, one_shot: true, .. } => Ok(vec![Step::File {
-            path: format!("{folder}/{ENTRY}"),
+            path: format!("{folder}/{LOADER_ENTRY}"),
             what: "a boot loader entry with the options for tracing".to_owned(),
             contents: entry(text, &options),
             mode: 0o600,
@@ -52,7 +49,7 @@ pub fn before_restart(job: &Job, offer: &Offer) -> Option<Step> {
     }
     match &offer.loader {
         Loader::SystemdBoot { .. } => {
-            Some(Step::OneShot { path: variable_path("LoaderEntryOneShot"), entry: ENTRY.to_owned() })
+            Some(Step::OneShot { path: variable_path("LoaderEntryOneShot"), entry: LOADER_ENTRY.to_owned() })
         }
         Loader::Grub(grub) => Some(Step::Command {
             what: "GRUB takes that entry at the next boot, once".to_owned(),

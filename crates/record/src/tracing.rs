@@ -1,90 +1,10 @@
 //! What the kernel traces, and how it is told while it runs.
 
-use serde::{Deserialize, Serialize};
-
 use crate::capabilities::Offer;
 use crate::job::Job;
 use crate::machine::Files;
 use crate::step::{Step, Value};
-
-/// Where the kernel's trace is found, best place first.
-pub const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-
-/// Events that are recorded together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TraceGroup {
-    /// Who ran, who was waited for, processes.
-    Scheduler,
-    /// Interrupts and soft interrupts.
-    Interrupts,
-    /// Disk reads and writes.
-    Block,
-    /// The kernel's initialisation and modules.
-    Init,
-    /// Sleep phases and device callbacks.
-    Power,
-    /// Devices that sleep while the computer runs.
-    RuntimePower,
-    /// Signals: who ended whom.
-    Signals,
-}
-
-impl TraceGroup {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Scheduler, Self::Interrupts, Self::Block, Self::Init, Self::Power, Self::RuntimePower, Self::Signals];
-
-    /// The word for it, as typed.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Scheduler => "sched",
-            Self::Interrupts => "irq",
-            Self::Block => "block",
-            Self::Init => "init",
-            Self::Power => "power",
-            Self::RuntimePower => "rpm",
-            Self::Signals => "signal",
-        }
-    }
-
-    /// The events, as `system:event`. No wildcard: GRUB's command line knows them too, and means files.
-    #[must_use]
-    pub const fn events(self) -> &'static [&'static str] {
-        match self {
-            Self::Scheduler => &[
-                "sched:sched_switch",
-                "sched:sched_waking",
-                "sched:sched_wakeup_new",
-                "sched:sched_process_fork",
-                "sched:sched_process_exec",
-                "sched:sched_process_exit",
-            ],
-            Self::Interrupts => {
-                &["irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_entry", "irq:softirq_exit"]
-            }
-            Self::Block => &["block:block_rq_issue", "block:block_rq_complete"],
-            Self::Init => &[
-                "initcall:initcall_level",
-                "initcall:initcall_start",
-                "initcall:initcall_finish",
-                "module:module_load",
-                "module:module_free",
-                "module:module_request",
-            ],
-            Self::Power => &[
-                "power:suspend_resume",
-                "power:device_pm_callback_start",
-                "power:device_pm_callback_end",
-                "power:machine_suspend",
-                "power:wakeup_source_activate",
-                "power:wakeup_source_deactivate",
-            ],
-            Self::RuntimePower => &["rpm:rpm_suspend", "rpm:rpm_resume", "rpm:rpm_return_int"],
-            Self::Signals => &["signal:signal_generate"],
-        }
-    }
-}
+pub use crate::trace_group::{TRACEFS, TraceGroup};
 
 /// The events that a job asks for and this kernel has, in a fixed order. Without a look at the kernel's list, all that are
 /// asked for.

@@ -9,8 +9,8 @@ use onoff_analysis::compare::MeasureUnit;
 use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 use quick_xml::escape::escape;
 
+use crate::terminal::printable::printable;
 use crate::text::gate::sentence;
-use crate::text::printable::printable;
 
 /// Writes the report.
 ///

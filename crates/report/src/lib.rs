@@ -21,4 +21,5 @@ pub mod sarif;
 pub mod section;
 pub mod svg;
 pub mod table;
+pub mod terminal;
 pub mod text;

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use onoff_analysis::compare::gate::{GateReport, GateVerdict};
 use onoff_analysis::compare::study_table::StudyTable;
 
+use crate::terminal::printable::printable;
 use crate::text::compare::{number, signed_percent, value};
 use crate::text::gate::headline;
-use crate::text::printable::printable;
 
 /// Writes the tables.
 ///

@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 use serde_json::{Value, json};
 
+use crate::terminal::printable::printable;
 use crate::text::gate::sentence;
-use crate::text::printable::printable;
 
 /// The two rules: identifier, name and description.
 const RULES: [(&str, &str, &str); 2] = [

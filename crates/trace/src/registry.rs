@@ -1,13 +1,12 @@
 //! The registry of tables: each is named here once, with the field of [`Trace`] that holds it. What it is and which columns it has
 //! stands at its own declaration; [`Trace::table`] gives any of them to a caller that knows only the name.
 
-use std::fmt::Debug;
-
 use serde::Serialize;
 
 use crate::Trace;
-use crate::column::{Column, ColumnDeclaration, Value};
-use crate::table::{Batches, Table};
+use crate::column::{ColumnDeclaration, Value};
+pub use crate::table::TableRows;
+use crate::table::{Batches, Declared, Table};
 use crate::tables;
 
 /// A table as declared.
@@ -21,20 +20,6 @@ pub struct TableDeclaration {
     pub order: &'static str,
     /// Its columns, in their order.
     pub columns: &'static [ColumnDeclaration],
-}
-
-/// What a table says of itself.
-pub(crate) trait Declared {
-    const DOCUMENTATION: &'static str;
-    const COLUMNS: &'static [ColumnDeclaration];
-}
-
-/// The rows of a table, or of one consecutive piece of it, for callers that do not know its type.
-pub trait TableRows: Debug + Sync {
-    /// Number of rows.
-    fn rows(&self) -> usize;
-    /// The columns in declaration order, borrowed.
-    fn columns(&self) -> Vec<Column<'_>>;
 }
 
 /// A table of a recording, whatever its type: what it is, and its rows in consecutive pieces.

@@ -1,5 +1,23 @@
 //! How a table is declared: a row, its columns, and what they mean.
 
+use std::fmt::Debug;
+
+use crate::column::{Column, ColumnDeclaration};
+
+/// What a table says of itself.
+pub(crate) trait Declared {
+    const DOCUMENTATION: &'static str;
+    const COLUMNS: &'static [ColumnDeclaration];
+}
+
+/// The rows of a table, or of one consecutive piece of it, for callers that do not know its type.
+pub trait TableRows: Debug + Sync {
+    /// Number of rows.
+    fn rows(&self) -> usize;
+    /// The columns in declaration order, borrowed.
+    fn columns(&self) -> Vec<Column<'_>>;
+}
+
 /// Declares a row type and the table that holds many of them, one column per field. A column that is more than a name or a number
 /// as recorded says so: `start_ns: i64 as Start` (see [`Meaning`](crate::column::Meaning)).
 ///
@@ -98,7 +116,7 @@ macro_rules! table {
             }
         }
 
-        impl $crate::registry::TableRows for $table {
+        impl $crate::table::TableRows for $table {
             fn rows(&self) -> usize {
                 self.rows
             }
@@ -107,7 +125,7 @@ macro_rules! table {
             }
         }
 
-        impl $crate::registry::Declared for $table {
+        impl $crate::table::Declared for $table {
             const DOCUMENTATION: &'static str = concat!($($documentation, "\n"),*);
             const COLUMNS: &'static [$crate::column::ColumnDeclaration] = &[$(
                 $crate::column::ColumnDeclaration {

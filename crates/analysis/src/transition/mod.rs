@@ -17,4 +17,4 @@ mod usage;
 
 pub use model::*;
 pub use named_phase::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
-pub use registry::{PhaseSpan, RULES, TransitionOptions, TransitionRules, all, rules_of, tables};
+pub use registry::{RULES, TransitionOptions, TransitionRules, all, rules_of, tables};

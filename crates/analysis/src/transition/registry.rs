@@ -9,7 +9,7 @@ use super::boot::{self, BootOptions};
 use super::linux;
 use super::shutdown::{self, ShutdownOptions};
 use super::suspend::{self, SuspendOptions};
-use super::{Details, PhaseName, Transition, TransitionKind};
+use super::{Details, PhaseSpan, Transition, TransitionKind};
 
 /// What a caller can choose for each kind.
 #[derive(Clone, Debug, Default)]
@@ -36,9 +36,6 @@ pub struct TransitionRules {
     /// Their phases alone, without what the machine did in them, with default options.
     pub spans: fn(&Trace) -> Vec<PhaseSpan>,
 }
-
-/// A phase and its ends, ns.
-pub type PhaseSpan = (PhaseName, Option<i64>, Option<i64>);
 
 /// The rules of every system and kind.
 pub const RULES: [TransitionRules; 6] = [

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use onoff::summarise_all;
 use onoff_analysis::summary::Summary;
 use onoff_files::volume::Volume;
-use onoff_report::table::{TableReport, arrange, write_csv, write_text};
+use onoff_report::lists::write_text;
+use onoff_report::table::{TableReport, arrange, write_csv};
 use onoff_report::{json, svg};
 
 use crate::arguments::table::TableFormat;

@@ -1,6 +1,7 @@
 //! A place in the file from which numbers and texts are taken.
 
 use crate::error::Error;
+use crate::record::unsigned;
 
 /// Bytes from a place on, and where in the file that is.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ impl<'a> Bytes<'a> {
 
     fn number(&mut self, size: usize, structure: &'static str) -> Result<u64, Error> {
         let taken = self.take(size, structure)?;
-        Ok(number(taken, self.big_endian))
+        Ok(unsigned(taken, self.big_endian))
     }
 
     pub(super) fn u8(&mut self, structure: &'static str) -> Result<u8, Error> {
@@ -76,10 +77,4 @@ impl<'a> Bytes<'a> {
         let text = self.take(length + 1, structure)?;
         Ok(String::from_utf8_lossy(text.get(..length).unwrap_or_default()).into_owned())
     }
-}
-
-/// An unsigned number of up to eight bytes.
-pub(super) fn number(bytes: &[u8], big_endian: bool) -> u64 {
-    let add = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
-    if big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
 }

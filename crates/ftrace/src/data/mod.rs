@@ -11,15 +11,10 @@
 mod bytes;
 mod compression;
 mod describe;
-mod format;
 mod pages;
 mod places;
 
 use std::borrow::Cow;
-
-use hashbrown::HashMap;
-
-pub use format::{RecordBody, RecordValue};
 
 use crate::error::Error;
 use crate::event::{Body, Context, Event};
@@ -129,6 +124,3 @@ const fn context(flags: i64) -> Context {
         Context::Thread
     }
 }
-
-/// Names by number, as the descriptions tell them.
-type Names<K> = HashMap<K, String>;

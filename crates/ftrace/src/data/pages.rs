@@ -3,8 +3,8 @@
 //! A page has a time, the length of its data and flags, then records. A record begins with 32 bits: five of type or length,
 //! 27 of nanoseconds since the record before. Source: `ring_buffer.h` of the kernel, and the file's own description of the page.
 
-use super::bytes::number;
 use crate::losses::Losses;
+use crate::record::unsigned;
 
 /// Where things are in a page.
 #[derive(Clone, Copy, Debug)]
@@ -84,15 +84,15 @@ impl<'p> Pages<'p> {
             losses.at(self.file_offset + begin);
             return Some(());
         };
-        self.time_ns = number(time, big_endian);
-        let commit = number(commit, big_endian);
+        self.time_ns = unsigned(time, big_endian);
+        let commit = unsigned(commit, big_endian);
         let length = (commit & LENGTH_BITS) as usize;
         let end = data_offset.checked_add(length)?;
         if commit & MISSED_EVENTS != 0 {
             let count = page.get(end..end + commit_size).filter(|_| commit & MISSED_COUNT != 0);
             match count {
                 Some(count) => {
-                    let count = number(count, big_endian);
+                    let count = unsigned(count, big_endian);
                     losses.overwritten = losses.overwritten.saturating_add(count);
                 }
                 None => losses.gaps += 1,
@@ -158,7 +158,7 @@ impl<'p> Pages<'p> {
 
     fn number32(&mut self) -> Option<u32> {
         let big_endian = self.layout.big_endian;
-        self.skip(4).map(|bytes| number(bytes, big_endian) as u32)
+        self.skip(4).map(|bytes| unsigned(bytes, big_endian) as u32)
     }
 
     /// Takes bytes; records are kept at multiples of four.

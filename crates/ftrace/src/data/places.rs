@@ -74,9 +74,9 @@ fn version_6<'a>(all: &'a [u8], mut bytes: Bytes<'a>, file: &mut DataFile<'a>) -
     ftrace_formats(&mut bytes, file)?;
     event_formats(&mut bytes, file)?;
     let length = bytes.u32("the symbols")? as usize;
-    file.description.symbols(bytes.take(length, "the symbols")?);
+    file.description.names.symbols(bytes.take(length, "the symbols")?);
     let length = bytes.u32("the kernel's texts")? as usize;
-    file.description.strings(bytes.take(length, "the kernel's texts")?);
+    file.description.names.strings(bytes.take(length, "the kernel's texts")?);
     let length = bytes.length("the tasks")?;
     file.description.tasks(bytes.take(length, "the tasks")?);
     let processors = bytes.u32("the number of processors")?;
@@ -186,11 +186,11 @@ fn take_option<'a>(
                 number::EVENT_FORMATS => event_formats(&mut bytes, file)?,
                 number::SYMBOLS => {
                     let length = bytes.u32("the symbols")? as usize;
-                    file.description.symbols(bytes.take(length, "the symbols")?);
+                    file.description.names.symbols(bytes.take(length, "the symbols")?);
                 }
                 number::STRINGS => {
                     let length = bytes.u32("the kernel's texts")? as usize;
-                    file.description.strings(bytes.take(length, "the kernel's texts")?);
+                    file.description.names.strings(bytes.take(length, "the kernel's texts")?);
                 }
                 _ => {
                     let length = bytes.length("the tasks")?;

@@ -1,7 +1,7 @@
 //! Events by the names of their fields: binary records, and the text of `trace-cmd report -R`.
 
 use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
-use crate::data::RecordBody;
+use crate::record::RecordBody;
 
 /// An event's fields by their names.
 pub(super) trait Fields<'a>: Copy {

@@ -1,8 +1,8 @@
 //! System calls: `syscalls:sys_enter_…` and `sys_exit_…`, which the kernel's own text writes `sys_read(fd: 3, …)` and `sys_read -> 0x10`.
 
 use super::Kind;
-use crate::data::RecordValue;
 use crate::event::{Body, Event};
+use crate::record::RecordValue;
 
 /// An argument of a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

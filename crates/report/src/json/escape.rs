@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
-use crate::text::printable::is_unprintable;
+use crate::terminal::printable::is_unprintable;
 
 /// Writes `value` on one line.
 ///

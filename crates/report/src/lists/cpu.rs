@@ -8,8 +8,8 @@ use onoff_analysis::lists::cpu::{CpuGroup, CpuList, CpuRow};
 
 use super::{headline, processors_line, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{duration, percent, share};
-use crate::text::style::QUIET;
+use crate::terminal::quantity::{duration, percent, share};
+use crate::terminal::style::QUIET;
 
 impl TableReport for CpuList {
     type Row = CpuRow;

@@ -7,7 +7,7 @@ use onoff_analysis::lists::devices::DeviceList;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{count, counted};
+use crate::terminal::quantity::{count, counted};
 
 impl TableReport for DeviceList {
     type Row = Device;

@@ -9,7 +9,7 @@ use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
 use crate::section::{self, Heading, Section};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{counted, duration, share, size};
+use crate::terminal::quantity::{counted, duration, share, size};
 
 impl Grouped for DiskGroup {
     fn shared(&self) -> &Shared {

@@ -9,8 +9,8 @@ use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{count, counted, duration, size};
-use crate::text::style::QUIET;
+use crate::terminal::quantity::{count, counted, duration, size};
+use crate::terminal::style::QUIET;
 
 /// Flushes listed in text; other formats hold all of them.
 const FLUSHES: usize = 10;

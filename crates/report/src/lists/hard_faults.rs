@@ -8,7 +8,7 @@ use onoff_analysis::storage::hard_faults::{HardFaultGroup, HardFaultReport};
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{counted, duration, size};
+use crate::terminal::quantity::{counted, duration, size};
 
 impl Grouped for HardFaultGroup {
     fn shared(&self) -> &Shared {

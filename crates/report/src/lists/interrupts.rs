@@ -7,7 +7,7 @@ use onoff_analysis::lists::interrupts::{InterruptGroup, InterruptList, Interrupt
 use super::{headline, write_losses};
 use crate::section::{self, Heading, Section};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{count, counted};
+use crate::terminal::quantity::{count, counted};
 
 impl TableReport for InterruptList {
     type Row = InterruptRow;

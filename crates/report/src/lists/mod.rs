@@ -11,6 +11,9 @@ mod policy;
 mod processes;
 mod services;
 pub(crate) mod summary;
+mod text;
+
+pub use text::write as write_text;
 
 use std::io::{self, Write};
 
@@ -18,9 +21,9 @@ use onoff_analysis::Interval;
 use onoff_analysis::cpu::{CpuSource, CpuTotals};
 use onoff_trace::Losses;
 
-use crate::text::losses;
-use crate::text::quantity::{duration, percent};
-use crate::text::style::{HEADLINE, QUIET};
+use crate::terminal::losses;
+use crate::terminal::quantity::{duration, percent};
+use crate::terminal::style::{HEADLINE, QUIET};
 
 /// The answer in one line, with the range it is about.
 fn headline(answer: &str, range: Interval, out: &mut dyn Write) -> io::Result<()> {

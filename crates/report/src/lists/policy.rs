@@ -8,7 +8,7 @@ use onoff_trace::ActivityKind;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{counted, duration};
+use crate::terminal::quantity::{counted, duration};
 
 impl TableReport for PolicyList {
     type Row = Work;

@@ -6,7 +6,7 @@ use onoff_analysis::lists::processes::{ProcessList, ProcessRow};
 
 use super::{headline, processors_line, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::{counted, duration};
+use crate::terminal::quantity::{counted, duration};
 
 impl TableReport for ProcessList {
     type Row = ProcessRow;

@@ -7,7 +7,7 @@ use onoff_analysis::units::Unit;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::counted;
+use crate::terminal::quantity::counted;
 
 impl TableReport for ServiceList {
     type Row = Unit;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use onoff_analysis::summary::{Summary, SummaryRow};
 
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::text::quantity::counted;
-use crate::text::style::{HEADLINE, QUIET};
+use crate::terminal::quantity::counted;
+use crate::terminal::style::{HEADLINE, QUIET};
 
 impl TableReport for Summary {
     type Row = SummaryRow;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use anstyle::Style;
 
 use crate::table::Value;
-use crate::text::style::DOUBT;
+use crate::terminal::style::DOUBT;
 
 /// A cell of a section.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,8 +19,8 @@ use std::borrow::Cow;
 use anstyle::Style;
 
 use crate::table::Kind;
-use crate::text::losses;
-use crate::text::style::DOUBT;
+use crate::terminal::losses;
+use crate::terminal::style::DOUBT;
 
 /// What a column is called, and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -277,7 +277,7 @@ impl<'a, R> SectionOf<'a, R> {
 mod tests {
     use super::*;
     use crate::table::Value;
-    use crate::text::style::QUIET;
+    use crate::terminal::style::QUIET;
 
     /// Three rows with a name that a spreadsheet would calculate, a length that is not known, and a remark for people.
     pub(super) fn section() -> Section<'static> {

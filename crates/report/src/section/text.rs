@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use super::{Column, Section};
 use crate::table::Kind;
-use crate::text::quantity::count;
-use crate::text::section::title;
-use crate::text::style::QUIET;
-use crate::text::table::{Table, styled_cell};
+use crate::terminal::quantity::count;
+use crate::terminal::section::title;
+use crate::terminal::style::QUIET;
+use crate::terminal::table::{Table, styled_cell};
 
 /// Writes the section: title, the first rows, sentences.
 ///

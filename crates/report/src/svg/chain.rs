@@ -8,8 +8,8 @@ use onoff_analysis::waits::{PathStep, StepKind, WhyReport, WhyStretch};
 
 use super::drawing::{self, CHARACTER, HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, shortened};
 use super::{step as axis_step, tick};
+use crate::terminal::quantity::duration;
 use crate::text::phases::shown;
-use crate::text::quantity::duration;
 use crate::text::why;
 
 /// Stretches, and steps of one stretch: the longest.

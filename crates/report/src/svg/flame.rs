@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::flame::Flame;
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, fitting};
-use crate::text::quantity::duration;
+use crate::terminal::quantity::duration;
 
 const ROW: i64 = 18;
 const TOP: i64 = 62;

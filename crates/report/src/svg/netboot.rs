@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
 
 use super::{escaped, step, tick};
-use crate::text::quantity::{duration, percent};
+use crate::terminal::quantity::{duration, percent};
 
 const WIDTH: i64 = 1100;
 const LABELS: i64 = 300;

@@ -7,8 +7,8 @@ use onoff_analysis::summary::{Summary, SummaryRow};
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, fitting, shortened};
 use super::{step, tick};
 use crate::lists::summary::kind;
+use crate::terminal::quantity::{counted, duration};
 use crate::text::phases::shown;
-use crate::text::quantity::{counted, duration};
 
 const ROW: i64 = 30;
 const TOP: i64 = 64;

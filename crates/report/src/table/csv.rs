@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::TableReport;
-use crate::text::printable::printable;
+use crate::terminal::printable::printable;
 
 /// Writes the rows of `report`.
 ///

@@ -4,17 +4,18 @@
 
 pub mod csv;
 mod order;
-mod text;
 mod value;
 
 pub use csv::write as write_csv;
 pub use order::{Order, UnknownColumn, arrange};
-pub use text::{TEXT_ROWS, write as write_text};
 pub use value::Value;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
+
+/// Rows that text shows unless a person asks for more or fewer.
+pub const TEXT_ROWS: usize = 25;
 
 /// What a column holds: how it is aligned, and which row comes first when sorted by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,12 +117,12 @@ pub trait TableReport: Serialize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[derive(Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    pub(super) struct Row {
+    pub(crate) struct Row {
         pub(super) name: String,
         pub(super) cpu_ns: Option<i64>,
         pub(super) start_ns: Option<i64>,
@@ -129,12 +130,12 @@ mod tests {
 
     #[derive(Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    pub(super) struct Report {
+    pub(crate) struct Report {
         rows: Vec<Row>,
     }
 
     /// Three rows that need quotes, lack a value and differ in case.
-    pub(super) fn report() -> Report {
+    pub(crate) fn report() -> Report {
         let row = |name: &str, cpu_ns, start_ns| Row { name: name.to_owned(), cpu_ns, start_ns };
         Report { rows: vec![row("a,\"x\"", None, Some(7)), row("b", Some(20), None), row("C", Some(10), Some(5))] }
     }

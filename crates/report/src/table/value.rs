@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use onoff_trace::duration::ExactTime;
 
 use super::Kind;
-use crate::text::quantity::{count, duration, percent, size};
+use crate::terminal::quantity::{count, duration, percent, size};
 
 /// A cell's value, with its unit.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Questions for an address that had to be asked again: each wait is longer than the one before.
 
 use super::super::dhcp::DhcpExchange;
-use super::super::outcome::Verdict;
+use super::super::report::Verdict;
 use super::{Facts, Finding, plural, time};
 
 /// Waits shorter than this together are not worth a change, ns.

@@ -1,7 +1,7 @@
 //! HTTP boot: answers that are errors, a client that cannot take what comes, and loss.
 
-use super::super::http::Download;
-use super::super::outcome::Verdict;
+use super::super::report::Download;
+use super::super::report::Verdict;
 use super::{Facts, Finding, plural, time};
 
 /// Closed for less, a window cost nothing worth a change, ns.

@@ -17,28 +17,10 @@ mod window_small;
 mod wrong_file;
 
 use onoff_trace::Duration;
-use serde::Serialize;
 
 use super::model::Fitted;
+pub use super::report::Finding;
 use super::report::{FileTransfer, NetworkBoot};
-
-/// Something that costs time and can be changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Finding {
-    /// Stable name of the rule, e.g. `window_small`.
-    pub rule: &'static str,
-    /// What was found, with the numbers it rests on.
-    pub what: String,
-    /// What it costs, ns; `None` when that cannot be told.
-    pub cost_ns: Option<i64>,
-    /// Whether nothing could be loaded because of it.
-    pub stops_boot: bool,
-    /// What to change.
-    pub advice: String,
-    /// Where the rule comes from.
-    pub source: &'static str,
-}
 
 /// What a rule looks at.
 pub(super) struct Facts<'a> {

@@ -1,6 +1,6 @@
 //! Why the boot failed, and the cure.
 
-use super::super::outcome::Verdict;
+use super::super::report::Verdict;
 use super::{Facts, Finding};
 
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {

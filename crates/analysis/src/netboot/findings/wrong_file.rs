@@ -2,7 +2,7 @@
 
 use onoff_netboot::transfer::Outcome;
 
-use super::super::outcome::{Reason, Verdict};
+use super::super::report::{Reason, Verdict};
 use super::{Facts, Finding, plural, time};
 
 /// Loaders look for files that need not be there; less than this is not worth a change, ns.

@@ -7,7 +7,7 @@ use onoff_netboot::tftp::ProgramMachine;
 use onoff_netboot::transfer::{LastPacket, Outcome, Transfer};
 
 use super::super::dhcp::Stack;
-use super::super::http::Download;
+use super::super::report::Download;
 use super::super::report::{FileRole, FileTransfer, StageKind};
 use super::{Evidence, Finding, LOOP, Reason, Verdict, time};
 

@@ -8,6 +8,6 @@ mod transition;
 pub use crate::phase_name::{Half, PhaseName};
 pub use kind::TransitionKind;
 pub use missing::MissingEvidence;
-pub use phase::{CallbackReason, CallbackStep, LastEnded, Phase, PhaseWork};
+pub use phase::{CallbackReason, CallbackStep, LastEnded, Phase, PhaseSpan, PhaseWork};
 pub use transition::{Details, Transition, Transitions, TypedTransition, Variant};
 pub(crate) use transition::{losses_touching, total_of_halves};

@@ -174,6 +174,9 @@ impl Phase {
     }
 }
 
+/// A phase and its ends, ns.
+pub type PhaseSpan = (PhaseName, Option<i64>, Option<i64>);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,9 @@
 //! The result of the network boot analysis. Its serialized names are the documented contract of `netboot --format json`.
 
+mod download;
+mod finding;
+mod outcome;
+
 use onoff_netboot::MacAddress;
 use onoff_netboot::tftp::{Options, ProgramMachine};
 use onoff_netboot::transfer::{Counts, DoubledRun, ErrorPacket, Outcome, Timeout, WindowTurn};
@@ -9,11 +13,11 @@ use onoff_trace::Losses;
 use serde::Serialize;
 
 use super::dhcp::DhcpExchange;
-use super::findings::Finding;
-use super::http::Download;
 use super::model::{LatencyModel, Prediction};
-use super::outcome::BootOutcome;
 use crate::rule::Rule;
+pub use download::Download;
+pub use finding::Finding;
+pub use outcome::{BootOutcome, ErrorCode, Reason, Verdict};
 
 /// Network boots in a capture: who booted, in which stages, which files came how, and what to change. Times count from the
 /// capture's first frame.

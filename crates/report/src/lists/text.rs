@@ -2,13 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::{Column, TableReport};
 use crate::section::{self, Heading, Section};
-use crate::text::quantity::count;
-use crate::text::style::QUIET;
-
-/// Rows shown unless a person asks for more or fewer.
-pub const TEXT_ROWS: usize = 25;
+use crate::table::{Column, TableReport};
+use crate::terminal::quantity::count;
+use crate::terminal::style::QUIET;
 
 /// Writes `report`, of whose rows `left_out` were cut off.
 ///
@@ -33,8 +30,8 @@ pub fn write<T: TableReport>(report: &T, left_out: usize, out: &mut dyn Write) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::report;
     use super::*;
+    use crate::table::tests::report;
 
     #[test]
     fn the_answer_comes_first_and_what_is_cut_off_is_said() {

@@ -1,7 +1,6 @@
 //! The description of an event's fields, and an event read by it.
 
-use super::bytes::number;
-use super::describe::Description;
+use super::{KernelNames, unsigned};
 
 /// How a field's value stands in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +39,9 @@ pub enum RecordValue<'a> {
 
 /// An event's description.
 #[derive(Clone, Debug)]
-pub(super) struct Format {
-    pub(super) name: String,
-    pub(super) id: u16,
+pub(crate) struct Format {
+    pub(crate) name: String,
+    pub(crate) id: u16,
     fields: Vec<Field>,
 }
 
@@ -51,7 +50,7 @@ const MOST_FIELDS: usize = 256;
 
 impl Format {
     /// Reads a `format` file; `None` when it has no name, id or fields.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut name = None;
         let mut id = None;
         let mut fields = Vec::new();
@@ -74,7 +73,7 @@ impl Format {
     }
 
     /// Offset and size of a field, for the description of a page, which is written the same way.
-    pub(super) fn place(text: &str, name: &str) -> Option<(usize, usize)> {
+    pub(crate) fn place(text: &str, name: &str) -> Option<(usize, usize)> {
         text.lines()
             .filter_map(|line| line.trim_start().strip_prefix("field:").and_then(Field::parse))
             .find(|field| field.name == name)
@@ -122,12 +121,13 @@ impl Field {
 pub struct RecordBody<'a> {
     format: &'a Format,
     bytes: &'a [u8],
-    description: &'a Description,
+    names: &'a KernelNames,
+    big_endian: bool,
 }
 
 impl<'a> RecordBody<'a> {
-    pub(super) const fn new(format: &'a Format, bytes: &'a [u8], description: &'a Description) -> Self {
-        Self { format, bytes, description }
+    pub(crate) const fn new(format: &'a Format, bytes: &'a [u8], names: &'a KernelNames, big_endian: bool) -> Self {
+        Self { format, bytes, names, big_endian }
     }
 
     /// Its fields in their order, those that every event has (`common_…`) left out. A function's address is its name where the file
@@ -165,7 +165,7 @@ impl<'a> RecordBody<'a> {
             return None;
         }
         let bytes = self.bytes.get(field.offset..field.offset.checked_add(field.size)?)?;
-        let value = number(bytes, self.description.page.big_endian);
+        let value = unsigned(bytes, self.big_endian);
         let spare = 64 - 8 * u32::try_from(field.size).ok()?;
         Some(if field.signed { ((value << spare) as i64) >> spare } else { value as i64 })
     }
@@ -180,7 +180,7 @@ impl<'a> RecordBody<'a> {
             Place::FromRecord | Place::FromField => {
                 let end = field.offset.checked_add(4)?;
                 let place = self.bytes.get(field.offset..end)?;
-                let place = number(place, self.description.page.big_endian);
+                let place = unsigned(place, self.big_endian);
                 let from = if field.place == Place::FromField { end } else { 0 };
                 (from + (place & 0xffff) as usize, (place >> 16 & 0xffff) as usize)
             }
@@ -195,20 +195,19 @@ impl<'a> RecordBody<'a> {
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;
-        Some(self.description.function(address).unwrap_or_default())
+        Some(self.names.function(address).unwrap_or_default())
     }
 
     /// The function that holds the address in a field; empty when the file lists none before it.
     #[must_use]
     pub fn function_around(&self, name: &str) -> Option<&'a str> {
         let address = self.number(name)? as u64;
-        Some(self.description.function_around(address).unwrap_or_default())
+        Some(self.names.function_around(address).unwrap_or_default())
     }
 
     /// The text at the address in a field: one of the kernel's own, which the file lists.
     #[must_use]
     pub fn string_at(&self, name: &str) -> Option<&'a str> {
-        let description = self.description;
-        description.strings.get(&(self.number(name)? as u64)).map(String::as_str)
+        self.names.string(self.number(name)? as u64)
     }
 }
