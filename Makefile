@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports book catalogue samples reference clean viewer pictures
+.PHONY: help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalogue samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -30,6 +30,23 @@ test: ## every test
 	cargo test --workspace --locked
 	cargo test --package onoff-trace --features arrow --locked
 
+PYTHON := $(TARGET_DIR)/python
+FRESH := $(TARGET_DIR)/python-fresh
+
+test-python: ## build Python's package from its source distribution, install it into a fresh environment, and test it
+	@tools/setup rust
+	@tools/setup python
+	rm -rf $(TARGET_DIR)/wheels $(TARGET_DIR)/python-source $(FRESH)
+	$(PYTHON)/bin/maturin sdist --manifest-path python/Cargo.toml --out $(TARGET_DIR)/wheels
+	mkdir $(TARGET_DIR)/python-source
+	tar -xzf $(TARGET_DIR)/wheels/onoff_perf-*.tar.gz --strip-components=1 -C $(TARGET_DIR)/python-source
+	cd $(TARGET_DIR)/python-source && $(PYTHON)/bin/maturin build --profile dev --target-dir $(TARGET_DIR) --out $(TARGET_DIR)/wheels
+	$(PYTHON)/bin/python -m venv --clear $(FRESH)
+	$(FRESH)/bin/pip install --quiet --disable-pip-version-check --find-links $(TARGET_DIR)/wheels --only-binary onoff-perf --requirement python/requirements.txt 'onoff-perf[sql]'
+	cd python && $(FRESH)/bin/mypy
+	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml python/tests
+	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml --doctest-modules --pyargs onoff
+
 golden: ## write anew how many rows every real sample has, to be reviewed as a diff
 	@tools/setup rust
 	ONOFF_WRITE_GOLDEN=1 cargo test --quiet --locked --package onoff-sources golden
@@ -42,6 +59,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	@tools/setup scripts
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo fmt --manifest-path python/Cargo.toml --check
 	python3 tools/check_rooms.py
 	python3 tools/check_circles.py
 	cargo deny --locked check bans licenses sources
@@ -54,6 +72,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	cargo clippy --package onoff-trace --package onoff-export --all-targets --features onoff-trace/arrow,onoff-export/columnar --locked -- --deny warnings
 	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR) --locked -- --deny warnings
+	cargo clippy --manifest-path python/Cargo.toml --target-dir $(TARGET_DIR) -- --deny warnings
 	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
 	CLIPPY_CONF_DIR=$(CURDIR)/tools/purity cargo clippy --lib $(PURE_FLAGS) --target wasm32-unknown-unknown --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked

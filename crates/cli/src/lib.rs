@@ -58,8 +58,9 @@ pub struct NoAnswer {
 pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<u8>, NoAnswer> {
     let parsed = parse(arguments).map_err(|error| {
         let text = error.to_string();
-        let first = text.split("\n\n").next().unwrap_or_default().trim();
-        NoAnswer { code: WRONG_USAGE, message: first.strip_prefix("error: ").unwrap_or(first).to_owned() }
+        // Without the usage, which is that of the command line.
+        let said = text.split("\n\n").next().unwrap_or_default().trim();
+        NoAnswer { code: WRONG_USAGE, message: said.strip_prefix("error: ").unwrap_or(said).to_owned() }
     })?;
     let kept = Arc::new(Mutex::new(Vec::new()));
     let done = resolve(parsed).and_then(|mut invocation| {

@@ -1,0 +1,94 @@
+"""Shows where the time goes while a computer turns on or off, from a recording.
+
+>>> import onoff
+>>> boot = onoff.boot("samples/slow-boot.etl")
+>>> boot
+<boot of LAPTOP-7F3: 30.0 s in 6 phases>
+>>> boot.phases[0].name, boot.phases[0].duration_ns
+('PreSMSS', 9120400200)
+>>> boot.total
+datetime.timedelta(seconds=30, microseconds=32145)
+
+A recording is opened once and asked many questions:
+
+>>> trace = onoff.open("samples/slow-boot.etl")
+>>> [finding.subject.name for finding in trace.findings()][0]
+'SoundShaper'
+>>> trace.why(service="SoundShaper").stretches[0].account.entries[0].name
+'SoundShaper'
+
+Its tables go to any library that speaks Arrow, without a copy of the numbers:
+
+>>> trace.context_switches
+<table context_switches: 26,926 rows, 12 columns>
+>>> import pyarrow
+>>> pyarrow.table(trace.context_switches).num_rows
+26926
+"""
+
+from __future__ import annotations
+
+from ._answers import Answer, Record, Records
+from ._errors import Error, NothingToAnswer, UnreadableError, UsageError
+from ._onoff import __version__
+from ._recording import (
+    Recording,
+    Table,
+    TableDeclaration,
+    boot,
+    compare,
+    firmware,
+    gate,
+    image,
+    info,
+    io,
+    netboot,
+    open,
+    prefetch,
+    shutdown,
+    summary,
+    suspend,
+    tables,
+    transitions,
+    why,
+)
+
+__all__ = [
+    "Answer",
+    "Error",
+    "NothingToAnswer",
+    "Record",
+    "Records",
+    "Recording",
+    "Table",
+    "TableDeclaration",
+    "UnreadableError",
+    "UsageError",
+    "__version__",
+    "boot",
+    "compare",
+    "firmware",
+    "gate",
+    "image",
+    "info",
+    "io",
+    "netboot",
+    "open",
+    "prefetch",
+    "shutdown",
+    "sql",
+    "summary",
+    "suspend",
+    "tables",
+    "transitions",
+    "why",
+]
+
+
+def __getattr__(name: str) -> object:
+    # DuckDB is an extra: it is looked for when it is used.
+    if name == "sql":
+        from ._sql import sql
+
+        return sql
+    raise AttributeError(f"module 'onoff' has no attribute {name!r}")

@@ -1,0 +1,221 @@
+"""Answers: the documents of ``--format json`` as objects. Their names are those of the contract (docs/src/reference/json.md)."""
+
+from __future__ import annotations
+
+import datetime
+import html
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Callable, Optional, SupportsIndex, overload
+
+_LONGEST_TABLE = 50
+"""Rows that a notebook shows of a list."""
+
+
+class Record(Mapping[str, Any]):
+    """An object of an answer: its values by attribute and by key.
+
+    >>> phase = Record({"name": "PreSMSS", "duration_ns": 9_120_400_200})
+    >>> phase.name, phase["duration_ns"]
+    ('PreSMSS', 9120400200)
+    >>> phase
+    <PreSMSS: 9.12 s>
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = {name: wrap(value) for name, value in values.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"no {name!r} here; there are {', '.join(self._values)}") from None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.to_dict(),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object as plain dictionaries and lists, as JSON has it."""
+        return {name: unwrap(value) for name, value in self._values.items()}
+
+    def __repr__(self) -> str:
+        name = next((str(self._values[key]) for key in ("name", "title", "transition", "code", "kind") if self._values.get(key)), "")
+        length = self._values.get("duration_ns")
+        if length is None:
+            length = self._values.get("ns")
+        if isinstance(length, int):
+            return f"<{name or 'record'}: {seconds(length)}>"
+        return f"<{name or 'record'}>"
+
+    def _repr_html_(self) -> str:
+        return _html_table(("", ""), [(name, _short(value)) for name, value in self._values.items()])
+
+
+class Records(list[Record]):
+    """A list of an answer: objects that have the same names.
+
+    >>> phases = Records([Record({"name": "a", "duration_ns": 1}), Record({"name": "b", "duration_ns": 2})])
+    >>> phases.columns
+    ['name', 'duration_ns']
+    """
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Record: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Records: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return Records(found) if isinstance(index, slice) else found
+
+    @property
+    def columns(self) -> list[str]:
+        """The names that any of the objects has, in order."""
+        return list(dict.fromkeys(name for record in self for name in record))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The objects as plain dictionaries."""
+        return [record.to_dict() for record in self]
+
+    def to_pandas(self) -> Any:
+        """The objects as a pandas data frame, a row each."""
+        import pandas
+
+        return pandas.DataFrame(self.to_dicts(), columns=self.columns)
+
+    def to_polars(self) -> Any:
+        """The objects as a Polars data frame, a row each."""
+        import polars
+
+        return polars.from_dicts(self.to_dicts(), infer_schema_length=None)
+
+    def _repr_html_(self) -> str:
+        columns = [name for name in self.columns if any(not isinstance(each.get(name), (Record, list)) for each in self)]
+        rows = [[_short(record.get(name)) for name in columns] for record in self[:_LONGEST_TABLE]]
+        more = f"<p>{len(self) - _LONGEST_TABLE:,} more</p>" if len(self) > _LONGEST_TABLE else ""
+        return _html_table(columns, rows) + more
+
+
+class Answer(Record):
+    """A document: what one verb says of a recording."""
+
+    __slots__ = ("_picture",)
+
+    def __init__(self, values: Mapping[str, Any], picture: Optional[Callable[[], str]] = None) -> None:
+        super().__init__(values)
+        self._picture = picture
+
+    @property
+    def document(self) -> str:
+        """Which document it is, such as ``boot`` or ``linux_boot``."""
+        return str(self.onoff.document)
+
+    @property
+    def total(self) -> Optional[datetime.timedelta]:
+        """How long the transition took, to the microsecond; ``None`` where an end is not in the recording."""
+        total = self._values.get("total_ns", self._values.get("duration_ns"))
+        return None if total is None else datetime.timedelta(microseconds=total // 1000)
+
+    def __repr__(self) -> str:
+        recordings = self._values["onoff"].recordings
+        computers = list(dict.fromkeys(str(each.computer) for each in recordings if each.computer))
+        of = f" of {', '.join(computers)}" if computers else ""
+        said = []
+        total = self._values.get("total_ns")
+        if total is not None:
+            said.append(seconds(total))
+        for name in ("phases", "transitions", "findings", "stretches", "boots", "rows", "losses"):
+            each = self._values.get(name)
+            if isinstance(each, list) and (each or name not in ("losses",)):
+                if name == "losses":
+                    said.append(f"{len(each)} kind{'s' if len(each) > 1 else ''} of losses")
+                elif total is not None and name == "phases":
+                    said[-1] += f" in {len(each)} phases"
+                else:
+                    said.append(f"{len(each)} {name}")
+        return f"<{self.document}{of}: {', '.join(said)}>" if said else f"<{self.document}{of}>"
+
+    def _repr_html_(self) -> str:
+        parts = [f"<p>{html.escape(repr(self)[1:-1])}</p>"]
+        if self._picture is not None:
+            parts.append(self._picture())
+        for name in ("phases", "culprits", "findings", "stretches", "rows", "losses"):
+            each = self._values.get(name)
+            if isinstance(each, Records) and each:
+                parts.append(f"<p><b>{name}</b></p>{each._repr_html_()}")
+        return "".join(parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The picture is drawn from the recording, which stays where it is.
+        return Answer, (self.to_dict(),)
+
+
+def parse(document: bytes, picture: Optional[Callable[[], str]] = None) -> Answer:
+    """The answer that JSON is."""
+    return Answer(json.loads(document), picture)
+
+
+def wrap(value: Any) -> Any:
+    """What JSON gives, as objects with attributes."""
+    if isinstance(value, Mapping):
+        return value if isinstance(value, Record) else Record(value)
+    if isinstance(value, list):
+        items = [wrap(each) for each in value]
+        return Records(items) if all(isinstance(each, Record) for each in items) else items
+    return value
+
+
+def unwrap(value: Any) -> Any:
+    """The plain dictionaries and lists that objects were made of."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, list):
+        return [unwrap(each) for each in value]
+    return value
+
+
+def seconds(nanoseconds: int) -> str:
+    """A duration with three significant digits.
+
+    >>> [seconds(ns) for ns in (30_032_145_500, 171_001_700, 12_000, 5)]
+    ['30.0 s', '171 ms', '12.0 µs', '5 ns']
+    """
+    for unit, length in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
+        if abs(nanoseconds) >= length:
+            number = nanoseconds / length
+            whole = len(str(int(abs(number))))
+            return f"{number:.{max(0, 3 - whole)}f} {unit}"
+    return f"{nanoseconds} ns"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Record):
+        return repr(value)[1:-1]
+    if isinstance(value, list):
+        return f"{len(value)} rows" if value else ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "" if value is None else str(value)
+
+
+def _html_table(columns: Any, rows: Any) -> str:
+    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

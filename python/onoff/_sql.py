@@ -1,0 +1,144 @@
+"""Questions in SQL, answered by DuckDB (``pip install onoff-perf[sql]``)."""
+
+from __future__ import annotations
+
+import importlib.resources
+import re
+from collections.abc import Iterable
+from typing import Any, Union
+
+from ._errors import UsageError
+from ._recording import Path, Recording, TableDeclaration, open, tables
+
+VIEWS = ("transitions", "phases", "account")
+"""What else can be asked for by name: the recording's answers as tables."""
+
+_PHASE_COLUMNS = (
+    ("transition", "VARCHAR"),
+    ("phase", "VARCHAR"),
+    ("start_ns", "BIGINT"),
+    ("end_ns", "BIGINT"),
+    ("duration_ns", "BIGINT"),
+)
+_ACCOUNT_COLUMNS = (
+    ("transition", "VARCHAR"),
+    ("phase", "VARCHAR"),
+    ("phase_ns", "BIGINT"),
+    ("kind", "VARCHAR"),
+    ("name", "VARCHAR"),
+    ("ns", "BIGINT"),
+    ("certainty", "VARCHAR"),
+)
+_TRANSITION_COLUMNS = (
+    ("transition", "VARCHAR"),
+    ("variant", "VARCHAR"),
+    ("computer", "VARCHAR"),
+    ("os", "VARCHAR"),
+    ("duration_ns", "BIGINT"),
+    ("at_least_ns", "BIGINT"),
+)
+
+_MACROS = """
+CREATE OR REPLACE MACRO overlapping(start_a, end_a, start_b, end_b) AS
+    start_a < end_b AND start_b < end_a;
+CREATE OR REPLACE MACRO overlap_ns(start_a, end_a, start_b, end_b) AS
+    greatest(0, least(end_a, end_b) - greatest(start_a, start_b));
+CREATE OR REPLACE MACRO in_phase(number, time_ns, phase_name) AS
+    EXISTS (SELECT 1 FROM phases AS p WHERE p.recording = number AND p.phase = phase_name
+            AND time_ns >= p.start_ns AND time_ns < p.end_ns);
+"""
+
+
+def queries() -> dict[str, str]:
+    """The prepared queries by their names, each with what it answers in its first lines.
+
+    >>> "disk_by_process_and_path" in queries()
+    True
+    """
+    folder = importlib.resources.files("onoff") / "queries"
+    found = {entry.name[:-4]: entry.read_text("utf-8") for entry in folder.iterdir() if entry.name.endswith(".sql")}
+    return dict(sorted(found.items()))
+
+
+def connect(*recordings: Union[Recording, Path]) -> Any:
+    """A DuckDB connection in which the recordings' tables are views, each with the recording's number as ``recording`` (0 is the
+    first). Only tables that a query names are read: name them with ``attach``, or use ``sql``."""
+    try:
+        import duckdb
+    except ImportError:
+        raise UsageError("SQL needs DuckDB: pip install 'onoff-perf[sql]'") from None
+    connection = duckdb.connect()
+    # What a query does is done to the recordings given, not to files of the computer.
+    connection.execute("SET enable_external_access = false")
+    return connection
+
+
+def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
+    """Answers a query about recordings: a DuckDB relation, to print or to turn into anything (``fetchall``, ``df``, ``pl``, ``arrow``).
+
+    Tables have the names that ``onoff.tables()`` lists, and a column ``recording``: 0 for the first recording, 1 for the second. There are
+    also ``transitions``, ``phases`` and ``account`` (who took the time of each phase), and ``overlapping``, ``overlap_ns`` and ``in_phase``.
+    A query that is a single word is one of the prepared ones, ``onoff.queries()``.
+
+    >>> sql("SELECT count(*) FROM processes", "samples/slow-boot.etl").fetchall()
+    [(28,)]
+    """
+    opened = [each if isinstance(each, Recording) else open(each) for each in recordings]
+    if not opened:
+        raise UsageError("name a recording after the query")
+    prepared = queries()
+    if re.fullmatch(r"\w+", query.strip()):
+        if query.strip() not in prepared:
+            raise UsageError(f"no prepared query is called {query.strip()!r}; there are {', '.join(prepared)}")
+        query = prepared[query.strip()]
+    connection = connect()
+    words = set(re.findall(r"\w+", query.lower()))
+    if "in_phase" in words:
+        words.add("phases")
+    for declaration in tables():
+        if declaration.name in words:
+            _attach(connection, declaration, opened)
+    if "phases" in words:
+        _rows(connection, "phases", _PHASE_COLUMNS, (_phase_rows(each) for each in opened))
+    if "account" in words:
+        _rows(connection, "account", _ACCOUNT_COLUMNS, ([_values(row, _ACCOUNT_COLUMNS) for row in each.account] for each in opened))
+    if "transitions" in words:
+        _rows(
+            connection,
+            "transitions",
+            _TRANSITION_COLUMNS,
+            ([_values(row, _TRANSITION_COLUMNS) for row in each.transitions()] for each in opened),
+        )
+    if "phases" in words:
+        connection.execute(_MACROS)
+    elif words & {"overlapping", "overlap_ns"}:
+        connection.execute(_MACROS.split("CREATE OR REPLACE MACRO in_phase")[0])
+    return connection.sql(query)
+
+
+def _attach(connection: Any, declaration: TableDeclaration, recordings: list[Recording]) -> None:
+    """Makes a table of several recordings a view, without a copy."""
+    parts = []
+    for number, recording in enumerate(recordings):
+        name = f"onoff_{declaration.name}_{number}"
+        connection.register(name, recording.table(declaration.name).to_pyarrow())
+        parts.append(f"SELECT {number} AS recording, * FROM {name}")
+    connection.execute(f"CREATE VIEW {declaration.name} AS {' UNION ALL '.join(parts)}")
+
+
+def _phase_rows(recording: Recording) -> list[tuple[Any, ...]]:
+    stretches = recording.why(top=10**6, min=0).stretches
+    return [(each.action, each.name, each.start_ns, each.end_ns, each.duration_ns) for each in stretches]
+
+
+def _values(row: Any, columns: Iterable[tuple[str, str]]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name, _ in columns)
+
+
+def _rows(connection: Any, name: str, columns: tuple[tuple[str, str], ...], recordings: Iterable[list[tuple[Any, ...]]]) -> None:
+    declared = ", ".join(f"{column} {kind}" for column, kind in columns)
+    connection.execute(f"CREATE TABLE {name} (recording INTEGER, {declared})")
+    rows = [(number, *row) for number, recording in enumerate(recordings) for row in recording]
+    if rows:
+        marks = ", ".join("?" * (len(columns) + 1))
+        connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)

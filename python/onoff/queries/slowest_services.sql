@@ -1,0 +1,14 @@
+-- Starts of services, longest first: how long each took, and in which phase it was requested. No end in the recording: no length.
+SELECT s.recording,
+       s.service,
+       s."group",
+       p.transition,
+       p.phase,
+       s.start_ns,
+       s.end_ns - s.start_ns AS duration_ns,
+       s.outcome
+FROM service_transitions AS s
+LEFT JOIN phases AS p
+  ON p.recording = s.recording AND s.start_ns >= p.start_ns AND s.start_ns < p.end_ns
+WHERE s.kind = 'start'
+ORDER BY duration_ns DESC NULLS LAST, s.service

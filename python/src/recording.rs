@@ -1,0 +1,250 @@
+//! A recording's tables, by the Arrow PyCapsule interface.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{DurationNanosecondType, Int64Type};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchIterator};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
+use onoff::Session;
+use onoff::analysis::recording::summarise;
+use onoff::report::json::document;
+use onoff::report::text::causes::with_causes;
+use onoff::trace::arrow::ArrowTables;
+use onoff::trace::{DECLARATIONS, TableName, Tables, Trace};
+use onoff_export::{ExportError, Format, Question};
+use onoff_files::Options;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use serde_json::{Value, json};
+
+use crate::NoAnswer;
+
+/// A recording, opened.
+#[pyclass(frozen, module = "onoff._onoff")]
+pub(crate) struct Recording {
+    session: Session,
+    /// Those that were read, each read once.
+    read: Mutex<Vec<(Tables, ArrowTables)>>,
+}
+
+#[pymethods]
+impl Recording {
+    /// Opens the recording in these files; `boot` chooses one of a journal.
+    #[new]
+    #[pyo3(signature = (paths, boot=None, manifests=vec![]))]
+    fn new(py: Python<'_>, paths: Vec<PathBuf>, boot: Option<String>, manifests: Vec<PathBuf>) -> PyResult<Self> {
+        let options = Options { boot, manifests, ..Options::default() };
+        let session = py.detach(|| Session::open(&paths, &options)).map_err(|error| unreadable(&error))?;
+        Ok(Self { session, read: Mutex::new(Vec::new()) })
+    }
+
+    /// What kind of recording it is.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.session.kind().as_str()
+    }
+
+    /// What the recording is, and what its recorder lost, as JSON.
+    fn info(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
+        py.detach(|| {
+            let trace = self.tables(Tables::of(&[TableName::Inventory]))?;
+            let mut out = Vec::new();
+            let provenance = self.session.provenance().map_err(|error| unreadable(&error))?;
+            document::write(&[provenance], &summarise(trace.trace()), &mut out)?;
+            Ok(out)
+        })
+    }
+
+    /// Its transitions, a row each, as JSON; the recording is called `name` in them.
+    fn transitions(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let rows = py.detach(|| self.session.summary_rows(name)).map_err(|error| unreadable(&error))?;
+        serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// A table by its name; times as durations where `durations` says so.
+    #[pyo3(signature = (name, durations=false))]
+    fn table(&self, py: Python<'_>, name: &str, durations: bool) -> PyResult<Table> {
+        let Some(name) = TableName::named(name).filter(|&name| name != TableName::Inventory) else {
+            return Err(PyValueError::new_err(format!("no table is called '{name}'")));
+        };
+        // The fields of events are those of the events that are read.
+        let wanted = match name {
+            TableName::EventFields => Tables::of(&[name, TableName::Events]),
+            _ => Tables::of(&[name]),
+        };
+        let tables = py.detach(|| self.tables(wanted))?;
+        Ok(Table { tables, name, durations })
+    }
+
+    /// The number of rows of every table that has some, as JSON. Reads all of them.
+    fn row_counts(&self, py: Python<'_>) -> PyResult<String> {
+        let tables = py.detach(|| self.tables(Tables::all()))?;
+        let counts: serde_json::Map<String, Value> = DECLARATIONS
+            .iter()
+            .map(|table| (table.name.as_str().to_owned(), json!(tables.trace().table(table.name).len())))
+            .filter(|(_, rows)| rows != 0)
+            .collect();
+        Ok(Value::Object(counts).to_string())
+    }
+
+    /// Writes tables into a new folder: `parquet`, `arrow` or `csv`. Returns file names, rows and bytes.
+    #[pyo3(signature = (folder, format, tables=None))]
+    fn export(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        format: &str,
+        tables: Option<Vec<String>>,
+    ) -> PyResult<Vec<(String, u64, u64)>> {
+        let format = match format {
+            "parquet" => Format::Parquet,
+            "arrow" => Format::Arrow,
+            "csv" => Format::Csv,
+            other => return Err(PyValueError::new_err(format!("'{other}' is none of parquet, arrow, csv"))),
+        };
+        let named = |name: &String| {
+            TableName::named(name).ok_or_else(|| PyValueError::new_err(format!("no table is called '{name}'")))
+        };
+        let tables = tables.map(|names| names.iter().map(named).collect::<PyResult<_>>()).transpose()?;
+        let question = Question { format, tables };
+        let written = py.detach(|| onoff_export::export(&self.session, &question, &folder, &mut |_| {}));
+        let written = written.map_err(|error| match error {
+            ExportError::Unreadable(error) => unreadable(&error),
+            ExportError::NoRows => NoAnswer::new_err((2, error.to_string())),
+            ExportError::NoTable(_) => PyValueError::new_err(error.to_string()),
+            ExportError::Unwritable { .. } => NoAnswer::new_err((1, error.to_string())),
+        })?;
+        Ok(written.into_iter().map(|table| (table.file, table.rows, table.bytes)).collect())
+    }
+}
+
+impl Recording {
+    /// The wanted tables: of those that were read if they are among them.
+    fn tables(&self, wanted: Tables) -> PyResult<ArrowTables> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, tables)) = read.iter().find(|(held, _)| held.union(wanted) == *held) {
+            return Ok(tables.clone());
+        }
+        let trace = onoff::sources::read_tables(self.session.files(), wanted, self.session.options());
+        let trace: Arc<Trace> = Arc::new(trace.map_err(|error| unreadable(&error))?);
+        let tables = trace.arrow();
+        read.push((wanted, tables.clone()));
+        Ok(tables)
+    }
+}
+
+/// A table of a recording.
+#[pyclass(frozen, module = "onoff._onoff")]
+pub(crate) struct Table {
+    tables: ArrowTables,
+    name: TableName,
+    /// Whether moments and lengths are durations; else whole numbers of nanoseconds.
+    durations: bool,
+}
+
+#[pymethods]
+impl Table {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.name.as_str()
+    }
+
+    /// Number of rows.
+    fn __len__(&self) -> usize {
+        self.tables.trace().table(self.name).len()
+    }
+
+    /// The rows, by the Arrow PyCapsule interface: one batch for each piece that the reader made. Consumers that need another schema cast.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer that cannot cast give what it has.
+        let _ = requested_schema;
+        let Some(schema) = self.tables.schema(self.name) else {
+            return Err(PyValueError::new_err("a count has no rows"));
+        };
+        let batches = self.tables.batches(self.name);
+        let stream = if self.durations {
+            let schema = with_durations(&schema);
+            let shown = Arc::clone(&schema);
+            let batches = batches.map(move |batch| batch.and_then(|batch| as_durations(&batch, &shown)));
+            FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)))
+        } else {
+            FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, schema)))
+        };
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+}
+
+/// Whether a column's values are nanoseconds.
+fn is_time(field: &Field) -> bool {
+    field.data_type() == &DataType::Int64 && field.metadata().get("onoff.unit").is_some_and(|unit| unit == "ns")
+}
+
+fn with_durations(schema: &Schema) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match is_time(field) {
+        true => Arc::new(field.as_ref().clone().with_data_type(DataType::Duration(TimeUnit::Nanosecond))),
+        false => Arc::clone(field),
+    });
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
+}
+
+/// The same numbers, called durations.
+fn as_durations(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(array, field)| match field.data_type() {
+        DataType::Duration(_) => {
+            let numbers = array.as_primitive::<Int64Type>();
+            let shared = (numbers.values().clone(), numbers.nulls().cloned());
+            Arc::new(PrimitiveArray::<DurationNanosecondType>::new(shared.0, shared.1)) as ArrayRef
+        }
+        _ => Arc::clone(array),
+    });
+    RecordBatch::try_new(Arc::clone(schema), columns.collect())
+}
+
+/// Declarations of all tables.
+pub(crate) fn declarations() -> PyResult<String> {
+    let tables: Vec<Value> = DECLARATIONS
+        .iter()
+        .map(|table| {
+            let columns: Vec<Value> = table
+                .columns
+                .iter()
+                .map(|column| {
+                    json!({
+                        "name": column.name,
+                        "type": column.column_type.as_str(),
+                        "nullable": column.nullable,
+                        "unit": column.meaning.unit(),
+                        "role": column.meaning.role(),
+                        "description": column.documentation.trim(),
+                    })
+                })
+                .collect();
+            json!({
+                "name": table.name.as_str(),
+                "description": table.documentation.trim(),
+                "order": table.order.trim(),
+                "columns": columns,
+            })
+        })
+        .collect();
+    Ok(Value::Array(tables).to_string())
+}
+
+/// The exception for a recording that cannot be read.
+pub(crate) fn unreadable(error: &onoff::Error) -> PyErr {
+    let code = match error {
+        onoff::Error::OtherKind { .. } | onoff::Error::NoPackets { .. } | onoff::Error::NoSuchBoot { .. } => 2,
+        _ => 1,
+    };
+    NoAnswer::new_err((code, with_causes(error)))
+}

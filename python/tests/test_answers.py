@@ -1,0 +1,145 @@
+"""Answers as objects: the program's own documents, and what goes wrong as exceptions."""
+
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import onoff
+from onoff._answers import Record, Records
+
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
+
+
+def program(*arguments):
+    """What another process of the program prints."""
+    done = subprocess.run([sys.executable, "-m", "onoff", *map(str, arguments)], capture_output=True)
+    return done.returncode, done.stdout, done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("verb", "sample", "options"),
+    [
+        ("boot", "slow-boot.etl", {}),
+        ("boot", "linux-boot.tar.xz", {}),
+        ("boot", "slow-boot.etl", {"idle": "adk"}),
+        ("shutdown", "slow-shutdown.etl", {}),
+        ("suspend", "slow-sleep.etl", {}),
+        ("why", "slow-boot.etl", {"service": "SoundShaper"}),
+        ("netboot", "netboot-slow-link.pcap.xz", {}),
+        ("firmware", "firmware-FBPT.bin.xz", {}),
+        ("io", "four-byte-reads.csv.gz", {"by": ["process", "file"]}),
+        ("image", "image", {}),
+    ],
+)
+def test_an_answer_is_what_the_program_prints(verb, sample, options):
+    path = SAMPLES / sample
+    flags = [f"--{name}={each}" for name, value in options.items() for each in (value if isinstance(value, list) else [value])]
+    code, printed, errors = program(verb, path, *flags, "--format", "json")
+    assert code == 0, errors
+    answer = getattr(onoff, verb)(path, **options)
+    assert answer.to_dict() == json.loads(printed)
+    assert pickle.loads(pickle.dumps(answer)).to_dict() == answer.to_dict()
+    if verb not in ("firmware", "image"):
+        assert getattr(onoff.open(path), verb)(**options).to_dict() == answer.to_dict()
+
+
+def test_what_was_planted_is_found():
+    trace = onoff.open(SAMPLES / "slow-boot.etl")
+    finding = trace.findings()[0]
+    assert (finding.subject.name, finding.phase, finding.certainty) == ("SoundShaper", "WinLogonInit", "measured")
+    # The entries of the account are the phases, to the nanosecond.
+    for phase in trace.phases:
+        entries = [entry for entry in trace.account if entry.phase == phase.name]
+        if entries:
+            assert sum(entry.ns for entry in entries) == phase.duration_ns
+    assert {entry.phase for entry in trace.account} >= {"PreSMSS", "WinLogonInit", "PostBoot"}
+    assert [row.transition for row in trace.transitions()] == ["boot"]
+    assert [row.transition for row in onoff.open(SAMPLES / "slow-sleep.etl").transitions()] == ["suspend"]
+    assert onoff.open(SAMPLES / "slow-sleep.etl").phases and onoff.open(SAMPLES / "netboot-slow-link.pcap.xz").phases
+
+
+def test_runs_are_compared_and_the_gate_closes():
+    runs = SAMPLES / "runs"
+    sides = sorted(path for path in runs.iterdir() if path.is_dir())
+    assert len(sides) >= 2
+    comparison = onoff.compare(sides[0], sides[1])
+    code, printed, _ = program("compare", sides[0], sides[1], "--format", "json")
+    assert code == 0 and comparison.to_dict() == json.loads(printed)
+    lists = [sorted(side.iterdir()) for side in sides[:2]]
+    by_lists = onoff.compare(*lists)
+    assert by_lists.document == "comparison"
+    limit = "boot.total 5% and 500ms"
+    gates = [onoff.gate(side, other, limit=limit) for side, other in ((sides[0], sides[1]), (sides[1], sides[0]))]
+    assert {gate.document for gate in gates} == {"gate"}
+
+
+def test_one_that_cannot_be_read_is_a_row_and_the_others_are_answered(tmp_path):
+    bad = tmp_path / "bad.etl"
+    bad.write_bytes(b"no recording at all, but long enough to look at" * 10)
+    rows = onoff.summary([SAMPLES / "slow-boot.etl", bad]).rows
+    assert [bool(row.error) for row in rows] == [False, True]
+
+
+def test_exceptions_say_which_file_and_where(tmp_path):
+    bad = tmp_path / "bad.etl"
+    bad.write_bytes(b"no recording at all" * 10)
+    with pytest.raises(onoff.UnreadableError) as raised:
+        onoff.open(bad)
+    assert (raised.value.path, raised.value.offset) == (str(bad), 0)
+    with pytest.raises(onoff.UnreadableError) as raised:
+        onoff.boot(bad)
+    assert (raised.value.path, raised.value.offset) == (str(bad), 0)
+    with pytest.raises(onoff.UnreadableError) as raised:
+        onoff.open(tmp_path / "nothing.etl")
+    assert (raised.value.path, raised.value.offset) == (str(tmp_path / "nothing.etl"), None)
+    with pytest.raises(onoff.NothingToAnswer, match="shutdown"):
+        onoff.shutdown(SAMPLES / "slow-boot.etl")
+    with pytest.raises(onoff.UsageError, match="--nonsense"):
+        onoff.boot(SAMPLES / "slow-boot.etl", nonsense=True)
+    with pytest.raises(ValueError, match="no recording"):
+        onoff.boot([])
+    assert issubclass(onoff.UnreadableError, onoff.Error) and issubclass(onoff.UsageError, onoff.Error)
+
+
+def test_losses_are_on_every_object_and_in_its_name(tmp_path):
+    whole = onoff.open(SAMPLES / "slow-boot.etl")
+    assert whole.losses == [] and "losses" not in repr(whole)
+    cut = tmp_path / "cut.etl"
+    content = (SAMPLES / "slow-boot.etl").read_bytes()
+    cut.write_bytes(content[: len(content) * 2 // 3 + 100])
+    trace = onoff.open(cut)
+    assert trace.losses and trace.losses[0].help and trace.losses[0].count > 0
+    assert "loss" in repr(trace)
+    code, printed, _ = program("info", cut, "--format", "json")
+    assert code == 0 and [loss.to_dict() for loss in trace.losses] == json.loads(printed)["losses"]
+
+
+def test_notebooks_get_pictures_and_tables_and_no_markup_of_a_recording():
+    trace = onoff.open(SAMPLES / "slow-boot.etl")
+    page = trace.boot()._repr_html_()
+    assert "<svg" in page and "WinLogonInit" in page and "SoundShaper" in page
+    assert "<svg" in trace._repr_html_()
+    assert "issue_ns" in trace.disk_ios._repr_html_()
+    hostile = Records([Record({"name": "<script>alert(1)</script>", "duration_ns": 1})])
+    assert "<script>" not in hostile._repr_html_() and "<script>" not in hostile[0]._repr_html_()
+    frame = trace.view()._repr_html_()
+    assert frame.startswith("<iframe sandbox=") and "SoundShaper" in trace.view().page
+
+
+def test_lists_become_frames():
+    phases = onoff.boot(SAMPLES / "slow-boot.etl").phases
+    frame = phases.to_pandas()
+    assert list(frame["name"]) == [phase.name for phase in phases] and frame["duration_ns"].sum() > 0
+    assert phases.to_polars()["name"].to_list() == list(frame["name"])
+    assert isinstance(phases[:2], Records) and len(phases[:2]) == 2
+
+
+def test_the_script_is_the_program():
+    code, printed, _ = program("--version")
+    assert code == 0 and printed.decode().strip() == f"onoff {onoff.__version__}"
+    code, _, errors = program("boot", SAMPLES / "netboot-slow-link.pcap.xz")
+    assert (code, "onoff netboot" in errors) == (2, True)

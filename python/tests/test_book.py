@@ -1,0 +1,30 @@
+"""The pages of the book about Python and databases: their commands and examples do what they say."""
+
+import doctest
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("page", ["python.md", "tables.md"])
+def test_the_examples_of_a_page_answer_as_it_says(page, tmp_path, monkeypatch):
+    text = (ROOT / "docs/src/do" / page).read_text()
+    shutil.copy(ROOT / "samples/slow-boot.etl", tmp_path / "boot.etl")
+    monkeypatch.chdir(tmp_path)
+    for command in re.findall(r"^onoff export .*parquet.*$", text, re.MULTILINE):
+        program, *arguments = shlex.split(command)
+        subprocess.run([sys.executable, "-m", program, *arguments], check=True, stdout=subprocess.DEVNULL)
+    blocks = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(blocks, {}, page, page, 0)
+    assert examples.examples
+    results = doctest.DocTestRunner().run(examples)
+    assert results.failed == 0
+    assert os.getcwd() == str(tmp_path)
