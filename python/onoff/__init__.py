@@ -31,6 +31,7 @@ from __future__ import annotations
 from ._answers import Answer, Record, Records
 from ._errors import Error, NothingToAnswer, UnreadableError, UsageError
 from ._onoff import __version__
+from ._summaries import Summaries, summaries
 from ._recording import (
     Recording,
     Table,
@@ -60,6 +61,7 @@ __all__ = [
     "Record",
     "Records",
     "Recording",
+    "Summaries",
     "Table",
     "TableDeclaration",
     "UnreadableError",
@@ -77,6 +79,7 @@ __all__ = [
     "prefetch",
     "shutdown",
     "sql",
+    "summaries",
     "summary",
     "suspend",
     "tables",

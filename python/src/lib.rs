@@ -4,6 +4,7 @@
 // The exported function is made by PyO3's macro, and the capsule by its own safe call.
 #![deny(unsafe_code)]
 
+mod documents;
 mod recording;
 
 use std::ffi::OsString;

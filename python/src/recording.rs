@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use serde_json::{Value, json};
 
-use crate::NoAnswer;
+use crate::{NoAnswer, documents};
 
 /// A recording, opened.
 #[pyclass(frozen, module = "onoff._onoff")]
@@ -63,6 +63,13 @@ impl Recording {
     fn transitions(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         let rows = py.detach(|| self.session.summary_rows(name)).map_err(|error| unreadable(&error))?;
         serde_json::to_string(&rows).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Everything that a row about the recording among many is made of, read once: a JSON object with the documents that `onoff info`,
+    /// `boot`, `shutdown`, `suspend`, `netboot`, `diagnose` and `why` give, as far as the recording holds them, and under `rows` its
+    /// transitions.
+    fn documents(&self, py: Python<'_>, name: &str) -> PyResult<Vec<u8>> {
+        py.detach(|| documents::of(&self.session, name)).map_err(|error| unreadable(&error))
     }
 
     /// A table by its name; times as durations where `durations` says so.

@@ -1,0 +1,367 @@
+"""Many recordings: rows about each, in Parquet, by a pool of processes, without reading any twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path as FilePath
+from typing import Any, Callable, NamedTuple, Optional
+
+from . import _onoff
+from ._errors import UsageError, raise_for
+from ._recording import Path, Paths, _listed
+from ._worker import SCHEMA, content_hash
+
+_TEXT, _NUMBER, _TRUTH = "string", "int64", "bool"
+
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "recordings": {
+        "path": _TEXT,
+        "kind": _TEXT,
+        "computer": _TEXT,
+        "os": _TEXT,
+        "os_build": _NUMBER,
+        "model": _TEXT,
+        "firmware": _TEXT,
+        "processor": _TEXT,
+        "processors": _NUMBER,
+        "memory_bytes": _NUMBER,
+        "recorded_utc": _TEXT,
+        "error": _TEXT,
+        "schema": _NUMBER,
+        "version": _TEXT,
+    },
+    "transitions": {
+        "transition": _TEXT,
+        "number": _NUMBER,
+        "variant": _TEXT,
+        "duration_ns": _NUMBER,
+        "at_least_ns": _NUMBER,
+        "longest_phase": _TEXT,
+        "longest_phase_ns": _NUMBER,
+        "culprit": _TEXT,
+        "culprit_ns": _NUMBER,
+        "culprit_certainty": _TEXT,
+    },
+    "phases": {
+        "transition": _TEXT,
+        "number": _NUMBER,
+        "place": _NUMBER,
+        "phase": _TEXT,
+        "half": _TEXT,
+        "duration_ns": _NUMBER,
+        "certainty": _TEXT,
+    },
+    "account": {
+        "transition": _TEXT,
+        "phase": _TEXT,
+        "start_ns": _NUMBER,
+        "phase_ns": _NUMBER,
+        "kind": _TEXT,
+        "subject": _TEXT,
+        "ns": _NUMBER,
+        "certainty": _TEXT,
+    },
+    "services": {
+        "transition": _TEXT,
+        "number": _NUMBER,
+        "service": _TEXT,
+        "kind": _TEXT,
+        "duration_ns": _NUMBER,
+        "outcome": _TEXT,
+        "image": _TEXT,
+        "on_path": _TRUTH,
+    },
+    "devices": {
+        "transition": _TEXT,
+        "number": _NUMBER,
+        "device": _TEXT,
+        "driver": _TEXT,
+        "kind": _TEXT,
+        "duration_ns": _NUMBER,
+    },
+    "findings": {
+        "transition": _TEXT,
+        "code": _TEXT,
+        "subject_kind": _TEXT,
+        "subject": _TEXT,
+        "phase": _TEXT,
+        "cost_ns": _NUMBER,
+        "certainty": _TEXT,
+        "title": _TEXT,
+    },
+    "losses": {"counter": _TEXT, "count": _NUMBER, "severity": _TEXT},
+}
+"""The tables, with the type of each column. Each also has ``recording``: the SHA-256 of what the recording holds."""
+
+_BATCH = 256
+"""Recordings that are written together, at most."""
+_PATIENCE = 20.0
+"""Seconds after which finished rows are written, so that a run that is ended loses no more than that."""
+
+
+class Summaries(NamedTuple):
+    """What a run of ``summaries`` did."""
+
+    out: str
+    """The folder with the tables."""
+    read: int
+    """Recordings that were read now."""
+    known: int
+    """Recordings that were there already, under this or another name."""
+    failed: int
+    """Recordings read now that are rows with an error."""
+    seconds: float
+
+
+def summaries(
+    paths: Paths,
+    out: Path,
+    *,
+    workers: Optional[int] = None,
+    seconds: float = 600.0,
+    memory_bytes: int = 0,
+    progress: Optional[Callable[[int, int, float], None]] = None,
+) -> Summaries:
+    """Writes rows about every recording in ``paths`` (files and folders) into the folder ``out``, as Parquet: a table each for recordings,
+    transitions, phases, account, services, devices, findings and losses.
+
+    A recording is known by what it holds: one that is in ``out`` is not read again, unless this version makes other rows. Each is read
+    in a process of a pool (``workers``; as many as there are processors), which may take ``seconds`` and, where the system limits it,
+    ``memory_bytes``. One that cannot be read, or ends its process, is a row of ``recordings`` with its ``error``. ``progress`` hears how
+    many of how many are done, and the seconds that the others will take.
+
+    A run that is ended goes on where it was: call it again.
+    """
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise UsageError("Summaries need pyarrow: pip install 'onoff-perf[fleet]'") from None
+    began = time.monotonic()
+    folder = FilePath(os.fspath(out))
+    try:
+        found = [[os.fspath(path) for path in files] for files in _onoff.recordings(_listed(paths))]
+    except _onoff.NoAnswer as error:
+        raise_for(*error.args)
+    store = _Store(folder)
+    known = store.known()
+    wanted: dict[str, list[str]] = {}
+    unreadable: list[tuple[str, list[str], str]] = []
+    there = 0
+    for files in found:
+        try:
+            digest = content_hash(files)
+        except OSError as error:
+            # Without what it holds it is known by its name.
+            unreadable.append((f"path:{'+'.join(files)}", files, str(error)))
+            continue
+        if digest in known or digest in wanted:
+            there += 1
+        else:
+            wanted[digest] = files
+    store.forget({digest for digest, schema in store.schemas().items() if schema != SCHEMA and digest in wanted})
+    failed = 0
+    done = 0
+    batch: dict[str, list[dict[str, Any]]] = {}
+    last = time.monotonic()
+
+    def keep(digest: str, files: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> None:
+        nonlocal failed, done, batch, last
+        # A name that is no text is shown as far as it is.
+        about = {"path": "+".join(files).encode(errors="replace").decode(), "schema": SCHEMA, "version": _onoff.__version__}
+        for name, its in rows.items():
+            extra = about if name == "recordings" else {}
+            batch.setdefault(name, []).extend({"recording": digest, **extra, **row} for row in its)
+        done += 1
+        failed += any(row.get("error") for row in rows["recordings"])
+        if len(batch["recordings"]) >= _BATCH or time.monotonic() - last > _PATIENCE:
+            store.write(batch)
+            batch, last = {}, time.monotonic()
+        if progress is not None:
+            passed = time.monotonic() - began
+            progress(done, len(wanted), passed / done * (len(wanted) - done))
+
+    for digest, files, said in unreadable:
+        if digest not in known:
+            keep(digest, files, {"recordings": [{"kind": "", "error": said}]})
+    try:
+        with _Pool(workers or os.cpu_count() or 1, seconds, memory_bytes) as pool:
+            for (digest, files), rows in pool.answers(list(wanted.items())):
+                keep(digest, files, rows)
+    finally:
+        # Also when the caller interrupts: what is done is done.
+        if batch:
+            store.write(batch)
+    return Summaries(str(folder), done, there, failed, time.monotonic() - began)
+
+
+class _Store:
+    """The folder of tables. A batch counts when its part of ``recordings`` is there, which is put there last."""
+
+    def __init__(self, folder: FilePath) -> None:
+        self.folder = folder
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"{folder}: this is no folder")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / "recordings").is_dir():
+            raise UsageError(f"{folder}: the folder holds something else; name another")
+        for name in TABLES:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        whole = {part.name for part in (folder / "recordings").glob("*.parquet")}
+        for name in TABLES:
+            for part in (folder / name).iterdir():
+                unfinished = part.name.endswith(".unfinished")
+                if unfinished or (part.suffix == ".parquet" and part.name not in whole):
+                    part.unlink()
+
+    def schemas(self) -> dict[str, int]:
+        """The recordings that are there, each with the version of its rows."""
+        import pyarrow.parquet
+
+        found: dict[str, int] = {}
+        for part in (self.folder / "recordings").glob("*.parquet"):
+            table = pyarrow.parquet.read_table(part, columns=["recording", "schema"])
+            found.update(zip(table["recording"].to_pylist(), table["schema"].to_pylist()))
+        return found
+
+    def known(self) -> set[str]:
+        """The recordings whose rows are those that this version makes."""
+        return {digest for digest, schema in self.schemas().items() if schema == SCHEMA}
+
+    def forget(self, digests: set[str]) -> None:
+        """Takes out what is read again: of rows that another version made."""
+        import pyarrow.compute
+        import pyarrow.parquet
+
+        if not digests:
+            return
+        for name in [each for each in TABLES if each != "recordings"] + ["recordings"]:
+            for part in (self.folder / name).glob("*.parquet"):
+                table = pyarrow.parquet.read_table(part)
+                stale = pyarrow.compute.is_in(table["recording"], value_set=pyarrow.array(sorted(digests)))
+                kept = table.filter(pyarrow.compute.invert(stale))
+                if kept.num_rows < table.num_rows:
+                    self._put(part, kept)
+
+    def write(self, batch: Mapping[str, list[dict[str, Any]]]) -> None:
+        """Writes rows, those of recordings last."""
+        import pyarrow
+
+        part = f"{uuid.uuid4().hex}.parquet"
+        for name in [each for each in TABLES if each != "recordings"] + ["recordings"]:
+            rows = batch.get(name, [])
+            if not rows:
+                continue
+            schema = pyarrow.schema(
+                [("recording", pyarrow.string()), *((column, getattr(pyarrow, kind + "_" if kind == "bool" else kind)()) for column, kind in TABLES[name].items())]
+            )
+            columns = {column: [row.get(column) for row in rows] for column in schema.names}
+            self._put(self.folder / name / part, pyarrow.table(columns, schema=schema))
+
+    def _put(self, path: FilePath, table: Any) -> None:
+        import pyarrow.parquet
+
+        unfinished = path.with_suffix(".unfinished")
+        pyarrow.parquet.write_table(table, unfinished, compression="zstd")
+        os.replace(unfinished, path)
+
+
+class _Pool:
+    """Processes that read recordings, each one at a time."""
+
+    def __init__(self, workers: int, seconds: float, memory_bytes: int) -> None:
+        if workers < 1:
+            raise UsageError("workers: at least 1")
+        self.workers = workers
+        self.seconds = seconds
+        self.memory_bytes = memory_bytes
+        self.ended = threading.Event()
+
+    def __enter__(self) -> _Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+
+    def answers(
+        self, work: list[tuple[str, list[str]]]
+    ) -> Iterable[tuple[tuple[str, list[str]], Mapping[str, list[dict[str, Any]]]]]:
+        """The rows of each recording, as they come."""
+        tasks: queue.SimpleQueue[tuple[str, list[str]]] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        for each in work:
+            tasks.put(each)
+        threads = [
+            threading.Thread(target=self._serve, args=(tasks, answers), daemon=True)
+            for _ in range(min(self.workers, len(work)))
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in work:
+            answer = answers.get()
+            if isinstance(answer, BaseException):
+                raise answer
+            yield answer
+
+    def _serve(self, tasks: Any, answers: Any) -> None:
+        """Keeps one process at work; a new one where it ended."""
+        process: Optional[subprocess.Popen[bytes]] = None
+        try:
+            while not self.ended.is_set():
+                try:
+                    task = tasks.get_nowait()
+                except queue.Empty:
+                    return
+                if process is None:
+                    process = self._start()
+                rows = self._ask(process, task[1])
+                if isinstance(rows, str):
+                    process.kill()
+                    process.wait()
+                    process = None
+                    rows = {"recordings": [{"kind": "", "error": rows}]}
+                answers.put((task, rows))
+        except BaseException as error:
+            answers.put(error)
+        finally:
+            if process is not None:
+                process.kill()
+                process.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        program = "import sys; from onoff._worker import main; sys.exit(main())"
+        command = [sys.executable, "-c", program, str(self.memory_bytes)]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def _ask(self, process: subprocess.Popen[bytes], files: list[str]) -> Any:
+        """The rows of a recording; a text where the process gives none."""
+        assert process.stdin is not None and process.stdout is not None
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            process.kill()
+
+        timer = threading.Timer(self.seconds, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            process.stdin.write(json.dumps(files).encode() + b"\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except OSError:
+            line = b""
+        finally:
+            timer.cancel()
+        if line.endswith(b"\n"):
+            return json.loads(line)
+        if late.is_set():
+            return f"it took longer than {self.seconds:g} s"
+        code = process.wait()
+        return f"the process that read it ended by signal {-code}" if code < 0 else f"the process that read it ended with code {code}"

@@ -1,0 +1,207 @@
+"""The process that reads recordings for a pool: names of files come in, rows go out, a line of JSON each.
+
+A recording that crashes the reader, or needs more memory or time than it may, ends this process and no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any, Optional
+
+from . import _onoff
+
+SCHEMA = 1
+"""Version of the rows: recordings that were summarised under another are read again."""
+
+
+def content_hash(paths: list[str]) -> str:
+    """SHA-256 of what the files of a recording hold, whatever they are called and wherever they lie.
+
+    >>> content_hash(["samples/slow-boot.etl"]) == content_hash(["./samples/slow-boot.etl"])
+    True
+    """
+    digests = []
+    for path in _files(paths):
+        digest = hashlib.sha256()
+        with open(path, "rb") as file:
+            for block in iter(lambda: file.read(1 << 20), b""):
+                digest.update(block)
+        digests.append(digest.hexdigest())
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def _files(paths: list[str]) -> Iterator[str]:
+    for path in paths:
+        if os.path.isdir(path):
+            for folder, folders, names in os.walk(path):
+                folders.sort()
+                yield from (os.path.join(folder, name) for name in sorted(names))
+        else:
+            yield path
+
+
+def rows(paths: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """The rows about one recording, by table.
+
+    >>> found = rows(["samples/slow-boot.etl"])
+    >>> [row["duration_ns"] for row in found["transitions"]]
+    [30032145500]
+    """
+    try:
+        recording = _onoff.Recording(paths)
+        documents = json.loads(recording.documents("+".join(paths)))
+    except _onoff.NoAnswer as error:
+        return {"recordings": [{"kind": "", "error": str(error.args[1])}]}
+    return rows_of(documents, recording.kind)
+
+
+def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows that documents about one recording make."""
+    info = documents.get("info", {})
+    system = info.get("system", {})
+    transitions = [row for row in documents["rows"] if row["transition"]]
+    found: dict[str, list[dict[str, Any]]] = {
+        "recordings": [
+            {
+                "kind": kind,
+                "computer": transitions[0]["computer"] if transitions else system.get("computer", ""),
+                "os": info.get("os", ""),
+                "os_build": info.get("os_build"),
+                "model": system.get("model", ""),
+                "firmware": system.get("firmware", ""),
+                "processor": system.get("processor_name", ""),
+                "processors": system.get("processors"),
+                "memory_bytes": system.get("memory_bytes"),
+                "recorded_utc": (transitions[0]["recorded_utc"] if transitions else None) or info.get("start_utc"),
+                "error": "" if transitions else "it holds no boot, shutdown, sleep or network boot",
+            }
+        ],
+        "transitions": [
+            {
+                "number": number,
+                **{name: row[name] for name in ("transition", "variant", "duration_ns", "at_least_ns")},
+                "longest_phase": row["phase"],
+                "longest_phase_ns": row["phase_ns"],
+                "culprit": row["subject"],
+                "culprit_ns": row["subject_ns"],
+                "culprit_certainty": row["subject_certainty"],
+            }
+            for number, row in enumerate(transitions)
+        ],
+        "phases": [],
+        "account": [],
+        "services": [],
+        "devices": [],
+        "findings": [],
+        "losses": [],
+    }
+    for transition, number, report in _reports(documents):
+        about = {"transition": transition, "number": number}
+        for place, phase in enumerate(report.get("phases", report.get("stages", []))):
+            name = phase.get("name", phase.get("kind"))
+            length = phase.get("duration_ns")
+            found["phases"].append(
+                {**about, "place": place, "phase": name, "half": phase.get("half"), "duration_ns": length, "certainty": phase.get("certainty")}
+            )
+        for unit in report.get("units", []):
+            found["services"].append(
+                {
+                    **about,
+                    "service": unit["name"],
+                    "kind": unit["kind"],
+                    "duration_ns": unit.get("duration_ns"),
+                    "outcome": unit.get("outcome"),
+                    "image": unit.get("image", ""),
+                    "on_path": unit.get("on_path"),
+                }
+            )
+        for device in report.get("devices", []):
+            found["devices"].append(
+                {
+                    **about,
+                    "device": device.get("device", ""),
+                    "driver": device.get("driver", ""),
+                    "kind": str(device.get("kind", "")),
+                    "duration_ns": device.get("duration_ns"),
+                }
+            )
+    for stretch in documents.get("why", {}).get("stretches", []):
+        for entry in stretch["account"]["entries"]:
+            found["account"].append(
+                {
+                    "transition": stretch["action"],
+                    "phase": stretch["name"],
+                    "start_ns": stretch["start_ns"],
+                    "phase_ns": stretch["duration_ns"],
+                    "kind": entry["kind"],
+                    "subject": entry["name"],
+                    "ns": entry["ns"],
+                    "certainty": entry["certainty"],
+                }
+            )
+    for finding in documents.get("diagnosis", {}).get("findings", []):
+        found["findings"].append(
+            {
+                "transition": finding["transition"],
+                "code": finding["code"],
+                "subject_kind": finding["subject"]["kind"],
+                "subject": finding["subject"]["name"],
+                "phase": finding.get("phase"),
+                "cost_ns": finding.get("cost_ns"),
+                "certainty": finding.get("certainty"),
+                "title": finding["title"],
+            }
+        )
+    for loss in info.get("losses", documents.get("netboot", {}).get("losses", [])):
+        found["losses"].append({"counter": loss["counter"], "count": loss["count"], "severity": loss["severity"]})
+    return found
+
+
+def _reports(documents: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """Each transition's report: which, its number among those of its kind, what it says."""
+    for transition in ("boot", "shutdown", "suspend"):
+        document = documents.get(transition)
+        if document is not None:
+            several = document.get("transitions")
+            for number, report in enumerate(several if several is not None else [document]):
+                yield transition, number, report
+    for number, report in enumerate(documents.get("netboot", {}).get("boots", [])):
+        yield "netboot", number, report
+
+
+def main() -> int:
+    """Reads recordings as long as names come in."""
+    if len(sys.argv) > 1 and int(sys.argv[1]) > 0:
+        _limit_memory(int(sys.argv[1]))
+    answers = os.fdopen(os.dup(1), "wb")
+    # Whatever a library prints by itself must not get between the answers.
+    os.dup2(2, 1)
+    for line in sys.stdin.buffer:
+        answer: Optional[dict[str, list[dict[str, Any]]]]
+        try:
+            answer = rows(json.loads(line))
+        except MemoryError:
+            answer = {"recordings": [{"kind": "", "error": "it needs more memory than it may take"}]}
+        except Exception as error:  # A fault of ours about one file is no reason to say nothing about the others.
+            answer = {"recordings": [{"kind": "", "error": f"onoff failed on it ({type(error).__name__}: {error}); please report it"}]}
+        except BaseException as error:  # A panic of the compiled part.
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            answer = {"recordings": [{"kind": "", "error": f"onoff failed on it ({error}); please report it"}]}
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
+    return 0
+
+
+def _limit_memory(most_bytes: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit for a process by itself.
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))

@@ -1,0 +1,117 @@
+//! All documents about one recording, which is read once.
+
+use std::io::{self, Write};
+
+use onoff::analysis::netboot::NetbootOptions;
+use onoff::analysis::transition::boot::BootOptions;
+use onoff::analysis::transition::shutdown::ShutdownOptions;
+use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::analysis::waits::{About, PathOptions, WhyQuestion};
+use onoff::findings::diagnosis::DiagnosisOptions;
+use onoff::report::json::document;
+use onoff::sources::{Error, RecordingKind};
+use onoff::trace::{TableName, Tables};
+use onoff::{Refusal, Session, tables_of_runs};
+
+/// The documents as one JSON object.
+pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
+    let mut out = Documents { bytes: vec![b'{'], is_first: true };
+    out.add("rows", |bytes| Ok(serde_json::to_writer(bytes, &session.summary_rows(name)?)?))?;
+    if session.kind() == RecordingKind::NetworkCapture {
+        let answer = session.netboot(&NetbootOptions::default());
+        out.add_answer("netboot", answer, |report, bytes| document::write(&[], report, bytes))?;
+        return Ok(out.end());
+    }
+    // All that is asked below, so that the recording is read once.
+    let inventory = Tables::of(&[TableName::Inventory]);
+    session
+        .tables(tables_of_runs(None).union(Session::TABLES_OF_WAITS).union(onoff::findings::TABLES).union(inventory))?;
+    out.add("info", |bytes| Ok(document::write(&[session.provenance()?], &session.summary()?, bytes)?))?;
+    let boot = session.boot(&BootOptions::default());
+    out.add_answer("boot", boot, |answer, bytes| answer.write_json(&[], bytes))?;
+    let shutdown = session.shutdown(&ShutdownOptions::default());
+    out.add_answer("shutdown", shutdown, |answer, bytes| answer.write_json(&[], bytes))?;
+    let sleeps = session.sleeps(&SuspendOptions::default());
+    out.add_answer("suspend", sleeps, |answer, bytes| answer.write_json(&[], bytes))?;
+    let diagnosis = session.diagnose(&DiagnosisOptions::default())?;
+    out.add("diagnosis", |bytes| Ok(document::write(&[], &diagnosis, bytes)?))?;
+    let every_phase = WhyQuestion {
+        about: About::Phase(None, None),
+        at_ns: None,
+        within: None,
+        min_ns: 0,
+        top: None,
+        waits_for_work: false,
+        path: PathOptions::default(),
+    };
+    out.add_answer("why", session.why(&every_phase), |report, bytes| document::write(&[], report, bytes))?;
+    Ok(out.end())
+}
+
+/// A JSON object in the making.
+struct Documents {
+    bytes: Vec<u8>,
+    is_first: bool,
+}
+
+/// Why a document cannot be added: the recording cannot be read, or what is in memory cannot be written, which does not happen.
+enum Failed {
+    Unreadable(Error),
+    Unwritten,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(_: io::Error) -> Self {
+        Self::Unwritten
+    }
+}
+
+impl From<serde_json::Error> for Failed {
+    fn from(_: serde_json::Error) -> Self {
+        Self::Unwritten
+    }
+}
+
+impl Documents {
+    fn add(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>) -> Result<(), Failed>) -> Result<(), Error> {
+        let mut document = Vec::new();
+        match write(&mut document) {
+            Ok(()) => {}
+            Err(Failed::Unreadable(error)) => return Err(error),
+            // Memory takes everything.
+            Err(Failed::Unwritten) => return Ok(()),
+        }
+        if !std::mem::take(&mut self.is_first) {
+            self.bytes.push(b',');
+        }
+        // As above.
+        let _ = write!(self.bytes, "\"{name}\":");
+        self.bytes.append(&mut document);
+        Ok(())
+    }
+
+    /// The document of an answer; none where the recording does not hold what it is about.
+    fn add_answer<A, N: std::fmt::Debug + std::fmt::Display>(
+        &mut self,
+        name: &str,
+        answer: Result<A, Refusal<N>>,
+        write: impl FnOnce(&A, &mut Vec<u8>) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        match answer {
+            Ok(answer) => self.add(name, |bytes| Ok(write(&answer, bytes)?)),
+            Err(Refusal::Nothing(_)) => Ok(()),
+            Err(Refusal::Unreadable(error)) => Err(error),
+        }
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        self.bytes.push(b'}');
+        self.bytes
+    }
+}

@@ -1,0 +1,180 @@
+"""Many recordings: every one once, whatever happens on the way."""
+
+import gzip
+import lzma
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import duckdb
+import pytest
+
+import onoff
+from onoff import _summaries
+from onoff._summaries import TABLES
+
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
+NAME = b"labguest"
+
+
+def fleet(folder, count):
+    """Boots of computers that differ in name: recordings that hold other bytes."""
+    folder.mkdir()
+    boot = lzma.decompress((SAMPLES / "linux-boot.tar.xz").read_bytes())
+    assert NAME in boot
+    for number in range(count):
+        with gzip.open(folder / f"{number:04}.tar.gz", "wb", compresslevel=1) as file:
+            file.write(boot.replace(NAME, b"lab%05d" % number))
+    return folder
+
+
+def rows(out, query):
+    return duckdb.sql(query.replace("{", f"read_parquet('{out}/").replace("}", "/*.parquet')")).fetchall()
+
+
+def test_rows_are_what_the_verbs_say(tmp_path):
+    paths = tmp_path / "recordings"
+    paths.mkdir()
+    for name in ("slow-boot.etl", "slow-shutdown.etl", "slow-sleep.etl", "linux-boot.tar.xz", "netboot-slow-link.pcap.xz"):
+        shutil.copy(SAMPLES / name, paths / name)
+    shutil.copy(SAMPLES / "slow-boot.etl", paths / "again.etl")
+    (paths / "notes.txt").write_text("not a recording")
+    done = onoff.summaries(paths, tmp_path / "out")
+    assert (done.read, done.known, done.failed) == (5, 1, 0)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TABLES)
+    out = tmp_path / "out"
+    by_verb = sorted(
+        (row.transition, row.duration_ns, row.phase, row.subject)
+        for row in onoff.summary([path for path in sorted(paths.iterdir()) if path.name not in ("again.etl", "notes.txt")]).rows
+    )
+    found = rows(out, "SELECT transition, duration_ns, longest_phase, culprit FROM {transitions}")
+    assert sorted(found) == by_verb and len(by_verb) >= 5
+    [(digest, computer)] = rows(
+        out, "SELECT recording, computer FROM {recordings} AS r JOIN {transitions} AS t USING (recording) WHERE transition = 'boot' AND os LIKE 'Windows%'"
+    )
+    boot = onoff.boot(SAMPLES / "slow-boot.etl")
+    assert (digest, computer) == (boot.onoff.recordings[0].files[0].sha256, boot.onoff.recordings[0].computer)
+    of_boot = f"WHERE recording = '{digest}'"
+    phases = rows(out, f"SELECT phase, duration_ns FROM {{phases}} {of_boot} ORDER BY place")
+    assert phases == [(phase.name, phase.duration_ns) for phase in boot.phases]
+    for phase, length in phases:
+        [(total,)] = rows(out, f"SELECT sum(ns) FROM {{account}} {of_boot} AND phase = '{phase}'")
+        assert total in (None, length)
+    assert rows(out, f"SELECT service FROM {{services}} {of_boot} ORDER BY duration_ns DESC LIMIT 1") == [("SoundShaper",)]
+    assert rows(out, f"SELECT driver FROM {{devices}} {of_boot} ORDER BY duration_ns DESC LIMIT 1") == [("LegacyScan",)]
+    trace = onoff.open(SAMPLES / "slow-boot.etl")
+    codes = [(finding.code, finding.cost_ns) for finding in trace.findings()]
+    assert sorted(rows(out, f"SELECT code, cost_ns FROM {{findings}} {of_boot}"), key=str) == sorted(codes, key=str)
+    # Nothing is read again, under whatever name.
+    shutil.copy(SAMPLES / "slow-sleep.etl", paths / "another name.etl")
+    again = onoff.summaries(paths, out)
+    assert (again.read, again.known) == (0, 7)
+    assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {recordings}") == [(5, 5)]
+
+
+def test_one_that_cannot_be_read_is_a_row_and_is_not_tried_again(tmp_path):
+    paths = fleet(tmp_path / "recordings", 3)
+    (paths / "bad.tar.gz").write_bytes((paths / "0000.tar.gz").read_bytes()[:5000])
+    heard = []
+    done = onoff.summaries(paths, tmp_path / "out", workers=1, progress=lambda *how: heard.append(how))
+    assert done.read == 4 and [(number, of) for number, of, _ in heard] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    errors = rows(tmp_path / "out", "SELECT path FROM {recordings} WHERE error <> ''")
+    assert errors == [(str(paths / "bad.tar.gz"),)] and done.failed == 1
+    assert onoff.summaries(paths, tmp_path / "out").read == 0
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path):
+    paths = fleet(tmp_path / "recordings", 24)
+    out = tmp_path / "out"
+    program = (
+        "import onoff, onoff._summaries as s, sys; s._BATCH = 2; "
+        "onoff.summaries(sys.argv[1], sys.argv[2], workers=2)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, str(paths), str(out)])
+    for _ in range(600):
+        if len(list(out.glob("recordings/*.parquet"))) >= 2:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = rows(out, "SELECT count(*) FROM {recordings}")[0][0]
+    assert 0 < before < 24
+    # What was being written counts for nothing: rows of a batch whose recordings are not there, and half of a file.
+    stray = next(iter((out / "phases").glob("*.parquet")))
+    shutil.copy(stray, out / "phases" / "0000.parquet")
+    (out / "account" / "half.unfinished").write_bytes(b"PAR1")
+    done = onoff.summaries(paths, out)
+    assert (done.read, done.known) == (24 - before, before)
+    assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {recordings}") == [(24, 24)]
+    assert rows(out, "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(24, 24)]
+    assert rows(out, "SELECT count(DISTINCT n) FROM (SELECT count(*) AS n FROM {phases} GROUP BY recording)") == [(1,)]
+    assert not list(out.rglob("*.unfinished"))
+
+
+def test_files_that_end_or_hang_their_process_are_rows_and_all_others_come_out_once(tmp_path, monkeypatch):
+    paths = fleet(tmp_path / "recordings", 8)
+    # A reader that a file ends, and one that never answers: the worker's own main loop with a file that does so.
+    program = (
+        "import json, os, sys, time, onoff._worker as w\n"
+        "whole = w.rows\n"
+        "def rows(paths):\n"
+        "    if '0003' in paths[0]: os.abort()\n"
+        "    if '0005' in paths[0]: time.sleep(600)\n"
+        "    return whole(paths)\n"
+        "w.rows = rows\n"
+        "sys.argv = ['worker', '0']\n"
+        "sys.exit(w.main())"
+    )
+
+    def start(pool):
+        command = [sys.executable, "-c", program]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    monkeypatch.setattr(_summaries._Pool, "_start", start)
+    done = onoff.summaries(paths, tmp_path / "out", workers=2, seconds=15)
+    assert (done.read, done.failed) == (8, 2)
+    errors = dict(rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error <> ''"))
+    assert f"signal {int(signal.SIGABRT)}" in errors[str(paths / "0003.tar.gz")]
+    assert "15 s" in errors[str(paths / "0005.tar.gz")]
+    assert rows(tmp_path / "out", "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(6, 6)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only Unix limits a process's memory")
+def test_a_file_that_needs_too_much_memory_is_a_row(tmp_path):
+    paths = fleet(tmp_path / "recordings", 2)
+    # A file of a megabyte that holds 500.
+    block = b"7,loader,/card/a.dat,read,0,4\n" * (1 << 15)
+    with gzip.open(paths / "large.csv.gz", "wb", compresslevel=1) as file:
+        file.write(b"pid,process,file,operation,offset,length\n")
+        for _ in range((500 << 20) // len(block)):
+            file.write(block)
+    done = onoff.summaries(paths, tmp_path / "out", workers=1, memory_bytes=400 << 20)
+    errors = rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error <> ''")
+    assert (done.read, done.failed) == (3, 1)
+    assert errors[0][0] == str(paths / "large.csv.gz") and ("memory" in errors[0][1] or "signal" in errors[0][1])
+
+
+def test_rows_of_another_version_are_made_anew(tmp_path, monkeypatch):
+    paths = fleet(tmp_path / "recordings", 3)
+    onoff.summaries(paths, tmp_path / "out")
+    monkeypatch.setattr(_summaries, "SCHEMA", _summaries.SCHEMA + 1)
+    (paths / "0002.tar.gz").unlink()
+    done = onoff.summaries(paths, tmp_path / "out")
+    assert done.read == 2
+    counted = rows(tmp_path / "out", "SELECT schema, count(*) FROM {recordings} GROUP BY 1 ORDER BY 1")
+    assert counted == [(_summaries.SCHEMA - 1, 1), (_summaries.SCHEMA, 2)]
+    assert rows(tmp_path / "out", "SELECT count(*), count(DISTINCT recording) FROM {transitions}") == [(3, 3)]
+
+
+def test_a_folder_with_other_things_is_left_alone(tmp_path):
+    paths = fleet(tmp_path / "recordings", 1)
+    for out in (paths, paths / "0000.tar.gz"):
+        with pytest.raises(onoff.UsageError):
+            onoff.summaries(paths, out)
+    assert sorted(path.name for path in paths.iterdir()) == ["0000.tar.gz"]
+    with pytest.raises(onoff.UnreadableError):
+        onoff.summaries(tmp_path / "nothing", tmp_path / "out")
