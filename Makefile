@@ -42,7 +42,7 @@ test-python: ## build Python's package from its source distribution, install it 
 	tar -xzf $(TARGET_DIR)/wheels/onoff_perf-*.tar.gz --strip-components=1 -C $(TARGET_DIR)/python-source
 	cd $(TARGET_DIR)/python-source && $(PYTHON)/bin/maturin build --profile dev --target-dir $(TARGET_DIR) --out $(TARGET_DIR)/wheels
 	$(PYTHON)/bin/python -m venv --clear $(FRESH)
-	$(FRESH)/bin/pip install --quiet --disable-pip-version-check --find-links $(TARGET_DIR)/wheels --only-binary onoff-perf --requirement python/requirements.txt 'onoff-perf[sql]'
+	$(FRESH)/bin/pip install --quiet --disable-pip-version-check --find-links $(TARGET_DIR)/wheels --only-binary onoff-perf --requirement python/requirements.txt 'onoff-perf[sql,fleet]'
 	cd python && $(FRESH)/bin/mypy
 	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml python/tests
 	$(FRESH)/bin/python -m pytest --quiet --rootdir python -c python/pyproject.toml --doctest-modules --pyargs onoff

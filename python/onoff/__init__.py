@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from ._answers import Answer, Record, Records
 from ._errors import Error, NothingToAnswer, UnreadableError, UsageError
+from ._fleet import Explanations, Fleet, fleet
 from ._onoff import __version__
 from ._summaries import Summaries, summaries
 from ._recording import (
@@ -57,6 +58,8 @@ from ._recording import (
 __all__ = [
     "Answer",
     "Error",
+    "Explanations",
+    "Fleet",
     "NothingToAnswer",
     "Record",
     "Records",
@@ -70,6 +73,7 @@ __all__ = [
     "boot",
     "compare",
     "firmware",
+    "fleet",
     "gate",
     "image",
     "info",

@@ -1,0 +1,103 @@
+"""A page about a fleet: one file, without a script, that loads nothing."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from ._answers import seconds
+
+if TYPE_CHECKING:
+    from ._fleet import Fleet
+
+_STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222;background:#fff}
+table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}
+td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}
+@media(prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}td,th{border-color:#444}}"""
+_BARS = 60
+
+
+def page(fleet: Fleet, transition: str) -> str:
+    """The page as text."""
+    runs = fleet.runs(transition)
+    lengths = [run["duration_ns"] for run in runs]
+    explained = fleet.explain(transition)
+    parts = [f"<h1>{_text(repr(fleet)[1:-1])}</h1>", f"<h2>How long each {_text(transition)} took</h2>", _histogram(lengths)]
+    parts.append(
+        _table(
+            ("", "runs", "computers", "median", "90 % within", "99 % within", "longest"),
+            [
+                (row.phase, row.runs, row.computers, *(seconds(row[name]) for name in ("median_ns", "p90_ns", "p99_ns", "longest_ns")))
+                for row in fleet.phases(transition=transition)
+            ],
+        )
+    )
+    parts.append("<h2>What goes with slow runs</h2>")
+    rows: list[tuple[Any, ...]] = []
+    if explained.found:
+        for each in explained.found:
+            interval = f"{seconds(each.low_ns)} to {seconds(each.high_ns)}"
+            most = f"{each.subject} in {each.subject_phase}" if each.subject else ""
+            rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, most, ", ".join(each.same_runs_as)))
+        parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "whose time", "cannot be told apart from"), rows))
+    else:
+        parts.append("<p>Nothing beyond chance.</p>")
+    parts.append(f"<p>{explained.tried} groups tried; {explained.too_small} have too few runs or computers to say anything.</p>")
+    drift = fleet.drift(transition)
+    parts.append("<h2>What changed when</h2>")
+    if drift:
+        rows = [
+            (row.first_after_utc, ("slower by " if row.effect_ns > 0 else "faster by ") + seconds(abs(row.effect_ns)), row.runs_before, row.runs_after)
+            for row in drift
+        ]
+        parts.append(_table(("first run after", "", "runs before", "runs after"), rows))
+    else:
+        parts.append("<p>No date divides the runs into a slower and a faster part.</p>")
+    parts.append("<h2>The ten slowest</h2>")
+    slowest = fleet.slowest(10, transition)
+    parts.append(
+        _table(
+            ("computer", "took", "longest phase", "", "who held it", "recording"),
+            [
+                (row.computer, seconds(row.duration_ns), row.longest_phase, _seconds(row.longest_phase_ns), row.culprit, row.path)
+                for row in slowest
+            ],
+        )
+    )
+    head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Fleet</title><style>{_STYLE}</style></head>'
+    return f"{head}<body>{''.join(parts)}</body></html>\n"
+
+
+def _seconds(nanoseconds: Any) -> str:
+    return "" if nanoseconds is None else seconds(nanoseconds)
+
+
+def _text(value: Any) -> str:
+    return html.escape("" if value is None else str(value))
+
+
+def _table(columns: Any, rows: Any) -> str:
+    head = "".join(f"<th>{_text(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _histogram(lengths: list[int]) -> str:
+    """How many runs took how long."""
+    if not lengths:
+        return "<p>No run whose length is known.</p>"
+    low, high = min(lengths), max(lengths)
+    width = max(1, (high - low) // _BARS + 1)
+    bars = [0] * _BARS
+    for length in lengths:
+        bars[min(_BARS - 1, (length - low) // width)] += 1
+    most = max(bars)
+    shapes = "".join(
+        f'<rect x="{10 * number}" y="{100 - 100 * count / most:.1f}" width="9" height="{100 * count / most:.1f}" fill="#3a7bd5">'
+        f"<title>{count} runs of {seconds(low + number * width)} to {seconds(low + (number + 1) * width)}</title></rect>"
+        for number, count in enumerate(bars)
+        if count
+    )
+    ends = f'<text x="0" y="114" font-size="11" fill="currentColor">{seconds(low)}</text>'
+    ends += f'<text x="{10 * _BARS}" y="114" font-size="11" text-anchor="end" fill="currentColor">{seconds(high)}</text>'
+    return f'<svg viewBox="0 0 {10 * _BARS} 118" role="img" aria-label="Runs by length">{shapes}{ends}</svg>'

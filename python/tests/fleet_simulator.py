@@ -1,0 +1,100 @@
+"""Fleets with planted causes: the rows that summaries would hold, made without any of the code that looks for causes."""
+
+import csv
+import datetime
+import hashlib
+import random
+
+from onoff._summaries import SCHEMA, _Store
+
+PHASES = (("PreSMSS", 0.3), ("SMSSInit", 0.15), ("WinLogonInit", 0.3), ("ExplorerInit", 0.05), ("PostBoot", 0.2))
+MODELS = ("Contoso 100", "Contoso 200", "Fabrikam X", "Fabrikam Y", "Northwind 9")
+BUILDS = (19045, 22621, 26100)
+DRIVERS = ("6.0.1", "6.0.2", "6.1.0")
+FIRST = datetime.datetime(2026, 1, 5)
+DAYS = 60
+
+
+class Cause:
+    """What makes runs slow: for whom (a function of a run), by how much in which phase, and whose time it is."""
+
+    def __init__(self, applies, seconds, phase, subject):
+        self.applies, self.seconds, self.phase, self.subject = applies, seconds, phase, subject
+
+
+def simulate(folder, seed, computers=700, runs=2000, causes=()):
+    """Writes the rows of a fleet into ``folder/runs`` and drivers' versions into ``folder/tags.csv``."""
+    dice = random.Random(seed)
+    fleet = []
+    for number in range(computers):
+        model = dice.choice(MODELS)
+        fleet.append(
+            {
+                "computer": f"PC-{number:04}",
+                "model": model,
+                "firmware": f"{model.split()[0]} 1.{dice.choice('012')}",
+                "os_build": dice.choice(BUILDS),
+                "audio_driver": dice.choice(DRIVERS),
+                # Computers differ, more than the boots of one do.
+                "speed": dice.lognormvariate(0, 0.12),
+            }
+        )
+    batch = {name: [] for name in ("recordings", "transitions", "phases", "account")}
+    for number in range(runs):
+        computer = fleet[number % computers]
+        when = FIRST + datetime.timedelta(seconds=dice.randrange(DAYS * 86400))
+        run = {**computer, "when": when}
+        digest = hashlib.sha256(f"{seed} {number}".encode()).hexdigest()
+        # A tail that nothing explains.
+        unlucky = dice.expovariate(1) * 6 if dice.random() < 0.05 else 0.0
+        lengths, entries = {}, []
+        for phase, share in PHASES:
+            length = 30 * share * computer["speed"] * dice.lognormvariate(0, 0.08)
+            parts = {"System": 0.5 * length, dice.choice(("svchost.exe", "MsMpEng.exe")): 0.3 * length, "disk": 0.2 * length}
+            if phase == "WinLogonInit" and unlucky:
+                parts[f"service{dice.randrange(40)}"] = unlucky
+                length += unlucky
+            for cause in causes:
+                if cause.phase == phase and cause.applies(run):
+                    more = cause.seconds * dice.lognormvariate(0, 0.2)
+                    parts[cause.subject] = parts.get(cause.subject, 0.0) + more
+                    length += more
+            lengths[phase] = length
+            entries += [(phase, subject, took) for subject, took in parts.items()]
+        total = int(1e9 * sum(lengths.values()))
+        longest = max(lengths, key=lengths.get)
+        batch["recordings"].append(
+            {
+                "recording": digest,
+                "path": f"{computer['computer']}/{number}.etl",
+                "kind": "a Windows event trace log",
+                "computer": computer["computer"],
+                "os": "Windows",
+                "os_build": computer["os_build"],
+                "model": computer["model"],
+                "firmware": computer["firmware"],
+                "recorded_utc": when.isoformat() + "Z",
+                "error": "",
+                "schema": SCHEMA,
+                "version": "simulated",
+            }
+        )
+        batch["transitions"].append(
+            {"recording": digest, "transition": "boot", "number": 0, "variant": "cold", "duration_ns": total, "at_least_ns": total,
+             "longest_phase": longest, "longest_phase_ns": int(1e9 * lengths[longest]), "culprit": "System", "culprit_ns": 1}
+        )
+        for place, (phase, length) in enumerate(lengths.items()):
+            batch["phases"].append(
+                {"recording": digest, "transition": "boot", "number": 0, "place": place, "phase": phase, "duration_ns": int(1e9 * length)}
+            )
+        for phase, subject, took in entries:
+            batch["account"].append(
+                {"recording": digest, "transition": "boot", "phase": phase, "kind": "process", "subject": subject, "ns": int(1e9 * took)}
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    _Store(folder / "runs").write(batch)
+    with open(folder / "tags.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(("computer", "audio_driver"))
+        out.writerows((each["computer"], each["audio_driver"]) for each in fleet)
+    return folder

@@ -1,0 +1,139 @@
+"""Fleets: what was planted is found with the right size, nothing is invented, and small groups are not judged."""
+
+import datetime
+
+import pytest
+
+import onoff
+from fleet_simulator import FIRST, Cause, simulate
+
+UPDATE = FIRST + datetime.timedelta(days=40)
+DRIVER_ON_A_MODEL = Cause(
+    lambda run: run["model"] == "Fabrikam X" and run["audio_driver"] == "6.1.0", 5.0, "PreSMSS", "audiodrv"
+)
+FIRMWARE = Cause(lambda run: run["firmware"] == "Northwind 1.2", 4.0, "SMSSInit", "ACPI")
+UPDATED = Cause(lambda run: run["when"] >= UPDATE, 2.5, "WinLogonInit", "UpdateAgent")
+
+
+def opened(tmp_path, seed, causes=(), **sizes):
+    folder = simulate(tmp_path / str(seed), seed, causes=causes, **sizes)
+    return onoff.fleet(folder / "runs", folder / "tags.csv")
+
+
+def whats(explanations):
+    return {each.what for each in explanations.found}
+
+
+def test_three_planted_causes_are_found_and_nothing_else(tmp_path):
+    fleet = opened(tmp_path, 1, (DRIVER_ON_A_MODEL, FIRMWARE, UPDATED))
+    explained = fleet.explain()
+    assert len(explained.found) == 3, explained
+    by_subject = {each.subject: each for each in explained.found}
+    assert set(by_subject) == {"audiodrv", "ACPI", "UpdateAgent"}, explained
+    assert set(by_subject["audiodrv"].what.split(" and ")) == {"model = Fabrikam X", "audio_driver = 6.1.0"}
+    assert by_subject["ACPI"].what == "firmware = Northwind 1.2"
+    assert by_subject["UpdateAgent"].what.startswith("since ")
+    assert [by_subject[name].subject_phase for name in ("audiodrv", "ACPI", "UpdateAgent")] == ["PreSMSS", "SMSSInit", "WinLogonInit"]
+    for name, planted in (("audiodrv", 5.0), ("ACPI", 4.0), ("UpdateAgent", 2.5)):
+        each = by_subject[name]
+        assert each.low_ns / 1e9 - 0.5 <= planted <= each.high_ns / 1e9 + 0.5, each.to_dict()
+        assert each.low_ns < each.effect_ns < each.high_ns and each.chance <= 0.01
+    drift = fleet.drift()
+    assert len(drift) == 1
+    change = datetime.datetime.fromisoformat(drift[0].first_after_utc[:19])
+    assert abs(change - UPDATE) < datetime.timedelta(days=2), drift[0].to_dict()
+    assert by_subject["UpdateAgent"].what == f"since {drift[0].first_after_utc}"
+
+
+@pytest.mark.parametrize("cause", [DRIVER_ON_A_MODEL, FIRMWARE])
+def test_one_cause_by_itself_is_one_explanation(tmp_path, cause):
+    explained = opened(tmp_path, 2, (cause,)).explain()
+    assert [each.subject for each in explained.found] == [cause.subject], explained
+
+
+@pytest.mark.parametrize("seed", range(10, 20))
+def test_a_healthy_fleet_has_no_explanation_and_no_drift(tmp_path, seed):
+    fleet = opened(tmp_path, seed)
+    explained = fleet.explain()
+    assert not explained.found and explained.tried > 50, explained
+    assert "no explanation beyond chance" in repr(explained)
+    assert fleet.drift() == []
+
+
+def test_a_decoy_that_is_small_or_of_few_computers_is_not_reported(tmp_path):
+    # A tenth of a second is real and beyond chance in 2,000 runs, and nobody's concern.
+    small = Cause(lambda run: run["model"] == "Contoso 100", 0.15, "PreSMSS", "tiny")
+    few = Cause(lambda run: run["computer"] in ("PC-0001", "PC-0002"), 20.0, "PreSMSS", "broken")
+    assert opened(tmp_path, 3, (small, few)).explain().found == []
+
+
+def test_runs_of_one_computer_are_one_opinion(tmp_path):
+    # Six computers with hundreds of runs each: three of a model are slow by chance of their making.
+    slow = Cause(lambda run: run["computer"] in ("PC-0000", "PC-0001", "PC-0002"), 10.0, "PreSMSS", "old disk")
+    explained = opened(tmp_path, 4, (slow,), computers=12, runs=1200).explain()
+    assert explained.found == [], explained
+
+
+def test_what_cannot_be_told_apart_is_said(tmp_path):
+    # One model has one firmware: either may be the cause.
+    cause = Cause(lambda run: run["model"] == "Northwind 9", 4.0, "PreSMSS", "ACPI")
+    folder = simulate(tmp_path / "runs", 5, causes=(cause,))
+    tags = folder / "dock.csv"
+    rows = onoff.fleet(folder / "runs").runs()
+    docks = {run["computer"]: "dock" if run["model"] == "Northwind 9" else "none" for run in rows}
+    tags.write_text("computer,dock\n" + "".join(f"{name},{dock}\n" for name, dock in docks.items()))
+    [found] = onoff.fleet(folder / "runs", tags).explain().found
+    assert {found.what, *found.same_runs_as} == {"model = Northwind 9", "dock = dock"}
+
+
+def test_medians_and_tails_are_those_of_the_runs(tmp_path):
+    fleet = opened(tmp_path, 6, computers=50, runs=200)
+    runs = sorted(run["duration_ns"] for run in fleet.runs())
+    [whole] = [row for row in fleet.phases() if row.phase == "all"]
+    assert (whole.runs, whole.computers, whole.longest_ns) == (200, 50, runs[-1])
+    assert (whole.median_ns, whole.p90_ns) == (runs[99], runs[179])
+    by_model = fleet.phases(by="model")
+    assert sum(row.runs for row in by_model if row.phase == "all") == 200
+    assert {row.phase for row in by_model} == {"all", "PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostBoot"}
+    slowest = fleet.slowest(10)
+    assert [row.duration_ns for row in slowest] == runs[::-1][:10] and slowest[0].longest_phase
+    with pytest.raises(onoff.UsageError):
+        fleet.phases(by="colour")
+
+
+def test_the_gate_closes_for_a_slower_cohort_only(tmp_path):
+    slow_build = Cause(lambda run: run["os_build"] == 26100, 3.0, "WinLogonInit", "Defender")
+    fleet = opened(tmp_path, 7, (slow_build,))
+    closed = fleet.gate({"os_build": 19045}, {"os_build": 26100})
+    assert closed.passed is False and closed.low_ns <= 3.2e9 <= closed.high_ns + 5e8 and "slower" in closed.why
+    assert fleet.gate({"os_build": 26100}, {"os_build": 19045}).passed is True
+    assert fleet.gate({"os_build": 19045}, {"os_build": 22621}).passed is True
+    small = fleet.gate({"os_build": 19045}, {"os_build": 1})
+    assert small.passed is None and "Not known" in small.why
+    with pytest.raises(onoff.UsageError):
+        fleet.gate({"os_build": 19045}, {"model": "Contoso 100"})
+
+
+def test_the_page_is_one_file_that_loads_nothing_and_takes_names_as_names(tmp_path):
+    folder = simulate(tmp_path / "fleet", 8, causes=(FIRMWARE,))
+    tags = folder / "hostile.csv"
+    names = {run["computer"] for run in onoff.fleet(folder / "runs").runs()}
+    tags.write_text("computer,note\n" + "".join(f"{name},<script>alert(1)</script>\n" for name in sorted(names)))
+    fleet = onoff.fleet(folder / "runs", tags)
+    fleet.html(tmp_path / "fleet.html")
+    page = (tmp_path / "fleet.html").read_text()
+    assert "<svg" in page and "Northwind 1.2" in page and "<script" not in page
+    assert "http://" not in page.replace("http://www.w3.org/", "") and "https://" not in page
+
+
+def test_rows_of_real_recordings_are_a_fleet_too_small_to_judge(tmp_path):
+    import pathlib
+
+    samples = pathlib.Path(__file__).resolve().parents[2] / "samples"
+    onoff.summaries([samples / "slow-boot.etl", samples / "linux-boot.tar.xz"], tmp_path / "out")
+    fleet = onoff.fleet(tmp_path / "out")
+    assert [row.culprit for row in fleet.slowest() if row.computer == "LAPTOP-7F3"] == ["SoundShaper"]
+    explained = fleet.explain()
+    assert explained.found == [] and explained.too_small > 0 and explained.runs == 2
+    with pytest.raises(onoff.UsageError):
+        onoff.fleet(tmp_path)
