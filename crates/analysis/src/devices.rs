@@ -7,40 +7,28 @@ use std::collections::BTreeMap;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId, Trace, milestone};
 use serde::Serialize;
 
+use crate::device_work::DeviceWork;
 use crate::evidence::{Boundary, Certainty, Span};
 use crate::rule::Rule;
 
 /// One operation on a device or driver.
+pub type Device = DeviceWork<Initialisation>;
+
+/// What only work that initialises devices has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Device {
+pub struct Initialisation {
     /// What was done.
     pub kind: DeviceOperationKind,
-    /// Device instance; empty for driver work.
-    pub device: String,
-    /// Driver; empty when not known.
-    pub driver: String,
-    /// Device description; empty when not known.
-    pub description: String,
-    /// Device's friendly name; empty when not known.
-    pub friendly_name: String,
     /// Phase in which it began.
     pub phase: DevicePhase,
-    /// Begin, ns.
-    pub start_ns: i64,
     /// When the driver returned "pending", ns; `None` when it did the work before it returned.
     pub pend_ns: Option<i64>,
-    /// End, ns; `None` when it did not end in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns.
-    pub duration_ns: Option<i64>,
     /// Time until the driver returned "pending", ns: the part that kept others waiting. All of `duration_ns` when it
     /// did not pend; close to 0 is good.
     pub pre_pend_ns: Option<i64>,
     /// Result status.
     pub status: Option<u32>,
-    /// The record that set the start.
-    pub event: String,
 }
 
 /// A phase of device initialisation.
@@ -88,7 +76,7 @@ impl Device {
     /// Whose it is: of an initialisation function of a module the module, by which people know it; else the driver.
     #[must_use]
     pub fn owner(&self) -> &str {
-        match self.kind {
+        match self.details.kind {
             DeviceOperationKind::Initcall if !self.description.is_empty() => &self.description,
             _ => &self.driver,
         }
@@ -105,19 +93,21 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
         .map(|row| {
             let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns).max(0));
             Device {
-                kind: row.kind,
                 device: text(row.device),
                 driver: text(row.driver),
                 description: text(row.description),
                 friendly_name: text(row.friendly_name),
-                phase: row.phase,
                 start_ns: row.start_ns,
-                pend_ns: row.pend_ns,
                 end_ns: row.end_ns,
                 duration_ns,
-                pre_pend_ns: row.pend_ns.map(|pend| pend.saturating_sub(row.start_ns).max(0)).or(duration_ns),
-                status: row.status,
                 event: text(row.event),
+                details: Initialisation {
+                    kind: row.kind,
+                    phase: row.phase,
+                    pend_ns: row.pend_ns,
+                    pre_pend_ns: row.pend_ns.map(|pend| pend.saturating_sub(row.start_ns).max(0)).or(duration_ns),
+                    status: row.status,
+                },
             }
         })
         .collect();
@@ -125,7 +115,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
         let key = |device: &Device| {
             (
                 Reverse(device.duration_ns.unwrap_or(i64::MAX)),
-                Reverse(device.pre_pend_ns.unwrap_or(i64::MAX)),
+                Reverse(device.details.pre_pend_ns.unwrap_or(i64::MAX)),
                 device.start_ns,
             )
         };
@@ -144,7 +134,7 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
     ]
     .into_iter()
     .map(|(name, milestones)| {
-        let of_phase = || devices.iter().filter(move |device| device.phase == name);
+        let of_phase = || devices.iter().filter(move |device| device.details.phase == name);
         let first = of_phase().map(|device| device.start_ns).min();
         let last = of_phase().filter_map(|device| device.end_ns).max();
         let (begin_name, end_name) = milestones.unzip();
@@ -221,7 +211,7 @@ fn totals<'a>(devices: &'a [Device], name: impl Fn(&'a Device) -> (&'a str, &'a 
             total.description = description.to_owned();
         }
         total.operations += 1;
-        match (device.duration_ns, device.pre_pend_ns) {
+        match (device.duration_ns, device.details.pre_pend_ns) {
             (Some(duration), Some(pre_pend)) => {
                 total.duration_ns = total.duration_ns.saturating_add(duration);
                 total.pre_pend_ns = total.pre_pend_ns.saturating_add(pre_pend);
@@ -257,7 +247,13 @@ mod tests {
         let rows = operations(&ramdisk());
         let times: Vec<_> = rows
             .iter()
-            .map(|row| (row.kind.as_str(), row.duration_ns.map(|ns| ns / MS), row.pre_pend_ns.map(|ns| ns / MS)))
+            .map(|row| {
+                (
+                    row.details.kind.as_str(),
+                    row.duration_ns.map(|ns| ns / MS),
+                    row.details.pre_pend_ns.map(|ns| ns / MS),
+                )
+            })
             .collect();
         assert_eq!(
             times,
@@ -296,7 +292,7 @@ mod tests {
         );
         let rows = operations(&trace);
         assert_eq!(rows[0].driver, "usbhub");
-        assert_eq!((rows[0].duration_ns, rows[0].pre_pend_ns), (None, Some(10 * MS)));
+        assert_eq!((rows[0].duration_ns, rows[0].details.pre_pend_ns), (None, Some(10 * MS)));
         let drivers = by_driver(&rows);
         assert_eq!((drivers[1].name.as_str(), drivers[1].unfinished, drivers[1].duration_ns), ("usbhub", 1, 0));
     }

@@ -159,7 +159,7 @@ fn what_took_longest_and_why() {
         assert!(text.contains(because), "{scenario}: {text}");
     }
     let report = report(&Folder::boot("shutdown-hung-window.toml"));
-    let hung = list(&report["sessions"][0], "applications").iter().find(|row| row["image"] == "unsaved.exe").unwrap();
+    let hung = list(&report["sessions"][0], "applications").iter().find(|row| row["name"] == "unsaved.exe").unwrap();
     let limits: Vec<(&str, Option<i64>)> =
         list(hung, "time_outs").iter().map(|row| (row["kind"].as_str().unwrap(), ns(row, "limit_ns"))).collect();
     assert_eq!(limits, [("window", Some(5_000_000_000)), ("forced", Some(750_000_000))]);

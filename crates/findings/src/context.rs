@@ -299,7 +299,7 @@ impl<'a> ShutdownFacts<'a> {
             .sessions
             .iter()
             .flat_map(|session| &session.applications)
-            .filter(|one| !waits_for_others(&one.image))
+            .filter(|one| !waits_for_others(&one.name))
             .map(|one| (one.start_ns, until(one.end_ns)));
         let services = report.units.iter().map(|one| (one.start_ns, until(one.end_ns)));
         let scripts = report.details.scripts.iter().map(|one| (one.start_ns, until(one.end_ns)));

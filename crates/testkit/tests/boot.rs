@@ -143,12 +143,12 @@ fn the_analysis_gives_the_published_numbers() {
                 .devices
                 .iter()
                 .find(|device| {
-                    let kind = serde_json::to_value(device.kind).unwrap();
+                    let kind = serde_json::to_value(device.details.kind).unwrap();
                     kind == row.kind && [&device.device, &device.driver].contains(&&row.name)
                 })
                 .unwrap();
             rows.push(("device", Some(row.duration_ms), milliseconds(device.duration_ns)));
-            rows.push(("before pending", Some(row.pre_pend_ms), milliseconds(device.pre_pend_ns)));
+            rows.push(("before pending", Some(row.pre_pend_ms), milliseconds(device.details.pre_pend_ns)));
         }
         for (what, published, analysed) in rows {
             if published.is_some() {
@@ -277,9 +277,9 @@ fn device_operations_are_true_to_the_tick() {
             .iter()
             .map(|device| {
                 let name = if device.device.is_empty() { device.driver.clone() } else { device.device.clone() };
-                let kind = serde_json::to_value(device.kind).unwrap();
+                let kind = serde_json::to_value(device.details.kind).unwrap();
                 let kind = kind.as_str().unwrap().to_owned();
-                (device.start_ns, kind, name, device.pend_ns, device.end_ns)
+                (device.start_ns, kind, name, device.details.pend_ns, device.end_ns)
             })
             .collect();
         found.sort();

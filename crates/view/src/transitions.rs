@@ -230,7 +230,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
     match &transition.details {
         Details::WindowsShutdown(shutdown) => {
             for application in shutdown.sessions.iter().flat_map(|session| &session.applications) {
-                application.time_outs.iter().for_each(|time_out| add(&application.image, time_out));
+                application.details.time_outs.iter().for_each(|time_out| add(&application.name, time_out));
             }
             if let (Some(start_ns), Some(limit_ns)) =
                 (shutdown.service_shutdown.start_ns, shutdown.service_time_out.limit_ns)
@@ -242,7 +242,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
         }
         Details::WindowsSuspend(suspend) => {
             for notification in &suspend.notifications {
-                notification.time_out.iter().for_each(|time_out| add(&notification.name, time_out));
+                notification.details.time_out.iter().for_each(|time_out| add(&notification.name, time_out));
             }
         }
         _ => {}

@@ -93,8 +93,8 @@ pub fn shutdown(report: &ShutdownReport) -> Section<'_> {
             let row = Row {
                 pid: application.pid,
                 session: session.session,
-                time_out_ns: limit(application.time_outs.first()),
-                ..Row::of("application", &application.image)
+                time_out_ns: limit(application.details.time_outs.first()),
+                ..Row::of("application", &application.name)
             };
             row.between(Some(application.start_ns), application.end_ns, application.duration_ns)
         }));
@@ -166,8 +166,8 @@ fn of_sleep<'a>(transition: &'a PowerTransition, rows: &mut Vec<Row<'a>>) {
     rows.extend(transition.phases.iter().map(phase_of_sleep));
     rows.extend(transition.details.notifications.iter().map(|notified| {
         let row = Row {
-            phase: notified.phase.as_str(),
-            what: notified.kind.as_str(),
+            phase: notified.details.phase.as_str(),
+            what: notified.details.kind.as_str(),
             name: &notified.name,
             pid: notified.pid,
             ..Row::default()
@@ -176,7 +176,7 @@ fn of_sleep<'a>(transition: &'a PowerTransition, rows: &mut Vec<Row<'a>>) {
     }));
     for device in &transition.details.devices {
         of_device("device", device, rows);
-        for nested in &device.nested {
+        for nested in &device.details.nested {
             of_device("device's own state", nested, rows);
         }
     }
@@ -187,10 +187,10 @@ fn phase_of_sleep(phase: &Phase) -> Row<'_> {
 }
 
 fn of_device<'a>(what: &'static str, device: &'a PowerDevice, rows: &mut Vec<Row<'a>>) {
-    let phase = device.phase.map_or("", PhaseName::as_str);
+    let phase = device.details.phase.map_or("", PhaseName::as_str);
     let row = Row { phase, what, name: device.name(), driver: &device.driver, ..Row::default() };
     rows.push(row.between(Some(device.start_ns), device.end_ns, device.duration_ns));
-    rows.extend(device.drivers.iter().map(|part| {
+    rows.extend(device.details.drivers.iter().map(|part| {
         let row = Row { phase, what: "driver", name: device.name(), driver: &part.driver, ..Row::default() };
         row.between(Some(part.start_ns), part.end_ns, part.duration_ns)
     }));
@@ -201,7 +201,7 @@ fn of_device<'a>(what: &'static str, device: &'a PowerDevice, rows: &mut Vec<Row
 pub fn linux_sleeps(report: &LinuxSuspendReport) -> Section<'_> {
     let rows = report.transitions.iter().flat_map(|sleep| {
         let callbacks = sleep.details.callbacks.iter().map(|callback| {
-            let phase = callback.phase.map_or("", PhaseName::as_str);
+            let phase = callback.details.phase.map_or("", PhaseName::as_str);
             let row = Row { phase, what: "device", name: &callback.device, driver: &callback.driver, ..Row::default() };
             row.between(Some(callback.start_ns), callback.end_ns, callback.duration_ns)
         });

@@ -17,15 +17,17 @@ impl TableReport for DeviceList {
         vec![
             new("driver", "driver", Kind::Name, |row| Value::text(&row.driver)).wide(28),
             new("device", "device", Kind::Name, |row| Value::text(&row.device)).wide(44),
-            new("kind", "operation", Kind::Name, |row| Value::text(row.kind.as_str())),
+            new("kind", "operation", Kind::Name, |row| Value::text(row.details.kind.as_str())),
             new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
             new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
-            new("pre_pend_ns", "until pending", Kind::Quantity, |row| Value::of(row.pre_pend_ns, Value::Duration)),
+            new("pre_pend_ns", "until pending", Kind::Quantity, |row| {
+                Value::of(row.details.pre_pend_ns, Value::Duration)
+            }),
             new("pended_ns", "pended", Kind::Quantity, pended),
-            new("pend_ns", "", Kind::Time, |row| Value::of(row.pend_ns, Value::Time)),
+            new("pend_ns", "", Kind::Time, |row| Value::of(row.details.pend_ns, Value::Time)),
             new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
-            new("phase", "phase", Kind::Name, |row| Value::text(row.phase.as_str())),
-            new("status", "status", Kind::Name, |row| match row.status {
+            new("phase", "phase", Kind::Name, |row| Value::text(row.details.phase.as_str())),
+            new("status", "status", Kind::Name, |row| match row.details.status {
                 Some(0) | None => Value::Nothing,
                 Some(status) => Value::Text(format!("{status:#010x}").into()),
             }),
@@ -74,5 +76,5 @@ impl TableReport for DeviceList {
 
 /// From "pending" to the end; nothing for work that was not pended.
 fn pended(row: &Device) -> Value<'_> {
-    Value::of(row.pend_ns.zip(row.end_ns), |(pend, end)| Value::Duration(end.saturating_sub(pend).max(0)))
+    Value::of(row.details.pend_ns.zip(row.end_ns), |(pend, end)| Value::Duration(end.saturating_sub(pend).max(0)))
 }

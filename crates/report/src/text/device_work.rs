@@ -14,7 +14,7 @@ pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, to
         return None;
     }
     let note = format!("slowest of {} operations{more}", count(devices.len() as u64));
-    let pends = devices.iter().any(|device| device.pre_pend_ns.is_some());
+    let pends = devices.iter().any(|device| device.details.pre_pend_ns.is_some());
     let section = Section::of("devices", title, devices)
         .note(note)
         .top(top)
@@ -24,18 +24,18 @@ pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, to
         .column(Heading::data("device"), |device| Value::text(&device.device))
         .column(Heading::data("friendly_name"), |device| Value::text(&device.friendly_name))
         .column(Heading::data("description"), |device| Value::text(&device.description))
-        .column(Heading::name("kind", "operation").wide(12), |device| Value::text(device.kind.as_str()))
+        .column(Heading::name("kind", "operation").wide(12), |device| Value::text(device.details.kind.as_str()))
         .column(Heading::quantity("duration_ns", "took"), |device| Cell::took(device.duration_ns))
         .column(Heading::quantity("pre_pend_ns", "until pending").in_text_if(pends), |device| {
-            let until = Value::of(device.pre_pend_ns, Value::Duration);
-            match (device.pend_ns, device.pre_pend_ns) {
+            let until = Value::of(device.details.pre_pend_ns, Value::Duration);
+            match (device.details.pend_ns, device.details.pre_pend_ns) {
                 (None, Some(_)) => Cell::shown(until, "never pended").styled(DOUBT),
                 (_, ns) => Cell::duration_or_dash(ns),
             }
         })
         .column(Heading::time("start_ns", "begins"), |device| Cell::since_or_dash(Some(device.start_ns), 0))
         .column(Heading::data("end_ns"), |device| Value::of(device.end_ns, Value::Time))
-        .column(Heading::data("phase"), |device| Value::text(device.phase.as_str()))
+        .column(Heading::data("phase"), |device| Value::text(device.details.phase.as_str()))
         .column(Heading::name("", "").wide(60), |device| Cell::words(QUIET, detail(device)))
         .done();
     Some(section)

@@ -184,7 +184,7 @@ fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
             .details
             .devices
             .iter()
-            .filter(|device| device.phase == phase.name)
+            .filter(|device| device.details.phase == phase.name)
             .filter(|device| device.duration_ns.is_none_or(|ns| ns >= options.min_device_ns))
         {
             write_device(device, out)?;
@@ -195,7 +195,7 @@ fn write_pnp(report: &BootReport, options: &BootXmlOptions, out: &mut dyn Write)
 }
 
 fn write_device(device: &Device, out: &mut dyn Write) -> io::Result<()> {
-    let activity = match device.kind {
+    let activity = match device.details.kind {
         DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "Init",
         DeviceOperationKind::DriverLoad => "Load",
         DeviceOperationKind::DeviceStart => "Start",
@@ -217,7 +217,7 @@ fn write_device(device: &Device, out: &mut dyn Write) -> io::Result<()> {
         milliseconds(Some(device.start_ns)),
         milliseconds(device.end_ns),
         milliseconds(device.duration_ns),
-        milliseconds(device.pre_pend_ns),
+        milliseconds(device.details.pre_pend_ns),
     )?;
     if is_device {
         write!(

@@ -20,9 +20,9 @@ pub fn write(operations: &[Device], out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "{}, {}, {}, {}, {}",
-            device.kind,
+            device.details.kind,
             microseconds(Some(device.start_ns)),
-            microseconds(device.pend_ns.or(device.end_ns)),
+            microseconds(device.details.pend_ns.or(device.end_ns)),
             microseconds(device.end_ns),
             printable(path),
         )?;

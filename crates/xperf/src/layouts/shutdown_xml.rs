@@ -67,7 +67,7 @@ fn write_sessions(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()
 
 fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::Result<()> {
     let number = |value: Option<u32>| value.map_or(-1, i64::from);
-    let name = if application.image.is_empty() { "Unknown" } else { &application.image };
+    let name = if application.name.is_empty() { "Unknown" } else { &application.name };
     writeln!(
         out,
         "<shutdownProcess name=\"{}\" shutdownStartTime=\"{}\" shutdownEndTime=\"{}\"",
@@ -78,10 +78,15 @@ fn write_application(application: &ApplicationEnd, out: &mut dyn Write) -> io::R
     writeln!(
         out,
         "processEndTime=\"{}\" shutdownDuration=\"{}\"",
-        whole_milliseconds(application.process_end_ns),
+        whole_milliseconds(application.details.process_end_ns),
         whole_milliseconds(application.duration_ns),
     )?;
-    writeln!(out, "shutdownLevel=\"{}\" shutdownFlags=\"{}\"/>", number(application.level), number(application.flags),)
+    writeln!(
+        out,
+        "shutdownLevel=\"{}\" shutdownFlags=\"{}\"/>",
+        number(application.details.level),
+        number(application.details.flags),
+    )
 }
 
 /// The phases and what lies between them, by time.

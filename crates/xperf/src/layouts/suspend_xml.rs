@@ -182,7 +182,7 @@ fn write_phase(
             .details
             .devices
             .iter()
-            .filter(|row| row.phase == Some(phase.name) && shown(row.duration_ns))
+            .filter(|row| row.details.phase == Some(phase.name) && shown(row.duration_ns))
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
@@ -197,7 +197,7 @@ fn write_phase(
             .details
             .notifications
             .iter()
-            .filter(|row| row.phase == phase.name && shown(row.duration_ns))
+            .filter(|row| row.details.phase == phase.name && shown(row.duration_ns))
             .collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
@@ -219,7 +219,7 @@ fn write_told(
 ) -> io::Result<()> {
     let (start, duration) = (options.text(Some(row.start_ns)), options.text(row.duration_ns));
     let is_service = matches!(
-        row.kind,
+        row.details.kind,
         NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
     );
     let path = if row.path.is_empty() { &row.name } else { &row.path };
@@ -250,9 +250,10 @@ fn write_device(row: &PowerDevice, options: &SuspendXmlOptions, out: &mut dyn Wr
     )?;
     // A request for the device's own state passes its drivers too: what they held is part of this one.
     let parts: Vec<_> = row
+        .details
         .drivers
         .iter()
-        .chain(row.nested.iter().flat_map(|nested| &nested.drivers))
+        .chain(row.details.nested.iter().flat_map(|nested| &nested.details.drivers))
         .filter(|part| part.duration_ns.is_none_or(|ns| ns >= options.min_ns))
         .collect();
     if parts.is_empty() {

@@ -85,12 +85,12 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
     // A callback is listed by its device; by its driver too where that has several devices, which is another sum.
     let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for callback in &sleep.details.callbacks {
-        if let Some(phase) = callback.phase {
+        if let Some(phase) = callback.details.phase {
             devices.entry((&callback.driver, phase.as_str())).or_default().insert(&callback.device);
         }
     }
     for callback in &sleep.details.callbacks {
-        let Some(phase) = callback.phase else {
+        let Some(phase) = callback.details.phase else {
             continue;
         };
         let of_driver = devices.get(&(callback.driver.as_str(), phase.as_str())).map_or(0, BTreeSet::len);

@@ -106,7 +106,7 @@ fn losses(losses: &Losses, touched_by: &[String]) -> Option<SetApart> {
 /// Whether an operation is one of the kernel of Linux.
 const fn is_of_linux(operation: &Device) -> bool {
     matches!(
-        operation.kind,
+        operation.details.kind,
         DeviceOperationKind::Initcall | DeviceOperationKind::ModuleLoad | DeviceOperationKind::Probe
     )
 }
@@ -118,14 +118,15 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     // The function of a module is most of its load: one piece of work.
     let loaded: HashSet<&str> = operations
         .iter()
-        .filter(|operation| operation.kind == DeviceOperationKind::ModuleLoad)
+        .filter(|operation| operation.details.kind == DeviceOperationKind::ModuleLoad)
         .map(|operation| operation.driver.as_str())
         .collect();
-    let is_within_load =
-        |operation: &Device| operation.kind == DeviceOperationKind::Initcall && loaded.contains(operation.owner());
+    let is_within_load = |operation: &Device| {
+        operation.details.kind == DeviceOperationKind::Initcall && loaded.contains(operation.owner())
+    };
     operations.retain(|operation| !is_within_load(operation));
     for operation in &operations {
-        let what = match operation.kind {
+        let what = match operation.details.kind {
             DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit => "init",
             DeviceOperationKind::DriverLoad | DeviceOperationKind::ModuleLoad => "load",
             DeviceOperationKind::DeviceStart => "start",
@@ -152,7 +153,7 @@ fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     for operation in operations.into_iter().filter(|operation| !is_of_linux(operation)) {
         let name = driver(&operation.driver);
         if !name.is_empty() {
-            measures.part(Category::Driver, &format!("{name}.{UNTIL_PENDED}"), operation.pre_pend_ns, doubtful);
+            measures.part(Category::Driver, &format!("{name}.{UNTIL_PENDED}"), operation.details.pre_pend_ns, doubtful);
         }
     }
 }

@@ -24,7 +24,7 @@ pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
     for application in report.details.sessions.iter().flat_map(|it| &it.applications) {
         measures.thing(
             Category::Application,
-            &application.image,
+            &application.name,
             application.start_ns,
             application.duration_ns,
             doubtful,

@@ -25,8 +25,9 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
         }
     }
     for told in &transition.details.notifications {
-        let category = if told.phase.as_str().contains("Services") { Category::Service } else { Category::Application };
-        let name = format!("{}.{}", told.phase.as_str(), told.name);
+        let category =
+            if told.details.phase.as_str().contains("Services") { Category::Service } else { Category::Application };
+        let name = format!("{}.{}", told.details.phase.as_str(), told.name);
         if !told.name.is_empty() {
             measures.thing(category, &name, told.start_ns, told.duration_ns, false);
         }
@@ -64,7 +65,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
 }
 
 fn add_device(device: &PowerDevice, measures: &mut Collector) {
-    let phase = device.phase.map_or("", |phase| phase.as_str());
+    let phase = device.details.phase.map_or("", |phase| phase.as_str());
     if !device.device.is_empty() && !phase.is_empty() {
         let name = format!("{}.{phase}", device.device);
         measures.thing(Category::Device, &name, device.start_ns, device.duration_ns, false);

@@ -30,7 +30,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
     };
     for session in &report.details.sessions {
         for application in &session.applications {
-            if session.session == Some(0) && application.image.eq_ignore_ascii_case("services.exe") {
+            if session.session == Some(0) && application.name.eq_ignore_ascii_case("services.exe") {
                 continue;
             }
             let name = name_of(application);
@@ -101,24 +101,24 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
 }
 
 fn name_of(application: &ApplicationEnd) -> String {
-    match (application.image.as_str(), application.pid) {
+    match (application.name.as_str(), application.pid) {
         ("", Some(pid)) => format!("process {pid}"),
         (image, _) => image.to_owned(),
     }
 }
 
 fn why_application(application: &ApplicationEnd) -> Reason {
-    let limit = application.time_outs.iter().find(|time_out| time_out.kind != TimeOutKind::Forced);
-    if limit.is_none() && !application.terminated {
+    let limit = application.details.time_outs.iter().find(|time_out| time_out.kind != TimeOutKind::Forced);
+    if limit.is_none() && !application.details.terminated {
         return Reason::None;
     }
     Reason::Application {
-        has_windows: match application.program {
+        has_windows: match application.details.program {
             ProgramKind::Window => Some(true),
             ProgramKind::Console => Some(false),
             ProgramKind::Unknown => None,
         },
-        terminated: application.terminated,
+        terminated: application.details.terminated,
         limit_ns: limit.and_then(|limit| limit.limit_ns),
         ran_out: limit.is_some(),
     }

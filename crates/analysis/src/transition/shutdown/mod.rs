@@ -284,14 +284,13 @@ fn devices(trace: &Trace, course: &Course) -> Vec<DeviceEnd> {
         .map(|row| DeviceEnd {
             device: trace.text(row.device).to_owned(),
             driver: trace.text(row.driver).to_owned(),
-            description: match trace.text(row.friendly_name) {
-                "" => trace.text(row.description),
-                name => name,
-            }
-            .to_owned(),
+            description: trace.text(row.description).to_owned(),
+            friendly_name: trace.text(row.friendly_name).to_owned(),
             start_ns: row.start_ns,
             end_ns: row.end_ns,
             duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+            event: trace.text(row.event).to_owned(),
+            details: PowerDown {},
         })
         .collect();
     devices.sort_by_key(|device| (std::cmp::Reverse(device.duration_ns.unwrap_or(i64::MAX)), device.start_ns));

@@ -1,5 +1,6 @@
 //! The result of the shutdown analysis. Its serialized names are the documented contract of `shutdown --format json`.
 
+use crate::device_work::DeviceWork;
 use crate::transition::Transition;
 use onoff_trace::Losses;
 use serde::Serialize;
@@ -7,6 +8,7 @@ use thiserror::Error;
 
 use crate::activity::Work;
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::notified::Notified;
 use crate::reason::Reason;
 use crate::rule::Rule;
 use crate::units::TimeOut;
@@ -57,28 +59,19 @@ pub struct SessionEnd {
     pub event: String,
 }
 
-/// An application was told to end.
+/// An application was asked to end.
+pub type ApplicationEnd = Notified<EndRequest>;
+
+/// What only a request to end has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ApplicationEnd {
-    /// Image file name; empty when not known.
-    pub image: String,
-    /// Process id.
-    pub pid: Option<u32>,
-    /// Told, ns.
-    pub start_ns: i64,
-    /// It answered or was given up, ns; `None` when that is not in the recording.
-    pub end_ns: Option<i64>,
-    /// From one to the other, ns.
-    pub duration_ns: Option<i64>,
+pub struct EndRequest {
     /// Its process's end, ns; `None` when it outlived the recording. It may lie before or after the answer.
     pub process_end_ns: Option<i64>,
-    /// Shutdown level as recorded: higher levels are told first.
+    /// Shutdown level as recorded: higher levels are notified first.
     pub level: Option<u32>,
     /// Flags as recorded.
     pub flags: Option<u32>,
-    /// Result status as recorded.
-    pub status: Option<u32>,
     /// What kind of program the questions to it show.
     pub program: ProgramKind,
     /// It was terminated because it did not end by itself.
@@ -145,23 +138,13 @@ pub struct KernelDifference {
     pub ended: bool,
 }
 
-/// A device was told to power down.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A device was asked to power down.
+pub type DeviceEnd = DeviceWork<PowerDown>;
+
+/// What only a device's end has: nothing so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DeviceEnd {
-    /// Device instance.
-    pub device: String,
-    /// Driver; empty when not known.
-    pub driver: String,
-    /// Friendly name or description; empty when not known.
-    pub description: String,
-    /// Told, ns.
-    pub start_ns: i64,
-    /// Done, ns; `None` when that is not in the recording.
-    pub end_ns: Option<i64>,
-    /// From one to the other, ns.
-    pub duration_ns: Option<i64>,
-}
+pub struct PowerDown {}
 
 /// A process ended in the shutdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
 
-use super::report::{ApplicationEnd, ProgramKind, SessionEnd, ThreadAsked};
+use super::report::{ApplicationEnd, EndRequest, ProgramKind, SessionEnd, ThreadAsked};
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::processes::Images;
@@ -173,32 +173,36 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
         (false, true) => ProgramKind::Console,
     };
     ApplicationEnd {
-        image: match process {
+        name: match process {
             Some(process) => file_name(trace.text(process.image)),
             None => file_name(trace.text(row.name)),
         }
         .to_owned(),
+        path: trace.text(row.name).to_owned(),
         pid: row.pid,
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
-        process_end_ns: process.and_then(|process| process.end_ns),
-        level: row.level,
-        flags: row.flags,
         status: row.status,
-        program,
-        terminated: killed.is_some(),
-        time_outs: time_outs(trace, row, program, &asked, killed),
-        threads: asked
-            .iter()
-            .map(|thread| ThreadAsked {
-                tid: thread.tid,
-                start_ns: thread.start_ns,
-                end_ns: thread.end_ns,
-                duration_ns: thread.end_ns.map(|end| end.saturating_sub(thread.start_ns)),
-                flags: thread.flags,
-            })
-            .collect(),
+        event: trace.text(row.event).to_owned(),
+        details: EndRequest {
+            process_end_ns: process.and_then(|process| process.end_ns),
+            level: row.level,
+            flags: row.flags,
+            program,
+            terminated: killed.is_some(),
+            time_outs: time_outs(trace, row, program, &asked, killed),
+            threads: asked
+                .iter()
+                .map(|thread| ThreadAsked {
+                    tid: thread.tid,
+                    start_ns: thread.start_ns,
+                    end_ns: thread.end_ns,
+                    duration_ns: thread.end_ns.map(|end| end.saturating_sub(thread.start_ns)),
+                    flags: thread.flags,
+                })
+                .collect(),
+        },
     }
 }
 

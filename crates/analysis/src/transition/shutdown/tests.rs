@@ -139,11 +139,11 @@ fn applications_and_services_have_their_times() {
     assert_eq!(user.applications_ns, 4_510 * MS);
     assert_eq!(user.other_ns, Some(6_642_800 * US - 4_510 * MS));
     let mail = &user.applications[0];
-    assert_eq!(mail.image, "mail.exe");
+    assert_eq!(mail.name, "mail.exe");
     assert_eq!(mail.duration_ns, Some(4_200 * MS));
-    assert_eq!(mail.process_end_ns, Some(4_640 * MS));
-    assert_eq!(user.applications[1].process_end_ns, None);
-    assert_eq!(mail.program, ProgramKind::Unknown);
+    assert_eq!(mail.details.process_end_ns, Some(4_640 * MS));
+    assert_eq!(user.applications[1].details.process_end_ns, None);
+    assert_eq!(mail.details.program, ProgramKind::Unknown);
     let services: Vec<(&str, Option<i64>, ServiceNotification, bool)> = report
         .units
         .iter()
@@ -187,14 +187,14 @@ fn a_console_program_is_killed_after_its_time_out() {
     activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 7 * S, Some(17 * S));
     let report = analysed(&trace);
     let editor = &report.details.sessions[0].applications[0];
-    assert_eq!(editor.program, ProgramKind::Window);
-    assert_eq!(editor.threads[0].duration_ns, Some(130 * MS));
-    assert!(editor.time_outs.is_empty() && !editor.terminated);
+    assert_eq!(editor.details.program, ProgramKind::Window);
+    assert_eq!(editor.details.threads[0].duration_ns, Some(130 * MS));
+    assert!(editor.details.time_outs.is_empty() && !editor.details.terminated);
     let slow = &report.details.sessions[0].applications[1];
-    assert_eq!(slow.program, ProgramKind::Console);
-    assert!(slow.terminated);
-    let [limit] = &slow.time_outs[..] else {
-        panic!("{:?}", slow.time_outs);
+    assert_eq!(slow.details.program, ProgramKind::Console);
+    assert!(slow.details.terminated);
+    let [limit] = &slow.details.time_outs[..] else {
+        panic!("{:?}", slow.details.time_outs);
     };
     assert_eq!(limit.kind, TimeOutKind::Console);
     assert_eq!((limit.at_ns, limit.limit_ns), (Some(6 * S), Some(5 * S)));
@@ -219,7 +219,7 @@ fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
     let report = analysed(&trace);
     let hung = &report.details.sessions[0].applications[0];
     let kinds: Vec<(TimeOutKind, Option<i64>, Certainty)> =
-        hung.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
+        hung.details.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
     assert_eq!(
         kinds,
         [

@@ -3,7 +3,7 @@
 use crate::transition::PhaseName;
 use onoff_trace::{Notification, NotificationKind, Trace};
 
-use super::report::PowerNotification;
+use super::report::{PowerNotification, SleepNotice};
 use crate::evidence::Certainty;
 use crate::owners::file_name;
 use crate::processes::Images;
@@ -60,18 +60,20 @@ fn describe(trace: &Trace, row: &Notification, phase: PhaseName, images: &Images
     };
     let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns));
     PowerNotification {
-        kind: row.kind,
-        phase,
         name: name.to_owned(),
         path: path.to_owned(),
         pid: row.pid,
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         duration_ns,
-        has_end: !matches!(row.kind, NotificationKind::ApplicationResume | NotificationKind::ServiceResume),
-        time_out: duration_ns.and_then(|ns| time_out(row.kind, row.start_ns, ns)),
         status: row.status,
         event: trace.text(row.event).to_owned(),
+        details: SleepNotice {
+            kind: row.kind,
+            phase,
+            has_end: !matches!(row.kind, NotificationKind::ApplicationResume | NotificationKind::ServiceResume),
+            time_out: duration_ns.and_then(|ns| time_out(row.kind, row.start_ns, ns)),
+        },
     }
 }
 

@@ -21,20 +21,20 @@ pub(super) fn sum_up(phases: &mut [Phase], told: &[PowerNotification], devices: 
             let begun: Vec<(usize, &PowerDevice)> = devices
                 .iter()
                 .enumerate()
-                .filter(|(_, row)| row.phase == Some(name) && phase.holds(row.start_ns, until_ns))
+                .filter(|(_, row)| row.details.phase == Some(name) && phase.holds(row.start_ns, until_ns))
                 .collect();
             phase.work.items = begun.len() as u64;
             let ended: Vec<Child> = begun.iter().filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
             for (at, alone_ns) in alone(&ended) {
                 if let Some(device) = devices.get_mut(at) {
-                    device.alone_ns = Some(alone_ns);
+                    device.details.alone_ns = Some(alone_ns);
                 }
             }
             if let Some((last, after_others_ns)) = last
                 && let Some(device) = devices.get_mut(last.at)
             {
-                device.ends_phase = true;
+                device.details.ends_phase = true;
                 phase.work.last = Some(LastEnded {
                     name: device.name().to_owned(),
                     driver: device.driver.clone(),
@@ -44,8 +44,11 @@ pub(super) fn sum_up(phases: &mut [Phase], told: &[PowerNotification], devices: 
                 });
             }
         } else {
-            let begun: Vec<(usize, &PowerNotification)> =
-                told.iter().enumerate().filter(|(_, row)| row.phase == name && belongs(phase, row, until_ns)).collect();
+            let begun: Vec<(usize, &PowerNotification)> = told
+                .iter()
+                .enumerate()
+                .filter(|(_, row)| row.details.phase == name && belongs(phase, row, until_ns))
+                .collect();
             phase.work.items = begun.len() as u64;
             let ended: Vec<Child> = begun.iter().filter_map(|&(at, row)| child(at, row.start_ns, row.end_ns)).collect();
             let last = total(phase, &ended);
@@ -128,17 +131,6 @@ fn alone(children: &[Child]) -> Vec<(usize, i64)> {
         }
     }
     children.iter().zip(alone).map(|(child, alone)| (child.at, alone)).collect()
-}
-
-impl PowerDevice {
-    /// The best name it has: what a person calls it, else its instance, else its driver.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        [&self.friendly_name, &self.description, &self.device, &self.driver]
-            .into_iter()
-            .find(|name| !name.is_empty())
-            .map_or("unnamed", String::as_str)
-    }
 }
 
 #[cfg(test)]

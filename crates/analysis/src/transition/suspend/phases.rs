@@ -179,7 +179,7 @@ pub(super) fn infer_from_told(phases: &mut Vec<Phase>, told: &[PowerNotification
         if phases.iter().all(|phase| phase.name != name) {
             phases.extend(inferred(
                 name,
-                told.iter().filter(|row| row.phase == name).map(|row| (row.start_ns, row.end_ns)),
+                told.iter().filter(|row| row.details.phase == name).map(|row| (row.start_ns, row.end_ns)),
             ));
         }
     }

@@ -7,8 +7,10 @@ use onoff_trace::{NotificationKind, PowerRequestKind, PowerStateKind};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::device_work::DeviceWork;
 use crate::evidence::{Certainty, Span};
 use crate::idle::IdleMetric;
+use crate::notified::Notified;
 use crate::rule::Rule;
 use crate::units::TimeOut;
 
@@ -160,62 +162,38 @@ pub struct SleepGap {
     pub clock_set_ns: Option<i64>,
 }
 
-/// An application or a service is told.
+/// An application or a service is notified of a sleep or a resume.
+pub type PowerNotification = Notified<SleepNotice>;
+
+/// What only a notification of a sleep or a resume has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PowerNotification {
-    /// What it is told.
+pub struct SleepNotice {
+    /// What it is notified of.
     pub kind: NotificationKind,
     /// The phase.
     pub phase: PhaseName,
-    /// Image file name or service name; empty when neither is known.
-    pub name: String,
-    /// Path or name as recorded.
-    pub path: String,
-    /// Process.
-    pub pid: Option<u32>,
-    /// Told, ns.
-    pub start_ns: i64,
-    /// Answered or given up, ns; `None` when no end was recorded.
-    pub end_ns: Option<i64>,
-    /// Length, ns.
-    pub duration_ns: Option<i64>,
     /// Whether records of this kind have an end at all: those of a resume have none.
     pub has_end: bool,
     /// The time-out it ran into; `None` when it answered.
     pub time_out: Option<TimeOut>,
-    /// Result status as recorded.
-    pub status: Option<u32>,
-    /// The record that set the begin.
-    pub event: String,
 }
 
 /// A device is asked for another power state.
+pub type PowerDevice = DeviceWork<StateRequest>;
+
+/// What only a request for another power state has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PowerDevice {
+pub struct StateRequest {
     /// The phase in which it was asked; `None` between phases.
     pub phase: Option<PhaseName>,
     /// What was asked.
     pub kind: PowerRequestKind,
-    /// Device instance; empty when not recorded.
-    pub device: String,
-    /// Its function driver; empty when not known.
-    pub driver: String,
-    /// Device description.
-    pub description: String,
-    /// Device's friendly name.
-    pub friendly_name: String,
     /// Whose states `state` counts.
     pub state_kind: PowerStateKind,
     /// State asked for.
     pub state: Option<u8>,
-    /// Asked, ns.
-    pub start_ns: i64,
-    /// Done, ns; `None` when it did not end in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns.
-    pub duration_ns: Option<i64>,
     /// When the power manager had nothing left to do but wait for it, ns.
     pub waiting_ns: Option<i64>,
     /// Time of its phase in which no other device was under way, ns: what it cost the phase alone.
@@ -234,8 +212,6 @@ pub struct PowerDevice {
     pub drivers: Vec<PowerDriverPart>,
     /// Requests that the device's own drivers sent to it meanwhile, by begin.
     pub nested: Vec<PowerDevice>,
-    /// The record that set the begin.
-    pub event: String,
 }
 
 /// A driver's part of a request.

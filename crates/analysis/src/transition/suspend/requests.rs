@@ -7,7 +7,7 @@ use crate::transition::{Phase, PhaseName};
 use hashbrown::HashMap;
 use onoff_trace::{PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, Trace};
 
-use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal};
+use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal, StateRequest};
 
 use PhaseName as Name;
 
@@ -79,7 +79,7 @@ pub(super) fn between(
                 // Rows are by begin, so the packet's latest request is the one it passes.
                 let request = by_packet.get(&row.irp).and_then(|requests| devices.get_mut(*requests.last()?)?.as_mut());
                 if let Some(request) = request {
-                    request.drivers.push(PowerDriverPart {
+                    request.details.drivers.push(PowerDriverPart {
                         driver: trace.text(row.driver).to_owned(),
                         start_ns: row.start_ns,
                         end_ns: row.end_ns,
@@ -99,12 +99,12 @@ pub(super) fn between(
             && let Some(nested) = devices.get_mut(at).and_then(Option::take)
             && let Some(Some(parent)) = devices.get_mut(parent)
         {
-            parent.nested.push(nested);
+            parent.details.nested.push(nested);
         }
     }
     let mut devices: Vec<PowerDevice> = devices.into_iter().flatten().collect();
     for device in &mut devices {
-        device.nested.reverse();
+        device.details.nested.reverse();
     }
     Requests { devices, drivers: drivers.finish(trace) }
 }
@@ -149,27 +149,29 @@ fn parents(rows: &[&PowerRequest]) -> Vec<Option<usize>> {
 fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PhaseName>) -> PowerDevice {
     let text = |id| trace.text(id).to_owned();
     PowerDevice {
-        phase,
-        kind: row.kind,
         device: text(row.device),
         driver: text(row.driver),
         description: text(row.description),
         friendly_name: text(row.friendly_name),
-        state_kind: row.state_kind,
-        state: row.state,
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
-        waiting_ns: row.waiting_ns,
-        alone_ns: None,
-        ends_phase: false,
-        status: row.status,
-        failed_driver: text(row.failed_driver),
-        irp: format!("{:#x}", row.irp),
-        tid: row.tid,
-        drivers: Vec::new(),
-        nested: Vec::new(),
         event: text(row.event),
+        details: StateRequest {
+            phase,
+            kind: row.kind,
+            state_kind: row.state_kind,
+            state: row.state,
+            waiting_ns: row.waiting_ns,
+            alone_ns: None,
+            ends_phase: false,
+            status: row.status,
+            failed_driver: text(row.failed_driver),
+            irp: format!("{:#x}", row.irp),
+            tid: row.tid,
+            drivers: Vec::new(),
+            nested: Vec::new(),
+        },
     }
 }
 

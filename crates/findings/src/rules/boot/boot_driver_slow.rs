@@ -30,8 +30,8 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Kernel-PnP")?;
     let drivers = by_driver(facts, |device| {
-        device.phase == DevicePhase::BootStart
-            && matches!(device.kind, DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit)
+        device.details.phase == DevicePhase::BootStart
+            && matches!(device.details.kind, DeviceOperationKind::BootInit | DeviceOperationKind::DriverInit)
     });
     Ok(drivers
         .into_iter()

@@ -29,7 +29,7 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Kernel-PnP")?;
-    let drivers = by_driver(facts, |device| device.kind == DeviceOperationKind::DriverLoad);
+    let drivers = by_driver(facts, |device| device.details.kind == DeviceOperationKind::DriverLoad);
     Ok(drivers
         .into_iter()
         .filter(|work| {

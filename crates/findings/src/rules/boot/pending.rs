@@ -17,7 +17,7 @@ impl DriverWork<'_> {
     /// The stretches in which the driver held the caller, before it returned.
     pub(super) fn held(&self) -> Vec<Stretch> {
         let held = |device: &&Device| {
-            let length = device.pre_pend_ns?;
+            let length = device.details.pre_pend_ns?;
             Some((device.start_ns, device.start_ns.saturating_add(length)))
         };
         self.operations.iter().filter_map(held).collect()
@@ -71,7 +71,7 @@ pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
         .trace
         .device_operations
         .iter()
-        .filter(|row| operations.iter().any(|one| one.start_ns == row.start_ns && one.kind == row.kind))
+        .filter(|row| operations.iter().any(|one| one.start_ns == row.start_ns && one.details.kind == row.kind))
         .filter_map(|row| row.tid)
         .collect();
     tids.sort_unstable();
@@ -87,7 +87,7 @@ pub(super) fn is_usb(device: &Device) -> bool {
 
 /// Whether the driver did the work before it returned, or most of it.
 pub(super) fn not_pended(device: &Device) -> bool {
-    match (device.duration_ns, device.pre_pend_ns) {
+    match (device.duration_ns, device.details.pre_pend_ns) {
         (Some(duration), Some(held)) => duration > 0 && held >= duration / 2,
         _ => false,
     }
@@ -100,7 +100,7 @@ pub(super) fn holding(
     request: &str,
     code_of_request: &str,
 ) -> Vec<RuleFinding> {
-    let wanted = |device: &Device| device.kind == kind && not_pended(device) && !is_usb(device);
+    let wanted = |device: &Device| device.details.kind == kind && not_pended(device) && !is_usb(device);
     by_driver(facts, wanted)
         .into_iter()
         .filter_map(|work| {
@@ -127,7 +127,7 @@ pub(super) fn holding(
                     "" => device.device.as_str(),
                     description => description,
                 };
-                let returned = if device.pend_ns.is_some() {
+                let returned = if device.details.pend_ns.is_some() {
                     "pended late"
                 } else {
                     "not pended"

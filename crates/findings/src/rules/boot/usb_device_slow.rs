@@ -39,7 +39,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .filter(|device| {
             is_usb(device)
                 && !device.device.is_empty()
-                && matches!(device.kind, DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum)
+                && matches!(device.details.kind, DeviceOperationKind::DeviceStart | DeviceOperationKind::DeviceEnum)
         })
         .collect();
     let mut names: Vec<&str> = operations.iter().map(|it| it.device.as_str()).collect();
@@ -50,8 +50,10 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         let own: Vec<&Device> = operations.iter().copied().filter(|it| it.device == name).collect();
         let whole: Vec<Stretch> = own.iter().filter_map(|it| Some((it.start_ns, it.end_ns?))).collect();
         // What it held others with: a pended request held nobody but its children.
-        let held: Vec<Stretch> =
-            own.iter().filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.pre_pend_ns?)))).collect();
+        let held: Vec<Stretch> = own
+            .iter()
+            .filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.details.pre_pend_ns?))))
+            .collect();
         let total_ns = covered_ns(whole.clone(), (i64::MIN, i64::MAX));
         let Some(first) = own.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else {
             continue;
@@ -72,7 +74,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
              host controller, or plug it in after the boot",
         );
         for it in own.iter().take(3) {
-            let pended = match it.pend_ns {
+            let pended = match it.details.pend_ns {
                 Some(_) => "pended",
                 None => "not pended",
             };
@@ -80,7 +82,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
                 it.start_ns,
                 format!(
                     "{} by {}: {}, {pended}",
-                    it.kind.as_str(),
+                    it.details.kind.as_str(),
                     driver_name(&it.driver),
                     time(it.duration_ns.unwrap_or(0))
                 ),

@@ -40,9 +40,9 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let is_unpacking_known = initrd_unpack_slow::unpacking(facts).is_some();
     // A module's own function runs within its load: one piece of work, which the module names.
     let is_within_load = |device: &Device| {
-        device.kind == DeviceOperationKind::Initcall
+        device.details.kind == DeviceOperationKind::Initcall
             && report.details.devices.iter().any(|load| {
-                load.kind == DeviceOperationKind::ModuleLoad
+                load.details.kind == DeviceOperationKind::ModuleLoad
                     && load.start_ns <= device.start_ns
                     && load.end_ns.is_some()
                     && load.end_ns >= device.end_ns
@@ -64,7 +64,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
             Some(
                 RuleFinding::new(
                     FindingSubject::new(FindingSubjectKind::Driver, name),
-                    match device.kind {
+                    match device.details.kind {
                         DeviceOperationKind::Initcall if name != device.driver => {
                             format!("the module {name} takes {} to start ({})", time(length), device.driver)
                         }
@@ -80,7 +80,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                 .costs(facts.cost((device.start_ns, end)))
                 .because(device.start_ns, format!("begins ({})", device.event))
                 .because(end, "is done")
-                .advise(advice(device.kind, name != device.driver)),
+                .advise(advice(device.details.kind, name != device.driver)),
             )
         })
         .collect())

@@ -45,7 +45,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     for (half, verb) in [(Half::Suspend, "go to sleep"), (Half::Resume, "wake up")] {
         let mut devices: BTreeMap<&str, Vec<&DeviceCallback>> = BTreeMap::new();
         for callback in &sleep.details.callbacks {
-            if callback.phase.is_some_and(|phase| phase.half() == Some(half)) {
+            if callback.details.phase.is_some_and(|phase| phase.half() == Some(half)) {
                 devices.entry(&callback.device).or_default().push(callback);
             }
         }
@@ -75,7 +75,7 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
         "" => FindingSubject::new(FindingSubjectKind::Device, longest.device.as_str()),
         driver => FindingSubject::new(FindingSubjectKind::Driver, driver),
     };
-    let on_path = own.iter().map(|callback| callback.on_path_ns).fold(0, i64::saturating_add);
+    let on_path = own.iter().map(|callback| callback.details.on_path_ns).fold(0, i64::saturating_add);
     let beside = own.iter().map(|callback| beside_the_path(sleep, callback)).fold(0, i64::saturating_add);
     let (cost, waited) = if beside < thresholds::NOISE_NS {
         (Cost::on_path(on_path), format!("the ends of its phases waited {} for it", time(on_path)))
@@ -97,8 +97,8 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
         longest.start_ns,
         format!(
             "{} in {}: {}",
-            longest.callback,
-            longest.phase.map_or("", |phase| phase.as_str()).replace('_', " "),
+            longest.details.callback,
+            longest.details.phase.map_or("", |phase| phase.as_str()).replace('_', " "),
             time(longest.duration_ns.unwrap_or(0))
         ),
     )
@@ -107,8 +107,8 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
         "see what the driver waits for in this callback, and whether a newer kernel or firmware of the device mends it; its author waits \
          when the device is used first, or has the callback run asynchronously",
     );
-    if !longest.parent.is_empty() {
-        finding = finding.because(None, format!("it hangs on {}", longest.parent));
+    if !longest.details.parent.is_empty() {
+        finding = finding.because(None, format!("it hangs on {}", longest.details.parent));
     }
     Some(finding)
 }
@@ -117,7 +117,7 @@ fn finding(sleep: &LinuxSleep, verb: &str, length: i64, own: &[&DeviceCallback])
 fn beside_the_path(sleep: &LinuxSleep, callback: &DeviceCallback) -> i64 {
     let Some(end) = callback.end_ns else { return 0 };
     let is_its = |phase: &&Phase| {
-        Some(phase.name) == callback.phase
+        Some(phase.name) == callback.details.phase
             && phase.start_ns <= Some(callback.start_ns)
             && phase.end_ns.is_none_or(|it| callback.start_ns <= it)
     };

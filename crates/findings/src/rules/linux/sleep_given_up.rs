@@ -33,8 +33,12 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     if sleep.details.outcome != SleepOutcome::GivenUp {
         return Ok(Vec::new());
     }
-    let failed: Vec<_> =
-        sleep.details.callbacks.iter().filter(|callback| callback.error.is_some_and(|error| error != 0)).collect();
+    let failed: Vec<_> = sleep
+        .details
+        .callbacks
+        .iter()
+        .filter(|callback| callback.details.error.is_some_and(|error| error != 0))
+        .collect();
     let error = match sleep.details.error {
         Some(error) => format!(" (error {error})"),
         None => String::new(),
@@ -65,7 +69,12 @@ fn check(sleep: &LinuxSleep) -> Outcome {
         };
         finding = finding.because(
             callback.end_ns,
-            format!("{}{driver} answers {} to {}", callback.device, callback.error.unwrap_or(0), callback.callback),
+            format!(
+                "{}{driver} answers {} to {}",
+                callback.device,
+                callback.details.error.unwrap_or(0),
+                callback.details.callback
+            ),
         );
     }
     Ok(vec![finding])

@@ -33,15 +33,15 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
         .filter(|(_, one)| {
-            one.program != ProgramKind::Console
-                && one.time_outs.is_empty()
-                && !one.terminated
-                && !waits_for_others(&one.image)
+            one.details.program != ProgramKind::Console
+                && one.details.time_outs.is_empty()
+                && !one.details.terminated
+                && !waits_for_others(&one.name)
         })
         .filter_map(|(_, one)| {
             let length = one.duration_ns?;
             (length >= thresholds::APPLICATION_END_NS).then(|| {
-                about(facts, one, format!("{} takes {} to end", one.image, time(length))).advise(
+                about(facts, one, format!("{} takes {} to end", one.name, time(length))).advise(
                     "have it answer the questions at once: save while it runs, write only what is unsaved, flush nothing explicitly, \
                      ask no network",
                 )

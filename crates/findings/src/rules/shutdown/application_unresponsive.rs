@@ -33,17 +33,17 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Subsys-Csr")?;
     Ok(applications(facts)
         .filter(|(_, one)| {
-            one.program != ProgramKind::Console
-                && (!one.time_outs.is_empty() || one.terminated)
-                && !waits_for_others(&one.image)
+            one.details.program != ProgramKind::Console
+                && (!one.details.time_outs.is_empty() || one.details.terminated)
+                && !waits_for_others(&one.name)
         })
         .map(|(_, one)| {
-            about(facts, one, format!("{} does not answer that it has to end", one.image))
+            about(facts, one, format!("{} does not answer that it has to end", one.name))
                 .certain(certainty(one))
                 .advise(format!(
                     "have the thread with the window answer while work goes on elsewhere; see what it waits for with 'onoff why FILE \
                      --process {}'",
-                    argument(&one.image)
+                    argument(&one.name)
                 ))
         })
         .collect())

@@ -20,24 +20,24 @@ pub(super) fn whole(facts: &ShutdownFacts<'_>, application: &ApplicationEnd) -> 
 pub(super) fn about(facts: &ShutdownFacts<'_>, application: &ApplicationEnd, title: String) -> RuleFinding {
     let (start, end) = whole(facts, application);
     let mut finding = RuleFinding::new(
-        FindingSubject::new(FindingSubjectKind::Process, application.image.clone()).with_pid(application.pid),
+        FindingSubject::new(FindingSubjectKind::Process, application.name.clone()).with_pid(application.pid),
         title,
     )
     .costs(facts.cost(whole(facts, application)))
     .because(
         start,
-        format!("{} is notified of the end; {} later it is gone", application.image, time(end.saturating_sub(start))),
+        format!("{} is notified of the end; {} later it is gone", application.name, time(end.saturating_sub(start))),
     );
-    for time_out in &application.time_outs {
+    for time_out in &application.details.time_outs {
         finding = finding.because(time_out.at_ns, time_out.evidence.to_string());
     }
-    if application.terminated {
-        finding = finding.because(application.process_end_ns, "it is terminated");
+    if application.details.terminated {
+        finding = finding.because(application.details.process_end_ns, "it is terminated");
     }
     finding
 }
 
 /// The time-out of an application that is the weakest known.
 pub(super) fn certainty(application: &ApplicationEnd) -> Certainty {
-    application.time_outs.iter().map(|time_out| time_out.certainty).min().unwrap_or(Certainty::Inferred)
+    application.details.time_outs.iter().map(|time_out| time_out.certainty).min().unwrap_or(Certainty::Inferred)
 }

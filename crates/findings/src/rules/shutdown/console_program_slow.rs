@@ -32,25 +32,25 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Subsys-Csr")?;
     facts.needs("Microsoft-Windows-Winsrv")?;
     Ok(applications(facts)
-        .filter(|(_, one)| one.program == ProgramKind::Console && !waits_for_others(&one.image))
+        .filter(|(_, one)| one.details.program == ProgramKind::Console && !waits_for_others(&one.name))
         .filter(|(_, one)| {
             one.duration_ns
                 .is_none_or(|ns| ns >= thresholds::APPLICATION_END_NS)
-                || !one.time_outs.is_empty()
-                || one.terminated
+                || !one.details.time_outs.is_empty()
+                || one.details.terminated
         })
         .map(|(_, one)| {
             let took = match one.duration_ns {
-                Some(ns) if one.time_outs.is_empty() => format!("takes {} to end", time(ns)),
+                Some(ns) if one.details.time_outs.is_empty() => format!("takes {} to end", time(ns)),
                 Some(ns) => format!("does not end by itself; it is given up after {}", time(ns)),
                 None => "does not end while it is recorded".to_owned(),
             };
-            let sure = if one.time_outs.is_empty() {
+            let sure = if one.details.time_outs.is_empty() {
                 Certainty::Measured
             } else {
                 certainty(one)
             };
-            about(facts, one, format!("console program {} {took}", one.image))
+            about(facts, one, format!("console program {} {took}", one.name))
                 .certain(sure)
                 .advise(
                     "have its console handler save what must be saved and return; a tool that need not run in the session is better a \

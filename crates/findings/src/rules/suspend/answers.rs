@@ -16,9 +16,9 @@ pub(super) fn slow(
         .details
         .notifications
         .iter()
-        .filter(|one| kinds.contains(&one.kind) && one.has_end)
+        .filter(|one| kinds.contains(&one.details.kind) && one.details.has_end)
         .filter_map(|one| {
-            let (end, length) = match (one.end_ns, one.duration_ns, &one.time_out) {
+            let (end, length) = match (one.end_ns, one.duration_ns, &one.details.time_out) {
                 (Some(end), Some(length), _) => (end, length),
                 (_, _, time_out) => {
                     let limit_ns = time_out.as_ref()?.limit_ns?;
@@ -31,7 +31,7 @@ pub(super) fn slow(
             let name = if one.name.is_empty() { "a process" } else { one.name.as_str() };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(kind, name).with_pid(one.pid),
-                match &one.time_out {
+                match &one.details.time_out {
                     Some(_) => {
                         format!("{name} does not answer that the computer suspends: {} are waited for it", time(length))
                     }
@@ -39,9 +39,9 @@ pub(super) fn slow(
                 },
             )
             .costs(alone(transition, one, (one.start_ns, end)))
-            .because(one.start_ns, format!("notified in {} ({})", one.phase.as_str(), one.event))
+            .because(one.start_ns, format!("notified in {} ({})", one.details.phase.as_str(), one.event))
             .advise(advice);
-            if let Some(time_out) = &one.time_out {
+            if let Some(time_out) = &one.details.time_out {
                 finding = finding.certain(time_out.certainty).because(None, time_out.evidence.to_string());
             }
             Some(finding)
@@ -55,7 +55,7 @@ fn alone(transition: &PowerTransition, one: &PowerNotification, own: Stretch) ->
         .details
         .notifications
         .iter()
-        .filter(|other| !std::ptr::eq(*other, one) && other.phase == one.phase)
+        .filter(|other| !std::ptr::eq(*other, one) && other.details.phase == one.details.phase)
         .filter_map(|other| Some((other.start_ns, other.end_ns?)))
         .collect();
     let shared = covered_ns(others, own);

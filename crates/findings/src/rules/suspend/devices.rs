@@ -1,7 +1,7 @@
 //! What the rules about devices share.
 
 use onoff_analysis::transition::Half;
-use onoff_analysis::transition::suspend::{PowerDevice, PowerTransition};
+use onoff_analysis::transition::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
 
@@ -18,15 +18,15 @@ pub(super) fn slow(
         .details
         .devices
         .iter()
-        .filter(|device| device.phase.is_some_and(|phase| phase.half() == Some(half)))
+        .filter(|device| device.details.phase.is_some_and(|phase| phase.half() == Some(half)))
         .filter_map(|device| {
             let (end, length) = device.end_ns.zip(device.duration_ns)?;
-            let alone = device.alone_ns;
+            let alone = device.details.alone_ns;
             let measure = if by_alone { alone.unwrap_or(length) } else { length };
             if measure < limit_ns {
                 return None;
             }
-            let name = name(device);
+            let name = device.name();
             let driver = if device.driver.is_empty() { String::new() } else { format!(" (driver {})", device.driver) };
             let mut finding = RuleFinding::new(
                 FindingSubject::new(
@@ -41,7 +41,7 @@ pub(super) fn slow(
             })
             .because(
                 device.start_ns,
-                format!("{} asked in {}", device.device, device.phase.map_or("", |phase| phase.as_str())),
+                format!("{} asked in {}", device.device, device.details.phase.map_or("", |phase| phase.as_str())),
             )
             .because(end, format!("done {} later", time(length)))
             .advise(advice);
@@ -49,7 +49,7 @@ pub(super) fn slow(
                 finding = finding
                     .because(None, format!("for {} of that no other device of the phase was under way", time(alone)));
             }
-            for part in device.drivers.iter().take(3) {
+            for part in device.details.drivers.iter().take(3) {
                 if let Some(held) = part.duration_ns.filter(|&ns| ns >= thresholds::NOISE_NS) {
                     finding = finding
                         .because(part.start_ns, format!("driver {} itself held it for {}", part.driver, time(held)));
@@ -58,12 +58,4 @@ pub(super) fn slow(
             Some(finding)
         })
         .collect()
-}
-
-fn name(device: &PowerDevice) -> &str {
-    [&device.friendly_name, &device.description, &device.device]
-        .into_iter()
-        .map(String::as_str)
-        .find(|text| !text.is_empty())
-        .unwrap_or("a device")
 }

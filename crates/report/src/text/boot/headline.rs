@@ -119,7 +119,7 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
     if let Some((device, took)) = slowest_device(report, phase).filter(|&(_, took)| notable(took)) {
         named = true;
         sentence += &format!(" Slowest driver in it: {}, {}", device_work::name(device), duration(took));
-        sentence += if device.pend_ns.is_none() { ", without letting others go on." } else { "." };
+        sentence += if device.details.pend_ns.is_none() { ", without letting others go on." } else { "." };
     }
     if !named && let Some((process, took)) = busiest_process(phase).filter(|&(_, took)| notable(took)) {
         sentence += &format!(" Busiest process in it: {process}, {} of processor time.", duration(took));
@@ -137,7 +137,7 @@ fn slowest_service<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Uni
 }
 
 fn slowest_device<'a>(report: &'a BootReport, phase: &Phase) -> Option<(&'a Device, i64)> {
-    let ended = report.details.devices.iter().filter_map(|device| Some((device, device.pre_pend_ns?)));
+    let ended = report.details.devices.iter().filter_map(|device| Some((device, device.details.pre_pend_ns?)));
     ended.filter(|(device, _)| begins_in(phase, device.start_ns)).max_by_key(|&(_, took)| took)
 }
 

@@ -40,17 +40,19 @@ fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usiz
         .top(top)
         .column(Heading::data("session"), |_| Value::of(session.session, |number| Value::Id(number.into())))
         .column(Heading::name("image", "application").wide(40), |row| {
-            Cell::shown(Value::text(&row.image), process_name(&row.image, row.pid))
+            Cell::shown(Value::text(&row.name), process_name(&row.name, row.pid))
         })
         .column(Heading::data("pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
-        .column(Heading::quantity("duration_ns", "took"), |row| took(row.duration_ns, !row.time_outs.is_empty()))
+        .column(Heading::quantity("duration_ns", "took"), |row| {
+            took(row.duration_ns, !row.details.time_outs.is_empty())
+        })
         .column(Heading::time("start_ns", "notified"), |row| Cell::since_or_dash(Some(row.start_ns), origin_ns))
         .column(Heading::time("process_end_ns", "process ends"), |row| {
-            Cell::since_or_dash(row.process_end_ns, origin_ns)
+            Cell::since_or_dash(row.details.process_end_ns, origin_ns)
         })
-        .column(Heading::id("level", "level"), |row| Value::of(row.level, |level| Value::Id(level.into())))
+        .column(Heading::id("level", "level"), |row| Value::of(row.details.level, |level| Value::Id(level.into())))
         .column(Heading::id("flags", "flags"), |row| {
-            Value::of(row.flags, |flags| Value::Text(format!("{flags:#x}").into()))
+            Value::of(row.details.flags, |flags| Value::Text(format!("{flags:#x}").into()))
         })
         .column(Heading::name("remarks", "").wide(90), |row| Value::Text(remarks(row).into()).styled(QUIET))
         .done()
@@ -66,11 +68,11 @@ fn took(ns: Option<i64>, ran_out: bool) -> Cell<'static> {
 
 fn remarks(row: &ApplicationEnd) -> String {
     let mut parts = Vec::new();
-    if row.program == ProgramKind::Console {
+    if row.details.program == ProgramKind::Console {
         parts.push("console".to_owned());
     }
-    parts.extend(row.time_outs.iter().map(time_out));
-    if row.terminated {
+    parts.extend(row.details.time_outs.iter().map(time_out));
+    if row.details.terminated {
         parts.push("terminated".to_owned());
     }
     parts.join("; ")

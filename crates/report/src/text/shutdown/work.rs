@@ -61,8 +61,7 @@ pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
         ("step", name, work.start_ns, work.duration_ns)
     });
     let devices = report.details.devices.iter().take(top).map(|device| {
-        let names = [&device.description, &device.device, &device.driver];
-        let name = names.into_iter().find(|name| !name.is_empty()).map_or("unnamed", |name| name);
+        let name = device.name();
         ("device", Cell::shown(Value::text(name), format!("device {name}")), device.start_ns, device.duration_ns)
     });
     let rows: Vec<_> = steps.chain(devices).collect();

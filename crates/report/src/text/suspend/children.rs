@@ -14,7 +14,7 @@ use crate::text::style::{DOUBT, QUIET, WORST};
 pub(super) fn notified(transition: &PowerTransition, top: usize) -> Vec<Section<'_>> {
     let is_service = |row: &PowerNotification| {
         matches!(
-            row.kind,
+            row.details.kind,
             NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
         )
     };
@@ -22,7 +22,7 @@ pub(super) fn notified(transition: &PowerTransition, top: usize) -> Vec<Section<
         .into_iter()
         .filter_map(|(name, title, services)| {
             let rows = transition.details.notifications.iter();
-            let rows: Vec<_> = rows.filter(|row| is_service(row) == services && row.has_end).collect();
+            let rows: Vec<_> = rows.filter(|row| is_service(row) == services && row.details.has_end).collect();
             (!rows.is_empty()).then(|| of_notified(name, title, rows, top))
         })
         .collect()
@@ -35,7 +35,7 @@ fn of_notified<'a>(
     top: usize,
 ) -> Section<'a> {
     rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    let style = |row: &PowerNotification| match (row.duration_ns, &row.time_out) {
+    let style = |row: &PowerNotification| match (row.duration_ns, &row.details.time_out) {
         (Some(_), Some(_)) => WORST,
         (Some(_), None) => anstyle::Style::new(),
         (None, _) => DOUBT,
@@ -46,15 +46,15 @@ fn of_notified<'a>(
         .top(top)
         .column(Heading::name("name", "name").wide(50), |row| Cell::shown(Value::text(&row.name), told_name(row)))
         .column(Heading::id("pid", "pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
-        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.phase.as_str()))
-        .column(Heading::data("kind"), |row| Value::text(row.kind.as_str()))
+        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.details.phase.as_str()))
+        .column(Heading::data("kind"), |row| Value::text(row.details.kind.as_str()))
         .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.duration_ns).styled(style(row)))
         .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
         .column(Heading::data("time_out_ns"), |row| {
-            Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
+            Value::of(row.details.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
         })
         .column(Heading::name("", "").wide(80), |row| {
-            let limit = row.time_out.as_ref().map(|limit| duration_or_dash(limit.limit_ns));
+            let limit = row.details.time_out.as_ref().map(|limit| duration_or_dash(limit.limit_ns));
             let note = limit.map(|limit| format!("did not answer within its time-out of {limit}"));
             Cell::words(style(row), note.unwrap_or_default())
         })
@@ -62,7 +62,8 @@ fn of_notified<'a>(
 }
 
 pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
-    let mut rows: Vec<&PowerDevice> = transition.details.devices.iter().filter(|row| row.phase.is_some()).collect();
+    let mut rows: Vec<&PowerDevice> =
+        transition.details.devices.iter().filter(|row| row.details.phase.is_some()).collect();
     if rows.is_empty() {
         return None;
     }
@@ -75,9 +76,11 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
             Cell::shown(Value::text(&row.driver), device_name(row))
         })
         .column(Heading::data("device"), |row| Value::text(row.name()))
-        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.phase.map_or("", PhaseName::as_str)))
+        .column(Heading::name("phase", "phase").wide(18), |row| {
+            Value::text(row.details.phase.map_or("", PhaseName::as_str))
+        })
         .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.duration_ns))
-        .column(Heading::quantity("alone_ns", "alone"), |row| Cell::duration_or_dash(row.alone_ns))
+        .column(Heading::quantity("alone_ns", "alone"), |row| Cell::duration_or_dash(row.details.alone_ns))
         .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
         .column(Heading::name("", "").wide(80), |row| Cell::words(QUIET, device_note(row)))
         .done();
@@ -86,21 +89,26 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
 
 fn device_note(row: &PowerDevice) -> String {
     let mut parts = Vec::new();
-    if row.ends_phase {
+    if row.details.ends_phase {
         parts.push("ended the phase".to_owned());
     }
-    if let Some(nested) = row.nested.iter().filter_map(|nested| nested.duration_ns).max() {
+    if let Some(nested) = row.details.nested.iter().filter_map(|nested| nested.duration_ns).max() {
         parts.push(format!("its own state took {}", duration(nested)));
     }
     // The driver that held it longest tells more than the function driver.
-    let inside = row.nested.iter().flat_map(|nested| &nested.drivers);
-    let slowest =
-        row.drivers.iter().chain(inside).filter_map(|part| Some((part.duration_ns?, part))).max_by_key(|&(ns, _)| ns);
+    let inside = row.details.nested.iter().flat_map(|nested| &nested.details.drivers);
+    let slowest = row
+        .details
+        .drivers
+        .iter()
+        .chain(inside)
+        .filter_map(|part| Some((part.duration_ns?, part)))
+        .max_by_key(|&(ns, _)| ns);
     if let Some((ns, part)) = slowest.filter(|(_, part)| part.driver != row.driver) {
         parts.push(format!("{} held it {}", part.driver, duration(ns)));
     }
-    if !row.failed_driver.is_empty() {
-        parts.push(format!("{} failed it", row.failed_driver));
+    if !row.details.failed_driver.is_empty() {
+        parts.push(format!("{} failed it", row.details.failed_driver));
     }
     parts.join("; ")
 }

@@ -134,14 +134,14 @@ pub(super) fn cause(transition: &PowerTransition, phase: &Phase) -> Option<Strin
     let notable = |ns: i64| share(ns, length) >= NOTABLE_SHARE;
     if let Some((row, ns)) = slowest_told(transition, phase).filter(|&(_, ns)| notable(ns)) {
         let name = told_name(row);
-        return Some(match &row.time_out {
+        return Some(match &row.details.time_out {
             Some(limit) => format!("{name} did not answer for {} (its time-out)", duration_or_dash(limit.limit_ns)),
             None => format!("{name} took {}", duration(ns)),
         });
     }
     if let Some((device, ns)) = slowest_device(transition, phase).filter(|&(_, ns)| notable(ns)) {
         let mut clause = format!("{} took {}", device_name(device), duration(ns));
-        match device.alone_ns {
+        match device.details.alone_ns {
             Some(alone) if notable(alone) => {
                 clause += &format!(", {} of it with no other device under way", duration(alone));
             }
@@ -162,7 +162,7 @@ fn slowest_told<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<(&
         .details
         .notifications
         .iter()
-        .filter(|row| row.phase == phase.name)
+        .filter(|row| row.details.phase == phase.name)
         .filter_map(|row| Some((row, row.duration_ns?)))
         .max_by_key(|&(_, ns)| ns)
 }
@@ -173,9 +173,9 @@ fn slowest_device<'a>(transition: &'a PowerTransition, phase: &Phase) -> Option<
         .details
         .devices
         .iter()
-        .filter(|row| row.phase == Some(phase.name))
+        .filter(|row| row.details.phase == Some(phase.name))
         .filter_map(|row| Some((row, row.duration_ns?)))
-        .max_by_key(|&(row, ns)| (row.alone_ns, ns))
+        .max_by_key(|&(row, ns)| (row.details.alone_ns, ns))
 }
 
 /// An application's or a service's name.

@@ -6,7 +6,7 @@ use onoff_trace::Trace;
 
 use super::names::{asking, asks_devices};
 use super::path;
-use super::report::{DeviceCallback, DeviceSleep};
+use super::report::{Callback, DeviceCallback, DeviceSleep};
 
 /// The callbacks that began from `from_ns` to before `until_ns`, by begin.
 pub(super) fn between(trace: &Trace, phases: &[Phase], from_ns: i64, until_ns: i64) -> Vec<DeviceCallback> {
@@ -19,17 +19,22 @@ pub(super) fn between(trace: &Trace, phases: &[Phase], from_ns: i64, until_ns: i
     rows.sort_by_key(|row| row.start_ns);
     rows.into_iter()
         .map(|row| DeviceCallback {
-            phase: asking(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
             device: trace.text(row.device).to_owned(),
             driver: trace.text(row.driver).to_owned(),
-            parent: trace.text(row.parent).to_owned(),
-            callback: trace.text(row.message).to_owned(),
+            description: trace.text(row.description).to_owned(),
+            friendly_name: trace.text(row.friendly_name).to_owned(),
             start_ns: row.start_ns,
             end_ns: row.end_ns,
             duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
-            on_path_ns: 0,
-            error: row.status.map(u32::cast_signed),
-            tid: row.tid,
+            event: trace.text(row.event).to_owned(),
+            details: Callback {
+                phase: asking(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
+                parent: trace.text(row.parent).to_owned(),
+                callback: trace.text(row.message).to_owned(),
+                on_path_ns: 0,
+                error: row.status.map(u32::cast_signed),
+                tid: row.tid,
+            },
         })
         .collect()
 }
@@ -48,7 +53,7 @@ pub(super) fn sum_up(phases: &mut [Phase], callbacks: &mut [DeviceCallback]) {
             .enumerate()
             .skip(first)
             .take_while(|(_, row)| row.start_ns <= end_ns)
-            .filter(|(_, row)| row.phase == Some(phase.name))
+            .filter(|(_, row)| row.details.phase == Some(phase.name))
             .map(|(at, _)| at)
             .collect();
         phase.work.items = of_phase.len() as u64;
@@ -71,11 +76,11 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
     let mut devices: Vec<DeviceSleep> = Vec::new();
     for row in callbacks {
         // One device may be under two names of buses; its driver tells them apart.
-        let at = *places.entry((&row.device, &row.parent)).or_insert_with(|| {
+        let at = *places.entry((&row.device, &row.details.parent)).or_insert_with(|| {
             devices.push(DeviceSleep {
                 device: row.device.clone(),
                 driver: row.driver.clone(),
-                parent: row.parent.clone(),
+                parent: row.details.parent.clone(),
                 suspend_ns: 0,
                 resume_ns: 0,
                 total_ns: 0,
@@ -89,16 +94,16 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
             continue;
         };
         let length = row.duration_ns.unwrap_or(0).max(0);
-        match row.phase.and_then(PhaseName::half) {
+        match row.details.phase.and_then(PhaseName::half) {
             Some(Half::Resume) => {
                 device.resume_ns = device.resume_ns.saturating_add(length);
             }
             _ => device.suspend_ns = device.suspend_ns.saturating_add(length),
         }
         device.total_ns = device.total_ns.saturating_add(length);
-        device.on_path_ns = device.on_path_ns.saturating_add(row.on_path_ns);
+        device.on_path_ns = device.on_path_ns.saturating_add(row.details.on_path_ns);
         device.callbacks += 1;
-        device.failed |= row.error.is_some_and(|error| error != 0);
+        device.failed |= row.details.error.is_some_and(|error| error != 0);
         if device.driver.is_empty() {
             device.driver.clone_from(&row.driver);
         }

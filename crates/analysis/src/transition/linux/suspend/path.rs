@@ -33,7 +33,7 @@ pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [Devic
         let Some(end_ns) = row.end_ns else { continue };
         let duration_ns =
             end_ns.saturating_sub(row.start_ns.max(before_ns).max(phase.start_ns.unwrap_or(i64::MIN))).max(0);
-        row.on_path_ns = duration_ns;
+        row.details.on_path_ns = duration_ns;
         phase.work.path_ns = phase.work.path_ns.saturating_add(duration_ns);
         phase.work.path.push(CallbackStep {
             device: row.device.clone(),
@@ -79,11 +79,11 @@ impl<'a> Related<'a> {
             let Some(row) = callbacks.get(at) else {
                 continue;
             };
-            if let Some(tid) = row.tid {
+            if let Some(tid) = row.details.tid {
                 by_thread.entry(tid).or_default().push((end_ns, at));
             }
             let key = match half {
-                Some(Half::Suspend) => &row.parent,
+                Some(Half::Suspend) => &row.details.parent,
                 _ => &row.device,
             };
             if !key.is_empty() {
@@ -97,7 +97,7 @@ impl<'a> Related<'a> {
     fn before(&self, row: &DeviceCallback, own: usize) -> Option<(usize, CallbackReason)> {
         let (key, tie) = match self.half {
             Some(Half::Suspend) => (&row.device, CallbackReason::Child),
-            _ => (&row.parent, CallbackReason::Parent),
+            _ => (&row.details.parent, CallbackReason::Parent),
         };
         let family = self
             .by_device
@@ -105,6 +105,7 @@ impl<'a> Related<'a> {
             .and_then(|rows| last_before(rows, row.start_ns, own))
             .map(|(end, at)| (end, at, tie));
         let thread = row
+            .details
             .tid
             .and_then(|tid| self.by_thread.get(&tid))
             .and_then(|rows| last_before(rows, row.start_ns, own))

@@ -1,6 +1,7 @@
 //! The result of the analysis of sleeps of Linux. Its serialized names are the documented contract of
 //! `suspend --format json` for a recording of Linux.
 
+use crate::device_work::DeviceWork;
 use crate::transition::PhaseName;
 use crate::transition::{Transition, Transitions};
 use serde::Serialize;
@@ -117,25 +118,18 @@ pub struct LinuxAsleep {
 }
 
 /// A device's callback.
+pub type DeviceCallback = DeviceWork<Callback>;
+
+/// What only a callback has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DeviceCallback {
+pub struct Callback {
     /// The phase; `None` between phases.
     pub phase: Option<PhaseName>,
-    /// Device.
-    pub device: String,
-    /// Driver; empty when the device has none.
-    pub driver: String,
     /// Device that it hangs on; empty for none.
     pub parent: String,
     /// Whose callback and what was asked, as the kernel writes it: `bus [suspend]`; a function's name where only the log tells.
     pub callback: String,
-    /// Begin, ns.
-    pub start_ns: i64,
-    /// End, ns; `None` when it did not return in the recording.
-    pub end_ns: Option<i64>,
-    /// Length, ns.
-    pub duration_ns: Option<i64>,
     /// Time of it on the path of its phase, ns: what the phase waited for it. Zero off the path.
     pub on_path_ns: i64,
     /// Error number that it returned, 0 for none; `None` when it did not return.

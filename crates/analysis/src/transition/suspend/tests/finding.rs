@@ -155,7 +155,7 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
     assert_eq!(transition.settling.as_ref().unwrap().start_ns, Some(16 * SECOND));
     assert_eq!(transition.settling.as_ref().unwrap().busy_ns, SECOND);
     assert_eq!(transition.details.suspend.measured.duration_ns, Some(8 * SECOND));
-    assert_eq!(transition.details.notifications[0].phase, PhaseName::UserSession);
+    assert_eq!(transition.details.notifications[0].details.phase, PhaseName::UserSession);
     let parts = transition.details.resume_parts.as_ref().unwrap();
     assert_eq!(parts.total_ns, Some((2_500 + 300 + 900 + 1_200 + 1_000) * MS));
     assert!(fast_startup(&trace, &SuspendOptions::default()).is_some());

@@ -24,8 +24,8 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
     assert_eq!((services.work.items, services.work.total_ns), (2, 30 * SECOND + MS));
     let slow = transition.details.notifications.iter().find(|row| row.name == "Slowsvc").unwrap();
     assert_eq!(slow.duration_ns, Some(30 * SECOND));
-    assert_eq!(slow.time_out.as_ref().unwrap().limit_ns, Some(SERVICE_TIME_OUT_NS));
-    let answered = transition.details.notifications.iter().filter(|row| row.time_out.is_none());
+    assert_eq!(slow.details.time_out.as_ref().unwrap().limit_ns, Some(SERVICE_TIME_OUT_NS));
+    let answered = transition.details.notifications.iter().filter(|row| row.details.time_out.is_none());
     assert_eq!(answered.count(), 3);
 }
 
@@ -168,11 +168,11 @@ fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
     assert_eq!(phase.work.total_ns, 21_016 * MS);
     assert_eq!(phase.work.covered_ns, 20_926 * MS);
     let [disk, slow] = &transition.details.devices[..] else { panic!("two devices") };
-    assert_eq!((disk.ends_phase, disk.alone_ns), (false, Some(910 * MS)));
-    assert_eq!((slow.ends_phase, slow.alone_ns), (true, Some(19_926 * MS)));
-    assert!(disk.nested.is_empty() && disk.drivers.is_empty());
-    assert_eq!(slow.nested.len(), 1);
-    assert_eq!(slow.nested[0].drivers[0].duration_ns, Some(19_200 * MS));
+    assert_eq!((disk.details.ends_phase, disk.details.alone_ns), (false, Some(910 * MS)));
+    assert_eq!((slow.details.ends_phase, slow.details.alone_ns), (true, Some(19_926 * MS)));
+    assert!(disk.details.nested.is_empty() && disk.details.drivers.is_empty());
+    assert_eq!(slow.details.nested.len(), 1);
+    assert_eq!(slow.details.nested[0].details.drivers[0].duration_ns, Some(19_200 * MS));
     assert_eq!(transition.details.drivers.len(), 1);
     assert_eq!(transition.details.drivers[0].total_ns, 19_200 * MS);
     assert!(transition.details.drivers[0].own_part);

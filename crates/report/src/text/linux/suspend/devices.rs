@@ -51,17 +51,17 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .note("longest first")
         .top(top)
         .column(Heading::name("phase", "phase").wide(34), |row| {
-            let name = row.phase.map_or_else(|| "-".to_owned(), phases::name);
-            Cell::shown(Value::text(row.phase.map_or("", PhaseName::as_str)), name)
+            let name = row.details.phase.map_or_else(|| "-".to_owned(), phases::name);
+            Cell::shown(Value::text(row.details.phase.map_or("", PhaseName::as_str)), name)
         })
         .column(Heading::name("device", "device").wide(40), |row| Value::text(&row.device))
         .column(Heading::name("driver", "driver").wide(24), |row| Value::text(&row.driver))
-        .column(Heading::name("callback", "callback").wide(34), |row| Value::text(&row.callback).styled(QUIET))
+        .column(Heading::name("callback", "callback").wide(34), |row| Value::text(&row.details.callback).styled(QUIET))
         .column(Heading::data("start_ns"), |row| Value::Time(row.start_ns))
         .column(Heading::quantity("duration_ns", "took"), |row| Cell::duration_or_dash(row.duration_ns))
-        .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.on_path_ns))
-        .column(Heading::data("error"), |row| Value::of(row.error, |error| Value::Id(error.into())))
-        .column(Heading::name("", "").wide(20), |row| match (row.error, row.duration_ns) {
+        .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.details.on_path_ns))
+        .column(Heading::data("error"), |row| Value::of(row.details.error, |error| Value::Id(error.into())))
+        .column(Heading::name("", "").wide(20), |row| match (row.details.error, row.duration_ns) {
             (_, None) => Cell::words(MISSING, "did not return"),
             (Some(error), _) if error != 0 => Cell::words(MISSING, format!("error {error}")),
             _ => Value::Nothing.into(),

@@ -117,7 +117,7 @@ pub(super) fn longest(sleep: &LinuxSleep) -> Option<String> {
         .details
         .callbacks
         .iter()
-        .filter(|row| row.phase == Some(phase.name) && Some(row.start_ns) >= phase.start_ns)
+        .filter(|row| row.details.phase == Some(phase.name) && Some(row.start_ns) >= phase.start_ns)
         .filter_map(|row| Some((row.duration_ns?, row)))
         .max_by_key(|&(ns, _)| ns)
         .filter(|&(ns, _)| share(ns, length) >= NOTABLE_SHARE);
