@@ -19,20 +19,20 @@ fn read(files: Vec<(String, Vec<u8>)>) -> Trace {
     open_files(&files, Tables::all(), &Options::default()).unwrap()
 }
 
-fn diagnosed(files: Vec<(String, Vec<u8>)>) -> Diagnosis {
+pub(crate) fn diagnosed(files: Vec<(String, Vec<u8>)>) -> Diagnosis {
     diagnose(&read(files), &DiagnosisOptions::default())
 }
 
-fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
+pub(crate) fn of<'a>(diagnosis: &'a Diagnosis, code: &str) -> Vec<&'a RuleFinding> {
     diagnosis.findings.iter().filter(|finding| finding.code == code).collect()
 }
 
-fn codes(diagnosis: &Diagnosis) -> Vec<(&str, &str)> {
+pub(crate) fn codes(diagnosis: &Diagnosis) -> Vec<(&str, &str)> {
     diagnosis.findings.iter().map(|finding| (finding.code, finding.subject.name.as_str())).collect()
 }
 
 /// What one rule says of everything that was recorded, and of it without the trace.
-fn both(played: &Played) -> [Diagnosis; 2] {
+pub(crate) fn both(played: &Played) -> [Diagnosis; 2] {
     [diagnosed(played.files.all()), diagnosed(played.files.without_trace())]
 }
 
@@ -46,13 +46,13 @@ fn says<'a>(diagnosis: &'a Diagnosis, code: &str, name: &str, length_us: i64) ->
     finding
 }
 
-fn silent(diagnosis: &Diagnosis, code: &str) {
+pub(crate) fn silent(diagnosis: &Diagnosis, code: &str) {
     assert!(of(diagnosis, code).is_empty(), "{code}: {:?}", codes(diagnosis));
     assert!(diagnosis.not_checked.iter().all(|rule| rule.code != code), "{code} could not be checked");
 }
 
 /// A unit that the default target waits for, started once the basic system is up.
-fn with(unit: LinuxUnit) -> LinuxMachine {
+pub(crate) fn with(unit: LinuxUnit) -> LinuxMachine {
     LinuxMachine::healthy().wanted(unit.after("basic.target"))
 }
 
@@ -395,7 +395,7 @@ fn a_unit_that_is_slow_to_stop_or_has_to_be_killed_is_named() {
 }
 
 /// A sleep of a healthy machine: a disk on its controller, a network card beside.
-fn sleep() -> LinuxSleepPlan {
+pub(crate) fn sleep() -> LinuxSleepPlan {
     LinuxSleepPlan {
         sync_ms: 60,
         tasks: vec![("agent".to_owned(), 5), ("shell".to_owned(), 9)],

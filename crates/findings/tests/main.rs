@@ -5,4 +5,5 @@ mod hostile;
 mod image_rules;
 mod linux_boots;
 mod linux_machine;
+mod linux_rules;
 mod linux_sleeps;
