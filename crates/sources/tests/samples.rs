@@ -219,21 +219,30 @@ fn generic_events_carry_their_fields() {
 }
 
 #[test]
-fn a_manifest_explains_the_events_of_its_provider() {
+fn a_manifest_explains_the_events_of_its_provider_before_the_catalogue_does() {
     let Some(folder) = samples() else { return };
     let paths = [sample(&folder, "HTTP_Server.etl")];
     let wanted = Tables::of(&[TableName::Events]);
-    let unexplained = read(paths[0].clone(), wanted);
-    assert_eq!(unexplained.losses.count("schema_unknown"), 2041);
-    let options = Options { manifests: vec![folder.join("HTTP_Server.man")], ..Options::default() };
-    let trace = open(&paths, wanted, &options).unwrap();
-    assert_eq!(trace.losses.count("schema_unknown"), 0);
-    assert_eq!(trace.losses.count("event_fields_incomplete"), 0);
-    assert_eq!(trace.events.len(), 2041);
-    let fields = trace.event_fields.iter();
-    let names: Vec<&str> = fields.map(|field| trace.text(field.name)).collect();
-    assert!(names.contains(&"RequestId"));
-    assert!(!names.contains(&"Payload"));
+    let fields_of = |options: &Options| -> Vec<String> {
+        let trace = open(&paths, wanted, options).unwrap();
+        assert_eq!(trace.events.len(), 2041);
+        assert_eq!(trace.losses.count("schema_unknown"), 0);
+        assert_eq!(trace.losses.count("event_fields_incomplete"), 0);
+        trace.event_fields.iter().map(|field| trace.text(field.name).to_owned()).collect()
+    };
+    let by_catalogue = fields_of(&Options::default());
+    assert!(by_catalogue.iter().any(|name| name == "RequestId"));
+    assert!(!by_catalogue.iter().any(|name| name == "Payload"));
+
+    let manifest = std::fs::read_to_string(folder.join("HTTP_Server.man")).unwrap();
+    let other_names = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(other_names.path(), manifest.replace("\"RequestId\"", "\"NumberOfTheRequest\"")).unwrap();
+    let by_manifest = fields_of(&Options { manifests: vec![other_names.path().to_owned()], ..Options::default() });
+    let renamed = by_catalogue.iter().map(|name| match name.as_str() {
+        "RequestId" => "NumberOfTheRequest",
+        name => name,
+    });
+    assert!(by_manifest.iter().eq(renamed));
 }
 
 #[test]

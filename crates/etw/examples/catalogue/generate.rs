@@ -216,13 +216,21 @@ impl Shared {
     }
 }
 
-/// The manifest providers, from `providers.json`.
+/// Providers that the reference has not, and names of yet others: what `tools/provider_facts.py` writes.
+const FURTHER_PROVIDERS: &str = include_str!("further_providers.json");
+
+/// The manifest providers, from `providers.json` and [`FURTHER_PROVIDERS`]. Of some only the name is known.
 pub fn providers(json: &str) -> Result<Catalogue> {
     let reference: Value = serde_json::from_str(json)?;
+    let further: Value = serde_json::from_str(FURTHER_PROVIDERS)?;
+    let mut by_guid: BTreeMap<&str, &Value> = BTreeMap::new();
+    for provider in
+        list(&reference["providers"])?.iter().chain(list(&further["providers"])?).chain(list(&further["names"])?)
+    {
+        by_guid.entry(text(&provider["guid"])?).or_insert(provider);
+    }
     let mut catalogue = Catalogue { directory: Vec::new(), blocks: Vec::new() };
-    let mut providers: Vec<&Value> = list(&reference["providers"])?.iter().collect();
-    providers.sort_by_key(|provider| provider["guid"].as_str());
-    for provider in providers {
+    for provider in by_guid.into_values() {
         let name = text(&provider["name"])?;
         catalogue.directory.push((Guid::parse_str(text(&provider["guid"])?)?, name.to_owned()));
         catalogue.blocks.push(self::provider(provider).with_context(|| name.to_owned())?);
@@ -232,11 +240,14 @@ pub fn providers(json: &str) -> Result<Catalogue> {
 
 fn provider(provider: &Value) -> Result<Vec<u8>> {
     let mut shared = Shared::default();
-    for (name, map) in object(&provider["maps"])? {
+    let nothing = serde_json::Map::new();
+    for (name, map) in provider["maps"].as_object().unwrap_or(&nothing) {
         shared.map(name, map)?;
     }
     let mut out = Encoder::default();
-    let mut keywords = object(&provider["keywords"])?
+    let mut keywords = provider["keywords"]
+        .as_object()
+        .unwrap_or(&nothing)
         .iter()
         .map(|(name, mask)| Ok((parse_number(text(mask)?)?, name.as_str())))
         .collect::<Result<Vec<_>>>()?;
@@ -247,7 +258,7 @@ fn provider(provider: &Value) -> Result<Vec<u8>> {
         out.number(mask);
         out.number(name);
     }
-    let events = list(&provider["events"])?;
+    let events = provider["events"].as_array().map_or(&[][..], Vec::as_slice);
     out.number(events.len() as u64);
     for event in events {
         let number = |name: &str| event[name].as_u64().with_context(|| name.to_owned());
@@ -262,38 +273,36 @@ fn provider(provider: &Value) -> Result<Vec<u8>> {
             let at = shared.text(event[name].as_str().unwrap_or_default());
             out.number(at);
         }
-        let properties = manifest_properties(event)?;
-        let layout = shared.layout(properties.len(), &properties);
+        let fields = match event["layout"].as_u64() {
+            Some(layout) => &provider["layouts"][usize::try_from(layout)?],
+            None => &event["fields"],
+        };
+        let (top_level, properties) = manifest_properties(list(fields)?, event["numericPartial"] == true)?;
+        let layout = shared.layout(top_level, &properties);
         out.number(layout);
     }
     Ok(shared.finish(out))
 }
 
-fn manifest_properties(event: &Value) -> Result<Vec<Property>> {
-    let fields = list(&event["fields"])?;
-    let names_only = event["numericPartial"] == true;
+/// How many fields are at the top, and all properties: members of structs follow those at the top.
+fn manifest_properties(fields: &[Value], names_only: bool) -> Result<(usize, Vec<Property>)> {
     let known_until = structs_begin(fields)?;
     let mut properties: Vec<Property> = Vec::with_capacity(fields.len());
+    let mut structs: Vec<(usize, &[Value])> = Vec::new();
     for (at, field) in fields.iter().enumerate() {
         let name = text(&field["name"])?;
         if at == known_until {
             properties.push(Property::new(name, InType::Opaque));
             break;
         }
-        let type_name = text(&field["inType"])?;
-        let in_type = InType::from_manifest_name(type_name).with_context(|| format!("unknown type {type_name}"))?;
-        let mut property = Property::new(name, in_type);
-        property.map_name = field["map"].as_str().map(Into::into);
-        if let Some(count) = field["count"].as_str() {
-            property.count = Count::Of(earlier(&fields[..at], count).context("count")?);
+        let mut property = manifest_property(&fields[..at], field, names_only)?;
+        if let Some(members) = field["members"].as_array() {
+            property.in_type = InType::Struct;
+            structs.push((at, members));
         }
-        property.length = match field["length"].as_str() {
-            Some(length) => Length::Of(earlier(&fields[..at], length).context("length")?),
-            None => implied_length(&fields[..at], name, in_type, names_only),
-        };
         // Without its size nothing after it can be found. 16 bytes were an IPv6 address whose meaning the
         // reference does not record; those it does are few, so the field is not guessed at.
-        let size_unknown = in_type == InType::Binary && property.length == Length::Natural;
+        let size_unknown = property.in_type == InType::Binary && property.length == Length::Natural;
         if size_unknown && at + 1 < fields.len() {
             property.in_type = InType::Opaque;
             properties.push(property);
@@ -301,7 +310,50 @@ fn manifest_properties(event: &Value) -> Result<Vec<Property>> {
         }
         properties.push(property);
     }
-    Ok(properties)
+    let top_level = properties.len();
+    for (at, members) in structs.into_iter().filter(|(at, _)| *at < top_level) {
+        let first = u16::try_from(properties.len())?;
+        for (place, member) in members.iter().enumerate() {
+            let mut property = manifest_property(&members[..place], member, false)?;
+            // What a member refers to is another member.
+            if let Length::Of(other) = &mut property.length {
+                *other += first;
+            }
+            if let Count::Of(other) = &mut property.count {
+                *other += first;
+            }
+            properties.push(property);
+        }
+        properties[at].members = (first, u16::try_from(members.len())?);
+    }
+    Ok((top_level, properties))
+}
+
+/// A field without the members it may have, with places counted among those before it.
+fn manifest_property(before: &[Value], field: &Value, names_only: bool) -> Result<Property> {
+    let name = text(&field["name"])?;
+    let type_name = text(&field["inType"])?;
+    let in_type = match field["members"].as_array() {
+        Some(_) => InType::Struct,
+        None => InType::from_manifest_name(type_name).with_context(|| format!("unknown type {type_name}"))?,
+    };
+    let mut property = Property::new(name, in_type);
+    property.map_name = field["map"].as_str().map(Into::into);
+    property.out_type = field["outType"].as_str().map_or(OutType::Default, OutType::from_manifest_name);
+    if let Some(count) = field["count"].as_str() {
+        property.count = match count.parse() {
+            Ok(number) => Count::Fixed(number),
+            Err(_) => Count::Of(earlier(before, count).context("count")?),
+        };
+    }
+    property.length = match field["length"].as_str() {
+        Some(length) => match length.parse() {
+            Ok(number) => Length::Fixed(number),
+            Err(_) => Length::Of(earlier(before, length).context("length")?),
+        },
+        None => implied_length(before, name, in_type, names_only),
+    };
+    Ok(property)
 }
 
 /// Where the fields are structs whose members the reference does not have. It was read from manifests in
@@ -312,6 +364,9 @@ fn structs_begin(fields: &[Value]) -> Result<usize> {
         .iter()
         .map(|field| {
             let name = text(&field["inType"])?;
+            if field["members"].is_array() {
+                return Ok(None);
+            }
             if name == "Struct" {
                 return Ok(Some(24));
             }
@@ -546,10 +601,6 @@ fn parse_number(text: &str) -> Result<u64> {
 
 fn list(value: &Value) -> Result<&Vec<Value>> {
     value.as_array().context("not a list")
-}
-
-fn object(value: &Value) -> Result<&serde_json::Map<String, Value>> {
-    value.as_object().context("not an object")
 }
 
 fn text(value: &Value) -> Result<&str> {

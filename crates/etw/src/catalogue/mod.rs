@@ -1,7 +1,7 @@
 //! Schemas that come with the program: manifest providers that matter to on/off transitions, and every known
 //! layout of kernel events.
 //!
-//! Both files beside this one are written by `examples/catalogue` from the reference (`providers.json`,
+//! Both files here are written by `examples/catalogue` from its `further_providers.json` and the reference (`providers.json`,
 //! `kernel-mof.json`). A provider is expanded the first time one of its events is asked about, and stays
 //! expanded for the life of the process.
 //!
@@ -128,14 +128,16 @@ mod tests {
 
     #[test]
     fn every_provider_expands() {
-        assert_eq!(providers().len(), 95);
+        // Damaged blocks would have no events either: they are counted apart from those of which the name is known.
+        let mut described = 0;
         let mut events = 0;
         for provider in providers().values() {
-            let schema = provider.schema();
-            assert!(!schema.events.is_empty(), "{} has no events", provider.name);
+            let schema = provider.expand().unwrap();
+            assert!(!provider.name.is_empty());
+            described += usize::from(!schema.events.is_empty());
             events += schema.events.len();
         }
-        assert_eq!(events, 12_186);
+        assert_eq!((providers().len(), described, events), (911, 110, 14_639));
     }
 
     #[test]

@@ -32,15 +32,20 @@ fn every_record_is_the_one_windows_made_of_it() {
     let mut schemas = Schemas::new();
     let manifest = std::str::from_utf8(&man).expect("UTF-8");
     assert_eq!(schemas.add_manifest(manifest).expect("a manifest"), 1);
+    every_record(&etl, &schemas, SchemaSource::User, &expected);
+    // The catalogue knows them too.
+    every_record(&etl, &Schemas::new(), SchemaSource::Catalogue, &expected);
+}
 
-    let recording = Recording::open(&[Input { name: "HTTP_Server.etl", bytes: &etl }]).expect("a recording");
+fn every_record(etl: &[u8], schemas: &Schemas, source: SchemaSource, expected: &[Json]) {
+    let recording = Recording::open(&[Input { name: "HTTP_Server.etl", bytes: etl }]).expect("a recording");
     let mut expected = expected.iter();
     let mut refused = 0;
     let _walk = recording.for_each(|record| {
         if record.descriptor().is_some() {
             let expected = &expected.next().expect("as many records")["Event"];
-            header(record, &schemas, recording.clock(), &expected["System"]);
-            refused += usize::from(!payload(record, &schemas, expected));
+            header(record, schemas, source, recording.clock(), &expected["System"]);
+            refused += usize::from(!payload(record, schemas, expected));
         }
         ControlFlow::<()>::Continue(())
     });
@@ -48,7 +53,7 @@ fn every_record_is_the_one_windows_made_of_it() {
     assert_eq!(refused, REFUSED_BY_WINDOWS);
 }
 
-fn header(record: &Record<'_>, schemas: &Schemas, clock: &Clock, system: &Json) {
+fn header(record: &Record<'_>, schemas: &Schemas, source: SchemaSource, clock: &Clock, system: &Json) {
     let descriptor = record.descriptor().expect("an event");
     let context = format!("{system}");
     assert_eq!(system["EventID"], descriptor.id, "{context}");
@@ -62,7 +67,7 @@ fn header(record: &Record<'_>, schemas: &Schemas, clock: &Clock, system: &Json) 
     let description = schemas.describe(record);
     assert_eq!(provider["Name"], description.provider, "{context}");
     assert_eq!(guid(&provider["Guid"]), description.provider_guid, "{context}");
-    assert_eq!((description.source, description.exact_version), (SchemaSource::User, true));
+    assert_eq!((description.source, description.exact_version), (source, true));
 
     let filetime = clock.filetime(record.time_ns());
     let time = FileTime(u64::try_from(filetime).expect("after 1601")).to_string();
