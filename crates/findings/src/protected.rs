@@ -75,6 +75,9 @@ pub fn is_protected(service: &str) -> bool {
     PROTECTED.binary_search(&name.as_str()).is_ok()
 }
 
+/// Why a service of Windows itself stays as it is.
+pub const PART_OF_WINDOWS: &str = "it is part of Windows, and others need it";
+
 /// Why advice must not ask to disable a service of an installation whose registry is at hand; `None` where it may.
 #[must_use]
 pub fn guard(service: &ServiceEntry) -> Option<&'static str> {
@@ -83,7 +86,7 @@ pub fn guard(service: &ServiceEntry) -> Option<&'static str> {
     } else if service.launch_protected > 0 {
         Some("its process is protected")
     } else if is_protected(&service.name) {
-        Some("it is part of Windows, and others need it")
+        Some(PART_OF_WINDOWS)
     } else {
         None
     }

@@ -7,7 +7,7 @@ use onoff_analysis::image::{
 };
 use onoff_findings::finding::FindingSeverity;
 use onoff_findings::image::{ImageAnswer, ImageAudit, UnreadableHive};
-use onoff_findings::protected::guard;
+use onoff_findings::protected::{PART_OF_WINDOWS, guard};
 
 use super::bar::sparkline;
 use super::printable::printable;
@@ -234,8 +234,11 @@ fn notes(service: &ServiceEntry) -> String {
     if service.is_outside_windows {
         notes.push("other maker".to_owned());
     }
-    if let Some(reason) = guard(service) {
-        notes.push(format!("stays: {reason}"));
+    match guard(service) {
+        // That is said once, below the table.
+        Some(PART_OF_WINDOWS) => notes.push("stays".to_owned()),
+        Some(reason) => notes.push(format!("stays: {reason}")),
+        None => {}
     }
     notes.join(", ")
 }
@@ -245,11 +248,13 @@ fn services(report: &ImageReport, top: usize) -> Option<Section<'_>> {
     if autos.is_empty() {
         return None;
     }
+    let stays = autos.iter().take(top).any(|service| guard(service) == Some(PART_OF_WINDOWS));
+    let stays = stays.then(|| format!("A service that stays must start as it does: {PART_OF_WINDOWS}."));
     let section = service_columns(Section::of("services", "Services that start at each boot", autos))
         .note("in the order of their groups; all services and drivers: --format csv")
         .first(top)
         .done();
-    Some(section)
+    Some(section.line_if(QUIET, stays))
 }
 
 /// What the rows of a table for programs are.

@@ -1,9 +1,10 @@
 //! What Windows reads ahead, for a person: the answer, training, plans, files, boots, databases, and a recorded boot.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use onoff_analysis::disk::DiskWork;
-use onoff_analysis::prefetch::{BootTrace, PlanReport, PrefetchReport, ReadAheadWork, TrainingEvidence};
+use onoff_analysis::prefetch::{BootTrace, PlanReport, PlannedVolume, PrefetchReport, ReadAheadWork, TrainingEvidence};
 use onoff_analysis::transition::boot::{ReadAhead, TrainingState};
 
 use super::bar::sparkline;
@@ -199,7 +200,9 @@ fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
     Section::of("files", "Files that plans read", &report.files)
         .note("most bytes first; of each file what the plan reads that reads most of it")
         .first(top)
-        .column(Heading::name("path", "file").wide(72), |file| Value::text(&file.path))
+        .column(Heading::name("path", "file").wide(72), |file| {
+            Cell::shown(Value::text(&file.path), without_volume(&file.path, &report.volumes))
+        })
         .column(Heading::quantity("plans", "plans"), |file| Value::Count(file.plans))
         .column(Heading::data("pages"), |file| Value::Count(file.pages))
         .column(Heading::quantity("bytes", "reads"), |file| Value::Bytes(file.bytes))
@@ -207,6 +210,22 @@ fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
         .column(Heading::quantity("file_bytes", "of"), |file| Value::of(file.file_bytes, Value::Bytes))
         .done()
         .line_if(QUIET, layout)
+}
+
+/// A path as people read it: plans name volumes by device, never by letter. The volume that holds Windows needs no name where it is the only
+/// one; others are known by their serial numbers, which the table of volumes explains.
+fn without_volume<'a>(path: &'a str, volumes: &[PlannedVolume]) -> Cow<'a, str> {
+    let of = volumes.iter().find_map(|volume| {
+        let below = path.get(volume.device.len()..).filter(|below| below.starts_with('\\'))?;
+        path.get(..volume.device.len())?.eq_ignore_ascii_case(&volume.device).then_some((volume, below))
+    });
+    match of {
+        Some((volume, below)) if volume.is_system && volumes.iter().filter(|one| one.is_system).count() == 1 => {
+            Cow::Borrowed(below)
+        }
+        Some((volume, below)) if !volume.serial.is_empty() => Cow::Owned(format!("{}:{below}", volume.serial)),
+        _ => Cow::Borrowed(path),
+    }
 }
 
 fn volumes(report: &PrefetchReport) -> Section<'_> {
@@ -323,4 +342,35 @@ fn unreadable(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::R
         .column(Heading::name("reason", "reason").wide(120), |file| Value::text(&file.reason))
         .done();
     section::text::write(&files, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn volume(device: &str, serial: &str, is_system: bool) -> PlannedVolume {
+        PlannedVolume {
+            device: device.to_owned(),
+            serial: serial.to_owned(),
+            created_unix_ns: None,
+            is_system,
+            plans: 1,
+            files: 1,
+            bytes: 1,
+        }
+    }
+
+    #[test]
+    fn the_volume_of_windows_needs_no_name_unless_there_are_two_of_them() {
+        let (system, data) =
+            (volume(r"\VOLUME{01d6}", "4290933E", true), volume(r"\DEVICE\HARDDISKVOLUME2", "B8BDF870", false));
+        let volumes = [system.clone(), data];
+        assert_eq!(without_volume(r"\volume{01D6}\WINDOWS\A.DLL", &volumes), r"\WINDOWS\A.DLL");
+        assert_eq!(without_volume(r"\DEVICE\HARDDISKVOLUME2\B.DLL", &volumes), r"B8BDF870:\B.DLL");
+        // The beginning of another volume's name is not that volume.
+        assert_eq!(without_volume(r"\DEVICE\HARDDISKVOLUME21\B.DLL", &volumes), r"\DEVICE\HARDDISKVOLUME21\B.DLL");
+        let two = [system, volume(r"\VOLUME{01d7}", "", true)];
+        assert_eq!(without_volume(r"\VOLUME{01d6}\WINDOWS\A.DLL", &two), r"4290933E:\WINDOWS\A.DLL");
+        assert_eq!(without_volume(r"\VOLUME{01d7}\WINDOWS\A.DLL", &two), r"\VOLUME{01d7}\WINDOWS\A.DLL");
+    }
 }
