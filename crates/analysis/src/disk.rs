@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_trace::{DiskIo, DiskOperation, StringId, TableName, Trace};
+use onoff_trace::{DiskIo, DiskOperation, StringId, SystemKind, TableName, Trace};
 use serde::Serialize;
 
 use crate::drive_paths::DrivePaths;
@@ -74,14 +74,14 @@ pub struct DiskUsage {
     pub operations: DiskOperations,
     /// Time the disks worked, ns, summed over disks.
     pub service_ns: i64,
-    /// Of the reads, those that the boot read-ahead (ReadyBoot) issued: reads that name no file, which xperf shows
-    /// as file `Unknown (0x0)`.
+    /// Of the reads, those ahead of need. On Windows the boot read-ahead (ReadyBoot) issued them: they name no file, which xperf
+    /// shows as `Unknown (0x0)`. On Linux the kernel flags them (`RA`).
     pub read_ahead: DiskWork,
     /// By file, most service time first; read-ahead left out.
     pub by_file: Vec<NamedDiskUsage>,
     /// By extension, most service time first; read-ahead left out.
     pub by_extension: Vec<NamedDiskUsage>,
-    /// By process, most service time first; read-ahead left out.
+    /// By process, most service time first; the boot read-ahead of Windows left out.
     pub by_process: Vec<ProcessDiskUsage>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,
@@ -97,18 +97,24 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
         let after = cuts.partition_point(|&cut| cut <= io.complete_ns);
         if let Some(interval) = after.checked_sub(1).and_then(|at| intervals.get_mut(at)) {
             let process = io.pid.and_then(|pid| images.row_at(pid, io.complete_ns));
-            interval.add(&io, process);
+            interval.add(trace.system.kind, &io, process);
         }
     }
     intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &touched_by)).collect()
 }
 
-/// Whether a request was issued by the boot read-ahead: it works below files, so its reads name none.
+/// Whether a request reads before anybody needs the bytes. On Windows that is the boot read-ahead, which works below files, so its
+/// reads name none. On Linux no request names a file, and the kernel flags those that read ahead.
 ///
-/// Source: the Microsoft paper, "the file that is named Unknown (0x0) ... represents the boot prefetcher".
+/// Source: the Microsoft paper, "the file that is named Unknown (0x0) ... represents the boot prefetcher"; the kernel's
+/// `blk_fill_rwbs`.
 #[must_use]
-pub fn is_read_ahead(io: &DiskIo) -> bool {
-    io.operation == DiskOperation::Read && io.file.is_empty() && io.file_object == 0
+pub fn is_read_ahead(system: SystemKind, io: &DiskIo) -> bool {
+    io.operation == DiskOperation::Read
+        && match system {
+            SystemKind::Linux => io.irp_flags & DiskIo::LINUX_READ_AHEAD != 0,
+            _ => io.file.is_empty() && io.file_object == 0,
+        }
 }
 
 impl DiskWork {
@@ -172,13 +178,18 @@ struct DiskTally {
 
 impl DiskTally {
     /// Counts a request.
-    fn add(&mut self, io: &DiskIo, process: Option<usize>) {
+    fn add(&mut self, system: SystemKind, io: &DiskIo, process: Option<usize>) {
         self.all.add(io);
-        if is_read_ahead(io) {
+        if is_read_ahead(system, io) {
             self.read_ahead.add(io);
-            return;
+            // The boot read-ahead of Windows works for everybody; Linux reads ahead for the process that reads.
+            if system != SystemKind::Linux {
+                return;
+            }
         }
-        self.by_file.entry(io.file).or_default().add(io);
+        if system != SystemKind::Linux || !io.file.is_empty() {
+            self.by_file.entry(io.file).or_default().add(io);
+        }
         let its = self.by_process.entry((io.pid, process));
         its.or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
     }
@@ -263,6 +274,38 @@ mod tests {
         assert_eq!(usage[1].by_process.len(), 1);
         assert_eq!(usage[1].by_process[0].image, "System");
         assert_eq!(usage[1].by_process[0].service_ns, 5 * MS);
+    }
+
+    /// On Linux no request names a file: one is read ahead only if the kernel flagged it, and the others are their process's.
+    #[test]
+    fn on_linux_reads_are_read_ahead_only_if_the_kernel_says_so() {
+        let mut trace = Trace::default();
+        trace.system.kind = SystemKind::Linux;
+        process(&mut trace, 4, "cat", None, None);
+        for complete_ms in [10, 30, 70] {
+            disk(&mut trace, complete_ms * MS, 5 * MS, IoPriority::Unknown, "");
+        }
+        let rows: Vec<DiskIo> = trace.disk_ios.iter().collect();
+        let flagged = DiskIo { irp_flags: DiskIo::LINUX_READ_AHEAD, complete_ns: 80 * MS, ..rows[2] };
+        // A write carries no such flag; whatever a broken trace says of one, nothing is read ahead by it.
+        let write = DiskIo { operation: DiskOperation::Write, complete_ns: 90 * MS, ..flagged };
+        trace.disk_ios.push(flagged);
+        trace.disk_ios.push(write);
+
+        let usage = usage(&trace, &[0, 50 * MS, 100 * MS]);
+        assert_eq!(usage[0].read_ahead, DiskWork::default());
+        assert_eq!(usage[0].by_process[0].operations.read.operations, 2);
+        assert_eq!(usage[0].by_process[0].image, "cat");
+        assert_eq!((usage[1].read_ahead.operations, usage[1].read_ahead.service_ns), (1, 5 * MS));
+        let its = usage[1].by_process[0].operations;
+        // What the kernel read ahead, it read for the process.
+        assert_eq!((its.read.operations, its.write.operations), (2, 1));
+        assert_eq!(usage[1].by_file, [], "no request names a file");
+
+        // The bit is the kernel of Linux' alone: on Windows it is a flag of the request packet.
+        let named = DiskIo { irp_flags: DiskIo::LINUX_READ_AHEAD, file_object: 9, ..rows[0] };
+        assert!(!is_read_ahead(SystemKind::Windows, &named));
+        assert!(is_read_ahead(SystemKind::Windows, &rows[0]));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use onoff_files::open;
 use onoff_sources::{Error, Files, Limits, Options, RecordingKind, open_files};
 use onoff_testkit::real::samples;
 use onoff_trace::{
-    ActivityKind, ContextSwitch, DeviceOperationKind, InterruptKind, PowerRequestKind, ReadyThread, Severity,
-    SystemKind, Tables, Trace, milestone, power_phase, shutdown_step,
+    ActivityKind, ContextSwitch, DeviceOperationKind, DiskIo, DiskOperation, InterruptKind, PowerRequestKind,
+    ReadyThread, Severity, SystemKind, Tables, Trace, milestone, power_phase, shutdown_step,
 };
 use proptest::prelude::*;
 
@@ -77,6 +77,11 @@ fn a_boots_events_become_rows() {
     assert_eq!(trace.ready_threads.len(), 10_571 + 398);
     // Issued requests without those private to the driver.
     assert_eq!(trace.disk_ios.len(), 1754 - 24);
+    // Completions with `R` and `RM`, and those with `RA` and `RAM`.
+    let reads = |flags| {
+        trace.disk_ios.iter().filter(|row| row.operation == DiskOperation::Read && row.irp_flags == flags).count()
+    };
+    assert_eq!((reads(0), reads(DiskIo::LINUX_READ_AHEAD)), (52 + 181, 1441 + 2));
     let count = |kind| trace.device_operations.iter().filter(|row| row.kind == kind).count();
     assert_eq!(count(DeviceOperationKind::Initcall), 729);
     assert_eq!(count(DeviceOperationKind::ModuleLoad), 68);
@@ -154,6 +159,7 @@ fn text_and_file_of_one_trace_give_the_same_rows() {
         assert_eq!(text.disk_ios.len(), data.disk_ios.len());
         for (a, b) in text.disk_ios.iter().zip(data.disk_ios.iter()) {
             assert_eq!((a.operation, a.offset, a.size, a.tid), (b.operation, b.offset, b.size, b.tid));
+            assert_eq!(a.irp_flags, b.irp_flags);
             assert!(near(a.complete_ns, b.complete_ns));
         }
         assert_eq!(text.device_operations.len(), data.device_operations.len());

@@ -85,7 +85,7 @@ fn phase_of(trace: &Trace, name: Option<PhaseName>, start_ns: i64, end_ns: i64) 
             continue;
         }
         match row.operation {
-            DiskOperation::Read if is_read_ahead(&row) => add(&mut phase.prefetch, &row),
+            DiskOperation::Read if is_read_ahead(trace.system.kind, &row) => add(&mut phase.prefetch, &row),
             DiskOperation::Read => add(&mut phase.miss, &row),
             DiskOperation::Write => add(&mut phase.write, &row),
             DiskOperation::Flush => {}
@@ -137,7 +137,7 @@ fn disk_times(trace: &Trace, boot_end: i64) -> Vec<DiskTime> {
         disk.idle_ns = disk.idle_ns.saturating_sub(row.service_ns).max(0);
         let work = match row.operation {
             DiskOperation::Flush => &mut disk.flush,
-            _ if is_read_ahead(&row) => &mut disk.prefetch,
+            _ if is_read_ahead(trace.system.kind, &row) => &mut disk.prefetch,
             _ if !on_system(&row) => &mut disk.other_volumes,
             DiskOperation::Read => &mut disk.system_reads,
             DiskOperation::Write => &mut disk.system_writes,

@@ -77,7 +77,7 @@ pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) 
     let mut demanded = Vec::new();
     for row in trace.disk_ios.iter().filter(|row| (0..end).contains(&row.complete_ns)) {
         match row.operation {
-            DiskOperation::Read if is_read_ahead(&row) => {
+            DiskOperation::Read if is_read_ahead(trace.system.kind, &row) => {
                 work.ahead.add(&row);
                 ahead.push((row.disk, row.offset, row.offset.saturating_add(row.size), row.complete_ns));
             }

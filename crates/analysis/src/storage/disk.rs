@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{DiskIo, DiskOperation, Losses, TableName, Tables, Trace};
+use onoff_trace::{DiskIo, DiskOperation, Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
 use super::grouping::{Groups, Key, Names, Shared};
@@ -48,7 +48,8 @@ pub struct DiskActivity {
     /// The requests that completed in the range.
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Of the reads, those that name no file: on a boot, the read-ahead's.
+    /// Of the reads, those ahead of need: on Windows those that name no file, which on a boot are the read-ahead's; on Linux those that
+    /// the kernel flags so.
     pub read_ahead: DiskWork,
     /// Time in the range in which the disk worked on a request, ns.
     pub busy_ns: i64,
@@ -127,7 +128,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
         if !range.contains(io.complete_ns) {
             continue;
         }
-        meter.complete(&io);
+        meter.complete(trace.system.kind, &io);
         if let Some(subject) = names.of_request(&io) {
             for amounts in [groups.entry(&names, subject), &mut total] {
                 amounts.add(&io, neighbours.at_issue);
@@ -209,9 +210,9 @@ impl Meter {
         }
     }
 
-    fn complete(&mut self, io: &DiskIo) {
+    fn complete(&mut self, system: SystemKind, io: &DiskIo) {
         self.operations.add(io);
-        if is_read_ahead(io) {
+        if is_read_ahead(system, io) {
             self.read_ahead.add(io);
         }
     }

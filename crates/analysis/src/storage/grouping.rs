@@ -209,7 +209,8 @@ impl<'t> Names<'t> {
     /// The subject of a disk request, unless its process is not asked about.
     pub(super) fn of_request(&mut self, io: &DiskIo) -> Option<Subject> {
         let subject = self.subject((io.pid, issued_ns(io)), io.file, io.operation.as_str())?;
-        let file = if is_read_ahead(io) { self.file(FileKey::NoFileRead) } else { subject.file };
+        let file =
+            if is_read_ahead(self.trace.system.kind, io) { self.file(FileKey::NoFileRead) } else { subject.file };
         Some(Subject { file, disk: Some(io.disk), priority: Some(io.priority), ..subject })
     }
 

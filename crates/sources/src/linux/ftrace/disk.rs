@@ -110,7 +110,7 @@ impl DiskTracker {
             file: StringId::EMPTY,
             file_object: 0,
             irp: 0,
-            irp_flags: 0,
+            irp_flags: if is_read_ahead(request.operation) { DiskIo::LINUX_READ_AHEAD } else { 0 },
         });
     }
 }
@@ -127,6 +127,11 @@ fn operation(letters: &str) -> Option<DiskOperation> {
     }
 }
 
+/// From the same letters: `A` behind the operation says that the kernel reads ahead (`REQ_RAHEAD`).
+fn is_read_ahead(letters: &str) -> bool {
+    operation(letters) == Some(DiskOperation::Read) && letters.contains('A')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +142,11 @@ mod tests {
         let (read, write) = (Some(DiskOperation::Read), Some(DiskOperation::Write));
         let flush = Some(DiskOperation::Flush);
         assert_eq!(all, [read, read, write, write, flush, flush, flush, None, None, None, None]);
+    }
+
+    #[test]
+    fn only_reads_with_the_kernels_letter_are_read_ahead() {
+        let all = ["R", "RA", "RAM", "RSM", "RM", "WA", "WS", "FF", "D", ""].map(is_read_ahead);
+        assert_eq!(all, [false, true, true, false, false, false, false, false, false, false]);
     }
 }
