@@ -23,7 +23,7 @@ help: ## what can be made
 
 demo: ## show where a recorded boot's time went (RECORDING=FILE for another)
 	@tools/setup rust
-	cargo run --quiet --package onoff-cli -- boot $(RECORDING)
+	cargo run --quiet --package onoff -- boot $(RECORDING)
 
 test: ## every test
 	@tools/setup rust
@@ -80,14 +80,14 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 
 dist: ## the program as users get it, its debug information beside it
 	@tools/setup rust
-	cargo build --profile dist --locked --package onoff-cli
+	cargo build --profile dist --locked --package onoff
 	cd $(TARGET_DIR)/dist && objcopy --only-keep-debug onoff onoff.debug && objcopy --strip-all --add-gnu-debuglink=onoff.debug onoff
 
 PREFIX ?= $(HOME)/.local
 
 install: ## install the program, completions for bash, zsh and fish, and its manual, below PREFIX (~/.local)
 	@tools/setup rust
-	cargo build --profile release --locked --package onoff-cli
+	cargo build --profile release --locked --package onoff
 	install -D -m 755 $(TARGET_DIR)/release/onoff $(DESTDIR)$(PREFIX)/bin/onoff
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
@@ -101,13 +101,13 @@ lab: lab-netboot lab-guest ## record real machines under QEMU and check what ono
 lab-netboot: ## record two network boots under QEMU and check what onoff says of them (Debian, as root)
 	@tools/setup rust
 	@tools/setup lab
-	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff
 	lab/netboot/check.py $(TARGET_DIR)/debug/onoff
 
 lab-guest: ## record a guest's boots, shutdowns and sleeps and check what onoff says of them; SCENARIOS=quick for two of them
 	@tools/setup rust
 	@tools/setup lab
-	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff
 	lab/guest/check.py $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/lab $(SCENARIOS)
 
 bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
@@ -136,15 +136,15 @@ windows: ## build for Windows and compare what it prints under Wine
 	@tools/setup rust
 	@tools/setup windows
 	@tools/setup wine
-	cargo build --locked --package onoff-cli
-	cargo build --locked --package onoff-cli --target x86_64-pc-windows-gnu
+	cargo build --locked --package onoff
+	cargo build --locked --package onoff --target x86_64-pc-windows-gnu
 	tools/compare-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe $(RECORDING)
 
 wasm: ## build the library for WebAssembly and compare what it answers under Node with what the program says
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup node
-	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff
 	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
 	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)
 
@@ -155,21 +155,21 @@ viewer: ## build the page of 'onoff view', put it where the program embeds it, a
 	cmp --silent viewer/dist/index.html crates/view/page/index.html || { \
 	    [ -z "$${CI:-}" ] || { echo "crates/view/page/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
 	    cp viewer/dist/index.html crates/view/page/index.html; }
-	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff
 	cargo build --locked --package onoff-testkit --example make_trace
 	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
 
 pictures: ## make the pictures of the README and the book anew, in a real browser
 	@tools/setup rust
 	@tools/setup viewer
-	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff
 	cargo build --locked --package onoff-testkit --example make_trace
 	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts tests/look.test.ts
 
 exports: ## check JSON documents against our schema, files for Perfetto against Perfetto's own
 	@tools/setup rust
 	@tools/setup schemas
-	cargo build --locked --package onoff-cli
+	cargo build --locked --package onoff
 	$(TARGET_DIR)/schemas/bin/python tools/check-documents.py $(TARGET_DIR)/debug/onoff samples/*.etl samples/linux-boot.tar.xz
 	cargo run --quiet --locked --package onoff-testkit --example make_trace -- crates/testkit/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
 	for recording in $(RECORDING) $(TARGET_DIR)/exported-sleep.etl samples/linux-boot.tar.xz; do \
@@ -191,7 +191,7 @@ samples: ## play the scenarios of the repository's own recordings again
 	for name in slow-boot slow-shutdown slow-sleep; do \
 	    cargo run --package onoff-testkit --example make_trace -- $$name samples/$$name.etl; \
 	done
-	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-cli in_samples || true
+	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff in_samples || true
 	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-testkit installations
 	xz --force -9e samples/write-filter/*.etl samples/runs/*/*.etl
 
@@ -200,9 +200,9 @@ reference: ## write the pages that come from the code: JSON names, findings, tab
 	python3 tools/json_reference.py
 	python3 tools/findings_page.py
 	ONOFF_WRITE_REFERENCE=1 cargo test --quiet --locked --package onoff-trace --package onoff-report reference_page
-	cargo run --quiet --package onoff-cli -- record --plan windows --out $(TARGET_DIR)/windows > /dev/null
+	cargo run --quiet --package onoff -- record --plan windows --out $(TARGET_DIR)/windows > /dev/null
 	cp $(TARGET_DIR)/windows/onoff.wprp windows/
-	cargo run --quiet --package onoff-cli -- boot samples/slow-boot.etl | python3 tools/readme_output.py
+	cargo run --quiet --package onoff -- boot samples/slow-boot.etl | python3 tools/readme_output.py
 
 clean: ## remove what was built
 	cargo clean

@@ -33,7 +33,7 @@ print(frames)
 
 def build():
     cargo = ["cargo", "build", "--quiet", "--locked", "--release"]
-    subprocess.run([*cargo, "--package", "onoff-cli"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "--package", "onoff"], cwd=ROOT, check=True)
     subprocess.run([*cargo, "--package", "onoff-testkit", "--example", "make_capture"], cwd=ROOT, check=True)
 
 

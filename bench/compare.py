@@ -88,7 +88,7 @@ def measured(command, runs=1, seconds_allowed=None, **environment):
 def build():
     say("building")
     cargo = ["cargo", "build", "--quiet", "--locked", "--release"]
-    subprocess.run([*cargo, "--package", "onoff-cli", "--package", "onoff-bench"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "--package", "onoff", "--package", "onoff-bench"], cwd=ROOT, check=True)
     subprocess.run([*cargo, "--package", "onoff-testkit", "--example", "make_trace"], cwd=ROOT, check=True)
 
 

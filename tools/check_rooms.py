@@ -37,8 +37,8 @@ MAY_IMPORT = {
     "onoff-findings": {"onoff-trace", "onoff-analysis"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
     "onoff-output": set(),
-    "onoff-export": {"onoff", "onoff-output"},
-    "onoff": {
+    "onoff-export": {"onoff-library", "onoff-output"},
+    "onoff-library": {
         "onoff-hive",
         "onoff-netboot",
         "onoff-trace",
@@ -49,11 +49,11 @@ MAY_IMPORT = {
         "onoff-report",
         "onoff-symbols",
     },
-    "onoff-wasm": {"onoff"},
+    "onoff-wasm": {"onoff-library"},
     "onoff-record": {"onoff-journal"},
     "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-output", "onoff-report"},
-    "onoff-cli": {
-        "onoff",
+    "onoff": {
+        "onoff-library",
         "onoff-etl",
         "onoff-etw",
         "onoff-export",
