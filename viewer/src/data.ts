@@ -42,6 +42,7 @@ export type Tone = (typeof TONES)[number];
 export const GROUPS: Record<string, string> = {
   firmware: "Firmware",
   network: "Network boot",
+  requests: "Requests to files",
   processors: "Processors",
   disks: "Disks",
   critical_path: "Critical path",

@@ -279,7 +279,7 @@ export interface PageFinding {
 }
 
 /** What a track is about. The groups are shown in this order. */
-export type TrackGroup = "firmware" | "network" | "processors" | "disks" | "critical_path" | "devices" | "services" | "session" | "notifications" | "power" | "processes" | "log";
+export type TrackGroup = "firmware" | "network" | "requests" | "processors" | "disks" | "critical_path" | "devices" | "services" | "session" | "notifications" | "power" | "processes" | "log";
 
 /** What a lane shows. */
 export type LaneKind = "slices" | "shares";

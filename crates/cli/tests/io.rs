@@ -35,6 +35,35 @@ fn the_paper_s_table_is_printed_to_the_digit() {
     assert!(text.contains("no times: give --device"), "{text}");
 }
 
+/// The lanes, the answer and the findings of a page are those of the other formats.
+#[test]
+fn the_page_and_the_files_for_other_viewers_show_who_asked_which_file() {
+    let folder = Folder::new();
+    let mut rows = "time,pid,process,operation,file,offset,length\n".to_owned();
+    for at in 0..2000 {
+        rows += &format!("{:.6},7,reader,read,/data/a.bin,{},4\n", 1.0 + f64::from(at) * 1e-5, at * 4);
+    }
+    rows += "3.0,8,writer,write,/data/b.bin,0,4096\n";
+    folder.file("ours.csv", rows.as_bytes());
+    folder.answer("view ours.csv -o page.html");
+    folder.answer("export ours.csv --format perfetto -o ours.perfetto-trace");
+    let read = |name: &str| String::from_utf8_lossy(&std::fs::read(folder.path(name)).unwrap()).into_owned();
+    let page = read("page.html");
+    for shown in [
+        "2000 reads of a.bin: 8000 bytes",
+        "1 write of b.bin: 4096 bytes",
+        "2000 reads of reader (7): 8000 bytes",
+        "2,000 reads by programs, 4 B on average: 7.81 KiB.",
+        "small_requests",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    // One write of a page is nothing to change.
+    assert!(page.contains("\"title\":\"reader (7)") && !page.contains("\"title\":\"writer (8)"), "{page}");
+    let trace = read("ours.perfetto-trace");
+    assert!(trace.contains("2000 reads of a.bin: 8000 bytes") && trace.contains("Requests to files"));
+}
+
 #[test]
 fn the_formats_hold_the_same() {
     let folder = paper();

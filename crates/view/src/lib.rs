@@ -20,6 +20,7 @@ pub mod page;
 pub mod path;
 pub mod picture;
 pub mod ranges;
+mod requests;
 pub mod server;
 pub mod table;
 pub mod track;

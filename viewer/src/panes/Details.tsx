@@ -12,6 +12,9 @@ import { Copies, Table } from "./Table";
 import { Why } from "./Why";
 import { bytes, duration } from "../time";
 
+/** Where findings are explained whose rules `onoff diagnose` does not have. */
+const EXPLAINED_BY: Record<string, string> = { netboot: "onoff netboot --help", requests: "onoff io --help" };
+
 export function Details() {
   const body = { what: <What />, account: <Account />, findings: <Findings />, use: page.value.served ? <Ranges /> : <Use />, trust: <Trust />, compare: <Compare />, why: <Why />, flame: <Flame /> }[tab.value];
   const step = (event: KeyboardEvent) => {
@@ -193,7 +196,7 @@ function Findings() {
           </button>
           <p>{finding.evidence}</p>
           <p class="advice">{finding.advice}</p>
-          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: {transition.value?.kind === "netboot" ? "onoff netboot --help" : `onoff diagnose --explain ${finding.code}`}</p>
+          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: {EXPLAINED_BY[transition.value?.kind ?? ""] ?? `onoff diagnose --explain ${finding.code}`}</p>
         </li>
       ))}
     </ol>

@@ -1,31 +1,30 @@
 //! What is worth changing in how programs ask for their data. Each names its evidence; what was not recorded is not guessed.
 
-use onoff_trace::{StringId, Trace};
+use onoff_trace::{StringId, Trace, codes};
 use serde::Serialize;
 
 use super::IoOptions;
 use super::accumulate::Accumulation;
 use super::groups::IoGroup;
 
-/// A kind of finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FindingCode {
-    /// More than a quarter of more than 1,000 requests are smaller than 512 bytes.
-    SmallRequests,
-    /// A filter that keeps nothing would move more than eight times the bytes.
-    Amplification,
-    /// Most touched pages were touched before.
-    ReadAgain,
-    /// The cache is passed by with requests of less than a page.
-    Unbuffered,
-    /// More than 1,000 requests, more than a tenth of all, straddle pages, and are large enough to be aligned.
-    Misaligned,
-    /// More than 1,000 writes, more than a fifth of all, follow no order.
-    ScatteredWrites,
-    /// A flush follows at least every second write.
-    FlushAfterWrite,
+codes! {
+    /// A kind of finding.
+    pub enum FindingCode {
+        /// More than a quarter of more than 1,000 requests are smaller than 512 bytes.
+        SmallRequests = "small_requests",
+        /// A filter that keeps nothing would move more than eight times the bytes.
+        Amplification = "amplification",
+        /// Most touched pages were touched before.
+        ReadAgain = "read_again",
+        /// The cache is passed by with requests of less than a page.
+        Unbuffered = "unbuffered",
+        /// More than 1,000 requests, more than a tenth of all, straddle pages, and are large enough to be aligned.
+        Misaligned = "misaligned",
+        /// More than 1,000 writes, more than a fifth of all, follow no order.
+        ScatteredWrites = "scattered_writes",
+        /// A flush follows at least every second write.
+        FlushAfterWrite = "flush_after_write",
+    }
 }
 
 /// Something worth changing, with its evidence. What does not apply is `None`.

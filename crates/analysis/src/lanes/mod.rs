@@ -2,6 +2,7 @@
 //! place, whatever draws them. Indexes are made once; a drawing costs time in proportion to its pixels, not to the events.
 
 pub mod path_tracks;
+pub mod request_tracks;
 pub mod shares;
 pub mod slices;
 pub mod tracks;
@@ -20,6 +21,8 @@ pub enum TrackGroup {
     Firmware,
     /// Packets of a network boot.
     Network,
+    /// What programs asked of their files.
+    Requests,
     /// How busy each processor was.
     Processors,
     /// How busy each disk was.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use onoff::NoRequests;
+use onoff::{NoRequests, Refusal};
 use onoff_analysis::io::{self, IoReport};
 use onoff_analysis::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
@@ -45,16 +45,19 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
     })
 }
 
+/// Why there is no answer about requests.
+pub fn refused(refusal: Refusal<NoRequests>) -> Failure {
+    Failure::refused(refusal, |instead| match instead {
+        NoRequests::Range(error) => format!("--range: {error}"),
+        nothing @ NoRequests::NoPhase => format!("--by phase: {nothing}"),
+        NoRequests::Nothing(nothing) => nothing,
+    })
+}
+
 fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
     let (session, report) =
         super::ask(recording, |session| session.requests(question.range, &question.processes, &question.options))?;
-    let report = report.map_err(|refusal| {
-        Failure::refused(refusal, |instead| match instead {
-            NoRequests::Range(error) => format!("--range: {error}"),
-            nothing @ NoRequests::NoPhase => format!("--by phase: {nothing}"),
-            NoRequests::Nothing(nothing) => nothing,
-        })
-    })?;
+    let report = report.map_err(refused)?;
     let provenance = if question.format == TableFormat::Json { session.provenance()? } else { Provenance::default() };
     Ok((report, provenance))
 }

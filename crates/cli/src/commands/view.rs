@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, add_capture, add_firmware, firmware};
 use onoff_analysis::compare::{CompareOptions, compare};
+use onoff_analysis::io::{self, IoOptions};
 use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::transition::boot::BootOptions;
 use onoff_sources::{EventFilter, RecordingKind};
@@ -100,9 +101,10 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
             Ok(report) => Ok(Shown::of_capture(name, &report)),
             Err(refusal) => Err(Failure::refused(refusal, |instead| instead.to_string())),
         },
-        RecordingKind::FileOperations => {
-            Err(Failure::NothingToAnswer("nothing to show: no boot, shutdown or sleep".to_owned()))
-        }
+        RecordingKind::FileOperations => match session.requests(None, &[], &IoOptions::default()) {
+            Ok(report) => Ok(Shown::of_requests(name, session.tables(io::TABLES)?, &report)),
+            Err(refusal) => Err(super::io::refused(refusal)),
+        },
         _ => {
             let system = Shown::with(name.clone(), session.tables(TABLES)?, boot);
             // Tables of firmware alone are a part of a recording of Linux, and hold no transition of it.

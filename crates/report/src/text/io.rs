@@ -50,27 +50,35 @@ fn requests(view: &IoView, number: u64) -> String {
 }
 
 fn headline(report: &IoReport, out: &mut dyn Write) -> io::Result<()> {
-    let Some(view) = report.views.first() else { return Ok(()) };
+    let mut sentences = answer(report).into_iter();
+    if let Some(first) = sentences.next() {
+        writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
+    }
+    sentences.try_for_each(|sentence| writeln!(out, "{sentence}"))
+}
+
+/// The answer in a sentence or two.
+#[must_use]
+pub fn answer(report: &IoReport) -> Vec<String> {
+    let Some(view) = report.views.first() else { return Vec::new() };
     let table = &view.table;
-    writeln!(
-        out,
-        "{HEADLINE}{} by {}, {} on average: {}.{HEADLINE:#}",
+    let mut sentences = vec![format!(
+        "{} by {}, {} on average: {}.",
         requests(view, table.requests),
         who(view),
         bytes(table.average_bytes),
         size(table.bytes)
-    )?;
+    )];
     if table.amplification >= 1.5 && table.requests > 1 {
-        writeln!(
-            out,
+        sentences.push(format!(
             "A filter that keeps nothing would move {} pages of {} for them, {} times the bytes; {} hold everything they touch.",
             count(table.exact_pages),
             size(report.page_bytes),
             count(table.amplification.round() as u64),
             counted(table.unique_pages, "page")
-        )?;
+        ));
     }
-    Ok(())
+    sentences
 }
 
 /// A mean size: whole bytes from 1 up.
@@ -104,7 +112,8 @@ fn findings(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()
 }
 
 /// What a finding says.
-fn sentence(finding: &IoFinding) -> String {
+#[must_use]
+pub fn sentence(finding: &IoFinding) -> String {
     let process = match (finding.process.as_str(), finding.pid) {
         ("", None) => "A process that was not recorded".to_owned(),
         ("", Some(pid)) => format!("Process {pid}"),
@@ -150,7 +159,8 @@ fn sentence(finding: &IoFinding) -> String {
 }
 
 /// What to do about a finding, with the number it would have then.
-fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
+#[must_use]
+pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
     let verb = finding.direction;
     let buffer = finding.buffered_requests.map(|after| {
         format!("a {} buffer makes {} {verb}s {}", size(buffer_bytes), count(finding.of_requests), count(after))

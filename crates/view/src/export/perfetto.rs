@@ -309,6 +309,7 @@ pub(super) const fn group_name(group: TrackGroup) -> &'static str {
     match group {
         TrackGroup::Firmware => "Firmware",
         TrackGroup::Network => "Network boot",
+        TrackGroup::Requests => "Requests to files",
         TrackGroup::Processors => "Processors",
         TrackGroup::Disks => "Disks",
         TrackGroup::CriticalPath => "Critical path",

@@ -1,0 +1,71 @@
+//! A recording of file operations as the page shows it: who asked which file for how much, and when.
+
+use std::sync::Arc;
+
+use onoff_analysis::Certainty;
+use onoff_analysis::io::IoReport;
+use onoff_analysis::lanes::request_tracks::request_tracks;
+use onoff_report::text::io;
+use onoff_report::text::quantity::{counted, size};
+use onoff_trace::Trace;
+
+use crate::build::Shown;
+use crate::page::{PageFinding, PagePhase, PageRecording, PageTransition, loss_list};
+use crate::track::track_list;
+
+impl Shown {
+    /// What there is to show of the file operations of `trace`, which the page calls `name`; `report` is the answer to how programs asked.
+    #[must_use]
+    pub fn of_requests(name: String, trace: Arc<Trace>, report: &IoReport) -> Self {
+        let tracks = request_tracks(&trace);
+        let starts = trace.file_ios.iter().map(|row| row.start_ns);
+        let start_ns = starts.min().unwrap_or(0);
+        let ends = trace.file_ios.iter().map(|row| row.end_ns.unwrap_or(row.start_ns));
+        // A range leaves its end out, and the last request may have no length.
+        let end_ns = ends.max().unwrap_or(0).max(start_ns).saturating_add(1);
+        let findings = report.findings.iter().map(|finding| PageFinding {
+            code: finding.code.as_str().to_owned(),
+            title: io::sentence(finding),
+            // The time of all requests; what a change would save is not known.
+            cost_ns: finding.on_path_ns,
+            evidence: String::new(),
+            advice: io::cure(finding, report.buffer_bytes).unwrap_or_default(),
+            certainty: Certainty::Measured,
+            ..PageFinding::default()
+        });
+        // One phase: the page asks a phase for its range, and there is nothing to divide the requests by.
+        let phase = PagePhase {
+            name: "requests".to_owned(),
+            title: "Requests".to_owned(),
+            start_ns,
+            end_ns,
+            rule: "from the first operation to the last".to_owned(),
+            ..PagePhase::default()
+        };
+        let transition = PageTransition {
+            kind: "requests".to_owned(),
+            title: "Requests to files".to_owned(),
+            headline: io::answer(report),
+            start_ns,
+            end_ns,
+            phases: vec![phase],
+            findings: findings.collect(),
+            ..PageTransition::default()
+        };
+        let views = report.views.iter().map(|view| {
+            let what = format!("{} {}", view.level, view.direction);
+            format!("{what}: {}, {}", counted(view.table.requests, "request"), size(view.table.bytes))
+        });
+        let recording = PageRecording {
+            name,
+            machine: views.collect::<Vec<_>>().join(" · "),
+            start_ns,
+            duration_ns: end_ns.saturating_sub(start_ns),
+            transitions: vec![transition],
+            tracks: track_list(&tracks),
+            losses: loss_list(&report.losses),
+            ..PageRecording::default()
+        };
+        Self { trace, tracks, paths: Vec::new(), arrows: Vec::new(), events: None, recording }
+    }
+}
