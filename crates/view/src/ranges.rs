@@ -161,7 +161,7 @@ fn shown<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
 
 fn number(value: &Value<'_>) -> Option<f64> {
     match *value {
-        Value::Nothing | Value::Unknown | Value::Text(_) | Value::Flag(_) => None,
+        Value::Nothing | Value::Unknown | Value::AtLeast(_) | Value::Text(_) | Value::Flag(_) => None,
         Value::Since { ns, origin_ns } => Some(ns.saturating_sub(origin_ns) as f64),
         Value::Real { value, .. } => Some(value),
         Value::Id(number) | Value::Time(number) | Value::Duration(number) => Some(number as f64),

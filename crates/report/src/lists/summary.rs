@@ -25,7 +25,11 @@ impl TableReport for Summary {
             new("variant", "", Kind::Name, |row| Value::text(&row.variant)),
             new("kind", "what", Kind::Name, |row| Value::Text(kind(row).into())).wide(24),
             new("duration_ns", "took", Kind::Quantity, |row| match row.error.is_empty() {
-                true => row.duration_ns.map_or(Value::Unknown, Value::Duration),
+                true => match (row.duration_ns, row.at_least_ns) {
+                    (Some(ns), _) => Value::Duration(ns),
+                    (None, ns) if ns > 0 => Value::AtLeast(ns),
+                    (None, _) => Value::Unknown,
+                },
                 false => Value::Nothing,
             }),
             new("at_least_ns", "", Kind::Quantity, |row| Value::Duration(row.at_least_ns)),

@@ -66,7 +66,7 @@ impl Serialize for Row<'_, '_> {
 impl Serialize for Cell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.value {
-            Value::Nothing | Value::Unknown => serializer.serialize_none(),
+            Value::Nothing | Value::Unknown | Value::AtLeast(_) => serializer.serialize_none(),
             Value::Text(text) => serializer.serialize_str(text),
             Value::Id(number) | Value::Time(number) | Value::Duration(number) | Value::Since { ns: number, .. } => {
                 serializer.serialize_i64(*number)

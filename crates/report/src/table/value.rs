@@ -32,6 +32,8 @@ pub enum Value<'a> {
     },
     /// A length of time, ns.
     Duration(i64),
+    /// A length of time of which only a lower bound is known, ns. Programs get nothing: the bound has another column.
+    AtLeast(i64),
     /// Bytes.
     Bytes(u64),
     /// A share, percent.
@@ -74,7 +76,13 @@ impl<'a> Value<'a> {
             Self::Duration(ns) => ns == 0,
             Self::Percent(value) | Self::Real { value, .. } => value == 0.0,
             Self::Flag(is) => !is,
-            Self::Nothing | Self::Unknown | Self::Text(_) | Self::Id(_) | Self::Time(_) | Self::Since { .. } => false,
+            Self::Nothing
+            | Self::Unknown
+            | Self::AtLeast(_)
+            | Self::Text(_)
+            | Self::Id(_)
+            | Self::Time(_)
+            | Self::Since { .. } => false,
         }
     }
 
@@ -93,6 +101,7 @@ impl<'a> Value<'a> {
             Self::Time(ns) => ExactTime(*ns).to_string().into(),
             Self::Since { ns, origin_ns } => duration(ns.saturating_sub(*origin_ns)).into(),
             Self::Duration(ns) => duration(*ns).into(),
+            Self::AtLeast(ns) => format!("at least {}", duration(*ns)).into(),
             Self::Bytes(bytes) => size(*bytes).into(),
             Self::Percent(share) => percent(*share).into(),
             Self::Real { value, .. } => format!("{value:.2}").into(),
@@ -105,7 +114,7 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn plain(&self) -> Cow<'_, str> {
         match self {
-            Self::Nothing | Self::Unknown => Cow::Borrowed(""),
+            Self::Nothing | Self::Unknown | Self::AtLeast(_) => Cow::Borrowed(""),
             Self::Text(text) => Cow::Borrowed(text),
             Self::Id(number) | Self::Time(number) | Self::Duration(number) | Self::Since { ns: number, .. } => {
                 number.to_string().into()
@@ -147,9 +156,11 @@ impl<'a> Value<'a> {
 
     fn number(&self) -> i128 {
         match *self {
-            Self::Id(number) | Self::Time(number) | Self::Duration(number) | Self::Since { ns: number, .. } => {
-                number.into()
-            }
+            Self::Id(number)
+            | Self::Time(number)
+            | Self::Duration(number)
+            | Self::AtLeast(number)
+            | Self::Since { ns: number, .. } => number.into(),
             Self::Count(number) | Self::Bytes(number) => number.into(),
             Self::Flag(is) => is.into(),
             Self::Nothing | Self::Unknown | Self::Text(_) | Self::Percent(_) | Self::Real { .. } => 0,
@@ -166,6 +177,7 @@ mod tests {
         for (value, shown, plain) in [
             (Value::Nothing, "", ""),
             (Value::Unknown, "unknown", ""),
+            (Value::AtLeast(2_500_000_000), "at least 2.50 s", ""),
             (Value::text("a.exe"), "a.exe", "a.exe"),
             (Value::text(""), "", ""),
             (Value::Id(12345), "12345", "12345"),
