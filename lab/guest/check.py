@@ -77,7 +77,7 @@ def main():
 def check(onoff, folder, name):
     """Prints what is wrong with a scenario and gives how much that is."""
     facts = json.loads((folder / "facts.json").read_text())
-    of = of_observation if isinstance(record.SCENARIOS[name], record.Observation) else differences
+    of = {record.Observation: of_observation, record.Requests: of_requests}.get(type(record.SCENARIOS[name]), differences)
     faults = list(of(onoff, folder, facts))
     for fault in faults:
         print(f"check: {name}: {fault}", file=sys.stderr)
@@ -109,6 +109,39 @@ def differences(onoff, folder, facts):
                 yield f"{recording}: {fault}"
     if len(seen) != len(set(seen)):
         yield f"a boot was recorded twice: {seen}"
+
+
+def of_requests(onoff, folder, facts):
+    """The kernel's tracer saw each request of the command and of its children, and left nothing behind."""
+    yield from same("recordings", ["requests.trace"], facts["recordings"])
+    yield from same("instances of the tracer", facts["instances"][0], facts["instances"][1])
+    # 64: what was written as the command line cannot be done.
+    yield from same("status of a second recording into the same file", 64, facts["again"])
+    in_guest = json.loads((folder / "answer.json").read_text())
+    answer = ask(onoff, "io", folder / "requests.trace")
+    if isinstance(answer, str):
+        yield answer
+        return
+    yield from same("what the guest's program answered", in_guest["views"], answer["views"])
+    # Programs map their libraries, and the shell was in a call when it named itself to the tracer.
+    yield from same("what was lost", {"fileio_mapped_not_seen", "system_calls_without_begin"}, {loss["counter"] for loss in answer["losses"]})
+    views = {(view["level"], view["direction"]): view for view in answer["views"]}
+    for direction, known in facts["known"].items():
+        view = views.get(("application", direction))
+        if not view:
+            yield f"no {direction}s by programs"
+            continue
+        # The sizes are in bins of the histogram that nothing else is in: programs read the heads of their libraries, 832 bytes and less.
+        for size, requests in known.items():
+            of_size = [bin for bin in view["histogram"]["bins"] if bin["from_bytes"] <= int(size) <= bin["to_bytes"]]
+            yield from same(f"{direction}s of {size} bytes", [(requests, int(size) * requests)], [(bin["requests"], bin["bytes"]) for bin in of_size])
+    # Only the two programs write.
+    writes = views.get(("application", "write"))
+    if writes:
+        known = facts["known"]["write"]
+        yield from same("writes", sum(known.values()), writes["table"]["requests"])
+        yield from same("bytes written", sum(int(size) * requests for size, requests in known.items()), writes["table"]["bytes"])
+        yield from same("programs that write", {"dd"}, {group["process"] for group in writes["groups"]})
 
 
 def same(what, expected, found):

@@ -64,6 +64,16 @@ class Observation:
     initrd: str = "initramfs-tools"
 
 
+@dataclasses.dataclass
+class Requests:
+    """A command whose requests are known, recorded by `onoff io record` with the kernel's own tracer, which needs root."""
+    command: str
+    # By direction: how many requests of how many bytes the command makes of which no other program makes any.
+    known: dict[str, dict[str, int]]
+    units: tuple[str, ...] = ()
+    initrd: str = "initramfs-tools"
+
+
 SLOW_START = "onoff-lab-slow-start.service"
 SLOW_STOP = "onoff-lab-slow-stop.service"
 # It loads a module whose start takes 2 s and a driver whose probe takes 3 s.
@@ -100,6 +110,10 @@ SCENARIOS = {
     "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 13", ["hibernate-1"]),
     # systemd runs in the initial file system.
     "dracut": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, initrd="dracut"),
+    # The second program is a child of a child; the reads of 5 bytes are those of the paper's kind, each followed by a write.
+    "requests": Requests("sh -c 'dd if=/etc/passwd of=/dev/null bs=5 count=100 status=none; "
+                         "sh -c \"dd if=/bin/sh of=/dev/null bs=3001 count=40 status=none\"; true'",
+                         {"read": {"5": 100, "3001": 40}, "write": {"5": 100, "3001": 40}}),
     # A start that does not end, and whose power is cut then.
     "unfinished": Observation((NEVER_ENDS, NO_DEVICE), ["cut", "hung"]),
     "interrupted": Scenario("boot --runs 3 --post-boot-delay 30", [], power_fails=True),
@@ -139,7 +153,7 @@ def record_in(image, arguments, names):
         try:
             guest.wait_for_start()
             for name in names:
-                done = observe if isinstance(SCENARIOS[name], Observation) else play
+                done = {Observation: observe, Requests: trace_requests}.get(type(SCENARIOS[name]), play)
                 done(guest, SCENARIOS[name], arguments.out / name)
                 yield name
             guest.turn_off()
@@ -176,6 +190,32 @@ def observe(guest, scenario, out):
         "recordings": sorted(path.name for path in out.iterdir() if path.is_dir()),
         "boot_id": hung.replace("-", ""),
         "slow_units": list(scenario.units),
+        "took_s": round(time.monotonic() - began, 1),
+    }
+    (out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def trace_requests(guest, scenario, out):
+    """Records a command's requests, and keeps the recording and the answer that the guest's own program gave."""
+    began = time.monotonic()
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    settled(guest)
+    guest.do(f"mkdir -p {RECORDINGS}")
+    instances = "ls /sys/kernel/tracing/instances"
+    before = guest.do(instances)
+    guest.do(f"{PROGRAM} io record --tracer ftrace --keep {RECORDINGS}/requests.trace --format json -- {scenario.command} "
+             f"> {RECORDINGS}/answer.json", 600)
+    # What is kept is what is not replaced.
+    again = guest.ask(f"{PROGRAM} io record --tracer ftrace --keep {RECORDINGS}/requests.trace -- true")
+    after = guest.do(instances)
+    guest.fetch(RECORDINGS, out)
+    guest.do(f"rm -rf {RECORDINGS}")
+    facts = {
+        "known": scenario.known,
+        "recordings": sorted(path.name for path in out.glob("*.trace")),
+        "instances": [before.split(), after.split()],
+        "again": again[0] if again else None,
         "took_s": round(time.monotonic() - began, 1),
     }
     (out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")

@@ -30,9 +30,35 @@ fn the_paper_s_table_is_printed_to_the_digit() {
         assert!(plain.contains(line), "{line}\n{text}");
     }
     assert!(text.contains("25,000 of 4 B"), "{text}");
+    // The cure with its number: 409,600 bytes are seven blocks of 64 KiB and a hundred pages; of the page accesses all others are hits.
+    assert!(
+        plain.contains("A 64.0 KiB buffer makes 49,395 reads 7; a cache of 1 page has 99.8 % of the page accesses."),
+        "{text}"
+    );
+    let paged = paper().answer("io paper.csv.gz --buffer 4KiB");
+    assert!(paged.contains("A 4.00 KiB buffer makes 49,395 reads 100;"), "{paged}");
     // From the recording, not from the arguments: without a device there are no times.
     let text = paper().answer("io paper.csv.gz");
     assert!(text.contains("no times: give --device"), "{text}");
+}
+
+/// A cache that does not hold a group of pages that are read ahead has no misses with read-ahead; the last row holds everything, the key blocks too.
+#[test]
+fn sizes_that_a_curve_does_not_have_are_left_empty() {
+    let folder = Folder::new();
+    let reads: Vec<String> = (0..200).map(|at| format!("7,app,/a,read,{},4096", at % 5 * 4096)).collect();
+    folder.file("turns.csv", format!("pid,process,file,operation,offset,length\n{}\n", reads.join("\n")).as_bytes());
+    let text = folder.answer("io turns.csv");
+    let rows = text.lines().skip_while(|line| !line.starts_with("A cache of pages")).skip(2).take(4);
+    let cells = |line: &str| -> Vec<String> {
+        line.split("  ").map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty()).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.map(cells).collect();
+    // Five pages in turn: all or nothing. Each request has a hit more, of its key block, from two pages on.
+    assert_eq!(rows[0], ["1", "4.00 KiB", "100 %", "100 %"], "{text}");
+    assert_eq!(rows[1], ["2", "8.00 KiB", "100 %", "50 %"], "{text}");
+    assert_eq!(rows[2], ["4", "16.0 KiB", "100 %", "50 %"], "{text}");
+    assert_eq!(rows[3], ["5", "20.0 KiB", "2.5 %", "0.5 %", "1.5 %"], "{text}");
 }
 
 /// The lanes, the answer and the findings of a page are those of the other formats.

@@ -71,6 +71,43 @@ fn the_formats_hold_the_same() {
 }
 
 #[test]
+fn five_boots_of_ready_boot_are_side_by_side() {
+    let folder = Folder::new();
+    let block = 1 << 20;
+    for at in 1..=5_u32 {
+        // Each boot reads one block more of the first file, in a row, and the last one another file at its end.
+        let mut reads: Vec<_> = (0..at).map(|to| (r"\Device\ntdll.dll", u64::from(to * block), block, to)).collect();
+        reads.push((r"\Device\hive", 7 * u64::from(at), 4096, 1_000_000));
+        if at == 5 {
+            reads.push((r"\Device\new.dll", 0, 3 * block, 2_000_000));
+        }
+        folder.file(&format!("Trace{at}.fx"), &ready_boot_trace([&reads, &[]]));
+    }
+    let files: Vec<String> = (1..=5).map(|at| format!("Trace{at}.fx")).collect();
+    let text = folder.answer(&format!("prefetch {}", files.join(" ")));
+    assert!(text.contains("trained: ReadyBoot kept 5 boots."), "{text}");
+    let row = |start: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.trim_start().starts_with(start));
+        let line = line.unwrap_or_else(|| panic!("no line {start}\n{text}"));
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+    };
+    // Bytes, share in a row, and bytes over time of each boot.
+    for (at, in_a_row) in [(1, "0 %"), (2, "33 %"), (3, "50 %"), (4, "60 %"), (5, "57 %")] {
+        let cells = row(&format!("Trace{at}.fx"));
+        assert!(cells.iter().any(|cell| cell == in_a_row), "{cells:?}\n{text}");
+        // Most at the start; the last boot has a second peak at its end.
+        let curve: String = cells.iter().skip_while(|cell| *cell != in_a_row).skip(1).cloned().collect();
+        assert!(curve.starts_with('█'), "{cells:?}");
+        assert_eq!(curve.ends_with('▄'), at == 5, "{cells:?}");
+    }
+    // A column for each boot.
+    let cells = row(r"\Device\ntdll.dll");
+    assert_eq!(cells[1..], ["1.00 MiB", "2.00 MiB", "3.00 MiB", "4.00 MiB", "5.00 MiB"], "{text}");
+    assert_eq!(row(r"\Device\hive")[1..], ["4.00 KiB"; 5], "{text}");
+    assert_eq!(row(r"\Device\new.dll")[1..], ["3.00 MiB"], "{text}");
+}
+
+#[test]
 fn a_recorded_boot_says_what_its_read_ahead_did() {
     let folder = Folder::boot("services-later.toml");
     let output = folder.run("prefetch --trace boot.etl");

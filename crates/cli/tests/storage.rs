@@ -430,6 +430,12 @@ fn the_other_actions_about_disks_and_files() {
     for (line, message) in [
         ("-a pagefault", "-a pagefault: no page fault was recorded"),
         ("-a filename -range 0 1", "-a filename: no file name was recorded"),
+    ] {
+        let (columns, said) = folder.columns_alone(&format!("xperf -i boot.etl {line}"));
+        assert_eq!(columns.lines().count(), 1, "{line}: {columns}");
+        assert!(said.contains(message), "{line}: {said}");
+    }
+    for (line, message) in [
         ("-a diskio -util 0", "-util: an interval is at least 1 s"),
         ("-a diskidlehistogram -buckets 5s 1s", "-buckets: each end"),
         ("-a hardfault -range 1h 2h", "'1h' is no time"),

@@ -3,35 +3,12 @@
 //! Rules know no file: they write `FILE`, and whoever shows the findings puts the recording there.
 
 use crate::diagnosis::Diagnosis;
+use crate::shell_argument::argument;
 
 /// Where rules write the recording.
 const RECORDING: &str = " FILE";
 /// How a command of ours begins in advice, in quotes.
 const BEGINS: &str = "'onoff ";
-
-/// An argument as a shell takes it, within a command that stands in single quotes.
-#[must_use]
-pub fn argument(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "._-+=@:/,%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    let mut escaped = String::new();
-    let mut left = text.chars().peekable();
-    while let Some(c) = left.next() {
-        let is_special = |c: char| matches!(c, '"' | '\\' | '$' | '`');
-        // A backslash before anything else is itself, in every shell.
-        let escape = match c {
-            '\\' => left.peek().is_none_or(|&next| is_special(next)),
-            c => is_special(c),
-        };
-        if escape {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    format!("\"{escaped}\"")
-}
 
 /// Advice about a recording that was given by these paths; about this computer when there are none.
 fn with_recording(advice: &str, paths: &str) -> String {
@@ -65,14 +42,6 @@ impl Diagnosis {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arguments_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(argument("WinLogonInit"), "WinLogonInit");
-        assert_eq!(argument("My Service"), "\"My Service\"");
-        assert_eq!(argument(r"ROOT\A&B"), r#""ROOT\A&B""#);
-        assert_eq!(argument(""), "\"\"");
-    }
 
     #[test]
     fn the_recording_goes_into_our_commands_and_nowhere_else() {

@@ -12,9 +12,9 @@ use onoff_analysis::waits::{StepKind, Waits};
 use onoff_trace::{TableName, Trace};
 
 use crate::cost::{Cost, Stretch};
+use crate::not_checked::NotChecked;
 use crate::path::{MainPath, Step};
 use crate::quantities::time;
-use crate::rule::NotChecked;
 use crate::thresholds;
 use onoff_analysis::interval::covered_ns;
 

@@ -15,18 +15,22 @@
 #![forbid(unsafe_code)]
 
 mod by_account;
+mod candidates;
 pub mod command;
 pub mod context;
 pub mod cost;
 pub mod diagnosis;
 pub mod finding;
 pub mod image;
+mod image_facts;
+mod not_checked;
 pub mod path;
 pub mod protected;
 mod quantities;
 pub mod registry;
 pub mod rule;
 mod rules;
+pub mod shell_argument;
 pub mod thresholds;
 
 pub use diagnosis::{Diagnosis, TABLES, diagnose};

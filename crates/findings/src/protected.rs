@@ -108,7 +108,7 @@ pub fn advice_for_service(service: &str) -> String {
         format!(
             "{service} is part of Windows and others need it: leave it on; find what it waits for \
              ('onoff why FILE --service {}') and mend that",
-            crate::command::argument(service)
+            crate::shell_argument::argument(service)
         )
     } else {
         format!(

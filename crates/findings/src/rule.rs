@@ -1,7 +1,6 @@
 //! A rule: its code, its words, and the check itself.
 
 use onoff_analysis::account::Culprit;
-use onoff_analysis::transition::MissingEvidence;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_analysis::transition::suspend::PowerTransition;
@@ -10,20 +9,12 @@ use serde::Serialize;
 
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
 use crate::finding::RuleFinding;
-use crate::image::ImageFacts;
+use crate::image_facts::ImageFacts;
+pub use crate::not_checked::NotChecked;
 
 /// The headings that the text of every rule has, in this order.
 pub const HEADINGS: [&str; 6] =
     ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"];
-
-/// A rule could not be checked, and which events it would have needed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NotChecked {
-    /// What the recording lacks.
-    pub lacking: Vec<MissingEvidence>,
-    /// What the rule needs to know that no question about a transition asks, as a clause; empty when there is none.
-    pub needs: &'static str,
-}
 
 /// What a check says.
 pub type Outcome = Result<Vec<RuleFinding>, NotChecked>;

@@ -412,22 +412,108 @@ const AUDIT: [(&str, &[&str]); 45] = [
     ("R45", &["io: small_requests", "io: amplification"]),
 ];
 
+/// Where a rule is tested that is not about an installation: a file, a test of it that has the rule speak and stay silent, and how the rule is
+/// called there. Rules about boots stand in the list of what is true of scenarios, and are silent in the healthy one.
+const TESTED: [(&str, &str, &str, &str); 22] = [
+    ("guard", "findings/tests/image_rules.rs", "advice_never_turns_off_what_must_stay", "leave Shield as it is"),
+    ("guard", "findings/src/protected.rs", "what_windows_cannot_boot_without_and_what_is_protected_stays", "rdyboost"),
+    ("boot/nfs-client", SCENARIOS, "", "boot/nfs-client"),
+    ("boot/service-in-group-slow", SCENARIOS, "", "boot/service-in-group-slow"),
+    ("boot/service-chain", SCENARIOS, "", "boot/service-chain"),
+    ("boot/service-start-slow", SCENARIOS, "", "boot/service-start-slow"),
+    ("boot/firmware-long", SCENARIOS, "", "boot/firmware-long"),
+    ("boot/background-disk", SCENARIOS, "", "boot/background-disk"),
+    ("boot/catalog-signed-boot-driver", DIAGNOSE, SIGNED, "boot/catalog-signed-boot-driver"),
+    ("recording/test-signed-drivers", DIAGNOSE, SIGNED, "recording/test-signed-drivers"),
+    ("netboot: ip_order", ADVICE, "the_other_ip_version_cost_what_it_was_tried_for", "\"ip_order\""),
+    (
+        "netboot: window_small",
+        ADVICE,
+        "a_larger_window_is_advised_only_where_both_readings_of_the_turn_gain",
+        "\"window_small\"",
+    ),
+    ("netboot: block_fragmented", ADVICE, "fragments_and_jumbo_frames_are_two_things", "\"block_fragmented\""),
+    ("netboot: window_refused", ADVICE, "a_window_is_refused_only_by_a_server_that_answers", "\"window_refused\""),
+    ("netboot: retransmissions", ADVICE, "a_cable_is_suspected_only_where_blocks_came_again", "\"retransmissions\""),
+    ("netboot: slow_client", ADVICE, "a_client_is_slow_per_block_and_net_of_the_round_trip", "\"slow_client\""),
+    ("io: small_requests", IO, "small_requests_speak_above_the_limit_only", "FindingCode::SmallRequests"),
+    (
+        "io: amplification",
+        IO,
+        "amplification_is_what_a_filter_would_move_and_not_the_number_of_requests",
+        "FindingCode::Amplification",
+    ),
+    // The rest of what the project's facts say of requests.
+    ("io: read_again", IO, "reading_again_is_not_reading_on", "FindingCode::ReadAgain"),
+    ("io: unbuffered", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Unbuffered"),
+    ("io: misaligned", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Misaligned"),
+    ("io: scattered_writes", IO, "writes_in_no_order_and_flushes_after_each", "FindingCode::ScatteredWrites"),
+];
+const SCENARIOS: &str = "testkit/expected/findings.toml";
+const DIAGNOSE: &str = "cli/tests/diagnose.rs";
+const SIGNED: &str = "drivers_files_tell_how_they_are_signed";
+const ADVICE: &str = "cli/tests/netboot_advice.rs";
+const IO: &str = "analysis/src/io/tests.rs";
+
 #[test]
-fn every_rule_of_the_audit_has_its_place() {
+fn every_rule_of_the_audit_has_its_place_and_its_test() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let codes: BTreeSet<&str> = RULES.iter().map(|rule| rule.code).collect();
+    let tested: BTreeSet<&str> = TESTED.iter().map(|(place, ..)| *place).collect();
     for (at, (id, places)) in (1..).zip(AUDIT) {
         assert_eq!(id, format!("R{at:02}"));
+        assert!(!places.is_empty(), "{id}");
         for place in places {
-            // The next tests hold the guards. Advice on network boots and on file operations has its codes and tests in their analyses,
-            // and on captures (netboot_advice) and recordings (io) of the program's.
-            let is_elsewhere = *place == "guard" || place.starts_with("netboot: ") || place.starts_with("io: ");
-            assert!(is_elsewhere || codes.contains(place), "{id}: {place}");
+            // Each rule about installations speaks and is silent in the tests above, whatever rules there are.
+            let is_here = place.starts_with("image/") && codes.contains(place);
+            assert!(is_here || tested.contains(place), "{id}: {place} has no test");
         }
+    }
+    for (place, file, test, says) in TESTED {
+        let text = std::fs::read_to_string(crates.join(file)).unwrap();
+        let is_rule =
+            place == "guard" || place.starts_with("netboot: ") || place.starts_with("io: ") || codes.contains(place);
+        assert!(is_rule, "{place} is no rule");
+        let body = match test {
+            "" => text.as_str(),
+            name => {
+                let start = text.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{file} has no test {name}"));
+                text[start..].split("\n#[test]").next().unwrap()
+            }
+        };
+        assert!(body.contains(says), "{place}: {file}: {test} has no {says}");
     }
     let named: BTreeSet<&str> = AUDIT.iter().flat_map(|(_, places)| places.iter().copied()).collect();
     let image = codes.iter().filter(|code| code.starts_with("image/"));
     let without: Vec<_> = image.filter(|code| !named.contains(*code)).collect();
     assert!(without.is_empty(), "rules about installations that the audit does not list: {without:?}");
+}
+
+#[test]
+fn without_its_input_each_rule_is_not_applicable_and_says_what_is_not_there() {
+    let image = Image::default();
+    let report = analyse(&image);
+    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    let audit = audit(&facts);
+    assert_eq!(audit.findings, []);
+    let rules: BTreeSet<_> =
+        RULES.iter().filter(|rule| matches!(rule.check, Check::Image(_))).map(|rule| rule.code).collect();
+    let open: BTreeSet<_> = audit.not_applicable.iter().map(|rule| rule.code).collect();
+    assert_eq!(open, rules, "checked although nothing is there");
+    assert!(audit.not_applicable.iter().all(|rule| !rule.reason.is_empty() && !rule.title.is_empty()));
+    // A part of the input is not all of it: with the boot loader's store alone only rules about it are checked.
+    let hive = Hive::read(Made::sound().bcd.hive(), &[]).unwrap();
+    let image =
+        Image { hives: vec![ImageHive { name: "BCD".to_owned(), kind: HiveKind::Bcd, hive }], ..Image::default() };
+    let report = analyse(&image);
+    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    let open: BTreeSet<_> = not_applicable(&facts);
+    assert!(open.contains("image/nfs-client") && open.contains("image/start-programs"), "{open:?}");
+    assert!(!open.contains("image/boot-menu-waits"), "{open:?}");
+}
+
+fn not_applicable(facts: &ImageFacts<'_>) -> BTreeSet<&'static str> {
+    audit(facts).not_applicable.iter().map(|rule| rule.code).collect()
 }
 
 #[test]
@@ -471,6 +557,35 @@ fn advice_never_turns_off_what_must_stay() {
     let findings = made.audit().findings;
     assert_eq!(findings.len(), 1, "{findings:?}");
     assert!(findings[0].advice.contains("leave Shield as it is"), "{}", findings[0].advice);
+}
+
+#[test]
+fn services_that_a_device_can_often_do_without_are_listed_with_what_they_are_for() {
+    let mut made = Made::sound();
+    assert_eq!(made.audit().candidates, []);
+    made.needed.clear();
+    let svchost = r"%SystemRoot%\system32\svchost.exe";
+    made.service("Spooler", 16, 2, r"%SystemRoot%\System32\spoolsv.exe").set("DependOnService", ["RPCSS"].as_slice());
+    made.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
+    // Decoys: one that starts when it is needed, one without which Windows does not work, one of another maker, one that is protected.
+    made.service("WSearch", 32, 3, svchost);
+    made.service("Fax", 32, 2, svchost).set("LaunchProtected", 1_u32);
+    let found = |made: &Made| -> Vec<(String, &'static str, &'static str)> {
+        made.audit().candidates.into_iter().map(|one| (one.service, one.purpose, one.cost)).collect()
+    };
+    let nfs = ("NfsClnt".to_owned(), "files on servers with NFS", "20 to 45 s in some boots");
+    let spooler = ("Spooler".to_owned(), "printing", "");
+    assert_eq!(found(&made), [nfs.clone(), spooler]);
+    // Who prints needs the spooler, and says so; a program that depends on it does too.
+    made.needed.push("spooler".to_owned());
+    assert_eq!(found(&made), std::slice::from_ref(&nfs));
+    made.needed = vec!["Till".to_owned()];
+    made.service("Till", 16, 2, r"C:\Till\till.exe").set("DependOnService", ["Spooler"].as_slice());
+    assert_eq!(found(&made), [nfs]);
+    // Nobody said what is needed: who depends on it is shown.
+    made.needed.clear();
+    let candidates = made.audit().candidates;
+    assert_eq!(candidates[1].needed_by, ["Till"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -103,6 +103,12 @@ fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
 /// Memory of the trace for each processor, KiB: about half a million events.
 const BUFFER_KIB: u32 = 64 * 1024;
 
+/// The clock of the trace: the one that other records of Linux have.
+const CLOCK: &str = "mono";
+
+/// Bytes of the first line of a trace, at most.
+const MOST_HEADING: u64 = 4096;
+
 /// Records with the tracer whose folder is `tracefs`, in an instance that nothing else uses and that is gone afterwards.
 ///
 /// # Errors
@@ -113,21 +119,32 @@ pub fn trace_command(tracefs: &Path, command: &[OsString], recording: &Path) -> 
     // A trace that is full keeps its start, which has the names.
     instance.set("options/overwrite", "0")?;
     instance.set("options/event-fork", "1")?;
-    instance.set("trace_clock", "mono")?;
+    instance.set("trace_clock", CLOCK)?;
     instance.set("buffer_size_kb", &BUFFER_KIB.to_string())?;
     for event in instance.events() {
         instance.set(&format!("{event}/enable"), "1")?;
     }
     let status = Command::new("sh").args(shell_arguments(&instance.folder, command)).status()?;
     instance.set("tracing_on", "0")?;
-    let mut trace = fs::File::open(instance.folder.join("trace"))?;
     let mut file = fs::File::create(recording)?;
-    io::copy(&mut trace, &mut file)?;
+    copy_with_clock(&mut BufReader::new(fs::File::open(instance.folder.join("trace"))?), &mut file)?;
     for (processor, events) in instance.dropped_events() {
         // As `trace-cmd report` says it; the reader counts it.
         writeln!(file, "CPU:{processor} [{events} EVENTS DROPPED]")?;
     }
     Ok(status)
+}
+
+/// Copies a trace, with the clock in its heading: the kernel does not write there what stamped it.
+fn copy_with_clock(trace: &mut impl BufRead, file: &mut impl Write) -> io::Result<()> {
+    let mut first = Vec::new();
+    trace.by_ref().take(MOST_HEADING).read_until(b'\n', &mut first)?;
+    file.write_all(&first)?;
+    if first.starts_with(b"#") {
+        writeln!(file, "# trace_clock: {CLOCK}")?;
+    }
+    io::copy(trace, file)?;
+    Ok(())
 }
 
 /// A shell that names itself to the tracer and becomes the command, so that nothing else is recorded and nothing of the command is missed.
@@ -209,6 +226,23 @@ mod tests {
         assert_eq!(words[..7], ["-f", "-ttt", "-T", "-y", "-s", "0", "-e"]);
         assert!(words[7].starts_with("trace=?read,?write,") && words[7].contains(",?io_uring_enter"), "{}", words[7]);
         assert_eq!(words[8..], ["-o", "out.strace", "--", "cat", "a b"]);
+    }
+
+    #[test]
+    fn a_kept_trace_says_by_which_clock_it_is() {
+        let copied = |trace: &str| {
+            let mut file = Vec::new();
+            copy_with_clock(&mut trace.as_bytes(), &mut file).unwrap();
+            String::from_utf8(file).unwrap()
+        };
+        let event = "  sh-1 [000] ..... 1.5: sys_read -> 0x0\n";
+        assert_eq!(
+            copied(&format!("# tracer: nop\n#\n{event}")),
+            format!("# tracer: nop\n# trace_clock: mono\n#\n{event}")
+        );
+        // Without a heading nothing is put before an event.
+        assert_eq!(copied(event), event);
+        assert_eq!(copied(""), "");
     }
 
     #[test]

@@ -49,6 +49,32 @@ impl<T: Default> Nullable<T> {
     }
 }
 
+/// Gives back what a column of numbers does not need: of zeros only, as where a recording lacks what the column is for, it is memory that was
+/// never written, which systems do not take from anybody.
+macro_rules! shrink_numbers {
+    ($($number:ty)*) => {$(
+        impl Shrink for $number {
+            fn shrink(column: &mut Vec<Self>) {
+                if column.iter().any(|value| value.to_ne_bytes() != [0; size_of::<Self>()]) {
+                    column.shrink_to_fit();
+                } else {
+                    *column = vec![Self::default(); column.len()];
+                }
+            }
+        }
+    )*};
+}
+
+trait Shrink: Sized {
+    fn shrink(column: &mut Vec<Self>);
+}
+
+shrink_numbers! { i8 i16 i32 i64 u8 u16 u32 u64 f64 }
+
+fn shrink_numbers<T: Shrink>(column: &mut Vec<T>) {
+    T::shrink(column);
+}
+
 macro_rules! number_cell {
     ($($number:ty => $kind:ident),* $(,)?) => {$(
         impl Cell for $number {
@@ -60,7 +86,7 @@ macro_rules! number_cell {
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() * size_of::<$number>() }
-            fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
+            fn shrink(column: &mut Self::Column) { shrink_numbers(column); }
             fn view(column: &Self::Column) -> Column<'_> {
                 Column::$kind(Numbers { values: column, present: None })
             }
@@ -82,8 +108,13 @@ macro_rules! number_cell {
                 column.values.capacity() * size_of::<$number>() + column.present.capacity()
             }
             fn shrink(column: &mut Self::Column) {
-                column.values.shrink_to_fit();
-                column.present.shrink_to_fit();
+                shrink_numbers(&mut column.values);
+                if column.present.contains(&true) {
+                    column.present.shrink_to_fit();
+                } else {
+                    // Memory that is zero from the start, as below.
+                    column.present = vec![false; column.present.len()];
+                }
             }
             fn view(column: &Self::Column) -> Column<'_> {
                 Column::$kind(Numbers { values: &column.values, present: Some(&column.present) })

@@ -8,26 +8,10 @@ use super::filter::{self, Fit, StorageDevice};
 use super::groups::{GroupKey, Groups, IoGroup, MOST_PAGES};
 use super::histogram::Sizes;
 use super::pages::{BlockSize, CHUNK_PAGES, PageNumber, PageNumbers};
+use super::request::Request;
 use super::table::RequestTable;
 use super::{IoOptions, IoView};
 use crate::scope::Scope;
-
-/// A read or write that moved something.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    pub(super) start_ns: i64,
-    pub(super) duration_ns: Option<i64>,
-    pub(super) pid: Option<u32>,
-    pub(super) process: StringId,
-    pub(super) file: StringId,
-    pub(super) handle: u64,
-    pub(super) offset: u64,
-    pub(super) length: u64,
-    pub(super) level: IoLevel,
-    pub(super) is_write: bool,
-    /// Whether it passed the cache by.
-    pub(super) unbuffered: bool,
-}
 
 /// The image of each process id over time.
 #[derive(Debug, Default)]
@@ -161,8 +145,8 @@ struct Access {
     subject: u32,
     /// The pages that a read-ahead reads with it.
     unit: u32,
-    /// Number of the file's key block.
-    key: u32,
+    /// Number of the file, and so of its key block.
+    file: u32,
     /// Whether it is the request's first page.
     is_first: bool,
 }
@@ -170,105 +154,104 @@ struct Access {
 /// Accesses that are gathered before the caches' models follow them, while the next are gathered.
 const GATHERED: usize = 1 << 18;
 
-/// How many accesses ahead memory is asked for: about as many as a processor waits for at a time.
-const SOON: usize = 8;
+/// Accesses whose memory is fetched together, before they are followed: what they need fits near the processor.
+const TOGETHER: usize = 1 << 11;
+
+/// Requests whose memory is fetched together, before they are counted.
+const REQUESTS_TOGETHER: usize = 1 << 8;
 
 /// Accesses of a view that are kept for the curves of its groups; with more these curves are left out.
-const MOST_KEPT: usize = 1 << 24;
+const MOST_KEPT: u64 = 1 << 24;
 
-/// How many accesses a cache of a recording can come to, at most.
-#[derive(Clone, Copy, Debug, Default)]
-struct MostAccesses {
-    of_pages: u64,
-    /// One more for each request.
-    of_pages_and_keys: u64,
+/// Views: three levels, reads and writes.
+const VIEWS: usize = 6;
+
+/// The place of a request's view.
+const fn view_of(level: IoLevel, is_write: bool) -> usize {
+    level as usize * 2 + is_write as usize
 }
 
-impl MostAccesses {
-    fn of(trace: &Trace, page: BlockSize) -> Self {
-        let files = trace.file_ios.offset.iter().zip(&trace.file_ios.size);
-        let disks = trace.disk_ios.offset.iter().zip(&trace.disk_ios.size);
-        let mut most = Self::default();
-        for (&offset, &size) in files.chain(disks) {
-            let Some((first, last)) = page.span(offset, size) else { continue };
-            let count = (last - first).min(MOST_PAGES) + 1;
-            most.of_pages = most.of_pages.saturating_add(count);
-            most.of_pages_and_keys = most.of_pages_and_keys.saturating_add(count + 1);
-        }
-        most
+/// Pages of a request that are followed one by one, at most.
+fn followed_pages(page: BlockSize, offset: u64, length: u64) -> u64 {
+    page.span(offset, length).map_or(0, |(first, last)| (last - first).saturating_add(1).min(MOST_PAGES))
+}
+
+/// How many accesses to pages the requests of each view come to.
+fn accesses_of_views(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; VIEWS] {
+    let page = BlockSize::new(options.page_bytes);
+    let files = trace.file_ios.offset.iter().zip(&trace.file_ios.size);
+    let disks = trace.disk_ios.offset.iter().zip(&trace.disk_ios.size);
+    let most =
+        files.chain(disks).fold(0_u64, |sum, (&offset, &size)| sum.saturating_add(followed_pages(page, offset, size)));
+    if most <= MOST_KEPT.min(options.exact_accesses) {
+        // So few that it does not matter which view has them.
+        return [most; VIEWS];
     }
+    let mut counts = [0_u64; VIEWS];
+    for request in Requests::of(trace, scope).filter_map(Result::ok) {
+        if let Some(count) = counts.get_mut(view_of(request.level, request.is_write)) {
+            *count = count.saturating_add(followed_pages(page, request.offset, request.length));
+        }
+    }
+    counts
 }
 
 /// What caches make of the accesses of a view.
 #[derive(Debug)]
 struct Caches {
-    /// Group, subject and page of all accesses in order, for the groups' own curves; `None` when there were too many.
+    /// Group, subject and page of all accesses in order, for the groups' own curves; `None` when there are too many.
     kept: Option<Vec<(u32, u32)>>,
     kept_subjects: Option<Vec<u32>>,
+    /// Of pages, and of pages with the key blocks of a filter.
     pages: CacheModel,
+    has_keys: bool,
     ahead: Option<CacheModel>,
-    with_keys: Option<CacheModel>,
 }
 
 impl Caches {
-    fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions, most: MostAccesses) -> Self {
+    fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
         let application = level == IoLevel::Application;
-        // A model that cannot come to too many accesses needs no sample of them.
-        let of_at_most =
-            |most| CacheModel::new(if most <= options.exact_accesses { u64::MAX } else { options.exact_accesses });
-        let model = || of_at_most(most.of_pages);
+        let is_kept = application && accesses <= MOST_KEPT;
+        let model = || CacheModel::new(accesses, options.exact_accesses);
         Self {
-            kept: application.then(Vec::new),
-            kept_subjects: has_subjects.then(Vec::new),
+            kept: is_kept.then(Vec::new),
+            kept_subjects: (is_kept && has_subjects).then(Vec::new),
             pages: model(),
+            has_keys: application && options.key_blocks > 0,
             ahead: (application && !is_write && options.read_ahead_pages > 1).then(model),
-            with_keys: (application && options.key_blocks > 0).then(|| of_at_most(most.of_pages_and_keys)),
         }
     }
 
     /// Hands what is gathered to the models, of which each can run on a processor of its own.
     fn follow(&mut self, gathered: &mut Vec<Access>) {
         let accesses = gathered.as_slice();
-        let Self { kept, kept_subjects, pages, ahead, with_keys } = self;
-        // What is needed for an access soon is brought near while those before it are followed.
-        let soon = |at: usize| accesses.get(at + SOON);
+        let Self { kept, kept_subjects, pages, has_keys, ahead } = self;
+        let has_keys = *has_keys;
         let of_pages = || {
-            for (at, access) in accesses.iter().enumerate() {
-                if let Some(soon) = soon(at) {
-                    pages.prepare(soon.page);
+            for accesses in accesses.chunks(TOGETHER) {
+                pages.prepare(accesses.iter().map(|access| access.page));
+                for access in accesses {
+                    if has_keys && access.is_first {
+                        pages.access_key(access.file);
+                    }
+                    pages.access(access.page);
                 }
-                pages.access(access.page);
             }
         };
         let of_ahead = || {
             let Some(model) = ahead else { return };
             let mut last = None;
-            for (at, access) in accesses.iter().enumerate() {
-                if let Some(soon) = soon(at) {
-                    model.prepare(soon.unit);
-                }
-                if access.is_first || last != Some(access.unit) {
-                    model.access(access.unit);
-                    last = Some(access.unit);
+            for accesses in accesses.chunks(TOGETHER) {
+                model.prepare(accesses.iter().map(|access| access.unit));
+                for access in accesses {
+                    if access.is_first || last != Some(access.unit) {
+                        model.access(access.unit);
+                        last = Some(access.unit);
+                    }
                 }
             }
         };
-        let of_keys = || {
-            let Some(model) = with_keys else { return };
-            for (at, access) in accesses.iter().enumerate() {
-                if let Some(soon) = soon(at) {
-                    model.prepare(soon.page);
-                }
-                if access.is_first {
-                    model.access(access.key);
-                }
-                model.access(access.page);
-            }
-        };
-        rayon::join(of_keys, || rayon::join(of_pages, of_ahead));
-        if kept.as_ref().is_some_and(|kept| kept.len() + accesses.len() > MOST_KEPT) {
-            (*kept, *kept_subjects) = (None, None);
-        }
+        rayon::join(of_pages, of_ahead);
         if let Some(kept) = kept {
             kept.extend(accesses.iter().map(|access| (access.group, access.page)));
         }
@@ -292,10 +275,10 @@ pub(super) struct View {
     unit_of_page: Vec<u32>,
     has_read_ahead: bool,
     next_unit: u32,
-    /// Numbers given to pages, and to files' key blocks.
+    /// Numbers given to pages.
     next_number: u32,
-    /// By file of the recording: its number in this view plus one, and that of its key block.
-    files: Vec<(u32, u32)>,
+    /// By file of the recording: its number in this view plus one.
+    files: Vec<u32>,
     gathered: Vec<Access>,
     /// By what was asked for.
     groups: Groups,
@@ -334,20 +317,47 @@ impl View {
         }
     }
 
-    /// The number of a file in this view, and that of its key block.
-    fn file(&mut self, file: StringId) -> (u32, u32) {
+    /// The number of a file in this view.
+    fn file(&mut self, file: StringId) -> u32 {
         let index = file.index();
         if index >= self.files.len() {
-            self.files.resize(index + 1, (0, 0));
+            self.files.resize(index + 1, 0);
         }
-        let Some(known) = self.files.get_mut(index) else { return (0, 0) };
-        if known.0 == 0 {
+        let Some(known) = self.files.get_mut(index) else { return 0 };
+        if *known == 0 {
             self.table.files += 1;
-            // The key block of a file is a page like others, in the cache that holds both.
-            *known = (u32::try_from(self.table.files).unwrap_or(u32::MAX), self.next_number);
-            self.next_number = self.next_number.saturating_add(1);
+            *known = u32::try_from(self.table.files).unwrap_or(u32::MAX);
         }
-        *known
+        *known - 1
+    }
+
+    /// Brings what counting `requests` of this view will need near the processor, which waits for many at a time in a separate loop.
+    fn prepare(&self, requests: &[Request], page: BlockSize) {
+        if !self.pages.is_large() {
+            return;
+        }
+        let own = requests.iter().filter(|request| (request.level, request.is_write) == (self.level, self.is_write));
+        let chunks = own.filter_map(|request| {
+            let file = self.files.get(request.file.index())?.checked_sub(1)?;
+            let (first, last) = page.span(request.offset, request.length)?;
+            Some([first, last].map(|page| self.pages.chunk_of(file, page)))
+        });
+        let chunks: Vec<u32> = chunks.flatten().flatten().collect();
+        let first_pages = chunks.into_iter().filter_map(|chunk| self.pages.first_of(chunk));
+        std::hint::black_box(first_pages.fold(0, |sum, page| sum ^ page));
+    }
+
+    /// Counts the pages of the groups' requests that were gathered from place `from` on.
+    fn touch(&mut self, from: usize) {
+        let gathered = self.gathered.get(from..).unwrap_or_default();
+        for access in gathered {
+            self.groups.touch(access.group, access.page);
+        }
+        if let Some(subjects) = &mut self.subjects {
+            for access in gathered {
+                subjects.touch(access.subject, access.page);
+            }
+        }
     }
 
     /// The number of a page of a file, and of the pages that a read-ahead reads with it.
@@ -375,7 +385,7 @@ impl View {
         let count = pages.map_or(0, |(first, last)| (last - first).saturating_add(1));
         self.table.add(request, count, sizes.0);
         self.sizes.add(request.length);
-        let (file, key) = self.file(request.file);
+        let file = self.file(request.file);
         let group = self.groups.add(trace, request, count, sizes);
         let subject = self.subjects.as_mut().map_or(0, |subjects| subjects.add(trace, request, count, sizes));
         let Some((first, last)) = pages else { return 0 };
@@ -385,11 +395,7 @@ impl View {
         let mut is_first = true;
         for page in (first..=last).take(usize::try_from(followed).unwrap_or(0)) {
             let (page, unit) = self.page(file, page, options.read_ahead_pages);
-            self.groups.touch(group, page);
-            if let Some(subjects) = &mut self.subjects {
-                subjects.touch(subject, page);
-            }
-            self.gathered.push(Access { page, group, subject, unit, key, is_first });
+            self.gathered.push(Access { page, group, subject, unit, file, is_first });
             is_first = false;
         }
         count - followed
@@ -414,9 +420,11 @@ impl Accumulation {
             .into_iter()
             .flat_map(|level| [(level, false), (level, true)]);
         let views: Vec<View> = kinds.map(|(level, is_write)| View::new(level, is_write, options)).collect();
-        let most = MostAccesses::of(trace, BlockSize::new(options.page_bytes));
-        let caches =
-            views.iter().map(|view| Caches::new(view.level, view.is_write, view.subjects.is_some(), options, most));
+        let accesses = accesses_of_views(trace, scope, options);
+        let caches = views
+            .iter()
+            .zip(accesses)
+            .map(|(view, accesses)| Caches::new(view.level, view.is_write, view.subjects.is_some(), options, accesses));
         let caches = caches.collect();
         let mut all_of = Self {
             views,
@@ -451,30 +459,44 @@ impl Accumulation {
     /// Counts the next requests; answers whether there are more.
     fn gather(&mut self, trace: &Trace, requests: &mut Requests<'_>, options: &IoOptions) -> bool {
         let sizes = (BlockSize::new(options.page_bytes), BlockSize::new(options.buffer_bytes));
-        for found in requests {
-            match found {
-                Ok(request) => {
-                    if self.add(trace, &request, options, sizes) {
-                        return true;
+        let mut next = Vec::with_capacity(REQUESTS_TOGETHER);
+        loop {
+            next.clear();
+            let mut pages = 0;
+            while next.len() < REQUESTS_TOGETHER
+                && pages < GATHERED as u64
+                && let Some(found) = requests.next()
+            {
+                match found {
+                    Ok(request) => {
+                        pages += followed_pages(sizes.0, request.offset, request.length);
+                        next.push(request);
                     }
+                    Err((Apart::AtEnd, _)) => self.reads_at_end += 1,
+                    Err((Apart::Failed, _)) => self.failed += 1,
+                    Err((Apart::Flush, flush)) => {
+                        let (count, time_ns) = self.flushes.entry((flush.pid, flush.file)).or_default();
+                        *count += 1;
+                        *time_ns = time_ns.saturating_add(flush.duration_ns.unwrap_or(0));
+                    }
+                    Err((Apart::Other, _)) => {}
                 }
-                Err((Apart::AtEnd, _)) => self.reads_at_end += 1,
-                Err((Apart::Failed, _)) => self.failed += 1,
-                Err((Apart::Flush, flush)) => {
-                    let (count, time_ns) = self.flushes.entry((flush.pid, flush.file)).or_default();
-                    *count += 1;
-                    *time_ns = time_ns.saturating_add(flush.duration_ns.unwrap_or(0));
-                }
-                Err((Apart::Other, _)) => {}
+            }
+            if next.is_empty() {
+                return false;
+            }
+            let gathered: Vec<usize> = self.views.iter().map(|view| view.gathered.len()).collect();
+            self.views.iter().for_each(|view| view.prepare(&next, sizes.0));
+            next.iter().for_each(|request| self.add(trace, request, options, sizes));
+            self.views.iter_mut().zip(gathered).for_each(|(view, from)| view.touch(from));
+            if self.views.iter().any(|view| view.gathered.len() >= GATHERED) {
+                return true;
             }
         }
-        false
     }
 
-    /// Counts a request; answers whether enough is gathered.
-    fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) -> bool {
-        let at = request.level as usize * 2 + usize::from(request.is_write);
-        let Some(view) = self.views.get_mut(at) else { return false };
+    fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) {
+        let Some(view) = self.views.get_mut(view_of(request.level, request.is_write)) else { return };
         self.pages_not_followed += view.add(trace, request, options, sizes);
         if request.level == IoLevel::Device
             && !request.is_write
@@ -482,7 +504,6 @@ impl Accumulation {
         {
             self.fit.add(request.length, duration_ns);
         }
-        view.gathered.len() >= GATHERED
     }
 
     /// The device as its own reads show it.
@@ -515,7 +536,7 @@ impl Accumulation {
             .map(|(mut view, caches)| {
                 let mut table = view.table;
                 table.finish(page_bytes, options.key_blocks);
-                let cache = caches.pages.finish();
+                let (cache, with_keys) = caches.pages.finish();
                 let application = view.level == IoLevel::Application;
                 if application {
                     view.groups.curves(trace, caches.kept.as_deref(), None);
@@ -526,8 +547,10 @@ impl Accumulation {
                     histogram: view.sizes.finish(),
                     patterns: view.groups.patterns(),
                     filter: application.then(|| filter::costs(&table, &cache, page_bytes, options.key_blocks, device)),
-                    cache_with_read_ahead: caches.ahead.map(|model| model.finish().in_pages(options.read_ahead_pages)),
-                    cache_with_key_blocks: caches.with_keys.map(|model| model.finish()),
+                    cache_with_read_ahead: caches
+                        .ahead
+                        .map(|model| model.finish().0.in_pages(options.read_ahead_pages)),
+                    cache_with_key_blocks: caches.has_keys.then_some(with_keys),
                     cache,
                     table,
                     groups: view.groups.finish(trace, options),

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::IoOptions;
-use super::accumulate::Request;
 use super::cache::{CacheCurve, CacheModel};
 use super::pages::BlockSize;
 use super::patterns::{Patterns, Stream};
+use super::request::Request;
 use super::table::RequestTable;
 use crate::drive_paths::DrivePaths;
 use crate::waits::TransitionPhase;
@@ -366,7 +366,7 @@ impl Groups {
         let mut first = self.order(trace);
         first.truncate(GROUPS_WITH_CURVES);
         let curve = |&group: &u32| {
-            let mut model = CacheModel::new(u64::MAX);
+            let mut model = CacheModel::new(0, u64::MAX);
             match numbers {
                 Some(numbers) => {
                     let own = accesses.iter().zip(numbers).filter(|&(_, &number)| number == group);
@@ -374,7 +374,7 @@ impl Groups {
                 }
                 None => accesses.iter().filter(|access| access.0 == group).for_each(|access| model.access(access.1)),
             }
-            (group, model.finish())
+            (group, model.finish().0)
         };
         self.curves = first.par_iter().map(curve).collect::<Vec<_>>().into_iter().collect();
     }

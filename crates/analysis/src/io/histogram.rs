@@ -13,6 +13,8 @@ pub struct ExactCount {
     pub size_bytes: u64,
     /// Requests of exactly that.
     pub requests: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
 }
 
 /// Requests between two powers of two.
@@ -66,7 +68,11 @@ impl Sizes {
     }
 
     pub(super) fn finish(&self) -> Histogram {
-        let exact = EXACT.iter().zip(self.exact).map(|(&size_bytes, requests)| ExactCount { size_bytes, requests });
+        let exact = EXACT.iter().zip(self.exact).map(|(&size_bytes, requests)| ExactCount {
+            size_bytes,
+            requests,
+            bytes: size_bytes.saturating_mul(requests),
+        });
         let used = |at: &usize| self.bins.get(*at).is_some_and(|bin| bin.0 > 0);
         let (first, last) = ((0..65).find(used), (0..65).rev().find(used));
         let bins = match (first, last) {
@@ -88,6 +94,25 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_that_are_counted_exactly_have_no_neighbours_in_them() {
+        let mut sizes = Sizes::default();
+        for (times, size) in (1..).zip([1, 2, 4, 8, 512, 4096]) {
+            for length in [size; 6].into_iter().take(times) {
+                sizes.add(length);
+            }
+            // Decoys: one byte more, in the same bin or the next.
+            sizes.add(size + 2);
+        }
+        sizes.add(511);
+        let exact: Vec<_> =
+            sizes.finish().exact.iter().map(|exact| (exact.size_bytes, exact.requests, exact.bytes)).collect();
+        // The decoy of 2 bytes has 4.
+        assert_eq!(exact, [(1, 1, 1), (2, 2, 4), (4, 4, 16), (8, 4, 32), (512, 5, 2560), (4096, 6, 24_576)]);
+        let bytes: u64 = sizes.finish().bins.iter().map(|bin| bin.bytes).sum();
+        assert_eq!(bytes, 1 + 4 + 12 + 32 + 2560 + 24_576 + (3 + 4 + 6 + 10 + 514 + 4098) + 511);
+    }
 
     #[test]
     fn every_size_is_in_one_bin() {

@@ -16,6 +16,7 @@ mod histogram;
 mod on_path;
 mod pages;
 mod patterns;
+mod request;
 mod stack_distance;
 mod table;
 #[cfg(test)]

@@ -49,6 +49,15 @@ pub(super) const CHUNK_PAGES: u64 = 8;
 /// Bits of a chunk in a key of one word.
 const CHUNK_BITS: u32 = 37;
 
+/// File and chunk in one word; `None` where they are too large.
+fn near_key(file: u32, chunk: u64) -> Option<u64> {
+    let fits = chunk >> CHUNK_BITS == 0 && file >> (u64::BITS - CHUNK_BITS) == 0;
+    fits.then_some(u64::from(file) << CHUNK_BITS | chunk)
+}
+
+/// Chunks that are near the processor anyhow.
+const LARGE: usize = 1 << 14;
+
 /// No number was given yet.
 const NONE: u32 = u32::MAX;
 
@@ -96,12 +105,26 @@ impl PageNumbers {
         }
     }
 
+    /// Whether there are so many that looking one up waits for memory.
+    pub(super) fn is_large(&self) -> bool {
+        self.chunks.len() > LARGE
+    }
+
+    /// The chunk of a page; `None` where it was not touched yet, or is beyond what real recordings have.
+    pub(super) fn chunk_of(&self, file: u32, page: u64) -> Option<u32> {
+        self.near.get(&near_key(file, page / CHUNK_PAGES)?).copied()
+    }
+
+    /// The number of the first page of a chunk.
+    pub(super) fn first_of(&self, chunk: u32) -> Option<u32> {
+        self.chunks.get(chunk as usize).map(|pages| pages[0])
+    }
+
     fn chunk(&mut self, (file, chunk): (u32, u64)) -> u32 {
         let next = u32::try_from(self.chunks.len()).unwrap_or(NONE);
-        let found = if chunk >> CHUNK_BITS == 0 && file >> (u64::BITS - CHUNK_BITS) == 0 {
-            *self.near.entry(u64::from(file) << CHUNK_BITS | chunk).or_insert(next)
-        } else {
-            *self.far.entry((file, chunk)).or_insert(next)
+        let found = match near_key(file, chunk) {
+            Some(key) => *self.near.entry(key).or_insert(next),
+            None => *self.far.entry((file, chunk)).or_insert(next),
         };
         if found == next {
             self.chunks.push([NONE; CHUNK_PAGES as usize]);

@@ -195,6 +195,49 @@ mod tests {
     }
 
     #[test]
+    fn a_header_then_the_body_is_one_small_read_at_the_start_and_the_next_elsewhere() {
+        let header = |requests: &[(u64, u64)]| stream(requests).0.header_then_body;
+        // The header, then data at a page further on.
+        assert_eq!(header(&[(0, 64), (8192, 4096), (12_288, 4096)]), 1);
+        assert_eq!(header(&[(0, 64), (4096, 64)]), 1);
+        // Reading on, and going on in the same page.
+        assert_eq!(header(&[(0, 64), (64, 4096), (8192, 4096)]), 0);
+        assert_eq!(header(&[(0, 64), (512, 64), (8192, 4096)]), 0);
+        // Decoys: a first request that is large, or not at the start; one request alone.
+        assert_eq!(header(&[(0, 4096), (16_384, 4096)]), 0);
+        assert_eq!(header(&[(512, 64), (8192, 4096)]), 0);
+        assert_eq!(header(&[(0, 64)]), 0);
+        assert_eq!(header(&[]), 0);
+    }
+
+    #[test]
+    fn each_request_has_one_place_in_the_order() {
+        // First, consecutive, further on, back, inside the one before, and the same place again.
+        let requests =
+            [(4096, 512), (4608, 512), (16_384, 512), (0, 512), (100, 512), (100, 512), (100, 512), (612, 4)];
+        let (patterns, stride) = stream(&requests);
+        let Patterns { first, consecutive, strided, forward, backward, overlapping, .. } = patterns;
+        assert_eq!((first, consecutive, strided, forward, backward, overlapping), (1, 2, 0, 1, 1, 3));
+        assert_eq!(stride, None);
+        assert_eq!((patterns.runs, patterns.longest_run), (6, 2));
+    }
+
+    #[test]
+    fn a_stride_is_what_half_of_the_steps_have() {
+        let step = |at: u64| (at * 10_000, 512);
+        // Three of six steps.
+        let (patterns, stride) = stream(&[step(0), step(1), step(2), step(3), (0, 512), step(7), (5, 512)]);
+        assert_eq!((stride, patterns.strided), (Some(10_000), 3));
+        // Two of six.
+        let (patterns, stride) = stream(&[step(0), step(1), step(2), step(7), (0, 512), step(9), (5, 512)]);
+        assert_eq!((stride, patterns.strided), (None, 0));
+        // A decoy: the same distance each time, but no gap between: reading on.
+        let (patterns, stride) =
+            stream(&[(0, 10_000), (10_000, 10_000), (20_000, 10_000), (30_000, 10_000), (40_000, 10_000)]);
+        assert_eq!((stride, patterns.strided, patterns.consecutive), (None, 0, 4));
+    }
+
+    #[test]
     fn a_stride_is_told_from_disorder() {
         let requests: Vec<(u64, u64)> = (0..100).map(|at| (at * 65_536, 512)).collect();
         let (patterns, stride) = stream(&requests);

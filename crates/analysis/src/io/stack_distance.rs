@@ -5,210 +5,268 @@
 //! a touch changes one number of each, and a distance sums a few neighbours of each. A Fenwick tree has a step for every power of
 //! two instead, most of them somewhere else in memory. The touches are renumbered when their places are used up, so memory grows
 //! with the pages and not with the accesses.
+//!
+//! Things of several kinds can share the stack: pages, and the key blocks of files. How many of each kind were touched since is
+//! counted apart, so one pass answers for a cache of pages and for one that holds both.
 
-/// Distances of a sequence of accesses.
-#[derive(Clone, Debug, Default)]
-pub(super) struct StackDistances {
-    /// By page: where its last touch is in the order, plus one; 0 for a page not touched yet.
-    place: Vec<u32>,
-    /// By place: the page touched there.
-    page: Vec<u32>,
-    /// By place, a bit: whether it is a page's last touch.
-    live_bits: Vec<u64>,
-    /// By small block of places: how many last touches it has; likewise the others.
-    small: Vec<u16>,
-    middle: Vec<u32>,
-    large: Vec<u32>,
-    /// Pages touched.
-    live: u32,
-    /// By distance less one: how often.
-    counts: Vec<u64>,
-    first_touches: u64,
-    accesses: u64,
+/// The things that were touched, in the order of their last touches.
+#[derive(Clone, Debug)]
+pub(super) struct StackDistances<const KINDS: usize> {
+    /// By kind and number: where its last touch is in the order, plus one; 0 for what was not touched yet.
+    place: [Vec<u32>; KINDS],
+    /// By place: the number of what was touched there.
+    number: Vec<u32>,
+    /// By place and kind, a bit: whether it is the last touch of something of that kind.
+    live_bits: Vec<[u64; KINDS]>,
+    /// By kind and small block of places: how many last touches it has; likewise the others.
+    small: [Vec<u16>; KINDS],
+    middle: [Vec<u32>; KINDS],
+    large: [Vec<u32>; KINDS],
+    /// By kind: how many were touched.
+    live: [u32; KINDS],
 }
 
 /// Places before the first renumbering.
 const FEWEST_PLACES: usize = 1 << 12;
-/// Pages above which there are two places for each page in place of four: the memory counts more than the renumbering.
-const MANY_PAGES: usize = 1 << 20;
+/// Things above which there are two places for each in place of four: the memory counts more than the renumbering.
+const MANY: usize = 1 << 20;
 /// Places of a word of bits.
 const WORD: usize = 64;
-/// Places of a small block: one cache line of bits.
-const SMALL: usize = WORD * 8;
+/// Places of a small block: two words, because counting the bits of one is dear on processors without an instruction for it.
+const SMALL: usize = WORD * 2;
 /// Places of a middle block.
 const MIDDLE: usize = SMALL * 32;
 /// Places of a large block.
 const LARGE: usize = MIDDLE * 32;
+/// Numbers up to which everything is near the processor anyhow.
+const NEAR: usize = 1 << 16;
 
-impl StackDistances {
-    /// Brings what a touch of `page` will need near the processor. It changes nothing.
-    #[inline]
-    pub(super) fn prepare(&self, page: u32) {
-        let place = self.place.get(page as usize).copied().unwrap_or(0) as usize;
-        std::hint::black_box(self.live_bits.get(place / WORD).copied());
+impl<const KINDS: usize> Default for StackDistances<KINDS> {
+    fn default() -> Self {
+        Self {
+            place: std::array::from_fn(|_| Vec::new()),
+            number: Vec::new(),
+            live_bits: Vec::new(),
+            small: std::array::from_fn(|_| Vec::new()),
+            middle: std::array::from_fn(|_| Vec::new()),
+            large: std::array::from_fn(|_| Vec::new()),
+            live: [0; KINDS],
+        }
+    }
+}
+
+impl<const KINDS: usize> StackDistances<KINDS> {
+    /// Brings what touches of pages of the first kind will need near the processor. It changes nothing. In a separate loop a
+    /// processor waits for many of them at a time.
+    pub(super) fn prepare(&self, numbers: impl Iterator<Item = u32> + Clone) {
+        let Some(places) = self.place.first().filter(|places| places.len() > NEAR) else { return };
+        let place = |number: u32| places.get(number as usize).copied().unwrap_or(0);
+        let touched = numbers.clone().fold(0, |sum, number| sum ^ place(number));
+        std::hint::black_box(touched);
+        let bits = |place: u32| self.live_bits.get(place as usize / WORD).and_then(|bits| bits.first().copied());
+        let touched = numbers.fold(0, |sum, number| sum ^ bits(place(number)).unwrap_or(0));
+        std::hint::black_box(touched);
     }
 
-    /// A touch of page `page`, whose number is small.
+    /// A touch of page `number`, which is small, of `kind`: how many other pages of each kind were touched since it was touched last;
+    /// `None` for its first touch.
     #[inline]
-    pub(super) fn access(&mut self, page: u32) {
-        self.accesses += 1;
-        let index = page as usize;
-        if index >= self.place.len() {
-            self.place.resize(index + 1, 0);
+    pub(super) fn touch(&mut self, kind: usize, number: u32) -> Option<[u32; KINDS]> {
+        let index = number as usize;
+        let places = self.place.get_mut(kind)?;
+        if index >= places.len() {
+            places.resize(index + 1, 0);
         }
-        let place = self.place.get(index).copied().unwrap_or(0);
-        if place != 0 && place as usize == self.page.len() {
-            // The page touched last: it stays where it is.
-            self.count(1);
-            return;
+        let place = places.get(index).copied().unwrap_or(0) as usize;
+        if place != 0 && place == self.number.len() {
+            // What was touched last: it stays where it is.
+            return Some([0; KINDS]);
         }
-        if place != 0 && place as usize + 1 == self.page.len() {
+        if place != 0 && place + 1 == self.number.len() {
             // The one before: the two change places, both of which stay last touches.
-            self.swap_last_two();
-            self.count(2);
-            return;
+            return Some(self.swap_last_two(kind));
         }
-        if self.page.len() >= self.live_bits.len() * WORD {
+        if self.number.len() >= self.live_bits.len() * WORD {
             self.renumber();
         }
-        match self.place.get(index).copied().unwrap_or(0) {
-            0 => {
-                self.first_touches += 1;
-                self.live += 1;
+        let after = match self.place_of(kind, number).checked_sub(1) {
+            Some(at) => {
+                let after = self.after(at as usize);
+                self.change(kind, at as usize, u32::MAX);
+                Some(after)
             }
-            place => {
-                let at = place as usize - 1;
-                let since = self.after(at);
-                self.count(since as usize + 1);
-                self.change(at, u32::MAX);
+            None => {
+                if let Some(live) = self.live.get_mut(kind) {
+                    *live += 1;
+                }
+                None
             }
-        }
-        let at = self.page.len();
-        self.page.push(page);
-        self.change(at, 1);
-        if let (Some(slot), Ok(place)) = (self.place.get_mut(index), u32::try_from(at + 1)) {
+        };
+        let at = self.number.len();
+        self.number.push(number);
+        self.change(kind, at, 1);
+        self.set_place(kind, number, at + 1);
+        after
+    }
+
+    fn place_of(&self, kind: usize, number: u32) -> u32 {
+        self.place.get(kind).and_then(|places| places.get(number as usize)).copied().unwrap_or(0)
+    }
+
+    fn set_place(&mut self, kind: usize, number: u32, place: usize) {
+        let slot = self.place.get_mut(kind).and_then(|places| places.get_mut(number as usize));
+        if let (Some(slot), Ok(place)) = (slot, u32::try_from(place)) {
             *slot = place;
         }
     }
 
-    fn swap_last_two(&mut self) {
-        let length = self.page.len();
-        if let [.., before, last] = self.page.as_mut_slice() {
+    /// The kind of what was touched at a live place.
+    fn kind_at(&self, at: usize) -> usize {
+        let bits = self.live_bits.get(at / WORD);
+        bits.and_then(|bits| bits.iter().position(|bits| bits >> (at % WORD) & 1 != 0)).unwrap_or(0)
+    }
+
+    /// Lets the one before the last, of `kind`, be the last; answers what was.
+    fn swap_last_two(&mut self, kind: usize) -> [u32; KINDS] {
+        let Some(last) = self.number.len().checked_sub(1) else { return [0; KINDS] };
+        let other = self.kind_at(last);
+        if let [.., before, last] = self.number.as_mut_slice() {
             std::mem::swap(before, last);
-            for (page, place) in [(*before, length - 1), (*last, length)] {
-                if let (Some(slot), Ok(place)) = (self.place.get_mut(page as usize), u32::try_from(place)) {
-                    *slot = place;
-                }
+        }
+        let (before, after) = (last.saturating_sub(1), last);
+        for (kind, at) in [(other, before), (kind, after)] {
+            if let Some(&number) = self.number.get(at) {
+                self.set_place(kind, number, at + 1);
             }
         }
+        if other != kind {
+            self.move_bit(kind, before, after);
+            self.move_bit(other, after, before);
+        }
+        std::array::from_fn(|at| u32::from(at == other))
     }
 
-    #[inline]
-    fn count(&mut self, distance: usize) {
-        if distance > self.counts.len() {
-            self.counts.resize(distance, 0);
-        }
-        if let Some(count) = distance.checked_sub(1).and_then(|at| self.counts.get_mut(at)) {
-            *count += 1;
+    fn move_bit(&mut self, kind: usize, from: usize, to: usize) {
+        if from / SMALL == to / SMALL {
+            // No count changes.
+            self.flip(kind, from);
+            self.flip(kind, to);
+        } else {
+            self.change(kind, from, u32::MAX);
+            self.change(kind, to, 1);
         }
     }
 
-    /// Live places after `at`.
-    fn after(&self, at: usize) -> u32 {
+    /// Live places after `at`, by kind.
+    fn after(&self, at: usize) -> [u32; KINDS] {
         let next = at + 1;
-        if self.page.len() - next < SMALL {
-            return self.between(next, self.page.len());
+        if self.number.len() - next < SMALL {
+            return self.between(next, self.number.len());
         }
         let (small, middle, large) = (next / SMALL, next / MIDDLE, next / LARGE);
-        let in_small = self.small.get(middle * (MIDDLE / SMALL)..small).unwrap_or_default();
-        let in_middle = self.middle.get(large * (LARGE / MIDDLE)..middle).unwrap_or_default();
-        let in_large = self.large.get(..large).unwrap_or_default();
-        let before = self.between(small * SMALL, next)
-            + in_small.iter().map(|&count| u32::from(count)).sum::<u32>()
-            + in_middle.iter().sum::<u32>()
-            + in_large.iter().sum::<u32>();
-        self.live.wrapping_sub(before)
+        let bits = self.between(small * SMALL, next);
+        std::array::from_fn(|kind| {
+            let of = |blocks: &[Vec<u32>; KINDS], from: usize, to: usize| -> u32 {
+                blocks.get(kind).and_then(|counts| counts.get(from..to)).unwrap_or_default().iter().sum()
+            };
+            let in_small = self.small.get(kind).and_then(|counts| counts.get(middle * (MIDDLE / SMALL)..small));
+            let in_small: u32 = in_small.unwrap_or_default().iter().map(|&count| u32::from(count)).sum();
+            let before = bits.get(kind).copied().unwrap_or(0)
+                + in_small
+                + of(&self.middle, large * (LARGE / MIDDLE), middle)
+                + of(&self.large, 0, large);
+            self.live.get(kind).copied().unwrap_or(0).wrapping_sub(before)
+        })
     }
 
-    /// Live places from `start` up to, not including, `end`, counted bit by bit.
-    fn between(&self, start: usize, end: usize) -> u32 {
+    /// Live places from `start` up to, not including, `end`, counted bit by bit, by kind.
+    fn between(&self, start: usize, end: usize) -> [u32; KINDS] {
         let (first, last) = (start / WORD, end / WORD);
         let words = self.live_bits.get(first..=last.min(self.live_bits.len().saturating_sub(1))).unwrap_or_default();
-        let mut sum = 0;
-        for (at, &word) in (first..).zip(words) {
-            let mut word = word;
+        let mut sums = [0; KINDS];
+        for (at, words) in (first..).zip(words) {
+            let mut mask = u64::MAX;
             if at == first {
-                word &= u64::MAX << (start % WORD);
+                mask &= u64::MAX << (start % WORD);
             }
             if at == last {
-                word &= !(u64::MAX << (end % WORD));
+                mask &= !(u64::MAX << (end % WORD));
             }
-            sum += word.count_ones();
+            for (sum, word) in sums.iter_mut().zip(words) {
+                *sum += (word & mask).count_ones();
+            }
         }
-        sum
+        sums
+    }
+
+    fn flip(&mut self, kind: usize, at: usize) {
+        if let Some(word) = self.live_bits.get_mut(at / WORD).and_then(|bits| bits.get_mut(kind)) {
+            *word ^= 1 << (at % WORD);
+        }
     }
 
     /// Sets (1) or clears (minus one in its wrapped form) the bit of a place.
     #[inline]
-    fn change(&mut self, at: usize, change: u32) {
-        if let Some(word) = self.live_bits.get_mut(at / WORD) {
-            *word ^= 1 << (at % WORD);
-        }
-        if let Some(count) = self.small.get_mut(at / SMALL) {
+    fn change(&mut self, kind: usize, at: usize, change: u32) {
+        self.flip(kind, at);
+        if let Some(count) = self.small.get_mut(kind).and_then(|counts| counts.get_mut(at / SMALL)) {
             *count = count.wrapping_add(change as u16);
         }
         for (counts, block) in [(&mut self.middle, MIDDLE), (&mut self.large, LARGE)] {
-            if let Some(count) = counts.get_mut(at / block) {
+            if let Some(count) = counts.get_mut(kind).and_then(|counts| counts.get_mut(at / block)) {
                 *count = count.wrapping_add(change);
             }
         }
     }
 
-    /// Leaves out the places that are no page's last touch any more.
+    /// Leaves out the places that are no last touch any more.
     fn renumber(&mut self) {
         let mut kept = 0;
-        for (at, &word) in self.live_bits.iter().enumerate() {
-            let mut left = word;
+        for word in 0..self.live_bits.len() {
+            let bits = self.live_bits.get(word).copied().unwrap_or([0; KINDS]);
+            // The kept ones move to the front, over places that were looked at already.
+            if let Some(bits) = self.live_bits.get_mut(word) {
+                *bits = [0; KINDS];
+            }
+            let mut left = bits.iter().fold(0, |all, bits| all | bits);
             while left != 0 {
-                let from = at * WORD + left.trailing_zeros() as usize;
+                let bit = left.trailing_zeros();
                 left &= left - 1;
-                let Some(&page) = self.page.get(from) else { break };
+                let Some(&number) = self.number.get(word * WORD + bit as usize) else { break };
+                let kind = bits.iter().position(|bits| bits >> bit & 1 != 0).unwrap_or(0);
+                if let Some(slot) = self.number.get_mut(kept) {
+                    *slot = number;
+                }
+                self.flip(kind, kept);
                 kept += 1;
-                if let Some(place) = self.place.get_mut(page as usize) {
-                    *place = u32::try_from(kept).unwrap_or(u32::MAX);
-                }
-                if let Some(slot) = self.page.get_mut(kept - 1) {
-                    *slot = page;
-                }
+                self.set_place(kind, number, kept);
             }
         }
-        self.page.truncate(kept);
-        let places = if kept < MANY_PAGES { kept * 4 } else { kept * 2 };
+        self.number.truncate(kept);
+        let places = if kept < MANY { kept * 4 } else { kept * 2 };
         let places = places.max(FEWEST_PLACES).next_multiple_of(SMALL);
-        self.page.reserve_exact(places - kept);
-        self.live_bits.clear();
-        self.live_bits.resize(places / WORD, 0);
-        for (at, word) in self.live_bits.iter_mut().enumerate() {
-            let ones = kept.saturating_sub(at * WORD).min(WORD);
-            *word = if ones == WORD { u64::MAX } else { !(u64::MAX << ones) };
+        self.number.reserve_exact(places - kept);
+        self.live_bits.resize(places / WORD, [0; KINDS]);
+        for kind in 0..KINDS {
+            let counts: Vec<u16> = self
+                .live_bits
+                .chunks(SMALL / WORD)
+                .map(|words| words.iter().filter_map(|bits| bits.get(kind)).map(|bits| bits.count_ones() as u16).sum())
+                .collect();
+            let middle: Vec<u32> = counts
+                .chunks(MIDDLE / SMALL)
+                .map(|counts| counts.iter().map(|&count| u32::from(count)).sum())
+                .collect();
+            let large = middle.chunks(LARGE / MIDDLE).map(|counts| counts.iter().sum()).collect();
+            for (of_kind, counts) in [(&mut self.middle, middle), (&mut self.large, large)] {
+                if let Some(slot) = of_kind.get_mut(kind) {
+                    *slot = counts;
+                }
+            }
+            if let Some(slot) = self.small.get_mut(kind) {
+                *slot = counts;
+            }
         }
-        let held = |at: usize, block: usize| kept.saturating_sub(at * block).min(block);
-        self.small = (0..places.div_ceil(SMALL)).map(|at| held(at, SMALL) as u16).collect();
-        self.middle = (0..places.div_ceil(MIDDLE)).map(|at| held(at, MIDDLE) as u32).collect();
-        self.large = (0..places.div_ceil(LARGE)).map(|at| held(at, LARGE) as u32).collect();
-    }
-
-    pub(super) const fn accesses(&self) -> u64 {
-        self.accesses
-    }
-
-    pub(super) const fn first_touches(&self) -> u64 {
-        self.first_touches
-    }
-
-    /// By distance less one: how often.
-    pub(super) fn counts(&self) -> &[u64] {
-        &self.counts
     }
 }
 
@@ -217,24 +275,38 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A stack, moved by hand.
-    fn by_hand(accesses: &[u32]) -> (u64, Vec<u64>) {
-        let mut stack: Vec<u32> = Vec::new();
+    /// Distances of pages of one kind, counted: first touches, and by distance less one how often.
+    fn counted(accesses: impl IntoIterator<Item = u32>) -> (u64, Vec<u64>) {
+        let mut stack = StackDistances::<1>::default();
         let (mut first, mut counts) = (0, Vec::new());
-        for &page in accesses {
-            match stack.iter().rev().position(|&other| other == page) {
-                Some(depth) => {
-                    stack.retain(|&other| other != page);
-                    if counts.len() <= depth {
-                        counts.resize(depth + 1, 0);
-                    }
-                    counts[depth] += 1;
-                }
-                None => first += 1,
+        for page in accesses {
+            stack.prepare([page].into_iter());
+            let Some([after]) = stack.touch(0, page) else {
+                first += 1;
+                continue;
+            };
+            let at = after as usize;
+            if counts.len() <= at {
+                counts.resize(at + 1, 0);
             }
-            stack.push(page);
+            counts[at] += 1;
         }
         (first, counts)
+    }
+
+    /// A stack, moved by hand: for each access how many pages of each kind are above it.
+    fn by_hand(accesses: &[(usize, u32)]) -> Vec<Option<[u32; 2]>> {
+        let mut stack: Vec<(usize, u32)> = Vec::new();
+        let mut answers = Vec::new();
+        for &access in accesses {
+            let found = stack.iter().position(|&other| other == access);
+            answers.push(found.map(|at| {
+                stack.remove(at);
+                [0, 1].map(|kind| stack[at..].iter().filter(|other| other.0 == kind).count() as u32)
+            }));
+            stack.push(access);
+        }
+        answers
     }
 
     proptest! {
@@ -242,21 +314,19 @@ mod tests {
         #[test]
         fn as_a_stack_moved_by_hand(
             accesses in prop_oneof![
-                prop::collection::vec(0..40_u32, 0..400),
+                prop::collection::vec((0..2_usize, 0..40_u32), 0..400),
+                // One kind alone, and mostly.
+                prop::collection::vec((Just(0_usize), 0..40_u32), 0..400),
                 // Across blocks, and past a renumbering.
-                prop::collection::vec(0..2500_u32, 4000..6000),
-                // Two pages in turn, as a file's key block and its page are.
+                prop::collection::vec((prop_oneof![9 => Just(0_usize), 1 => Just(1)], 0..2500_u32), 4000..6000),
+                // Two in turn, as a file's key block and its page are.
                 prop::collection::vec((0..3_u32, 3..9_u32), 0..300)
-                    .prop_map(|pairs| pairs.into_iter().flat_map(|(key, page)| [key, page]).collect()),
+                    .prop_map(|pairs| pairs.into_iter().flat_map(|(key, page)| [(1, key), (0, page)]).collect()),
             ],
         ) {
-            let mut distances = StackDistances::default();
-            for &page in &accesses {
-                distances.access(page);
-            }
-            let (first, counts) = by_hand(&accesses);
-            prop_assert_eq!(distances.first_touches(), first);
-            prop_assert_eq!(distances.counts(), counts);
+            let mut stack = StackDistances::<2>::default();
+            let answers: Vec<_> = accesses.iter().map(|&(kind, number)| stack.touch(kind, number)).collect();
+            prop_assert_eq!(answers, by_hand(&accesses));
         }
     }
 
@@ -264,35 +334,26 @@ mod tests {
     #[test]
     fn distances_across_large_blocks() {
         let pages = 2 * u32::try_from(LARGE).unwrap() + 700;
-        let mut distances = StackDistances::default();
-        for page in (0..pages).chain(0..pages) {
-            distances.access(page);
-        }
         // A loop: every distance is the number of pages.
-        assert_eq!(distances.counts().last(), Some(&u64::from(pages)));
-        assert_eq!(distances.counts().iter().sum::<u64>(), u64::from(pages));
-        for page in (0..pages).rev() {
-            distances.prepare(page);
-            distances.access(page);
-        }
+        let (first, counts) = counted((0..pages).chain(0..pages));
+        assert_eq!(
+            (first, counts.len(), counts.iter().sum::<u64>()),
+            (u64::from(pages), pages as usize, u64::from(pages))
+        );
         // Back: the page met at step s is at distance s + 1.
-        assert!(distances.counts()[..pages as usize - 1].iter().all(|&count| count == 1));
-        assert_eq!(distances.counts().last(), Some(&(u64::from(pages) + 1)));
+        let (_, counts) = counted((0..pages).chain((0..pages).rev()));
+        assert!(counts.len() == pages as usize && counts.iter().all(|&count| count == 1));
     }
 
     #[test]
     fn renumbering_changes_no_distance() {
-        let mut distances = StackDistances::default();
         // Many more accesses than places, and more pages than the first tree has places.
-        for round in 0..20_u32 {
-            for page in 0..5000 {
-                distances.access(if round % 2 == 0 { page } else { 4999 - page });
-            }
-        }
-        assert_eq!(distances.accesses(), 100_000);
-        assert_eq!(distances.first_touches(), 5000);
+        let round =
+            |round: u32| (0..5000_u32).map(move |page| if round.is_multiple_of(2) { page } else { 4999 - page });
+        let (first, counts) = counted((0..20).flat_map(round));
+        assert_eq!(first, 5000);
         // Back and forth: in each later round the page met at step s is at distance s + 1.
-        assert_eq!(distances.counts().iter().sum::<u64>(), 95_000);
-        assert!(distances.counts().iter().all(|&count| count == 19));
+        assert_eq!(counts.iter().sum::<u64>(), 95_000);
+        assert!(counts.iter().all(|&count| count == 19));
     }
 }

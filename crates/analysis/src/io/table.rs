@@ -50,7 +50,7 @@ pub(super) const SMALL_BYTES: u64 = 512;
 
 impl RequestTable {
     /// Counts a request that spans `span` pages.
-    pub(super) fn add(&mut self, request: &super::accumulate::Request, span: u64, page: BlockSize) {
+    pub(super) fn add(&mut self, request: &super::request::Request, span: u64, page: BlockSize) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(request.length);
         self.largest_bytes = self.largest_bytes.max(request.length);

@@ -1,6 +1,7 @@
 //! The paper's numbers, and each finding where it must speak and where it must be silent.
 
 use onoff_trace::{FileIo, FileOperation, IoLevel, Trace};
+use proptest::prelude::*;
 
 use super::*;
 use crate::hand_made::process;
@@ -105,6 +106,112 @@ fn a_filter_costs_a_thousand_fold_and_a_cache_above_it_gives_it_back() {
     assert_eq!((costs.device, costs.filtered.time_ns), (None, None));
 }
 
+/// The four worlds, counted by hand: 100 µs an operation, 20 bytes a microsecond.
+#[test]
+fn the_four_worlds_cost_what_their_operations_and_bytes_cost() {
+    let device = StorageDevice { latency_ns: 100_000, bytes_per_second: 20e6, origin: DeviceOrigin::Given };
+    let options = IoOptions { device: Some(device), ..IoOptions::default() };
+    // Four reads of one page, then one of two pages.
+    let mut places = vec![(0, 4); 4];
+    places.push((4094, 4));
+    let costs = |places: &[(u64, u64)], options: &IoOptions| {
+        let trace = recording(requests(FileOperation::Read, places.iter().copied()));
+        report(&trace, options).views[0].filter.unwrap()
+    };
+    let found = costs(&places, &options);
+    let cost = |operations: u64, pages: u64| FilterCost {
+        operations,
+        bytes: pages * 4096,
+        time_ns: Some((operations * 100_000 + pages * 204_800).try_into().unwrap()),
+    };
+    // Six pages touched, of which two are different; each request, or each miss, reads one key block more in one more operation.
+    assert_eq!((found.plain, found.plain_cached), (cost(5, 6), cost(2, 2)));
+    assert_eq!((found.filtered, found.filtered_cached), (cost(10, 11), cost(4, 4)));
+    // Without key blocks a filter moves what the device moves.
+    let without = costs(&places, &IoOptions { key_blocks: 0, ..options.clone() });
+    assert_eq!((without.filtered, without.filtered_cached), (without.plain, without.plain_cached));
+    // Three key blocks are neighbours: as many operations as with one.
+    let three = costs(&places, &IoOptions { key_blocks: 3, ..options.clone() });
+    assert_eq!((three.filtered, three.filtered_cached), (cost(10, 21), cost(4, 8)));
+    // A decoy: whole pages once each. No cache helps, and the filter costs its key blocks only.
+    let whole: Vec<(u64, u64)> = (0..4).map(|at| (at * 4096, 4096)).collect();
+    let found = costs(&whole, &options);
+    assert_eq!((found.plain, found.plain_cached), (cost(4, 4), cost(4, 4)));
+    assert_eq!((found.filtered, found.filtered_cached), (cost(8, 8), cost(8, 8)));
+}
+
+/// Caches as a program would write them that knows no distances: a list, the page used last at its end.
+fn hits_of_a_list(accesses: &[(usize, u64)], most: usize) -> u64 {
+    let (mut list, mut hits) = (Vec::new(), 0);
+    for access in accesses.iter().take(if most == 0 { 0 } else { usize::MAX }) {
+        match list.iter().position(|other| other == access) {
+            Some(at) => {
+                hits += 1;
+                list.remove(at);
+            }
+            None if list.len() == most => {
+                list.remove(0);
+            }
+            None => {}
+        }
+        list.push(*access);
+    }
+    hits
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// The curves of pages, of groups of pages that are read ahead, and of pages with the files' key blocks: each point, and each
+    /// smallest cache, is what a cache of that size does.
+    #[test]
+    fn curves_are_what_caches_do(
+        made in prop::collection::vec((0..3_usize, 0..60_u64, 1..3 * 4096_u64), 1..150),
+        ahead in prop_oneof![Just(8_u64), 2..12_u64],
+    ) {
+        const FILES: [&str; 3] = ["a", "b", "c"];
+        let trace = recording(made.iter().map(|&(file, block, size)| Made {
+            file: FILES[file],
+            operation: FileOperation::Read,
+            offset: block * 1111,
+            size,
+        }));
+        let options = IoOptions { read_ahead_pages: ahead, ..IoOptions::default() };
+        let report = report(&trace, &options);
+        let (mut pages, mut units, mut keyed) = (Vec::new(), Vec::new(), Vec::new());
+        for &(file, block, size) in &made {
+            let (first, last) = (block * 1111 / 4096, (block * 1111 + size - 1) / 4096);
+            // The key block of a file is a page that it does not have.
+            keyed.push((file, u64::MAX));
+            keyed.extend((first..=last).map(|page| (file, page)));
+            pages.extend((first..=last).map(|page| (file, page)));
+            units.extend((first / ahead..=last / ahead).map(|unit| (file, unit)));
+        }
+        let view = &report.views[0];
+        for (curve, accesses, group) in [
+            (&view.cache, &pages, 1),
+            (view.cache_with_read_ahead.as_ref().unwrap(), &units, ahead),
+            (view.cache_with_key_blocks.as_ref().unwrap(), &keyed, 1),
+        ] {
+            prop_assert_eq!(curve.accesses, accesses.len() as u64);
+            prop_assert_eq!(curve.sampled, None);
+            for point in &curve.points {
+                prop_assert_eq!(point.hits, hits_of_a_list(accesses, (point.pages / group) as usize));
+            }
+            let most = hits_of_a_list(accesses, usize::MAX);
+            prop_assert_eq!(curve.most_hits(), most);
+            let smallest = [curve.pages_for_50_percent, curve.pages_for_90_percent, curve.pages_for_99_percent];
+            for (percent, smallest) in [50, 90, 99].into_iter().zip(smallest) {
+                let Some(pages) = smallest else {
+                    prop_assert_eq!(most, 0);
+                    continue;
+                };
+                let enough = |pages: u64| hits_of_a_list(accesses, (pages / group) as usize) * 100 >= most * percent;
+                prop_assert!(enough(pages) && !enough(pages - group), "{} % with {} pages", percent, pages);
+            }
+        }
+    }
+}
+
 #[test]
 fn programs_the_memory_manager_and_disks_are_kept_apart() {
     let mut made = requests(FileOperation::Read, [(0, 10), (10, 10)]);
@@ -196,6 +303,21 @@ fn small_requests_speak_above_the_limit_only() {
 }
 
 #[test]
+fn amplification_is_what_a_filter_would_move_and_not_the_number_of_requests() {
+    // 3,000 reads of 600 bytes: each reads its block and the key block, 13.7 times its bytes.
+    let speaks = codes(requests(FileOperation::Read, (0..3000).map(|at| (at * 4096, 600))));
+    assert_eq!(speaks, [FindingCode::Amplification]);
+    // As many of 2,048 bytes: four times.
+    assert_eq!(codes(requests(FileOperation::Read, (0..3000).map(|at| (at * 4096, 2048)))), []);
+    // A decoy: many requests are small, but the bytes come in large ones.
+    let mut mixed = requests(FileOperation::Read, (0..1000).map(|at| (at * 4096, 600)));
+    mixed.extend(requests(FileOperation::Read, (0..3000).map(|at| (at * 65_536, 65_536))));
+    assert_eq!(codes(mixed), []);
+    // Too few to be worth a change.
+    assert_eq!(codes(requests(FileOperation::Read, (0..1000).map(|at| (at * 4096, 600)))), []);
+}
+
+#[test]
 fn reading_again_is_not_reading_on() {
     let again = requests(FileOperation::Read, (0..5000).map(|at| ((at * 7 % 10) * 4096, 4096)));
     assert_eq!(codes(again), [FindingCode::ReadAgain]);
@@ -249,6 +371,12 @@ fn misaligned_large_requests_and_small_ones_past_the_cache() {
     assert!(found(&trace));
     trace.file_ios.unbuffered.fill(false);
     assert!(!found(&trace));
+    // Decoys: whole pages past the cache are how it is meant, and small requests that start inside pages cannot be aligned.
+    let mut trace = recording(requests(FileOperation::Read, (0..3000).map(|at| (at * 4096, 4096))));
+    trace.file_ios.unbuffered.fill(true);
+    assert!(!found(&trace));
+    let small = requests(FileOperation::Read, (0..3000).map(|at| (at * 8192 + 512, 2048)));
+    assert_eq!(codes(small), []);
 }
 
 #[test]

@@ -107,6 +107,54 @@ fn training_is_counted_from_boot_plans_and_from_traces() {
     assert!((boot.sequential_percent - 100.0 / 3.0).abs() < 1e-9);
 }
 
+/// As many boots as ReadyBoot keeps, each different in what it read, when, and in what order.
+#[test]
+fn five_boots_are_beside_each_other() {
+    // Boot n reads n blocks of one file in a row at its start, then jumps n times in another.
+    let boot = |number: u64| {
+        let mut reads: Vec<(&str, u64, u32, u32)> = Vec::new();
+        for at in 0..number {
+            reads.push(("\\Device\\in-a-row", at * 65_536, 65_536, at as u32));
+        }
+        for at in 0..number {
+            reads.push(("\\Device\\here-and-there", (number - at) * 1_000_000, 4096, 10_500_000 + at as u32));
+        }
+        if number == 5 {
+            reads.push(("\\Device\\of-the-last", 0, 1 << 20, 12_500_000));
+        }
+        ready_boot_trace([&reads, &[("", 9, 512, 20_000_000)]])
+    };
+    let mut files: Vec<PrefetchFile> = (1..=5).map(|number| file(&format!("Trace{number}.fx"), boot(number))).collect();
+    // The order is that of the boots, whatever the order of the files.
+    for (at, file) in (1..).zip(&mut files) {
+        file.modified_unix_ns = Some(at * 1_000);
+    }
+    files.swap(0, 4);
+    let report = analyse(&files, &PrefetchOptions::default());
+    assert_eq!(report.training, counted(5, TrainingEvidence::ReadyBootTraces));
+    assert_eq!((report.boots.len(), report.files_in_all_boots), (5, Some(2)));
+    for (number, boot) in (1..).zip(&report.boots) {
+        assert_eq!(boot.name, format!("Trace{number}.fx"));
+        let last = if number == 5 { 1 << 20 } else { 0 };
+        assert_eq!(boot.bytes, number * (65_536 + 4096) + last + 512);
+        // Twenty slices of a second: the row in the first, the jumps in the eleventh, the last read, which has no file, in the last.
+        let mut by_slice = vec![0; 20];
+        (by_slice[0], by_slice[10], by_slice[19]) = (number * 65_536, number * 4096, 512);
+        by_slice[12] += last;
+        assert_eq!(boot.bytes_by_slice, by_slice);
+        // Of a row of n reads n - 1 follow; of the jumps none does.
+        let attributed = 2 * number + u64::from(number == 5);
+        assert!((boot.sequential_percent - (number - 1) as f64 * 100.0 / attributed as f64).abs() < 1e-9, "{boot:?}");
+        let top: Vec<_> = boot.top_files.iter().map(|file| (file.path.as_str(), file.reads, file.bytes)).collect();
+        let mut expected =
+            vec![("\\Device\\in-a-row", number, number * 65_536), ("\\Device\\here-and-there", number, number * 4096)];
+        if number == 5 {
+            expected.insert(0, ("\\Device\\of-the-last", 1, 1 << 20));
+        }
+        assert_eq!(top, expected);
+    }
+}
+
 #[test]
 fn every_kind_of_file_is_known_and_others_are_named() {
     let files = [

@@ -40,7 +40,13 @@ pub fn write(answer: &ImageAnswer, options: &ImageTextOptions, out: &mut dyn Wri
     if let Some(growth) = overlay {
         write_overlay(growth, rows, out)?;
     }
-    let sections = [services(report, rows), start_programs(report, rows), autologgers(report), boot_menu(report)];
+    let sections = [
+        candidates(audit, rows),
+        services(report, rows),
+        start_programs(report, rows),
+        autologgers(report),
+        boot_menu(report),
+    ];
     let sections = sections.into_iter().flatten().chain(not_applicable(audit)).chain(hives(report));
     section::text::write_all(&sections.collect::<Vec<_>>(), out)?;
     for file in unreadable {
@@ -241,6 +247,22 @@ fn notes(service: &ServiceEntry) -> String {
         None => {}
     }
     notes.join(", ")
+}
+
+fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
+    if audit.candidates.is_empty() {
+        return None;
+    }
+    let section = Section::of("candidates", "Services that a device can often do without", &audit.candidates)
+        .note("they start with the computer; '--needed FILE' leaves out what this one needs")
+        .first(top)
+        .column(Heading::name("service", "service").wide(24), |one| Value::text(&one.service))
+        .column(Heading::name("purpose", "is for").wide(64), |one| Value::text(one.purpose))
+        .column(Heading::name("cost", "the paper measured").wide(24), |one| Value::text(one.cost))
+        .column(Heading::name("needed_by", "needed by").wide(36), |one| Value::Text(one.needed_by.join(", ").into()))
+        .done();
+    let how = "One at a time: 'sc config NAME start= demand', or delayed-auto (two minutes later); then test.";
+    Some(section.line(QUIET, how))
 }
 
 fn services(report: &ImageReport, top: usize) -> Option<Section<'_>> {

@@ -167,7 +167,7 @@ pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
     });
     let cache =
         finding.cache_pages.zip(finding.cache_hit_percent).filter(|&(_, hits)| hits >= 1.0).map(|(pages, hits)| {
-            format!("a cache of {} has {} of the page accesses", counted(pages, "page"), percent(hits))
+            format!("a cache of {} has {} of the page accesses", counted(pages, "page"), nearly_all(hits))
         });
     let sentence = match (finding.code, buffer, cache) {
         (FindingCode::Misaligned, ..) => "Start and end on whole pages.".to_owned(),
@@ -178,6 +178,11 @@ pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
         (_, None, None) => return None,
     };
     Some(sentence)
+}
+
+/// A share in percent that is 100 only if it is all.
+fn nearly_all(share: f64) -> String {
+    if share > 99.0 && share < 100.0 { format!("{:.1} %", share.min(99.9)) } else { percent(share) }
 }
 
 fn capital(text: &str) -> String {
@@ -300,10 +305,20 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
             counted(how.compared_accesses, "access").replace("accesss", "accesses")
         )
     });
-    let misses = |curve: &CacheCurve, pages| part_of(curve.accesses.saturating_sub(curve.hits(pages)), curve.accesses);
+    // A cache that holds all pages is compared with one that holds all key blocks too: a few pages more.
+    let everything = curve.points.last().map_or(u64::MAX, |point| point.pages);
+    let misses = move |curve: &CacheCurve, pages| {
+        let hits = if pages >= everything { curve.most_hits() } else { curve.hits(pages) };
+        // A cache that does not hold one group of pages that are read ahead is none of this kind.
+        let smallest = curve.points.first().map_or(everything, |point| point.pages);
+        if pages < smallest && pages < everything {
+            return Value::Nothing;
+        }
+        part_of(curve.accesses.saturating_sub(hits), curve.accesses)
+    };
     let page_bytes = report.page_bytes;
     let mut section = Section::of("cache", "A cache of pages", &curve.points)
-        .note(format!("accesses that miss, by its size{sampled}"))
+        .note(format!("accesses that miss, by its size; the last one holds everything{sampled}"))
         .column(Heading::quantity("pages", "pages"), |point| Value::Count(point.pages))
         .column(Heading::quantity("bytes", "bytes"), |point| Value::Bytes(point.pages.saturating_mul(page_bytes)))
         .column(Heading::quantity("misses_percent", "misses"), |point| Value::Percent(point.miss_ratio * 100.0));

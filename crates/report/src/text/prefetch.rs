@@ -1,6 +1,8 @@
 //! What Windows reads ahead, for a person: the answer, training, plans, files, boots, databases, and a recorded boot.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use onoff_analysis::disk::DiskWork;
@@ -61,7 +63,7 @@ pub fn write(report: &PrefetchReport, options: &PrefetchTextOptions, out: &mut d
     let sections = [plans(report, top), files(report, top)].into_iter().filter(|section| !section.is_empty());
     let volumes = Some(volumes(report)).filter(|section| section.len() > 1);
     let boots = Some(boots(report, top)).filter(|section| !section.is_empty());
-    let last = report.boots.last().map(|boot| most_read(boot, top));
+    let last = most_read(report, top);
     let databases = Some(databases(report)).filter(|section| !section.is_empty());
     let sections = sections.chain(volumes).chain(boots).chain(last).chain(databases);
     let sections: Vec<Section<'_>> = sections.chain(report.read_ahead.as_ref().map(read_ahead)).collect();
@@ -270,16 +272,49 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
         .line_if(QUIET, next)
 }
 
-fn most_read(boot: &BootTrace, top: usize) -> Section<'_> {
-    let unreadable = (boot.unreadable > 0)
-        .then(|| format!("{} of {} not readable.", counted(boot.unreadable, "record"), printable(&boot.name)));
-    Section::of("most_read", "Most read in the last of them", &boot.top_files)
+/// Boots whose files are shown side by side: as many as ReadyBoot keeps.
+const BOOTS_IN_A_ROW: usize = 5;
+
+/// A file, and what each boot read of it.
+struct ReadByBoots<'a> {
+    path: &'a str,
+    /// `None` where it is not among the files that most was read of.
+    bytes: Vec<Option<u64>>,
+}
+
+/// The files that most was read of, with a column for each of the last boots.
+fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
+    let last: Vec<&BootTrace> = report.boots.iter().rev().take(BOOTS_IN_A_ROW).rev().collect();
+    let mut by_path: BTreeMap<String, ReadByBoots<'_>> = BTreeMap::new();
+    for (at, boot) in last.iter().enumerate() {
+        for file in &boot.top_files {
+            let empty = || ReadByBoots { path: &file.path, bytes: vec![None; last.len()] };
+            let row = by_path.entry(file.path.to_uppercase()).or_insert_with(empty);
+            if let Some(bytes) = row.bytes.get_mut(at) {
+                *bytes = Some(bytes.unwrap_or(0).saturating_add(file.bytes));
+            }
+        }
+    }
+    let mut rows: Vec<ReadByBoots<'_>> = by_path.into_values().collect();
+    // Those that most was read of in all boots together first; the order of names else.
+    rows.sort_by_key(|row| Reverse(row.bytes.iter().flatten().fold(0_u64, |sum, &bytes| sum.saturating_add(bytes))));
+    if rows.is_empty() {
+        return None;
+    }
+    let mut section = Section::of("most_read", "Most read, boot by boot", rows)
+        .note("bytes; empty where the file is not among the 50 that the boot read most of")
         .top(top)
-        .column(Heading::name("path", "file").wide(80), |file| Value::text(&file.path))
-        .column(Heading::quantity("reads", "reads"), |file| Value::Count(file.reads))
-        .column(Heading::quantity("bytes", "bytes"), |file| Value::Bytes(file.bytes))
-        .done()
-        .line_if(DOUBT, unreadable)
+        .column(Heading::name("path", "file").wide(80), |file| Value::text(file.path));
+    for (at, boot) in last.iter().enumerate() {
+        let name = boot.name.rsplit(['/', '\\']).next().unwrap_or(&boot.name);
+        section = section.titled(Heading::quantity("bytes", ""), printable(name), move |file| {
+            Value::of(file.bytes.get(at).copied().flatten(), Value::Bytes)
+        });
+    }
+    let lines = last.iter().filter(|boot| boot.unreadable > 0);
+    let lines =
+        lines.map(|boot| format!("{} of {} not readable.", counted(boot.unreadable, "record"), printable(&boot.name)));
+    Some(lines.fold(section.done(), |section, line| section.line(DOUBT, line)))
 }
 
 fn databases(report: &PrefetchReport) -> Section<'_> {

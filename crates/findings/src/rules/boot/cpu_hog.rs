@@ -1,8 +1,8 @@
 //! Processes that compute through a whole phase.
 
 use super::antivirus::is_antivirus;
-use crate::command::argument;
 use crate::rules::prelude::*;
+use crate::shell_argument::argument;
 use onoff_analysis::transition::PhaseName;
 
 rule! {

@@ -3,8 +3,8 @@
 use onoff_trace::DeviceOperationKind;
 
 use super::pending::by_driver;
-use crate::command::argument;
 use crate::rules::prelude::*;
+use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds

@@ -44,7 +44,7 @@ mod prelude {
 
     pub(crate) use crate::context::lacks_other;
     pub(crate) use crate::finding::{FindingSeverity, FindingSubject, FindingSubjectKind, RuleFinding};
-    pub(crate) use crate::image::ImageFacts;
+    pub(crate) use crate::image_facts::ImageFacts;
     pub(crate) use crate::protected::{guard, with_guard};
     pub(crate) use crate::quantities::{counted, listed, time};
     pub(crate) use crate::rule::{Outcome, rule};

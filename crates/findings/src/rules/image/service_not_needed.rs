@@ -44,7 +44,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let names: Vec<&str> = spare.iter().map(|service| service.name.as_str()).collect();
     let finding = RuleFinding::new(
         FindingSubject::new(FindingSubjectKind::Service, names[0]),
-        format!("{} with the computer and not needed: {}", starts(spare.len()), listed(&names, 12)),
+        format!("{}: {}", starts(spare.len()), listed(&names, 12)),
     )
     .graded(FindingSeverity::Moderate)
     .advise("set them to demand, delayed-auto or disabled, one at a time, and test; the list of services says who needs each");
@@ -52,5 +52,9 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
 }
 
 fn starts(count: usize) -> String {
-    if count == 1 { "1 service starts".to_owned() } else { format!("{count} services start") }
+    if count == 1 {
+        "1 service starts with the computer and is not needed".to_owned()
+    } else {
+        format!("{count} services start with the computer and are not needed")
+    }
 }

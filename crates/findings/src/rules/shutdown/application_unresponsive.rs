@@ -3,9 +3,9 @@
 use onoff_analysis::transition::shutdown::ProgramKind;
 
 use super::applications::{about, applications, certainty};
-use crate::command::argument;
 use crate::context::waits_for_others;
 use crate::rules::prelude::*;
+use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds

@@ -2,8 +2,8 @@
 
 use onoff_analysis::units::ServiceNotification;
 
-use crate::command::argument;
 use crate::rules::prelude::*;
+use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds

@@ -1,8 +1,8 @@
 //! Services that do not stop in time.
 
-use crate::command::argument;
 use crate::protected::is_protected;
 use crate::rules::prelude::*;
+use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds

@@ -1,0 +1,20 @@
+//! One request of a program for its data.
+
+use onoff_trace::{IoLevel, StringId};
+
+/// A read or write that moved something.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) start_ns: i64,
+    pub(super) duration_ns: Option<i64>,
+    pub(super) pid: Option<u32>,
+    pub(super) process: StringId,
+    pub(super) file: StringId,
+    pub(super) handle: u64,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+    pub(super) level: IoLevel,
+    pub(super) is_write: bool,
+    /// Whether it passed the cache by.
+    pub(super) unbuffered: bool,
+}

@@ -1,0 +1,38 @@
+//! Arguments of the commands in advice.
+
+/// An argument as a shell takes it, within a command that stands in single quotes.
+#[must_use]
+pub fn argument(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-+=@:/,%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    let mut escaped = String::new();
+    let mut left = text.chars().peekable();
+    while let Some(c) = left.next() {
+        let is_special = |c: char| matches!(c, '"' | '\\' | '$' | '`');
+        // A backslash before anything else is itself, in every shell.
+        let escape = match c {
+            '\\' => left.peek().is_none_or(|&next| is_special(next)),
+            c => is_special(c),
+        };
+        if escape {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(argument("WinLogonInit"), "WinLogonInit");
+        assert_eq!(argument("My Service"), "\"My Service\"");
+        assert_eq!(argument(r"ROOT\A&B"), r#""ROOT\A&B""#);
+        assert_eq!(argument(""), "\"\"");
+    }
+}
