@@ -64,7 +64,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::Explain(_)
         | Task::Completions(_)
         | Task::Manual(_)
-        | Task::Xperf(CommandLine::Help(_)) => {}
+        | Task::Xperf(CommandLine::Help(_) | CommandLine::Providers) => {}
     }
     paths
 }

@@ -103,14 +103,14 @@ fn long_parts_of_services_are_listed_when_asked_for() {
 #[test]
 fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
     let folder = Folder::boot(PAPER);
-    folder.file("pnp.csv", b"before");
+    folder.file("shutdown.xml", b"before");
     let output =
-        folder.run("xperf -i boot.etl -a pnp -range 100s 101s -ao pnp.csv -ae errors.txt -a services -ao services.csv");
+        folder.run("xperf -i boot.etl -a shutdown -ao shutdown.xml -ae errors.txt -a services -ao services.csv");
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     let read = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
-    assert_eq!(read("pnp.csv"), "before");
-    assert!(read("errors.txt").starts_with("-a pnp: no work on a driver or device; this needs"));
+    assert_eq!(read("shutdown.xml"), "before");
+    assert!(read("errors.txt").starts_with("-a shutdown: the recording holds no shutdown"));
     assert!(read("services.csv").starts_with("AutoStart, "));
 }
 

@@ -188,8 +188,8 @@ fn threads_made_ready_are_rows_of_the_dump() {
     }
     let events = folder.answer("events boot.etl --event ReadyThread --range 10s 12s --format json");
     assert_eq!(lines.count(), events.lines().count());
-    let (code, message) = folder.refusal("xperf -i boot.etl -a readythread -range 1ns 2ns");
-    assert_eq!(code, 2);
+    let (columns, message) = folder.columns_alone("xperf -i boot.etl -a readythread -range 1ns 2ns");
+    assert_eq!(columns.lines().count(), 1, "{columns}");
     assert!(message.contains("DISPATCHER"), "{message}");
 }
 
@@ -277,8 +277,42 @@ fn what_was_not_recorded_is_said() {
         ("readythread", "DISPATCHER"),
         ("stack", "stack walking"),
     ] {
-        let (code, message) = folder.refusal(&format!("xperf -i idle.etl -a {action}"));
-        assert_eq!(code, 2, "{action}");
+        let (_, message) = folder.columns_alone(&format!("xperf -i idle.etl -a {action}"));
         assert!(message.contains(needs), "{action}: {message}");
     }
+}
+
+#[test]
+fn for_machines_a_stack_is_one_row_with_the_frames_of_its_rows() {
+    let folder = Folder::boot("slow-boot.toml");
+    let stacks = |arguments: &str| -> Vec<Vec<String>> {
+        let text = folder.answer(&format!("xperf -i boot.etl -a dumper -range 0 2s {arguments}"));
+        let rows = text.lines().filter(|line| line.trim_start().starts_with("Stack,") && !line.contains("TimeStamp"));
+        rows.map(|row| row.split(',').map(|cell| cell.trim().to_owned()).collect()).collect()
+    };
+    // By frames: time, thread, number, address, function. As one: time, thread, how many, then address and function of each.
+    let mut joined: Vec<Vec<String>> = Vec::new();
+    for row in stacks("") {
+        if row[3] == "1" {
+            joined.push(vec![row[0].clone(), row[1].clone(), row[2].clone(), "0".to_owned()]);
+        }
+        let stack = joined.last_mut().unwrap();
+        stack[3].clone_from(&row[3]);
+        stack.extend_from_slice(&row[4..]);
+    }
+    assert!(joined.len() > 10, "{}", joined.len());
+    let whole = folder.answer("xperf -target machine -i boot.etl -a dumper -range 0 2s");
+    assert!(whole.contains("ThreadID, Frames,"), "the columns say so");
+    assert_eq!(stacks("-target machine"), joined);
+    assert_eq!(stacks("-target human"), stacks(""));
+}
+
+#[test]
+fn providers_and_help_on_recording_answer_without_a_recording() {
+    let folder = Folder::new();
+    let listed = folder.answer("xperf -providers");
+    // From Microsoft's manifest.
+    assert!(listed.contains("331c3b3a-2005-44c2-ac5e-77220c37d6b4:Microsoft-Windows-Kernel-Power\n"), "{listed}");
+    let said = folder.answer("xperf -help start");
+    assert!(said.contains("onoff record boot"), "{said}");
 }

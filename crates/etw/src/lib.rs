@@ -36,6 +36,7 @@ mod trace_event_info;
 mod trace_logging;
 mod value;
 
+pub use catalogue::known_providers;
 pub use description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
 pub use fields::{Field, Fields, Siblings};
 pub use manifest::ManifestError;

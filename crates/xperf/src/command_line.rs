@@ -13,6 +13,8 @@ use crate::failure::Failure;
 pub enum CommandLine {
     /// Help, about a topic if one was named.
     Help(Option<String>),
+    /// The providers whose events are known without a recording.
+    Providers,
     /// Answers about a recording.
     Process(Processing),
 }
@@ -49,7 +51,7 @@ impl Processing {
     pub fn with_phases(self, times: PhaseTimes) -> Result<Self, Failure> {
         match parse_with(self.words, times)? {
             CommandLine::Process(line) => Ok(line),
-            CommandLine::Help(_) => Err(usage("the line asks for help")),
+            CommandLine::Help(_) | CommandLine::Providers => Err(usage("the line has no recording")),
         }
     }
 }
@@ -84,7 +86,6 @@ const NOT_PROCESSING: &[&str] = &[
     "merge",
     "on",
     "profint",
-    "providers",
     "setprofint",
     "start",
     "stackwalk",
@@ -122,6 +123,8 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
             "help" | "h" | "?" => {
                 return Ok(CommandLine::Help(words.text("help", "a topic").ok()));
             }
+            // Which of them (installed, registered, the kernel's flags) is a question about a computer with Windows.
+            "providers" => return Ok(CommandLine::Providers),
             "i" => inputs.push(words.path("i")?),
             "o" => {
                 if output.replace(words.path("o")?).is_some() {

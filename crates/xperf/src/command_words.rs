@@ -26,6 +26,7 @@ pub struct Words {
     flags: Vec<String>,
     phases: PhaseTimes,
     unread_phases: Vec<String>,
+    for_machines: bool,
 }
 
 /// From when until when the phases last that a line names in `-range`, ns since the recording's start.
@@ -67,7 +68,17 @@ pub fn usage(message: impl Into<String>) -> Failure {
 impl Words {
     /// All words, from the first.
     pub fn new(words: Vec<OsString>, phases: PhaseTimes) -> Self {
-        Self { words, at: 0, flags: Vec::new(), phases, unread_phases: Vec::new() }
+        // It may stand after the actions that it is about.
+        let for_machines = words.windows(2).any(|pair| match pair {
+            [option, kind] => option_name(option).as_deref() == Some("target") && kind.eq_ignore_ascii_case("machine"),
+            _ => false,
+        });
+        Self { words, at: 0, flags: Vec::new(), phases, unread_phases: Vec::new(), for_machines }
+    }
+
+    /// Whether the answers are for programs (`-target machine`).
+    pub fn for_machines(&self) -> bool {
+        self.for_machines
     }
 
     /// The phases that `-range` named and whose times are not known yet: their ranges are the whole recording so far.

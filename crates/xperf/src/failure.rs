@@ -29,6 +29,14 @@ impl From<onoff_sources::Error> for Failure {
     }
 }
 
+/// Says, after the columns are written, that there was nothing to write below them, and what would have recorded it.
+pub fn no_data_if(nothing: bool, lacking: &str) -> Result<(), Failure> {
+    match nothing {
+        true => Err(Failure::NoData(lacking.to_owned())),
+        false => Ok(()),
+    }
+}
+
 /// Failures to write the answer.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

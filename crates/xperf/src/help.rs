@@ -20,10 +20,11 @@ Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S
   -manifest FILE describes the events of a provider: its manifest (.man) or DLL
   -tle           answer although events were lost
   -tti           answer although the clock ran backwards
-  -target KIND   human or machine: both write the same here
+  -target KIND   human or machine: for machines the dump has a row for a stack, not for a frame
   -quiet         no remarks on stderr
   -symbols       accepted; no symbols are loaded, and functions are shown as addresses
-  -help TOPIC    'processing', 'times' or an action
+  -help TOPIC    'processing', 'times', 'start' or an action
+  -providers     the providers whose events are known by themselves
 
 An option may begin with '/' instead of '-'. An action's options follow it.
 ";
@@ -34,6 +35,12 @@ yyyy/mm/dd:hh:mm:ss.ffff in the recorded machine's local time, with +UTC in UTC.
 -range T1 T2 is from T1 up to, not including, T2; without T2, up to the end.
 -range WinLogonInit is that phase, which xperf has not.
 A length of time is 1234[s|ms|us|ns] or hh:mm:ss.ffff.
+";
+
+const RECORDING: &str = "\
+onoff answers from recordings here and makes none: -on, -start, -stop, -d, -merge and the like are refused.
+To record a computer with Windows 10 or 11: 'onoff record boot' on that computer, or 'onoff record boot --plan windows'
+anywhere, which prints the lines for wpr and xbootmgr. -providers lists the providers whose events onoff knows by itself.
 ";
 
 const EXAMPLES: &str = "\
@@ -63,6 +70,9 @@ pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
             out.write_all(EXAMPLES.as_bytes())?;
         }
         Some("times" | "time" | "format") => out.write_all(TIMES.as_bytes())?,
+        Some("start" | "stop" | "on" | "stackwalk" | "providers" | "merge" | "capturestate") => {
+            out.write_all(RECORDING.as_bytes())?
+        }
         Some("symbols") => writeln!(out, "No symbols are loaded: functions are shown as module and address.")?,
         Some(topic) => match actions::find(topic) {
             Some(action) => write_action(action, out)?,
@@ -72,6 +82,14 @@ pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
                 )));
             }
         },
+    }
+    Ok(())
+}
+
+/// Writes the providers whose events are known without a recording: GUID and name, as `xperf -providers` writes those of a computer.
+pub fn write_providers(out: &mut dyn Write) -> Result<(), Failure> {
+    for (guid, name) in onoff_sources::known_providers() {
+        writeln!(out, "       {guid}:{name}")?;
     }
     Ok(())
 }

@@ -45,8 +45,11 @@ pub mod layouts;
 mod listen;
 pub mod output;
 mod quality;
+mod ranges;
+pub mod reading;
 pub mod run;
 
 pub use command_line::{CommandLine, parse};
 pub use failure::Failure;
-pub use run::{NewProgress, ReadingProgress, run};
+pub use reading::{NewProgress, ReadingProgress};
+pub use run::run;

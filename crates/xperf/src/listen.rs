@@ -8,7 +8,7 @@ use onoff_trace::{DescribedEvent, Losses, StreamHeader, Tables, Trace};
 
 use super::action::Listener;
 use super::output::Outputs;
-use super::run::{Asked, Reader, State};
+use super::reading::{Asked, Reader, State};
 use crate::failure::Failure;
 
 /// A listener in a reading.

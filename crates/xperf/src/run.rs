@@ -4,31 +4,19 @@
 //! where an action writes as it listens, and has to wait until another one's answer is in the same file, is there another.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
-use onoff_analysis::Scope;
 use onoff_analysis::transition::{PHASE_TABLES, named_phase};
 use onoff_output::OutputFile;
 use onoff_report::text::{losses, printable::printable, quantity::duration};
-use onoff_sources::{EventFilter, EventStream, Files, Options, Progress};
-use onoff_trace::{Clock, Tables, Trace};
+use onoff_trace::{Tables, Trace};
 
-use super::action::{Answer, Listener, Question};
-use super::command_line::{Call, Processing};
-use super::command_words::{PhaseTimes, Range, usage};
+use super::command_line::Processing;
+use super::command_words::{PhaseTimes, usage};
 use super::listen::listen;
 use super::output::Outputs;
 use super::quality::Facts;
+use super::reading::{Asked, NewProgress, Reader, State};
 use crate::failure::Failure;
-
-/// Shows how far one reading of the recording has come, until it is dropped.
-pub trait ReadingProgress {
-    /// What the reader calls as it goes on.
-    fn listener(&self) -> Arc<dyn Fn(Progress) + Send + Sync>;
-}
-
-/// Makes the [`ReadingProgress`] of a reading that begins.
-pub type NewProgress<'p> = &'p dyn Fn() -> Box<dyn ReadingProgress>;
 
 /// Answers everything the line asks for.
 pub fn run(line: Processing, progress: NewProgress<'_>) -> Result<(), Failure> {
@@ -57,87 +45,6 @@ fn with_phases(reader: &mut Reader<'_>, line: Processing) -> Result<Processing, 
         times.insert(name.clone(), (phase.start_ns, phase.end_ns));
     }
     line.with_phases(times)
-}
-
-/// Reads the recording, and counts how often.
-pub(super) struct Reader<'f> {
-    files: &'f Files,
-    options: Options,
-    progress: Option<NewProgress<'f>>,
-    readings: u32,
-}
-
-impl<'f> Reader<'f> {
-    fn new(files: &'f Files, options: Options, progress: Option<NewProgress<'f>>) -> Self {
-        Self { files, options, progress, readings: 0 }
-    }
-
-    pub(super) fn with_progress<T>(&mut self, read: impl FnOnce(&Options) -> T) -> T {
-        self.readings += 1;
-        let progress = self.progress.map(|new| new());
-        self.options.progress = progress.as_ref().map(|progress| progress.listener());
-        read(&self.options)
-    }
-
-    fn tables(&mut self, wanted: Tables) -> Result<Trace, Failure> {
-        let files = self.files;
-        self.with_progress(|options| Ok(onoff_sources::open_files(files, wanted, options)?))
-    }
-
-    /// A stream of which nothing but the header is read yet.
-    pub(super) fn stream(&self) -> Result<EventStream<'f>, Failure> {
-        Ok(EventStream::open(self.files, &self.options)?)
-    }
-}
-
-/// A call on its way.
-pub(super) struct Asked {
-    call_name: &'static str,
-    bears_losses: bool,
-    errors: Option<std::path::PathBuf>,
-    pub(super) output: usize,
-    pub(super) state: State,
-}
-
-pub(super) enum State {
-    Tables {
-        wanted: Tables,
-        answer: Answer,
-    },
-    Events {
-        filter: EventFilter,
-        range: Option<Range>,
-        listener: Box<dyn Listener>,
-    },
-    /// Answered, or failed.
-    Over(Result<(), Failure>),
-}
-
-impl Asked {
-    fn new(call: Call, output: usize) -> Self {
-        Self {
-            call_name: call.action.name,
-            bears_losses: call.action.bears_losses,
-            errors: call.errors,
-            output,
-            state: match call.question {
-                Question::Tables { wanted, answer } => State::Tables { wanted, answer },
-                Question::Events { filter, range, listener } => State::Events { filter, range, listener },
-            },
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.state, State::Over(_))
-    }
-
-    fn listens(&self) -> bool {
-        matches!(self.state, State::Events { .. })
-    }
-
-    fn writes_at_once(&self) -> bool {
-        matches!(&self.state, State::Events { listener, .. } if listener.writes_at_once())
-    }
 }
 
 fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
@@ -290,29 +197,12 @@ fn remark(text: &str) {
     let _ = writeln!(io::stderr(), "onoff: {text}");
 }
 
-/// A range on the axis of `trace`, all of it when there is none.
-pub fn range_of(trace: &Trace, range: Option<Range>) -> Result<(i64, i64), Failure> {
-    let clock: &Clock = &trace.clock;
-    match range {
-        Some(range) => range.resolve(clock),
-        None => Ok((i64::MIN, i64::MAX)),
-    }
-}
-
-/// The part of `trace` in a range, all of it when there is none.
-pub fn scope_of(trace: &Trace, range: Option<Range>) -> Result<Scope, Failure> {
-    let Some(range) = range else {
-        return Ok(Scope::whole(trace));
-    };
-    let (from, until) = range.resolve(&trace.clock)?;
-    Scope::between(trace, from, until).ok_or_else(|| usage("-range: the time holds none of the recording"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::ffi::OsString;
     use std::path::Path;
 
+    use onoff_sources::{Files, Options};
     use onoff_testkit::simulate::Scenario;
     use tempfile::TempDir;
 

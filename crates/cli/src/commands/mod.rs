@@ -92,6 +92,7 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
 }
 
 /// Opens the recording and asks `question`, with progress until it is answered.
+        Task::Xperf(CommandLine::Providers) => destination.write(|out| Ok(onoff_xperf::help::write_providers(out)?)),
 fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<(Session, T), Failure> {
     let line = ProgressLine::reading();
     let mut options = recording.options;

@@ -65,6 +65,15 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Stdout and stderr of a run that must answer with columns and nothing below them: exit code 0, the reason on stderr.
+    pub fn columns_alone(&self, arguments: &str) -> (String, String) {
+        let output = self.run(arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "onoff {arguments}: {stderr}");
+        assert!(!output.stdout.is_empty(), "onoff {arguments}");
+        (String::from_utf8(output.stdout).unwrap(), stderr)
+    }
+
     /// Exit code and stderr of a run that must not answer: nothing on stdout, one line on stderr.
     pub fn refusal(&self, arguments: &str) -> (i32, String) {
         let output = self.run(arguments);

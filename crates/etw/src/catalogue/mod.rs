@@ -99,6 +99,14 @@ pub(crate) fn providers() -> &'static HashMap<Guid, CatalogueProvider> {
     &INDEX
 }
 
+/// GUID and name of every provider of the catalogue, by name.
+#[must_use]
+pub fn known_providers() -> Vec<(Guid, &'static str)> {
+    let mut known: Vec<_> = providers().values().map(|provider| (provider.guid, provider.name)).collect();
+    known.sort_by_key(|(_, name)| *name);
+    known
+}
+
 fn index() -> Option<HashMap<Guid, CatalogueProvider>> {
     let mut block = Block::new(PROVIDERS);
     let mut entries = Vec::new();

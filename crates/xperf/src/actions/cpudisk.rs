@@ -10,7 +10,7 @@ use onoff_trace::{TableName, Trace, milestone};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "cpudisk",
@@ -65,11 +65,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     let wanted = cpu_disk::wanted(options.threads).with(TableName::Milestones);
     Ok(Question::tables(wanted, move |trace, out| {
-        if trace.context_switches.is_empty() && trace.samples.is_empty() && trace.disk_ios.is_empty() {
-            return Err(usage(
-                "nobody used processors or disks; this needs the kernel's CSWITCH or PROFILE, and DISK_IO events",
-            ));
-        }
+        let nothing = trace.context_switches.is_empty() && trace.samples.is_empty() && trace.disk_ios.is_empty();
         let processors = processors(trace);
         let cuts = cuts(trace, &options)?;
         let mut any = false;
@@ -85,7 +81,13 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             any = true;
             cpudisk::write(&rows, scope.range, processors, options.threads, out)?;
         }
-        if any { Ok(()) } else { Err(usage("-times: no interval holds any of the recording's time")) }
+        if !any {
+            return Err(usage("-times: no interval holds any of the recording's time"));
+        }
+        no_data_if(
+            nothing,
+            "nobody used processors or disks; this needs the kernel's CSWITCH or PROFILE, and DISK_IO events",
+        )
     }))
 }
 

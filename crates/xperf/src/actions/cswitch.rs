@@ -8,8 +8,8 @@ use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::scope_of;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "cswitch",
@@ -53,9 +53,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(tables(&[CpuGroup::Process]), move |trace, out| {
         let scope = scope_of(trace, range)?;
-        if trace.context_switches.is_empty() {
-            return Err(usage("no context switch; this needs the kernel's CSWITCH events"));
-        }
+        let nothing = trace.context_switches.is_empty();
         for report in reports {
             match report {
                 Report::Processors(share, step_ns) => {
@@ -71,7 +69,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 }
             }
         }
-        Ok(())
+        no_data_if(nothing, "no context switch; this needs the kernel's CSWITCH events")
     }))
 }
 
@@ -87,11 +85,12 @@ pub(super) fn interval(words: &mut Words) -> Result<i64, Failure> {
     }
 }
 
-/// The ends of intervals of `step_ns` in a range.
+/// The ends of intervals of `step_ns` in a range; one end, and so no interval, where the range is empty.
 pub(super) fn cuts(start_ns: i64, end_ns: i64, step_ns: i64) -> Result<Vec<i64>, Failure> {
+    if start_ns >= end_ns {
+        return Ok(vec![start_ns]);
+    }
     steps(start_ns, end_ns, step_ns).ok_or_else(|| {
-        usage(format!(
-            "the range is empty, or has more than {INTERVALS} intervals: ask for a shorter range or longer intervals"
-        ))
+        usage(format!("the range has more than {INTERVALS} intervals: ask for a shorter range or longer intervals"))
     })
 }

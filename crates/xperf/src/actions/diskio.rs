@@ -5,8 +5,8 @@ use onoff_analysis::storage::disk;
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::scope_of;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "diskio",
@@ -47,9 +47,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(disk::TABLES, move |trace, out| {
         let scope = scope_of(trace, range)?;
-        if trace.disk_ios.is_empty() {
-            return Err(usage("no disk request was recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT"));
-        }
-        Ok(diskio::write(trace, &scope, &options, out)?)
+        let nothing = trace.disk_ios.is_empty();
+        diskio::write(trace, &scope, &options, out)?;
+        no_data_if(nothing, "no disk request was recorded; this needs the kernel flags DISK_IO and DISK_IO_INIT")
     }))
 }

@@ -7,8 +7,8 @@ use onoff_analysis::lists::interrupts::TABLES;
 use super::cswitch::{SECOND_NS, cuts, interval};
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::scope_of;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "dpcisr",
@@ -60,9 +60,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         .collect();
     Ok(Question::tables(TABLES, move |trace, out| {
         let range = scope_of(trace, range)?.range;
-        if trace.interrupts.is_empty() {
-            return Err(usage("no interrupt and no DPC; this needs the kernel's INTERRUPT and DPC events"));
-        }
+        let nothing = trace.interrupts.is_empty();
         let whole = [range.start_ns, range.end_ns];
         for (title, is_dpc) in sections {
             dpcisr::write_title(title, out)?;
@@ -85,7 +83,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 }
             }
         }
-        Ok(())
+        no_data_if(nothing, "no interrupt and no DPC; this needs the kernel's INTERRUPT and DPC events")
     }))
 }
 

@@ -4,8 +4,8 @@ use crate::collected::driver_calls::{DriverCallListener, EVENTS};
 use crate::layouts::driver_delays;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "drvdelay",
@@ -31,11 +31,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let taker = DriverCallListener::new(shortest_ns, name.as_deref());
     Ok(Question::collected(&EVENTS, range, taker, DriverCallListener::take, |taker, out| {
         let answer = taker.finish();
-        if answer.drivers.is_empty() && answer.unfinished == 0 {
-            return Err(usage(
-                "no call of a driver is what was asked for; this needs the kernel's driver events (xperf -on DRIVERS)",
-            ));
-        }
-        Ok(driver_delays::write(&answer, out)?)
+        let nothing = answer.drivers.is_empty() && answer.unfinished == 0;
+        driver_delays::write(&answer, out)?;
+        no_data_if(nothing, "no call of a driver matches; this needs the kernel's driver events (xperf -on DRIVERS)")
     }))
 }

@@ -44,6 +44,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let listener = Dump {
         dumper: Dumper::new(),
         names,
+        whole_stacks: words.for_machines(),
         header: StreamHeader::default(),
         providers: filter.providers.clone(),
         rows: 0,
@@ -54,6 +55,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
 struct Dump {
     dumper: Dumper,
     names: bool,
+    whole_stacks: bool,
     header: StreamHeader,
     providers: Vec<Pattern>,
     rows: u64,
@@ -69,7 +71,8 @@ impl Listener for Dump {
     }
 
     fn columns(&mut self, columns: &[EventColumns]) {
-        self.dumper = Dumper::after_survey(columns.to_vec()).with_names(self.names);
+        self.dumper =
+            Dumper::after_survey(columns.to_vec()).with_names(self.names).with_whole_stacks(self.whole_stacks);
     }
 
     /// The header block waits for the first row: without one there is no answer.

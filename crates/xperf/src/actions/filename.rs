@@ -7,8 +7,8 @@ use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::{DescribedEvent, StreamHeader};
 
 use crate::action::{Action, Listener, Question};
-use crate::command_words::{Range, Words, usage};
-use crate::failure::Failure;
+use crate::command_words::{Range, Words};
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "filename",
@@ -62,11 +62,8 @@ impl Listener for Names {
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         std::mem::replace(&mut self.bounds, Ok((0, 0)))?;
-        if self.names.is_empty() {
-            return Err(usage(
-                "no file name was recorded; this needs the kernel flag FILENAME, DISK_IO or HARD_FAULTS",
-            ));
-        }
-        Ok(self.names.write(out)?)
+        let nothing = self.names.is_empty();
+        self.names.write(out)?;
+        no_data_if(nothing, "no file name was recorded; this needs the kernel flag FILENAME, DISK_IO or HARD_FAULTS")
     }
 }

@@ -4,8 +4,8 @@ use crate::collected::focus::{EVENTS, FocusListener};
 use crate::layouts::provider_reports;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "focuschange",
@@ -26,11 +26,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::collected(&EVENTS, range, FocusListener::default(), FocusListener::take, |taker, out| {
         let rows = taker.finish();
-        if rows.is_empty() {
-            return Err(usage(
-                "no change of the focus; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)",
-            ));
-        }
-        Ok(provider_reports::write_focus(&rows, out)?)
+        let nothing = rows.is_empty();
+        provider_reports::write_focus(&rows, out)?;
+        no_data_if(nothing, "no change of the focus; this needs Microsoft-Windows-Win32k (keywords 0x20000 and 0x2000)")
     }))
 }

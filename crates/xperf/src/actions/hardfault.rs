@@ -4,9 +4,9 @@ use crate::layouts::hardfault::{self, HardFaultOptions};
 use onoff_analysis::storage::hard_faults;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::scope_of;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "hardfault",
@@ -33,9 +33,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(hard_faults::TABLES, move |trace, out| {
         let scope = scope_of(trace, range)?;
-        if trace.hard_faults.is_empty() {
-            return Err(usage("no hard fault was recorded; this needs the kernel flag HARD_FAULTS"));
-        }
-        Ok(hardfault::write(trace, &scope, &options, out)?)
+        let nothing = trace.hard_faults.is_empty();
+        hardfault::write(trace, &scope, &options, out)?;
+        no_data_if(nothing, "no hard fault was recorded; this needs the kernel flag HARD_FAULTS")
     }))
 }

@@ -4,8 +4,8 @@ use crate::collected::heap::{EVENTS, HeapListener};
 use crate::layouts::memory;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "heap",
@@ -26,9 +26,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::collected(&EVENTS, range, HeapListener::default(), HeapListener::take, |taker, out| {
         let answer = taker.finish();
-        if answer.heaps.is_empty() && answer.unreadable == 0 {
-            return Err(usage("no heap allocation; this needs heap events (xperf -start HeapSession -heap)"));
-        }
-        Ok(memory::write_heaps(&answer, out)?)
+        let nothing = answer.heaps.is_empty() && answer.unreadable == 0;
+        memory::write_heaps(&answer, out)?;
+        no_data_if(nothing, "no heap allocation; this needs heap events (xperf -start HeapSession -heap)")
     }))
 }

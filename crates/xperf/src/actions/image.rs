@@ -6,7 +6,7 @@ use onoff_trace::{TableName, Tables};
 use crate::action::{Action, Question};
 use crate::command_words::Words;
 use crate::failure::Failure;
-use crate::run::range_of;
+use crate::ranges::range_of;
 
 pub const ACTION: Action = Action {
     name: "image",

@@ -7,8 +7,8 @@ use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::DescribedEvent;
 
 use crate::action::{Action, Listener, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "pagefault",
@@ -54,9 +54,8 @@ impl Listener for Faults {
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        if self.faults.faults() == 0 {
-            return Err(usage("no page fault was recorded; this needs the kernel flag MEMORY or ALL_FAULTS"));
-        }
-        Ok(self.faults.end(out)?)
+        let nothing = self.faults.faults() == 0;
+        self.faults.end(out)?;
+        no_data_if(nothing, "no page fault was recorded; this needs the kernel flag MEMORY or ALL_FAULTS")
     }
 }

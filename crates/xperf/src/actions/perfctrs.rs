@@ -4,8 +4,8 @@ use crate::collected::process_counters::{EVENTS, ProcessCounterListener};
 use crate::layouts::provider_reports;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "perfctrs",
@@ -27,11 +27,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let taker = ProcessCounterListener::default();
     Ok(Question::collected(&EVENTS, range, taker, ProcessCounterListener::take, |taker, out| {
         let rows = taker.finish();
-        if rows.is_empty() {
-            return Err(usage(
-                "no counters of a process; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
-            ));
-        }
-        Ok(provider_reports::write_counters(&rows, out)?)
+        let nothing = rows.is_empty();
+        provider_reports::write_counters(&rows, out)?;
+        no_data_if(
+            nothing,
+            "no counters of a process; this needs the kernel's process counters (xperf -on PROC_THREAD+PERF_COUNTER)",
+        )
     }))
 }

@@ -5,9 +5,9 @@ use onoff_analysis::devices;
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::range_of;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::range_of;
 
 pub const ACTION: Action = Action {
     name: "pnp",
@@ -32,9 +32,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         let (from, until) = range_of(trace, range)?;
         let mut operations = devices::operations(trace);
         operations.retain(|operation| (from..until).contains(&operation.start_ns));
-        if operations.is_empty() {
-            return Err(usage("no work on a driver or device; this needs the events of Microsoft-Windows-Kernel-PnP"));
-        }
-        Ok(pnp_csv::write(&operations, out)?)
+        let nothing = operations.is_empty();
+        pnp_csv::write(&operations, out)?;
+        no_data_if(nothing, "no work on a driver or device; this needs the events of Microsoft-Windows-Kernel-PnP")
     }))
 }

@@ -4,8 +4,8 @@ use crate::collected::pool::{EVENTS, PoolListener, PoolUse};
 use crate::layouts::memory;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "pool",
@@ -30,9 +30,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
 pub(super) fn question(write: fn(&PoolUse, &mut dyn std::io::Write) -> std::io::Result<()>) -> Question {
     Question::collected(&EVENTS, None, PoolListener::default(), PoolListener::take, move |taker, out| {
         let answer = taker.finish();
-        if answer.tags.is_empty() && answer.other_frees == 0 {
-            return Err(usage("no pool allocation; this needs the kernel's pool events (xperf -on POOL)"));
-        }
-        Ok(write(&answer, out)?)
+        let nothing = answer.tags.is_empty() && answer.other_frees == 0;
+        write(&answer, out)?;
+        no_data_if(nothing, "no pool allocation; this needs the kernel's pool events (xperf -on POOL)")
     })
 }

@@ -5,7 +5,7 @@ use crate::layouts::provider_reports::{self, TimeUnit};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "prefetch",
@@ -37,11 +37,11 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     Ok(Question::collected(&EVENTS, None, taker, PrefetchListener::take, move |taker, out| {
         let mut rows = taker.finish();
         rows.retain(|row| row.duration_ns().is_none_or(|ns| ns >= shortest_ns));
-        if rows.is_empty() {
-            return Err(usage(
-                "nothing was read ahead for a program; this needs Microsoft-Windows-Kernel-Prefetch (keyword 0x20)",
-            ));
-        }
-        Ok(provider_reports::write_prefetch(&rows, unit, out)?)
+        let nothing = rows.is_empty();
+        provider_reports::write_prefetch(&rows, unit, out)?;
+        no_data_if(
+            nothing,
+            "nothing was read ahead for a program; this needs Microsoft-Windows-Kernel-Prefetch (keyword 0x20)",
+        )
     }))
 }

@@ -5,8 +5,8 @@ use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::scope_of;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "process",
@@ -54,9 +54,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(wanted, move |trace, out| {
         let scope = scope_of(trace, range)?;
-        if trace.processes.is_empty() {
-            return Err(usage("no process; this needs the kernel's process events"));
-        }
-        Ok(process::write(trace, scope.range, &options, out)?)
+        let nothing = trace.processes.is_empty();
+        process::write(trace, scope.range, &options, out)?;
+        no_data_if(nothing, "no process; this needs the kernel's process events")
     }))
 }

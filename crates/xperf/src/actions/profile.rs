@@ -8,9 +8,9 @@ use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
 
 use super::cswitch::{SECOND_NS, cuts, interval};
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::scope_of;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "profile",
@@ -49,9 +49,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(tables(&[CpuGroup::Module]), move |trace, out| {
         let scope = scope_of(trace, range)?;
-        if trace.samples.is_empty() {
-            return Err(usage("no profile sample; this needs the kernel's PROFILE events"));
-        }
+        let nothing = trace.samples.is_empty();
         for report in reports {
             match report {
                 Report::Utilization(step_ns) => {
@@ -69,6 +67,6 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 }
             }
         }
-        Ok(())
+        no_data_if(nothing, "no profile sample; this needs the kernel's PROFILE events")
     }))
 }

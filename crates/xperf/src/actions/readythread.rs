@@ -8,8 +8,8 @@ use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::DescribedEvent;
 
 use crate::action::{Action, Listener, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "readythread",
@@ -36,7 +36,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     let filter =
         EventFilter { events: names.iter().map(|name| Pattern::new(name)).collect(), ..EventFilter::default() };
-    let listener = Readies { dumper: Dumper::new(), names, recent: VecDeque::new(), rows: 0 };
+    let dumper = Dumper::new().with_whole_stacks(words.for_machines());
+    let listener = Readies { dumper, names, recent: VecDeque::new(), rows: 0 };
     Ok(Question::events(filter, range, listener))
 }
 
@@ -78,10 +79,10 @@ impl Listener for Readies {
         Ok(())
     }
 
-    fn end(&mut self, _out: &mut dyn Write) -> Result<(), Failure> {
-        match self.rows {
-            0 => Err(usage("no thread was made ready; this needs the kernel's DISPATCHER events")),
-            _ => Ok(()),
+    fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.rows == 0 {
+            self.dumper.begin_with(&self.names, out)?;
         }
+        no_data_if(self.rows == 0, "no thread was made ready; this needs the kernel's DISPATCHER events")
     }
 }

@@ -4,8 +4,8 @@ use crate::collected::registry::{EVENTS, RegistryListener};
 use crate::layouts::registry;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "registry",
@@ -36,11 +36,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let taker = RegistryListener::default();
     Ok(Question::collected(&EVENTS, range, taker, RegistryListener::take, move |taker, out| {
         let answer = taker.finish();
-        if answer.operations.is_empty() {
-            return Err(usage(
-                "no operation on the registry; this needs the kernel's registry events (xperf -on REGISTRY)",
-            ));
-        }
+        let nothing = answer.operations.is_empty();
         if counts || !(tree || unknown) {
             registry::write_counts(&answer, most, out)?;
         }
@@ -50,6 +46,9 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         if unknown {
             registry::write_unknown(&answer, out)?;
         }
-        Ok(())
+        no_data_if(
+            nothing,
+            "no operation on the registry; this needs the kernel's registry events (xperf -on REGISTRY)",
+        )
     }))
 }

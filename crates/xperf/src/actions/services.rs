@@ -5,9 +5,9 @@ use onoff_analysis::{auto_start, units};
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::range_of;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::range_of;
 
 pub const ACTION: Action = Action {
     name: "services",
@@ -41,9 +41,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         let mut services = units::units(trace);
         services.retain(|service| service.start_ns < until && service.end_ns.unwrap_or(trace.duration_ns) >= from);
         let window = auto_start::window(trace);
-        if services.is_empty() && window.start_ns.is_none() {
-            return Err(usage("no service started or stopped; this needs the events of Microsoft-Windows-Services"));
-        }
-        Ok(services_csv::write(&window, &services, &points, out)?)
+        let nothing = services.is_empty() && window.start_ns.is_none();
+        services_csv::write(&window, &services, &points, out)?;
+        no_data_if(nothing, "no service started or stopped; this needs the events of Microsoft-Windows-Services")
     }))
 }

@@ -4,8 +4,8 @@ use crate::collected::spin_locks::{EVENTS, SpinLockListener};
 use crate::layouts::spin_locks;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "spinlock",
@@ -29,15 +29,13 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let taker = SpinLockListener::default();
     Ok(Question::collected(&EVENTS, None, taker, SpinLockListener::take, move |taker, out| {
         let answer = taker.finish();
-        if answer.locks.is_empty() {
-            return Err(usage("no spin lock; this needs the kernel's spin-lock events (xperf -on SPINLOCK)"));
-        }
+        let nothing = answer.locks.is_empty();
         if summary || counts.is_none() {
             spin_locks::write_summary(&answer, out)?;
         }
         if let Some(most) = counts {
             spin_locks::write_counts(&answer, most, out)?;
         }
-        Ok(())
+        no_data_if(nothing, "no spin lock; this needs the kernel's spin-lock events (xperf -on SPINLOCK)")
     }))
 }

@@ -7,8 +7,8 @@ use regex_lite::{Regex, RegexBuilder};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
-use crate::failure::Failure;
-use crate::run::scope_of;
+use crate::failure::{Failure, no_data_if};
+use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "stack",
@@ -55,9 +55,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(tables(event.is_some()), move |trace, out| {
         let range = scope_of(trace, range)?.range;
-        if trace.stacks.is_empty() {
-            return Err(usage("no call stack; this needs stack walking of some event"));
-        }
+        let nothing = trace.stacks.is_empty();
         let is_process = process.as_ref().map(test);
         let is_module = module.as_ref().map(test);
         let is_event = event.as_ref().map(test);
@@ -69,7 +67,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             event: is_event.as_ref().map(|test| test as _),
         };
         let found = count(trace, range, &filter);
-        if found.stacks == 0 {
+        if found.stacks == 0 && !nothing {
             return Err(usage("none of the recording's call stacks is what was asked for"));
         }
         match form {
@@ -81,7 +79,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             }
             Form::Xml => write_xml(&found, out)?,
         }
-        Ok(())
+        no_data_if(nothing, "no call stack; this needs stack walking of some event")
     }))
 }
 

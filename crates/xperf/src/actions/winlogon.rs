@@ -4,8 +4,8 @@ use crate::collected::work::WorkListener;
 use crate::layouts::provider_reports;
 
 use crate::action::{Action, Question};
-use crate::command_words::{Words, usage};
-use crate::failure::Failure;
+use crate::command_words::Words;
+use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "winlogon",
@@ -44,9 +44,7 @@ pub(super) fn work_of(
     let taker = WorkListener::new(providers);
     Ok(Question::collected(names, range, taker, WorkListener::take, move |taker, out| {
         let (rows, _) = taker.finish();
-        if rows.is_empty() {
-            return Err(usage(nothing));
-        }
-        Ok(provider_reports::write_work(&rows, out)?)
+        provider_reports::write_work(&rows, out)?;
+        no_data_if(rows.is_empty(), nothing)
     }))
 }

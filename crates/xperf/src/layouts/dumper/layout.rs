@@ -511,6 +511,8 @@ const PROFILE_INTERVAL: &[Column] = &[
 
 /// Columns of a stack's rows after the time stamp, as in the header.
 pub(super) const FRAME_TITLES: &str = "  ThreadID, No.,            Address,            Image!Function";
+/// The same where a stack is one row; the last two are repeated for each frame.
+pub(super) const STACK_TITLES: &str = "  ThreadID, Frames,            Address,            Image!Function";
 /// Columns of a group mask's rows after the time stamp, as in the header.
 pub(super) const GROUP_MASK_TITLES: &str = "No.,       Mask";
 

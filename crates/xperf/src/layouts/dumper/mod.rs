@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
 
-use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, layout_of};
+use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of};
 use row::Plan;
 
 /// Days from the begin of Windows time, 1601-01-01, to 1970-01-01.
@@ -42,6 +42,8 @@ impl LineEnds {
 pub struct Dumper {
     ends: LineEnds,
     names: bool,
+    /// Whether a call stack is one row.
+    whole_stacks: bool,
     /// Events without a layout, for the one header block; `None` when they announce themselves.
     surveyed: Option<Vec<EventColumns>>,
     /// Events without a layout of their own whose columns have been announced: by name the ids, versions and numbers of
@@ -72,6 +74,13 @@ impl Dumper {
         self
     }
 
+    /// The same with a row for a call stack, not one for each of its frames.
+    #[must_use]
+    pub fn with_whole_stacks(mut self, whole_stacks: bool) -> Self {
+        self.whole_stacks = whole_stacks;
+        self
+    }
+
     /// Writes the header block and the line about the recording.
     ///
     /// # Errors
@@ -82,7 +91,7 @@ impl Dumper {
         write!(out, "FirstReliableEventTimeStamp, TimeStamp{end}")?;
         write!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp{end}")?;
         for layout in LAYOUTS {
-            write_titles(layout, self.ends, out)?;
+            self.write_titles(layout, out)?;
         }
         write!(
             out,
@@ -125,7 +134,7 @@ impl Dumper {
     /// What `out` answers.
     pub fn begin_with(&mut self, events: &[&str], out: &mut dyn Write) -> io::Result<()> {
         for layout in events.iter().filter_map(|name| layout_of(name)) {
-            write_titles(layout, self.ends, out)?;
+            self.write_titles(layout, out)?;
         }
         Ok(())
     }
@@ -140,12 +149,14 @@ impl Dumper {
             let key = (hook, event.version, event.fields.len());
             let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
             if let Some(plan) = plan {
-                row::with_layout(plan, event, self.ends, &mut self.line);
+                row::with_layout(plan, event, self.ends, self.whole_stacks, &mut self.line);
                 return out.write_all(self.line.as_bytes());
             }
         }
         match layout_of(event.name) {
-            Some(layout) => row::with_layout(&Plan::new(layout, event), event, self.ends, &mut self.line),
+            Some(layout) => {
+                row::with_layout(&Plan::new(layout, event), event, self.ends, self.whole_stacks, &mut self.line);
+            }
             None if !event.described && is_classic(event.origin) => {
                 row::unknown(event, self.ends, &mut self.line);
             }
@@ -157,6 +168,22 @@ impl Dumper {
             }
         }
         out.write_all(self.line.as_bytes())
+    }
+
+    fn write_titles(&self, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{:>23},  TimeStamp", layout.name)?;
+        let end = self.ends.as_str();
+        match layout.rows {
+            Rows::One(columns) => {
+                for column in columns {
+                    write!(out, ", {}", column.title)?;
+                }
+                write!(out, "{end}")
+            }
+            Rows::Frames if self.whole_stacks => write!(out, ", {STACK_TITLES}{end}"),
+            Rows::Frames => write!(out, ", {FRAME_TITLES}{end}"),
+            Rows::GroupMasks => write!(out, ", {GROUP_MASK_TITLES}{end}"),
+        }
     }
 
     /// Writes the header block of an event without a layout before its first row.
@@ -176,20 +203,6 @@ impl Dumper {
             self.line.push_str("EndHeader");
             self.line.push_str(end);
         }
-    }
-}
-
-fn write_titles(layout: &Layout, ends: LineEnds, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "{:>23},  TimeStamp", layout.name)?;
-    match layout.rows {
-        Rows::One(columns) => {
-            for column in columns {
-                write!(out, ", {}", column.title)?;
-            }
-            write!(out, "{}", ends.as_str())
-        }
-        Rows::Frames => write!(out, ", {FRAME_TITLES}{}", ends.as_str()),
-        Rows::GroupMasks => write!(out, ", {GROUP_MASK_TITLES}{}", ends.as_str()),
     }
 }
 

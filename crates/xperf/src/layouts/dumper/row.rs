@@ -40,7 +40,13 @@ impl Plan {
 }
 
 /// The rows of an event that has a layout.
-pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
+pub(super) fn with_layout(
+    plan: &Plan,
+    event: &DescribedEvent<'_>,
+    ends: LineEnds,
+    whole_stacks: bool,
+    line: &mut String,
+) {
     let layout = plan.layout;
     match layout.rows {
         Rows::One(columns) => {
@@ -52,7 +58,7 @@ pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, ends: LineEnd
             }
             line.push_str(ends.as_str());
         }
-        Rows::Frames => frames(layout.name, event, ends, line),
+        Rows::Frames => frames(layout.name, event, ends, whole_stacks, line),
         Rows::GroupMasks => group_masks(layout.name, event, ends, line),
     }
 }
@@ -369,38 +375,47 @@ fn image(event: &DescribedEvent<'_>, address: Option<u64>, pid: Option<u32>, lin
     text::hexadecimal(address, 1, line);
 }
 
-fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
+fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, whole: bool, line: &mut String) {
     let time_ns = event.derived.stack_of_ns.unwrap_or(event.time_ns);
     let pid = event.number("StackProcess").and_then(|pid| u32::try_from(pid).ok());
     let tid = event.number("StackThread").and_then(|tid| u32::try_from(tid).ok());
-    let mut row = |number: usize, address: u64, digits: usize| {
+    let digits = |value: Option<&FieldValue<'_>>| match value {
+        Some(FieldValue::Hexadecimal(_, digits)) => usize::from(*digits),
+        _ => 16,
+    };
+    let frames: Vec<(u64, usize)> = match (event.derived.frames, event.field("Frames")) {
+        (Some(frames), _) => {
+            let digits = digits(event.field("StackKey"));
+            frames.iter().map(|&address| (address, digits)).collect()
+        }
+        (None, Some(FieldValue::List(frames))) => {
+            frames.iter().map(|frame| (frame.as_u64().unwrap_or(0), digits(Some(frame)))).collect()
+        }
+        _ => return,
+    };
+    let begin = |number: usize, line: &mut String| {
         begin(name, time_ns, line);
         line.push_str(", ");
         thread(tid, line);
         line.push_str(", ");
-        unsigned(number as u64 + 1, 3, line);
+        unsigned(number as u64, 3, line);
+    };
+    let frame = |(address, digits): (u64, usize), line: &mut String| {
         line.push_str(", ");
         text::hexadecimal(address, digits, line);
         line.push_str(", ");
         image(event, Some(address), pid, line);
-        line.push_str(ends.as_str());
     };
-    if let Some(frames) = event.derived.frames {
-        let digits = match event.field("StackKey") {
-            Some(FieldValue::Hexadecimal(_, digits)) => usize::from(*digits),
-            _ => 16,
-        };
-        for (number, &address) in frames.iter().enumerate() {
-            row(number, address, digits);
-        }
-    } else if let Some(FieldValue::List(frames)) = event.field("Frames") {
-        for (number, frame) in frames.iter().enumerate() {
-            let digits = match frame {
-                FieldValue::Hexadecimal(_, digits) => usize::from(*digits),
-                _ => 16,
-            };
-            row(number, frame.as_u64().unwrap_or(0), digits);
-        }
+    if whole && !frames.is_empty() {
+        begin(frames.len(), line);
+        frames.iter().for_each(|&one| frame(one, line));
+        line.push_str(ends.as_str());
+        return;
+    }
+    for (number, &one) in frames.iter().enumerate() {
+        begin(number + 1, line);
+        frame(one, line);
+        line.push_str(ends.as_str());
     }
 }
 
