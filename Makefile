@@ -144,6 +144,7 @@ wasm: ## build the library for WebAssembly and compare what it answers under Nod
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup node
+	tools/record-under-wine $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe samples/slow-boot.etl
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
 	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)

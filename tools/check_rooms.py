@@ -50,7 +50,8 @@ MAY_IMPORT = {
         "onoff-symbols",
     },
     "onoff-wasm": {"onoff-library"},
-    "onoff-record": {"onoff-journal"},
+    "onoff-mcp": set(),
+    "onoff-record": {"onoff-journal", "onoff-trace"},
     "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-output", "onoff-report"},
     "onoff": {
         "onoff-library",

@@ -125,6 +125,44 @@ fn windows_is_planned_with_the_papers_commands_and_a_profile() {
     assert_eq!(written, onoff_record::windows::profile::text());
 }
 
+/// The steps of Microsoft's paper on Windows Embedded Standard 7, "Using Superfetch with Write Filters", in its order.
+#[test]
+fn training_below_a_write_filter_is_planned_in_the_papers_order() {
+    let folder = Folder::new();
+    let said = folder.answer("record boot --plan windows --train --out out");
+    let mut from = 0;
+    for step in [
+        // The list of programs, for which there are 123 plans.
+        "123",
+        "uwfmgr filter disable",
+        "fbwfmgr /disable",
+        "ewfmgr C: -commitanddisable",
+        "/v EnablePrefetcher /t REG_DWORD /d 3",
+        "/v EnableSuperfetch /t REG_DWORD /d 3",
+        "sc config SysMain start= auto",
+        "Restart 3 times",
+        "idle for 5 minutes or longer",
+        "those that matter most last",
+        // Only filters that can leave files out have exclusions; EWF cannot.
+        r"uwfmgr file add-exclusion C:\Windows\Prefetch",
+        "uwfmgr registry add-exclusion",
+        r"fbwfmgr /addexclusion C: \Windows\Prefetch",
+        "uwfmgr filter enable",
+        "fbwfmgr /enable",
+        "ewfmgr C: -enable",
+        "shutdown /r",
+        // Only then is the boot recorded.
+        "xbootmgr -trace",
+    ] {
+        let at = said[from..].find(step);
+        from += at.unwrap_or_else(|| panic!("'{step}' is not in it, or too early\n{said}"));
+    }
+    // As many restarts as the option says; and without training no word of filters.
+    assert!(folder.answer("record boot --plan windows --train 5 --out five").contains("Restart 5 times"));
+    let plain = folder.answer("record boot --plan windows --out plain");
+    assert!(!plain.contains("uwfmgr") && !plain.contains("EnablePrefetcher"), "{plain}");
+}
+
 /// The profile enables what the reports of a recording would otherwise name as lacking: an empty one lacks everything.
 #[test]
 fn the_profile_enables_what_the_analyses_read() {

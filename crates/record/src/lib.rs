@@ -13,7 +13,8 @@
 //! Everything that touches the computer goes through [`machine::Machine`]: below a root folder, with commands run by it,
 //! so that tests work on a tree of files and an invented systemd.
 //!
-//! [`windows`] writes the same job for Windows: command lines and a recorder profile. It changes nothing.
+//! [`windows`] is the same job on Windows: by the recorder that comes with it, with the same [`state`] and [`step`]s; and as command
+//! lines for a person to type.
 
 mod alarm;
 pub mod capabilities;
@@ -31,6 +32,7 @@ pub mod loader;
 pub mod machine;
 pub mod pack;
 pub mod plan;
+mod power;
 pub mod private;
 mod recorded_boot;
 pub mod redaction;

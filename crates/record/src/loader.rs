@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::job::{Job, LoaderChoice};
 use crate::kernel_options;
 pub use crate::recorded_boot::LOADER_ENTRY;
-use crate::step::Step;
+use crate::step::{Step, Undo};
 
 /// Steps that are done once.
 pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
@@ -26,7 +26,7 @@ pub fn steps(job: &Job, offer: &Offer, id: &str) -> Result<Vec<Step>, Error> {
         )),
         Loader::Grub(grub) => {
             let (path, contents) = grub.entry_with(&options);
-            let forget = vec![grub.editenv.clone(), grub.environment(), "unset".to_owned(), "next_entry".to_owned()];
+            let forget = Undo::run(&[&grub.editenv, &grub.environment(), "unset", "next_entry"]);
             Ok(vec![
                 Step::Command { what: "GRUB forgets the entry".to_owned(), line: None, undo: Some(forget) },
                 Step::File {

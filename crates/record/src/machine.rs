@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use crate::error::Error;
 
+/// The folder of a job's state on Linux. It is there as long as there is something to put back.
+pub const STATE_FOLDER: &str = "/var/lib/onoff-record";
 /// What is appended to a file's name while its new contents are written.
 const NEW: &str = ".onoff-new";
 
@@ -59,6 +61,16 @@ pub trait Machine {
 
     /// Lifts the protection that the kernel gives to firmware variables.
     fn unprotect(&mut self, path: &Path) -> io::Result<()>;
+
+    /// The folder in which a job keeps its state; nobody but those who may record can change it.
+    fn state_folder(&self) -> &str {
+        STATE_FOLDER
+    }
+
+    /// Removes a file. Where a program that runs cannot be removed, it is moved out of the way and goes later.
+    fn remove_file(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
 
     /// Called before each change of the file system. A test lets the computer crash here.
     fn before_change(&mut self) -> io::Result<()> {
@@ -157,7 +169,7 @@ pub trait Files: Machine {
                 continue;
             }
             let place = self.at(&path);
-            self.before_change().and_then(|()| fs::remove_file(&place)).map_err(Error::file("remove", &place))?;
+            self.before_change().and_then(|()| self.remove_file(&place)).map_err(Error::file("remove", &place))?;
             sync_folder(&place).map_err(Error::file("write", &place))?;
         }
         Ok(())
@@ -184,9 +196,14 @@ pub trait Files: Machine {
 
     /// Runs a command that must succeed, and gives what it printed.
     fn must_run(&mut self, line: &[&str]) -> Result<Vec<u8>, Error> {
+        self.must_run_to(line, &[])
+    }
+
+    /// Runs a command that must succeed or end with one of the exit codes in `as_good`, and gives what it printed.
+    fn must_run_to(&mut self, line: &[&str], as_good: &[i32]) -> Result<Vec<u8>, Error> {
         let failed = |reason: String| Error::Command { line: line.join(" "), reason };
         let outcome = self.run(line).map_err(|error| failed(error.to_string()))?;
-        if outcome.code == Some(0) {
+        if outcome.code.is_some_and(|code| code == 0 || as_good.contains(&code)) {
             return Ok(outcome.stdout);
         }
         let said = String::from_utf8_lossy(&outcome.stderr);

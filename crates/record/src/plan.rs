@@ -5,7 +5,7 @@ use crate::check;
 use crate::error::Error;
 use crate::job::{Job, Transition};
 use crate::loader;
-use crate::step::Step;
+use crate::step::{Step, Undo};
 use crate::tracing;
 
 /// Where the program lies while a job runs: where it was started from may be gone after a restart.
@@ -116,10 +116,10 @@ fn times(count: u32) -> String {
 /// The program and the service that goes on after a restart.
 fn service(program: &str, target: &str) -> Vec<Step> {
     let wants = format!("/etc/systemd/system/{target}.wants");
-    let reload = || vec!["systemctl".to_owned(), "daemon-reload".to_owned()];
+    let reload = Undo::run(&["systemctl", "daemon-reload"]);
     vec![
         Step::Copy { from: program.to_owned(), to: PROGRAM.to_owned(), what: "this program".to_owned(), mode: 0o755 },
-        Step::Command { what: "systemd forgets the service".to_owned(), line: None, undo: Some(reload()) },
+        Step::Command { what: "systemd forgets the service".to_owned(), line: None, undo: Some(reload) },
         Step::File {
             path: SERVICE.to_owned(),
             what: "the service that goes on after a restart".to_owned(),

@@ -6,7 +6,7 @@ use crate::collect::{self, About, PreviousEnd};
 use crate::error::Error;
 use crate::job::Job;
 use crate::kernel_options;
-use crate::machine::Files;
+use crate::machine::{Files, STATE_FOLDER};
 use crate::pack::{self, pack};
 use crate::plan::{Plan, SERVICE, plan};
 use crate::private;
@@ -18,7 +18,7 @@ use crate::step::{Step, Value};
 use crate::tracing;
 
 /// How often a run is begun before the job gives up.
-const MOST_ATTEMPTS: u32 = 3;
+pub(crate) const MOST_ATTEMPTS: u32 = 3;
 
 /// What has come of a job so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn start(machine: &mut (impl Files + ?Sized), job: Job, program: &str, id: &
             job.transition.word()
         )));
     }
-    if machine.exists(state::FOLDER) {
+    if machine.exists(STATE_FOLDER) {
         return Err(Error::Refused(
             "a recording is under way or was interrupted: 'onoff record --restore' puts everything back".to_owned(),
         ));
@@ -91,7 +91,7 @@ pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
             put_back(machine, state)?;
             Ok(true)
         }
-        None if machine.exists(state::FOLDER) => {
+        None if machine.exists(STATE_FOLDER) => {
             state::forget(machine)?;
             Ok(true)
         }
@@ -100,7 +100,11 @@ pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
 }
 
 /// Goes on or ends: also a job that failed puts everything back.
-fn end(machine: &mut (impl Files + ?Sized), state: State, went: Result<Progress, Error>) -> Result<Progress, Error> {
+pub(crate) fn end(
+    machine: &mut (impl Files + ?Sized),
+    state: State,
+    went: Result<Progress, Error>,
+) -> Result<Progress, Error> {
     match went {
         Ok(Progress::Restarting) => Ok(Progress::Restarting),
         Ok(progress) => {
@@ -126,7 +130,7 @@ fn end(machine: &mut (impl Files + ?Sized), state: State, went: Result<Progress,
 
 fn put_back(machine: &mut (impl Files + ?Sized), state: State) -> Result<(), Error> {
     if let Some(staging) = &state.staging
-        && !staging.starts_with(state::FOLDER)
+        && !staging.starts_with(STATE_FOLDER)
     {
         machine.remove_tree(staging)?;
     }
@@ -142,7 +146,7 @@ fn put_back(machine: &mut (impl Files + ?Sized), state: State) -> Result<(), Err
 
 /// Room for what is collected and for what is packed of it.
 pub fn free_bytes(machine: &(impl Files + ?Sized), job: &Job) -> Option<u64> {
-    let collected = machine.free_bytes(&machine.at(state::FOLDER))?;
+    let collected = machine.free_bytes(&machine.at(STATE_FOLDER))?;
     Some(collected.min(machine.free_bytes(&machine.at(&job.out))?))
 }
 
@@ -274,7 +278,7 @@ fn keep(machine: &mut (impl Files + ?Sized), state: &mut State) -> Result<(), Er
         finish(machine, state, "shutdown", number, &staging, &running_part(&staging), lacking)?;
     }
     if state.job.transition.records_boot() {
-        let folder = format!("{}/collected", state::FOLDER);
+        let folder = format!("{}/collected", STATE_FOLDER);
         keep_boot(machine, state, number, &folder)?;
     }
     Ok(())
@@ -364,7 +368,7 @@ fn sleep_runs(
     if let Some(step) = &plan.arm {
         state.perform(machine, step)?;
     }
-    let folder = format!("{}/collected", state::FOLDER);
+    let folder = format!("{}/collected", STATE_FOLDER);
     while state.run <= state.job.total_runs() {
         say_run(machine, state, "going to sleep");
         let made = sleep::run(machine, &state.job, offer, state.run, &folder)?;
@@ -378,7 +382,7 @@ fn sleep_runs(
     Ok(Progress::Finished(state.recordings.clone()))
 }
 
-fn say_run(machine: &mut (impl Files + ?Sized), state: &State, what: &str) {
+pub(crate) fn say_run(machine: &mut (impl Files + ?Sized), state: &State, what: &str) {
     let attempt = match state.attempts {
         0 | 1 => String::new(),
         attempts => format!(", attempt {attempts}"),

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::job::{Job, SleepBy, Transition};
 use crate::machine::Files;
 use crate::pack::pack;
+use crate::power;
 use crate::settle::settle;
 use crate::tracing;
 
@@ -30,9 +31,9 @@ pub fn run(
     if let Some(seconds) = job.wake_after_s {
         alarm::set(machine, seconds)?;
     }
-    clocks.push(tracing::mark(machine, tracefs, "before-sleep"));
+    clocks.push(tracing::mark(machine, tracefs, "before-sleep") + &power::readings(machine));
     fall_asleep(machine, job)?;
-    clocks.push(tracing::mark(machine, tracefs, "after-sleep"));
+    clocks.push(tracing::mark(machine, tracefs, "after-sleep") + &power::readings(machine));
     if job.wake_after_s.is_some() {
         // It may have been woken by something else before its time.
         alarm::clear(machine)?;

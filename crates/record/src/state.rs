@@ -7,10 +7,6 @@ use crate::job::Job;
 use crate::machine::Files;
 use crate::step::{Step, Undo};
 
-/// The folder of a job's state. It is there as long as there is something to put back.
-pub const FOLDER: &str = "/var/lib/onoff-record";
-const FILE: &str = "/var/lib/onoff-record/state.json";
-const BACKUPS: &str = "/var/lib/onoff-record/before";
 const VERSION: u32 = 1;
 
 /// How far a job has come.
@@ -29,6 +25,9 @@ pub struct State {
     pub boot_id: String,
     /// Where the shutdown's recording waits for the next boot.
     pub staging: Option<String>,
+    /// When this run's restart was requested, ns since 1970.
+    #[serde(default)]
+    pub restart_ns: u64,
     /// Recordings made.
     pub recordings: Vec<String>,
     /// What undoes what was done, to be done from the last to the first.
@@ -47,6 +46,7 @@ impl State {
             attempts: 0,
             boot_id: String::new(),
             staging,
+            restart_ns: 0,
             recordings: Vec::new(),
             undo: Vec::new(),
         }
@@ -54,17 +54,18 @@ impl State {
 
     /// The state on disk, if there is one.
     pub fn load(machine: &mut (impl Files + ?Sized)) -> Result<Option<Self>, Error> {
-        let Some(bytes) = machine.read(FILE) else {
+        let file = file(machine);
+        let Some(bytes) = machine.read(&file) else {
             return Ok(None);
         };
         let state: Self = serde_json::from_slice(&bytes).map_err(|error| {
             Error::Refused(format!(
-                "{FILE} is no state of a recording job ({error}); what it would have undone has to be undone by hand"
+                "{file} is no state of a recording job ({error}); what it would have undone has to be undone by hand"
             ))
         })?;
         if state.version != VERSION {
             return Err(Error::Refused(format!(
-                "{FILE} was written by another version of onoff ({}); use that one to put things back",
+                "{file} was written by another version of onoff ({}); use that one to put things back",
                 state.version
             )));
         }
@@ -73,24 +74,30 @@ impl State {
 
     /// Writes the state; it is on disk when this returns.
     pub fn save(&self, machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
-        for folder in [FOLDER, BACKUPS] {
-            if !machine.exists(folder) {
-                machine.make_private_folders(folder)?;
+        for folder in [machine.state_folder().to_owned(), backups(machine)] {
+            if !machine.exists(&folder) {
+                machine.make_private_folders(&folder)?;
             }
         }
+        let file = file(machine);
         let text = serde_json::to_vec_pretty(self).map_err(|error| Error::File {
             verb: "write",
-            path: FILE.into(),
+            path: file.clone().into(),
             source: error.into(),
         })?;
-        machine.replace(FILE, &text, 0o600)
+        machine.replace(&file, &text, 0o600)
     }
 
     /// Makes a change, what undoes it being on disk before.
     pub fn perform(&mut self, machine: &mut (impl Files + ?Sized), step: &Step) -> Result<(), Error> {
-        let known = matches!(step, Step::OneShot { path, .. }
-            if self.undo.contains(&Undo::RemoveFile { path: path.clone() }));
-        if !known && let Some(undo) = step.undo(machine, BACKUPS, self.undo.len())? {
+        // What is done before each run needs undoing once.
+        let known = match step {
+            Step::OneShot { path, .. } => self.undo.contains(&Undo::RemoveFile { path: path.clone() }),
+            Step::Command { undo: Some(undo), .. } => self.undo.contains(undo),
+            _ => false,
+        };
+        let backups = backups(machine);
+        if !known && let Some(undo) = step.undo(machine, &backups, self.undo.len())? {
             self.undo.push(undo);
             self.save(machine)?;
         }
@@ -121,5 +128,14 @@ impl State {
 /// Removes the state's folder: there is nothing left to put back.
 pub fn forget(machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
     // The state last: as long as it is there, a second try finds its backups or needs none.
-    machine.remove_tree(FOLDER)
+    let folder = machine.state_folder().to_owned();
+    machine.remove_tree(&folder)
+}
+
+fn file(machine: &(impl Files + ?Sized)) -> String {
+    format!("{}/state.json", machine.state_folder())
+}
+
+fn backups(machine: &(impl Files + ?Sized)) -> String {
+    format!("{}/before", machine.state_folder())
 }

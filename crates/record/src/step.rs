@@ -88,8 +88,8 @@ pub enum Step {
         what: String,
         /// The command; none when it is only to be run after the undoing of all later steps.
         line: Option<Vec<String>>,
-        /// The command that undoes it.
-        undo: Option<Vec<String>>,
+        /// What undoes it.
+        undo: Option<Undo>,
     },
 }
 
@@ -131,7 +131,24 @@ pub enum Undo {
     Run {
         /// The command.
         line: Vec<String>,
+        /// Exit codes that say that there is nothing to undo.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        nothing_there: Vec<i32>,
     },
+}
+
+/// A command as a person types it.
+fn as_typed(line: &[String]) -> String {
+    let quoted = |word: &String| if word.contains(' ') { format!("\"{word}\"") } else { word.clone() };
+    line.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+impl Undo {
+    /// The command `line` undoes a change; run without the change it does no harm.
+    #[must_use]
+    pub fn run(line: &[&str]) -> Self {
+        Self::Run { line: line.iter().map(|&word| word.to_owned()).collect(), nothing_there: Vec::new() }
+    }
 }
 
 impl Step {
@@ -158,11 +175,11 @@ impl Step {
             Self::Alarm { seconds } => format!(
                 "Before each sleep, set the clock's alarm to wake the computer after {seconds} s; an alarm that is set now comes back at the end"
             ),
-            Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", line.join(" ")),
-            Self::Command { what, undo, .. } => {
-                let line = undo.as_deref().unwrap_or_default().join(" ");
-                format!("At the end, run '{line}' ({what})")
+            Self::Command { what, line: Some(line), .. } => format!("Run '{}' ({what})", as_typed(line)),
+            Self::Command { what, undo: Some(Undo::Run { line, .. }), .. } => {
+                format!("At the end, run '{}' ({what})", as_typed(line))
             }
+            Self::Command { what, .. } => format!("At the end, undo: {what}"),
         }
     }
 
@@ -194,7 +211,7 @@ impl Step {
             }
             Self::OneShot { path, .. } | Self::Link { path, .. } => Some(Undo::RemoveFile { path: path.clone() }),
             Self::Alarm { .. } => Some(Undo::Alarm { before_s: alarm::read(machine) }),
-            Self::Command { undo, .. } => undo.clone().map(|line| Undo::Run { line }),
+            Self::Command { undo, .. } => undo.clone(),
         })
     }
 
@@ -224,7 +241,7 @@ impl Step {
             }
             // Each sleep sets it.
             Self::Alarm { .. } | Self::Command { line: None, .. } => Ok(()),
-            Self::Command { line: Some(line), .. } => run(machine, line),
+            Self::Command { line: Some(line), .. } => run(machine, line, &[]),
         }
     }
 }
@@ -257,7 +274,7 @@ impl Undo {
                 Ok(())
             }
             Self::Alarm { before_s } => alarm::put_back(machine, *before_s),
-            Self::Run { line } => run(machine, line),
+            Self::Run { line, nothing_there } => run(machine, line, nothing_there),
         }
     }
 }
@@ -268,9 +285,9 @@ fn remove_unfinished(machine: &mut (impl Files + ?Sized), path: &str) -> Result<
     machine.remove(&format!("{path}.onoff-new"))
 }
 
-fn run(machine: &mut (impl Files + ?Sized), line: &[String]) -> Result<(), Error> {
+fn run(machine: &mut (impl Files + ?Sized), line: &[String], as_good: &[i32]) -> Result<(), Error> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
-    machine.must_run(&line).map(|_| ())
+    machine.must_run_to(&line, as_good).map(|_| ())
 }
 
 /// Firmware variables are protected against a mere `rm`.

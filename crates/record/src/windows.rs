@@ -1,11 +1,17 @@
-//! The same job on Windows: command lines for its own recorders, and a profile for them. Nothing is changed here.
+//! The same job on Windows, by its own recorders: command lines for a person to type ([`plan`]), a profile for them ([`profile`]), and
+//! the job done by this program on the computer itself ([`session`]), which drives the `wpr` that comes with Windows.
 //!
 //! The commands are those of Microsoft's paper on on/off transitions, table 3: timing traces that cost little, and analysis
 //! traces with stacks. `xbootmgr` and the `wpr` that knows `-onoffscenario` come with the Windows Performance Toolkit; the
 //! `wpr` of Windows itself knows `-boottrace` and `-start`.
 
+pub mod commands;
+#[cfg(windows)]
+pub mod live;
 pub mod profile;
 pub mod providers;
+pub mod scheduled_task;
+pub mod session;
 
 use crate::job::{Job, Transition};
 
@@ -19,8 +25,8 @@ const TIMING: &str = "-traceFlags base+cswitch+compact_cswitch";
 const ANALYSIS: &str = "-traceFlags latency+dispatcher -stackWalk Profile+CSwitch+ReadyThread";
 /// Seconds after which the recording ends where the job does not say: the recorder's own default; the paper's for boots and
 /// shutdowns.
-const SLEEP_DELAY_S: u64 = 120;
-const BOOT_DELAY_S: u64 = 180;
+pub(crate) const SLEEP_DELAY_S: u64 = 120;
+pub(crate) const BOOT_DELAY_S: u64 = 180;
 
 /// Lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,4 +5,5 @@ mod collection;
 mod invented;
 mod job;
 mod running;
+mod windows_job;
 mod wprp;

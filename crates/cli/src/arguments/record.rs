@@ -44,7 +44,7 @@ pub enum SleepArgument {
     Systemd,
 }
 
-/// Record this Linux computer turning on and off: boots, shutdowns, sleep, several runs in a row
+/// Record this computer turning on and off (Linux, Windows 10 and 11): boots, shutdowns, sleep, several runs in a row
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -56,12 +56,13 @@ Examples:
   sudo onoff record suspend --wake-after 30 --runs 3 --out /var/tmp/sleep
   sudo onoff record --restore                       put everything back after a crash
   onoff boot /var/tmp/boots/boot-1.tar.gz           where the time went
+  onoff record boot --runs 3 --out C:\\traces        on Windows, in an administrator's prompt
   onoff record boot --plan windows --out .          command lines and a profile for Windows
   onoff record boot --plan windows --train --out .  the same, after training its read-ahead
 
 'boot', 'shutdown' and 'reboot-cycle' restart the computer as often as asked and go on by
 themselves after each restart; progress is on the console and in the journal
-('journalctl -u onoff-record'). At the end, and when a run does not come up three times,
+('journalctl -u onoff-record'), on Windows in a window after each logon. At the end, and when a run does not come up three times,
 everything that was changed is put back.
 
 Exit codes:
@@ -84,7 +85,7 @@ pub struct RecordArguments {
     pub train: u32,
 
     /// Seconds to wait after the boot or the wake before the recording ends [default: until the processors were 80 % idle
-    /// for 12 s, 180 s at most]
+    /// for 12 s, 180 s at most; on Windows 180 s after the logon, 120 s after a wake]
     #[arg(long, value_name = "S")]
     pub post_boot_delay: Option<u64>,
 
@@ -92,31 +93,31 @@ pub struct RecordArguments {
     #[arg(long, value_name = "DIR", default_value = "onoff-recordings")]
     pub out: PathBuf,
 
-    /// What the kernel traces: sched, irq, block, init, power, rpm, signal, or an event as system:event; joined by + or ,
+    /// On Linux, what the kernel traces: sched, irq, block, init, power, rpm, signal, or an event as system:event; joined by + or ,
     #[arg(long, value_name = "FLAGS", default_value = "sched+irq+block+init+power+rpm+signal")]
     pub trace_flags: String,
 
-    /// Trace buffer for each processor, MiB [default: an eighth of the memory, 4 to 64 each]
+    /// On Linux, trace buffer for each processor, MiB [default: an eighth of the memory, 4 to 64 each]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=4096))]
     pub buffer: Option<u64>,
 
-    /// Who puts options onto the kernel's command line
+    /// On Linux, who puts options onto the kernel's command line
     #[arg(long, value_name = "WHO", default_value = "auto")]
     pub loader: LoaderArgument,
 
-    /// Who sends the computer to sleep
+    /// On Linux, who sends the computer to sleep
     #[arg(long, value_name = "WHO", default_value = "kernel")]
     pub sleep_by: SleepArgument,
 
-    /// For suspend: the state to write, one of /sys/power/state
+    /// On Linux, for suspend: the state to write, one of /sys/power/state
     #[arg(long, value_name = "STATE", default_value = "mem")]
     pub state: String,
 
-    /// For suspend: the kind of 'mem', one of /sys/power/mem_sleep [default: as it is set]
+    /// On Linux, for suspend: the kind of 'mem', one of /sys/power/mem_sleep [default: as it is set]
     #[arg(long, value_name = "KIND")]
     pub mem_sleep: Option<String>,
 
-    /// For hibernate: what happens after the image is written, one of /sys/power/disk [default: as it is set]
+    /// On Linux, for hibernate: what happens after the image is written, one of /sys/power/disk [default: as it is set]
     #[arg(long, value_name = "MODE")]
     pub hibernate_mode: Option<String>,
 

@@ -40,7 +40,7 @@ pub const GROUPS: &[Group] = &[
     (
         "Record",
         &[
-            ("record", "this Linux computer's transitions; plans for Windows"),
+            ("record", "this computer's transitions, on Linux and Windows"),
             ("collect", "what this computer recorded by itself, as one file to send"),
         ],
     ),

@@ -1,7 +1,18 @@
 //! `onoff record`.
 
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(windows)]
+mod this_windows;
+
+#[cfg(any(target_os = "linux", windows))]
+use onoff_record::check::{Item, Standing};
 use onoff_record::error::Error;
 use onoff_record::job::Job;
+#[cfg(any(target_os = "linux", windows))]
+use onoff_record::machine::Machine;
+#[cfg(any(target_os = "linux", windows))]
+use onoff_record::session::Progress;
 use onoff_record::windows;
 
 use crate::failure::Failure;
@@ -17,14 +28,15 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
 }
 
 #[cfg(target_os = "linux")]
-fn run_here(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
-    linux::run(task, destination)
-}
+use linux::run as run_here;
+#[cfg(windows)]
+use this_windows::run as run_here;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn run_here(_: RecordTask, _: &Destination) -> Result<(), Failure> {
     Err(Failure::NothingToAnswer(
-        "record: onoff records Linux only; '--plan windows' shows how Windows is recorded".to_owned(),
+        "record: onoff records computers with Linux and Windows; '--plan windows' shows what to type on Windows"
+            .to_owned(),
     ))
 }
 
@@ -57,156 +69,74 @@ impl From<Error> for Failure {
     }
 }
 
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::path::{Path, PathBuf};
+#[cfg(any(target_os = "linux", windows))]
+/// Has a person agree to a sleep that nothing ends.
+fn consent(job: &Job) -> Result<(), Failure> {
+    use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 
-    use onoff_record::capabilities::Offer;
-    use onoff_record::check::{Item, Standing, check};
-    use onoff_record::job::Job;
-    use onoff_record::live::LiveMachine;
-    use onoff_record::machine::Machine;
-    use onoff_record::plan::plan;
-    use onoff_record::session::{self, Progress};
-    use onoff_record::shutdown_hook;
+    if job.transition.restarts() || job.wake_after_s.is_some() {
+        return Ok(());
+    }
+    let word = job.transition.word();
+    let times = match job.total_runs() {
+        1 => String::new(),
+        runs => format!(", {runs} times"),
+    };
+    if !stdin().is_terminal() {
+        return Err(Failure::NothingToAnswer(format!(
+            "record {word}: nothing would wake this computer{times}; add '--wake-after SECONDS', or '--yes' if somebody wakes it by hand"
+        )));
+    }
+    let mut answer = String::new();
+    write!(stderr(), "Nothing will wake this computer: it has to be woken by hand{times}. Go on? [y/N] ")?;
+    stdin().lock().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::NothingToAnswer(format!("record {word}: not done"))),
+    }
+}
 
-    use crate::failure::Failure;
-    use crate::invocation::record::RecordTask;
-    use crate::output::Destination;
+#[cfg(any(target_os = "linux", windows))]
+/// Says what has come of the job; `follow`: how a person sees what goes on after a restart.
+fn tell(machine: &mut impl Machine, progress: &Progress, follow: &str) {
+    match progress {
+        Progress::Restarting => machine.say(&format!("onoff record: the computer restarts; {follow}")),
+        Progress::Finished(recordings) => {
+            for recording in recordings {
+                machine.say(recording);
+            }
+        }
+        Progress::Nothing => {}
+    }
+}
 
-    pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
-        let mut machine = LiveMachine::new(PathBuf::from("/"));
-        match task {
-            RecordTask::Record(job, yes) => {
-                if !yes {
-                    consent(&job)?;
-                }
-                let id = mark(&machine);
-                let progress = session::start(&mut machine, job, &program()?, &id)?;
-                tell(&mut machine, &progress);
-            }
-            RecordTask::Resume => {
-                let progress = session::resume(&mut machine, &program()?)?;
-                tell(&mut machine, &progress);
-            }
-            RecordTask::ShutdownHook(kind, staging) => {
-                shutdown_hook::run(&mut machine, &kind, &staging)?;
-            }
-            RecordTask::PlanWindows(_) => {}
-            RecordTask::Restore => {
-                if !machine.is_superuser() {
-                    return Err(Failure::NothingToAnswer(
-                        "putting things back needs root: sudo onoff record --restore".to_owned(),
-                    ));
-                }
-                let text = match session::restore(&mut machine)? {
-                    true => "everything is put back",
-                    false => "there is nothing to put back",
-                };
-                machine.say(text);
-            }
-            RecordTask::Check(job, root) => {
-                let mut machine = LiveMachine::new(root);
-                let offer = Offer::probe(&mut machine);
-                let free = session::free_bytes(&machine, &job);
-                let items = check(&job, &offer, free);
-                write_check(&items, destination)?;
-                if items.iter().any(|item| item.standing == Standing::Lacking) {
-                    return Err(Failure::Told(2));
-                }
-            }
-            RecordTask::DryRun(job, root) => {
-                let mut machine = LiveMachine::new(root);
-                let offer = Offer::probe(&mut machine);
-                write_plan(&job, &offer, &machine, destination)?;
-            }
+#[cfg(any(target_os = "linux", windows))]
+/// The file of this program.
+fn program() -> Result<String, Failure> {
+    let path = std::env::current_exe()?;
+    match path.to_str() {
+        Some(path) => Ok(path.to_owned()),
+        None => Err(Failure::NothingToAnswer("record: the path of this program is no text".to_owned())),
+    }
+}
+
+#[cfg(any(target_os = "linux", windows))]
+/// Writes what is there and what is lacking; exit code 2 when something needed is.
+fn write_check(items: &[Item], destination: &Destination) -> Result<(), Failure> {
+    let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
+    destination.write(|out| {
+        for item in items {
+            let standing = match item.standing {
+                Standing::There => "ok      ",
+                Standing::Narrower => "narrower",
+                Standing::Lacking => "LACKING ",
+            };
+            writeln!(out, "{standing}  {:width$}  {}", item.name, item.text)?;
         }
         Ok(())
-    }
-
-    /// Has a person agree to a sleep that nothing ends.
-    fn consent(job: &Job) -> Result<(), Failure> {
-        use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
-
-        if job.transition.restarts() || job.wake_after_s.is_some() {
-            return Ok(());
-        }
-        let word = job.transition.word();
-        let times = match job.total_runs() {
-            1 => String::new(),
-            runs => format!(", {runs} times"),
-        };
-        if !stdin().is_terminal() {
-            return Err(Failure::NothingToAnswer(format!(
-                "record {word}: nothing would wake this computer{times}; add '--wake-after SECONDS', or '--yes' if somebody wakes it by hand"
-            )));
-        }
-        let mut answer = String::new();
-        write!(stderr(), "Nothing will wake this computer: it has to be woken by hand{times}. Go on? [y/N] ")?;
-        stdin().lock().read_line(&mut answer)?;
-        match answer.trim() {
-            "y" | "Y" | "yes" => Ok(()),
-            _ => Err(Failure::NothingToAnswer(format!("record {word}: not done"))),
-        }
-    }
-
-    fn tell(machine: &mut LiveMachine, progress: &Progress) {
-        match progress {
-            Progress::Restarting => machine.say(
-                "onoff record: the computer restarts; 'journalctl --follow --unit onoff-record' shows how it goes on",
-            ),
-            Progress::Finished(recordings) => {
-                for recording in recordings {
-                    machine.say(recording);
-                }
-            }
-            Progress::Nothing => {}
-        }
-    }
-
-    fn program() -> Result<String, Failure> {
-        let path = std::env::current_exe()?;
-        match path.to_str() {
-            Some(path) => Ok(path.to_owned()),
-            None => Err(Failure::NothingToAnswer("record: the path of this program is no text".to_owned())),
-        }
-    }
-
-    /// What marks the boots of a job that begins now.
-    fn mark(machine: &LiveMachine) -> String {
-        format!("{:x}", machine.clocks().real_ns)
-    }
-
-    fn write_check(items: &[Item], destination: &Destination) -> Result<(), Failure> {
-        let width = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
-        destination.write(|out| {
-            for item in items {
-                let standing = match item.standing {
-                    Standing::There => "ok      ",
-                    Standing::Narrower => "narrower",
-                    Standing::Lacking => "LACKING ",
-                };
-                writeln!(out, "{standing}  {:width$}  {}", item.name, item.text)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn write_plan(job: &Job, offer: &Offer, machine: &LiveMachine, destination: &Destination) -> Result<(), Failure> {
-        let plan = plan(job, offer, &program()?, "ID")?;
-        let options = job.transition.records_boot();
-        destination.write(|out| {
-            for (number, sentence) in (1..).zip(plan.sentences(job)) {
-                writeln!(out, "{number:>3}. {sentence}")?;
-            }
-            if options {
-                let options = onoff_record::kernel_options::options(job, offer, "ID");
-                writeln!(out, "\nOptions for the kernel: {}", options.join(" "))?;
-            }
-            if !machine.is_superuser() && machine.root() == Path::new("/") {
-                writeln!(out, "\nNothing was changed. To do it: sudo onoff record {} …", job.transition.word())?;
-            }
-            Ok(())
-        })
+    })?;
+    match items.iter().any(|item| item.standing == Standing::Lacking) {
+        true => Err(Failure::Told(2)),
+        false => Ok(()),
     }
 }

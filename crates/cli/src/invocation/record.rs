@@ -12,7 +12,7 @@ use crate::output::Destination;
 
 /// What to do about recording.
 #[derive(Debug)]
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux is recorded by this program itself"))]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "some of it is done on Linux alone"))]
 pub enum RecordTask {
     /// Record; without asking anything, if so wanted.
     Record(Job, bool),

@@ -1,6 +1,8 @@
 //! An invented computer: a tree of files with systemd-boot or GRUB, commands that answer and change the tree, and crashes
 //! on demand.
 
+pub mod windows_commands;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -174,8 +176,7 @@ impl Invented {
 
     /// Every file with its contents, every folder, every link; but for what the kernel and the boot loader themselves change.
     pub fn snapshot(&self) -> BTreeMap<String, String> {
-        let mut all = BTreeMap::new();
-        walk(self.tree.path(), self.tree.path(), &mut all);
+        let mut all = snapshot(self.tree.path());
         all.retain(|path, _| {
             !path.starts_with("/proc/") && !path.starts_with("/out") && !path.contains("/LoaderEntrySelected-")
         });
@@ -186,6 +187,13 @@ impl Invented {
 /// Text as firmware variables hold it.
 fn utf_16(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+}
+
+/// Every file with its contents, every folder, every link below a folder.
+pub fn snapshot(root: &Path) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    walk(root, root, &mut all);
+    all
 }
 
 fn walk(root: &Path, folder: &Path, all: &mut BTreeMap<String, String>) {

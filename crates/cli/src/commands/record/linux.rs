@@ -1,0 +1,91 @@
+//! Recording a Linux computer.
+
+use std::path::{Path, PathBuf};
+
+use onoff_record::capabilities::Offer;
+use onoff_record::check::check;
+use onoff_record::job::Job;
+use onoff_record::live::LiveMachine;
+use onoff_record::machine::Machine;
+use onoff_record::plan::plan;
+use onoff_record::session;
+use onoff_record::shutdown_hook;
+
+use super::{consent, program, tell, write_check};
+use crate::failure::Failure;
+use crate::invocation::record::RecordTask;
+use crate::output::Destination;
+
+/// How a person sees what goes on after a restart.
+const FOLLOW: &str = "'journalctl --follow --unit onoff-record' shows how it goes on";
+
+/// Records, or shows what recording would do.
+pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
+    let mut machine = LiveMachine::new(PathBuf::from("/"));
+    match task {
+        RecordTask::Record(job, yes) => {
+            if !yes {
+                consent(&job)?;
+            }
+            let id = mark(&machine);
+            let progress = session::start(&mut machine, job, &program()?, &id)?;
+            tell(&mut machine, &progress, FOLLOW);
+        }
+        RecordTask::Resume => {
+            let progress = session::resume(&mut machine, &program()?)?;
+            tell(&mut machine, &progress, FOLLOW);
+        }
+        RecordTask::ShutdownHook(kind, staging) => {
+            shutdown_hook::run(&mut machine, &kind, &staging)?;
+        }
+        RecordTask::PlanWindows(_) => {}
+        RecordTask::Restore => {
+            if !machine.is_superuser() {
+                return Err(Failure::NothingToAnswer(
+                    "putting things back needs root: sudo onoff record --restore".to_owned(),
+                ));
+            }
+            let text = match session::restore(&mut machine)? {
+                true => "everything is put back",
+                false => "there is nothing to put back",
+            };
+            machine.say(text);
+        }
+        RecordTask::Check(job, root) => {
+            let mut machine = LiveMachine::new(root);
+            let offer = Offer::probe(&mut machine);
+            let free = session::free_bytes(&machine, &job);
+            let items = check(&job, &offer, free);
+            write_check(&items, destination)?;
+        }
+        RecordTask::DryRun(job, root) => {
+            let mut machine = LiveMachine::new(root);
+            let offer = Offer::probe(&mut machine);
+            write_plan(&job, &offer, &machine, destination)?;
+        }
+    }
+    Ok(())
+}
+
+/// What marks the boots of a job that begins now.
+fn mark(machine: &LiveMachine) -> String {
+    format!("{:x}", machine.clocks().real_ns)
+}
+
+fn write_plan(job: &Job, offer: &Offer, machine: &LiveMachine, destination: &Destination) -> Result<(), Failure> {
+    let plan = plan(job, offer, &program()?, "ID")?;
+    let options = job.transition.records_boot();
+    destination.write(|out| {
+        for (number, sentence) in (1..).zip(plan.sentences(job)) {
+            writeln!(out, "{number:>3}. {sentence}")?;
+        }
+        if options {
+            let options = onoff_record::kernel_options::options(job, offer, "ID");
+            writeln!(out, "\nOptions for the kernel: {}", options.join(" "))?;
+        }
+        if !machine.is_superuser() && machine.root() == Path::new("/") {
+            writeln!(out, "\nNothing was changed. To do it: sudo onoff record {} …", job.transition.word())?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,125 @@
+//! This computer, when it runs Windows.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::windows::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::commands::{Installation, typed};
+use crate::error::Error;
+use crate::machine::{Clocks, Machine, Outcome};
+
+/// Security identifiers of a process with an administrator's rights, and of the system's own.
+const HIGH_INTEGRITY: [&str; 2] = ["S-1-16-12288", "S-1-16-16384"];
+
+/// This computer.
+#[derive(Debug)]
+pub struct WindowsMachine {
+    installation: Installation,
+    state_folder: String,
+    begun: Instant,
+}
+
+impl WindowsMachine {
+    /// This computer, with the folders that its environment names.
+    ///
+    /// # Errors
+    /// The environment lacks what Windows always sets.
+    pub fn new() -> Result<Self, Error> {
+        let variable = |name: &str| match std::env::var(name) {
+            Ok(value) if !value.is_empty() => Ok(value.replace('\\', "/")),
+            _ => Err(Error::Refused(format!("the environment lacks {name}, which Windows sets"))),
+        };
+        let installation = Installation {
+            windows: variable("SystemRoot")?,
+            user: match variable("USERDOMAIN") {
+                Ok(domain) => format!("{domain}\\{}", variable("USERNAME")?),
+                Err(_) => variable("USERNAME")?,
+            },
+        };
+        let state_folder = format!("{}/onoff-record", variable("ProgramFiles")?);
+        Ok(Self { installation, state_folder, begun: Instant::now() })
+    }
+
+    /// Where Windows is, and who is logged on.
+    #[must_use]
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+}
+
+impl Machine for WindowsMachine {
+    fn root(&self) -> &Path {
+        Path::new("")
+    }
+
+    fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
+        let Some((program, arguments)) = line.split_first() else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let output = Command::new(program).args(arguments).stdin(Stdio::null()).output()?;
+        Ok(Outcome { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
+    }
+
+    fn clocks(&self) -> Clocks {
+        let running = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let real = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let real_ns = u64::try_from(real).unwrap_or(u64::MAX);
+        Clocks { monotonic_ns: running, raw_ns: running, boot_ns: running, real_ns }
+    }
+
+    fn wait(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn say(&mut self, line: &str) {
+        let _ = writeln!(io::stdout(), "{line}");
+    }
+
+    fn is_superuser(&self) -> bool {
+        let line = self.installation.groups();
+        let Some((program, arguments)) = line.split_first() else {
+            return false;
+        };
+        let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
+        let printed = output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default();
+        HIGH_INTEGRITY.iter().any(|identifier| printed.contains(identifier))
+    }
+
+    fn free_bytes(&self, _: &Path) -> Option<u64> {
+        None
+    }
+
+    fn unprotect(&mut self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn state_folder(&self) -> &str {
+        &self.state_folder
+    }
+
+    fn remove_file(&mut self, path: &Path) -> io::Result<()> {
+        let Err(error) = fs::remove_file(path) else {
+            return Ok(());
+        };
+        // A program that runs can be moved within its volume, not removed.
+        let runs = std::env::current_exe().and_then(fs::canonicalize).ok();
+        if error.kind() == io::ErrorKind::NotFound || runs.is_none() || fs::canonicalize(path).ok() != runs {
+            return Err(error);
+        }
+        let folder = PathBuf::from(&self.installation.windows).join("Temp");
+        let away = folder.join(format!("onoff-record-{}.exe", std::process::id()));
+        fs::rename(path, &away)?;
+        // Once this program has ended.
+        let later = format!("ping -n 4 127.0.0.1 >nul & del \"{}\"", typed(&away.display().to_string()));
+        Command::new(self.installation.program("cmd"))
+            .raw_arg(format!("/d /s /c \"{later}\""))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map(|_| ())
+    }
+}

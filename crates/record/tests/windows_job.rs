@@ -1,0 +1,406 @@
+//! Whole jobs on an invented computer with Windows, whose programs check what is typed by their published syntax.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::invented::windows_commands::Computer;
+use crate::invented::{job as linux_job, snapshot};
+use onoff_record::check::Standing;
+use onoff_record::error::Error;
+use onoff_record::job::{Job, Transition};
+use onoff_record::machine::{Clocks, Files, Machine, Outcome};
+use onoff_record::session::Progress;
+use onoff_record::windows::commands::Installation;
+use onoff_record::windows::session::{check, restore, resume, sentences, start};
+use roxmltree::Document;
+use tempfile::TempDir;
+
+const STATE: &str = "C:/Program Files/onoff-record";
+const OUT: &str = "C:/traces";
+const PROGRAM: &str = "C:/Users/ann/Downloads/onoff.exe";
+
+struct Windows {
+    tree: TempDir,
+    said: Vec<String>,
+    administrator: bool,
+    /// Changes until the computer crashes.
+    changes_left: Option<u32>,
+    /// Whether a sleep that is requested happens.
+    sleeps: bool,
+    now: Duration,
+}
+
+impl Windows {
+    fn new() -> Self {
+        let machine = Self {
+            tree: tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap()),
+            said: Vec::new(),
+            administrator: true,
+            changes_left: None,
+            sleeps: true,
+            now: Duration::from_secs(1_795_425_026),
+        };
+        for path in [PROGRAM, "C:/Windows/System32/wpr.exe", "C:/Program Files/something/else.exe"] {
+            let place = machine.at(path);
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            fs::write(place, path).unwrap();
+        }
+        let computer = machine.computer();
+        computer.remember("registry-BootId", "0x1f");
+        computer.remember("registry-ShutdownTime", "A0B1C2D3E4F5DC01");
+        machine
+    }
+
+    fn computer(&self) -> Computer<'_> {
+        Computer { root: self.tree.path() }
+    }
+
+    fn ran(&self) -> Vec<String> {
+        self.computer().recall("ran").unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
+    /// All there is, but for the recordings and what the stand-ins remember of what was done.
+    fn snapshot(&self) -> BTreeMap<String, String> {
+        let mut all = snapshot(self.tree.path());
+        all.retain(|path, _| {
+            !path.starts_with("/C:/traces")
+                && !path.contains("/WDI")
+                && !["ran", "closed", "restart", "registry-BootId", "asleep"].iter().any(|name| path.ends_with(name))
+        });
+        all
+    }
+}
+
+fn windows() -> Installation {
+    Installation { windows: "C:/Windows".to_owned(), user: r"PC\Zoë & Søn".to_owned() }
+}
+
+fn job(transition: Transition) -> Job {
+    Job { out: OUT.to_owned(), ..linux_job(transition) }
+}
+
+impl Machine for Windows {
+    fn root(&self) -> &Path {
+        self.tree.path()
+    }
+
+    fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
+        let (program, words) = line.split_first().unwrap();
+        let name = program.strip_prefix(r"C:\Windows\System32\").expect("programs are named with their folder");
+        let name = name.rsplit('\\').next().unwrap().strip_suffix(".exe").unwrap().to_owned();
+        // Two changes for each command: the computer may crash before or after it.
+        let changes = !matches!(name.as_str(), "reg" | "whoami");
+        if changes {
+            self.before_change()?;
+        }
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let answer = self.computer().run(&name, &words);
+        if changes {
+            self.before_change()?;
+        }
+        Ok(Outcome { code: Some(answer.code), stdout: answer.printed.clone().into(), stderr: answer.printed.into() })
+    }
+
+    fn clocks(&self) -> Clocks {
+        let ns = u64::try_from(self.now.as_nanos()).unwrap();
+        Clocks { monotonic_ns: ns, raw_ns: ns, boot_ns: ns, real_ns: ns }
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.now += time;
+        if self.sleeps && fs::remove_file(self.at("C:/stand-in/asleep")).is_ok() {
+            self.now += Duration::from_secs(30);
+        }
+    }
+
+    fn say(&mut self, line: &str) {
+        self.said.push(line.to_owned());
+    }
+
+    fn is_superuser(&self) -> bool {
+        self.administrator
+    }
+
+    fn free_bytes(&self, _: &Path) -> Option<u64> {
+        None
+    }
+
+    fn unprotect(&mut self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn state_folder(&self) -> &str {
+        STATE
+    }
+
+    fn before_change(&mut self) -> io::Result<()> {
+        match &mut self.changes_left {
+            Some(0) => Err(io::Error::other("the computer crashed")),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Has the job done to its end, the computer restarting as often as it wants to.
+fn complete(machine: &mut Windows, job: Job) -> Result<Vec<String>, Error> {
+    let mut progress = start(machine, &windows(), job, PROGRAM)?;
+    for _ in 0..20 {
+        match progress {
+            Progress::Finished(recordings) => return Ok(recordings),
+            Progress::Nothing => panic!("there is a job"),
+            Progress::Restarting => {}
+        }
+        assert!(machine.computer().recall("restart").is_some(), "the computer was restarted");
+        machine.computer().restart();
+        progress = resume(machine, &windows())?;
+    }
+    panic!("no end");
+}
+
+#[test]
+fn boots_are_recorded_by_wpr_and_everything_is_put_back() {
+    let mut machine = Windows::new();
+    let before = machine.snapshot();
+    let recordings = complete(&mut machine, job(Transition::Boot)).unwrap();
+    assert_eq!(recordings, [r"C:\traces\boot-1.etl", r"C:\traces\boot-2.etl"]);
+    for recording in &recordings {
+        assert_eq!(machine.read_text(&recording.replace('\\', "/")).unwrap(), "what the recorder wrote");
+    }
+    assert_eq!(machine.snapshot(), before);
+    assert_eq!(machine.computer().recall("closed").as_deref(), Some(r"C:\traces"));
+    let ran = machine.ran();
+    let count = |text: &str| ran.iter().filter(|line| line.contains(text)).count();
+    // One training run without a recording, two with.
+    assert_eq!(count("shutdown /r /t 0"), 3);
+    assert_eq!(count("wpr -boottrace -addboot"), 2);
+    assert_eq!(count("wpr -boottrace -stopboot"), 2);
+    assert_eq!(count("schtasks /create"), 1);
+    assert_eq!(count("schtasks /delete"), 1);
+}
+
+#[test]
+fn a_shutdown_is_the_log_that_windows_wrote_of_it_and_a_cycle_gives_both() {
+    let mut machine = Windows::new();
+    // A file of the tree is as young as the clock of the computer that runs this test.
+    machine.now = Duration::from_secs(1_000_000_000);
+    let before = machine.snapshot();
+    let recordings = complete(&mut machine, job(Transition::Shutdown)).unwrap();
+    assert_eq!(recordings, [r"C:\traces\shutdown-1.etl", r"C:\traces\shutdown-2.etl"]);
+    assert_eq!(machine.read_text(&recordings[0].replace('\\', "/")).unwrap(), "what Windows logged");
+    assert_eq!(machine.snapshot(), before);
+    assert!(!machine.ran().iter().any(|line| line.contains("addboot")), "no boot is recorded");
+
+    let job = Job { out: "C:/cycle".to_owned(), train: 0, runs: 1, ..job(Transition::RebootCycle) };
+    let recordings = complete(&mut machine, job).unwrap();
+    assert_eq!(recordings, [r"C:\cycle\boot-1.etl", r"C:\cycle\shutdown-1.etl"]);
+}
+
+#[test]
+fn a_log_of_an_earlier_shutdown_is_not_taken_for_this_one() {
+    let mut machine = Windows::new();
+    machine.now = Duration::from_secs(1_000_000_000);
+    machine.computer().restart();
+    machine.computer().remember("no-shutdown-log", "");
+    // This job begins long after that log was written.
+    machine.now = Duration::from_secs(4_000_000_000);
+    let before = machine.snapshot();
+    let error = complete(&mut machine, job(Transition::Shutdown)).unwrap_err().to_string();
+    assert!(error.contains("Windows wrote no log of the shutdown"), "{error}");
+    assert!(error.contains("3 times"), "{error}");
+    assert_eq!(machine.snapshot(), before);
+}
+
+#[test]
+fn sleep_is_recorded_and_the_task_that_wakes_the_computer_goes() {
+    for (transition, command) in
+        [(Transition::Suspend, "powershell -NoProfile"), (Transition::Hibernate, "shutdown /h")]
+    {
+        let mut machine = Windows::new();
+        let before = machine.snapshot();
+        let recordings = complete(&mut machine, job(transition)).unwrap();
+        let kind = transition.word();
+        assert_eq!(recordings, [format!(r"C:\traces\{kind}-1.etl"), format!(r"C:\traces\{kind}-2.etl")]);
+        assert_eq!(machine.snapshot(), before);
+        let ran = machine.ran();
+        assert_eq!(ran.iter().filter(|line| line.starts_with(command)).count(), 3, "{ran:#?}");
+        assert_eq!(ran.iter().filter(|line| line.starts_with("wpr -start")).count(), 2);
+    }
+}
+
+#[test]
+fn a_computer_that_does_not_fall_asleep_ends_the_job() {
+    let mut machine = Windows::new();
+    machine.sleeps = false;
+    let before = machine.snapshot();
+    let error = complete(&mut machine, job(Transition::Suspend)).unwrap_err().to_string();
+    assert!(error.contains("did not go to sleep within 10 min"), "{error}");
+    assert_eq!(machine.snapshot(), before);
+}
+
+#[test]
+fn a_logon_without_a_restart_changes_nothing() {
+    let mut machine = Windows::new();
+    assert_eq!(start(&mut machine, &windows(), job(Transition::Boot), PROGRAM).unwrap(), Progress::Restarting);
+    let armed = machine.snapshot();
+    assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::Nothing);
+    assert_eq!(machine.snapshot(), armed);
+    // And without a job there is nothing to go on with.
+    assert!(restore(&mut machine).unwrap());
+    assert_eq!(resume(&mut machine, &windows()).unwrap(), Progress::Nothing);
+    assert!(!restore(&mut machine).unwrap());
+}
+
+#[test]
+fn a_boot_that_left_no_recording_is_tried_three_times() {
+    let mut machine = Windows::new();
+    let before = machine.snapshot();
+    let mut progress = start(&mut machine, &windows(), Job { train: 0, ..job(Transition::Boot) }, PROGRAM);
+    let mut restarts = 0;
+    while let Ok(Progress::Restarting) = progress {
+        restarts += 1;
+        machine.computer().restart();
+        // The recorder came up without a trace, as it has been seen to.
+        fs::remove_file(machine.at("C:/stand-in/recorded-boot")).unwrap();
+        progress = resume(&mut machine, &windows());
+    }
+    let error = progress.unwrap_err().to_string();
+    assert!(error.contains("no trace profiles running") || error.contains("0xc5583000"), "{error}");
+    assert_eq!(restarts, 3);
+    assert_eq!(machine.snapshot(), before);
+    assert!(machine.exists("C:/traces/FAILED.txt"));
+}
+
+#[test]
+fn everything_is_put_back_after_a_crash_between_any_two_changes() {
+    for transition in [Transition::Boot, Transition::RebootCycle, Transition::Suspend] {
+        let mut changes = 0;
+        loop {
+            let mut machine = Windows::new();
+            machine.now = Duration::from_secs(1_000_000_000);
+            let before = machine.snapshot();
+            machine.changes_left = Some(changes);
+            let ended = complete(&mut machine, job(transition));
+            machine.changes_left = None;
+            if ended.is_ok() {
+                break;
+            }
+            let _ = restore(&mut machine).unwrap();
+            assert_eq!(machine.snapshot(), before, "{transition:?} crashed after {changes} changes");
+            changes += 1;
+        }
+        assert!(changes > 20, "{transition:?}: {changes} changes");
+    }
+}
+
+/// The task's text by Microsoft's "Task Scheduler Schema": elements where they may be, with values they may have.
+#[test]
+fn the_tasks_follow_the_published_schema() {
+    let mut machine = Windows::new();
+    start(&mut machine, &windows(), job(Transition::Boot), PROGRAM).unwrap();
+    let logon = machine.computer().recall("task-onoff-record.xml").unwrap();
+    let document = Document::parse(&logon).unwrap();
+    let text = |document: &Document<'_>, name: &str| {
+        document
+            .descendants()
+            .find(|node| node.has_tag_name(("http://schemas.microsoft.com/windows/2004/02/mit/task", name)))
+            .and_then(|node| node.text())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(text(&document, "UserId"), r"PC\Zoë & Søn");
+    assert_eq!(text(&document, "Delay"), "PT30S");
+    assert_eq!(text(&document, "RunLevel"), "HighestAvailable");
+    assert_eq!(text(&document, "LogonType"), "InteractiveToken");
+    assert_eq!(text(&document, "DisallowStartIfOnBatteries"), "false");
+    assert_eq!(text(&document, "Command"), r"C:\Program Files\onoff-record\onoff.exe");
+    assert_eq!(text(&document, "Arguments"), "record --resume");
+    let children = |name: &str| -> Vec<String> {
+        let parent = document.descendants().find(|node| node.tag_name().name() == name).unwrap();
+        parent.children().filter(|node| node.is_element()).map(|node| node.tag_name().name().to_owned()).collect()
+    };
+    assert_eq!(children("Task"), ["RegistrationInfo", "Triggers", "Principals", "Settings", "Actions"]);
+    assert_eq!(children("LogonTrigger"), ["Enabled", "UserId", "Delay"]);
+    assert_eq!(children("Exec"), ["Command", "Arguments"]);
+
+    let wake = onoff_record::windows::scheduled_task::text(
+        onoff_record::windows::scheduled_task::Trigger::Wake { at_s: 1_795_425_026 },
+        r"PC\ann",
+        "C:/Windows/System32/whoami.exe",
+        "/groups",
+    );
+    let document = Document::parse(&wake).unwrap();
+    assert_eq!(text(&document, "StartBoundary"), "2026-11-23T09:10:26Z");
+    assert_eq!(text(&document, "WakeToRun"), "true");
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    let refusal = |change: &dyn Fn(&mut Windows, &mut Job)| {
+        let mut machine = Windows::new();
+        let mut job = job(Transition::Boot);
+        change(&mut machine, &mut job);
+        let before = machine.snapshot();
+        let error = start(&mut machine, &windows(), job, PROGRAM).unwrap_err();
+        assert!(matches!(error, Error::Refused(_)));
+        assert_eq!(machine.snapshot(), before, "nothing was changed");
+        error.to_string()
+    };
+    let text = refusal(&|machine, _| machine.administrator = false);
+    assert!(text.contains("Run as administrator"), "{text}");
+    let text = refusal(&|machine, _| fs::remove_file(machine.at("C:/Windows/System32/wpr.exe")).unwrap());
+    assert!(text.contains("--plan windows"), "{text}");
+    let text = refusal(&|machine, _| fs::create_dir(machine.at(OUT)).unwrap());
+    assert!(text.contains("is there already"), "{text}");
+    let text = refusal(&|_, job| job.out = "//server/share".to_owned());
+    assert!(text.contains("on the network"), "{text}");
+    let text = refusal(&|machine, _| fs::create_dir_all(machine.at(STATE)).unwrap());
+    assert!(text.contains("onoff record --restore"), "{text}");
+    let text = refusal(&|_, job| job.buffer_mib = Some(64));
+    assert!(text.contains("--buffer is for Linux"), "{text}");
+    let text = refusal(&|machine, _| {
+        for name in ["BootId", "ShutdownTime"] {
+            fs::remove_file(machine.at(&format!("C:/stand-in/registry-{name}"))).unwrap();
+        }
+    });
+    assert!(text.contains("a restart could not be noticed"), "{text}");
+}
+
+#[test]
+fn the_check_and_the_plan_change_nothing() {
+    let mut machine = Windows::new();
+    let before = machine.snapshot();
+    let items = check(&mut machine, &windows(), &job(Transition::RebootCycle));
+    let standing: Vec<_> = items.iter().map(|item| (item.name, item.standing)).collect();
+    assert_eq!(
+        standing,
+        [
+            ("rights", Standing::There),
+            ("wpr", Standing::There),
+            ("boots", Standing::There),
+            ("shutdown log", Standing::Narrower)
+        ]
+    );
+    let plan = sentences(&windows(), STATE, &job(Transition::RebootCycle));
+    // Every command of the plan is one that the job runs.
+    complete(&mut machine, Job { train: 0, runs: 1, ..job(Transition::Boot) }).unwrap();
+    let ran = machine.ran();
+    let planned: Vec<&str> =
+        plan.iter().filter_map(|line| line.trim().strip_prefix(r"Run 'C:\Windows\System32\")).collect();
+    assert!(!planned.is_empty());
+    for line in planned {
+        let (line, _) = line.split_once("' (").unwrap();
+        let line = line.replacen(".exe", "", 1).replace('"', "");
+        assert!(ran.contains(&line), "{line} is not in {ran:#?}");
+    }
+    machine.wait(Duration::ZERO);
+    assert_eq!(machine.snapshot(), before);
+}
