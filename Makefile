@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalogue samples reference clean viewer pictures
+.PHONY: damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalogue samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -131,6 +131,11 @@ fuzz: fuzz-seeds ## feed each reader broken recordings, FUZZ_SECONDS (600) each
 	    RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir fuzz --target-dir $(TARGET_DIR)/fuzz $$target -- \
 	        -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=20 -max_len=262144 -print_final_stats=1; \
 	done
+
+damaged: ## ask a released build about damaged recordings, every verb in every format (RUNS=40000)
+	@tools/setup rust
+	cargo build --profile quick --locked --package onoff
+	tools/damaged_inputs.py $(TARGET_DIR)/quick/onoff samples ../shared/samples --runs $(or $(RUNS),40000) --keep $(TARGET_DIR)/damaged
 
 windows: ## build for Windows and compare what it prints under Wine
 	@tools/setup rust
