@@ -37,6 +37,7 @@ OTHERS = [
     ["image", str(SAMPLES / "image/before")],
     ["image", str(SAMPLES / "image/before"), "--compare", str(SAMPLES / "image/after")],
     ["compare", *RUNS],
+    ["compare", "--boots", str(SAMPLES / "linux-boot.tar.xz")],
     ["gate", *RUNS, "--limit", "boot.total 5%"],
 ]
 # Documents that none of the project's samples leads to.

@@ -42,6 +42,7 @@ COMMANDS = [
     ("boot", "`onoff boot --format json`"),
     ("linux_boot", "`onoff boot --format json` of a Linux recording"),
     ("boot_axis", "`onoff boot --firmware FILE --capture FILE --format json` without a recording"),
+    ("boot_history", "`onoff compare --boots --format json`"),
     ("boots", "`onoff boot --list-boots --format json`"),
     ("diagnosis", "`onoff diagnose --format json`"),
     ("rule", "`onoff diagnose --explain CODE --format json`"),
@@ -106,7 +107,7 @@ such as `"0xffff8000deadbeef"`, because many readers of JSON lose the low bits o
 | `time_ns` | integer | Time, ns. |
 | `unix_ns` | integer or null | Real time, ns since 1970-01-01 UTC. |
 | `name` | text | Event's name, as `onoff info` lists it and `--event` takes it. |
-| `kind` | text | `kernel`, `classic`, `manifest`, `tracelogging`, `message` (software tracing, raw) or `unknown`. |
+| `kind` | text | `kernel`, `classic`, `manifest`, `tracelogging`, `message` (software tracing, raw), `ftrace` (Linux), `log_line` (the kernel's log or a journal) or `unknown`. |
 | `provider` | text | Provider's name; its GUID when the name is not known. |
 | `guid` | text | Provider's or class's GUID; empty when there is none. |
 | `task` | text | Task's name; empty when not known. |
@@ -116,7 +117,7 @@ such as `"0xffff8000deadbeef"`, because many readers of JSON lose the low bits o
 | `opcode` | integer | Opcode. |
 | `level` | integer | Level, 1 critical to 5 verbose, 0 always. |
 | `keyword` | text | Keyword bits in hexadecimal. |
-| `cpu` | integer | Processor. |
+| `cpu` | integer or null | Processor; a line of a log has none. |
 | `pid` | integer or null | Process it is charged to. |
 | `process` | text or null | That process's image name, as far as the events so far and the recording's end tell it. |
 | `tid` | integer or null | Thread it is charged to. |

@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
     ] {
         assert!(rows.is_sorted_by_key(|(start_ns, _)| *start_ns), "rows are by begin");
     }
-    if let Ok(stream) = LinuxEventStream::open(&files) {
+    if let Ok(stream) = LinuxEventStream::open(&files, &Options::default()) {
         let end = stream.for_each(&EventFilter::default(), &Options::default(), |_| ControlFlow::<()>::Continue(()));
         assert!(end.outcome.is_continue());
     }

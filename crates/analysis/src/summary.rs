@@ -8,6 +8,7 @@ use crate::account::Accountant;
 use crate::evidence::Certainty;
 use crate::netboot::report::{NetbootReport, NetworkBoot};
 use crate::recording::Provenance;
+use crate::sleep_statistics::SleepStatistics;
 use crate::transition::overview::{TransitionOverview, overview};
 use crate::waits::{TransitionPhase, Waits};
 
@@ -62,6 +63,9 @@ pub struct Summary {
     pub unreadable: u64,
     /// Recordings that hold no transition.
     pub without_transition: u64,
+    /// The sleeps of Linux among them, by kind, where there are two or more of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sleeps: Vec<SleepStatistics>,
 }
 
 impl SummaryRow {

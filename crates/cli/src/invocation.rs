@@ -133,6 +133,8 @@ pub enum Task {
     Compare(Box<CompareQuestion>),
     /// Hold runs of a transition to limits.
     Gate(Box<GateQuestion>),
+    /// Say what changed among the last boots of a journal.
+    BootHistory(usize, compare::HistoryFormat),
     /// Show why something took long.
     Why(WhyTask),
     /// Answer as xperf does.
@@ -150,6 +152,7 @@ impl Task {
             Self::Shutdown(_, format) => matches!(format, ShutdownFormat::Text(_)),
             Self::Diagnose(_, format) => matches!(format, DiagnosisFormat::Text(_)),
             Self::Summary(question) => question.format == TableFormat::Text,
+            Self::BootHistory(_, format) => matches!(format, compare::HistoryFormat::Text(_)),
             Self::Info(format) => matches!(format, InfoFormat::Text(_)),
             Self::Firmware(question) => question.format == FirmwareFormat::Text,
             Self::Io(question) => question.format == TableFormat::Text,

@@ -47,6 +47,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         Task::View(question) => question.compared.iter().for_each(|compared| of_runs(&compared.runs, &mut paths)),
         Task::Xperf(CommandLine::Process(line)) => paths.extend_from_slice(&line.inputs),
         Task::ListBoots(_)
+        | Task::BootHistory(..)
         | Task::Suspend(..)
         | Task::Shutdown(..)
         | Task::Diagnose(..)

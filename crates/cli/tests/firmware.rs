@@ -719,3 +719,24 @@ fn the_lists_of_the_shells_dp_hold_lengths_without_moments() {
     folder.file("none.txt", b"==[ Major Phases ]========\nnothing\n");
     assert_eq!(folder.refusal("firmware none.txt").0, 1);
 }
+
+#[test]
+fn a_table_that_only_points_at_others_is_no_empty_page() {
+    let folder = Folder::new();
+    // An FPDT with one record: where the table with the times is. Source: ACPI 6.5, 5.2.24.
+    let mut table = b"FPDT".to_vec();
+    table.extend(52_u32.to_le_bytes());
+    table.extend([1, 0]);
+    table.extend(b"MAKER1MODEL-01");
+    table.extend([0; 12]);
+    table.extend([0, 0, 16, 1, 0, 0, 0, 0]);
+    table.extend(0x2522_6000_u64.to_le_bytes());
+    table[9] = table.iter().fold(0_u8, |sum, byte| sum.wrapping_sub(*byte));
+    folder.file("FPDT", &table);
+    let (_, said) = folder.refusal("view FPDT -o page.html");
+    assert!(said.contains("only holds the addresses of the tables with times: FBPT at 0x25226000"), "{said}");
+    assert!(!folder.path("page.html").exists());
+    // With the times in it there is a page.
+    let Some(times) = sample("fpdt/FBPT_reconstructed.bin") else { return };
+    times.answer("view FBPT_reconstructed.bin -o page.html");
+}

@@ -86,6 +86,8 @@ rules! {
         initrd_long,
         initrd_unpack_slow,
         kernel_modules_loaded,
+        low_power_missed,
+        network_slow_after_resume,
         network_waited_for,
         random_numbers_waited_for,
         relabelled,

@@ -138,6 +138,14 @@ pub const LINUX_DRIVER_NS: i64 = 500 * MS;
 pub const LINUX_CALLBACK_NS: i64 = 300 * MS;
 /// Freezing processes for this long is slow, ns. Chosen: the kernel gives up after 20 s.
 pub const FREEZE_NS: i64 = 500 * MS;
+/// A suspend to idle whose hardware is in its low-power state for less than this share of it does not sleep deep, percent. Chosen: what
+/// works reaches more than 90 %.
+pub const LOW_POWER_PERCENT: f64 = 50.0;
+/// A shorter suspend to idle says nothing of that, ns. Chosen: entering takes seconds.
+pub const LOW_POWER_SLEEP_NS: i64 = 10 * SECOND;
+/// A network interface that needs this long after the machine is back is slow, ns. Chosen: association takes one to two seconds, and a
+/// lease that is known one more.
+pub const NETWORK_RESUME_NS: i64 = 4 * SECOND;
 /// Firmware that takes this long on the way up from S3 is slow, ns. Chosen: the ACPI specification defines the figure and no
 /// limit.
 pub const FIRMWARE_RESUME_NS: i64 = SECOND;

@@ -406,6 +406,7 @@ pub(crate) fn sleep() -> LinuxSleepPlan {
         ],
         asleep_ms: 20_000,
         firmware_ms: Some(300),
+        ..LinuxSleepPlan::default()
     }
 }
 

@@ -144,6 +144,30 @@ const ROWS: &[Row] = &[
         },
     },
     Row {
+        code: "linux/low-power-missed",
+        speaks: || (sleeps(|plan| plan.to_idle = Some(Some(2_000))), "low-power state", None),
+        silent: || sleeps(|plan| plan.to_idle = Some(Some(19_000))),
+        // As short a time in the low-power state, of a sleep that is itself short.
+        decoy: || {
+            sleeps(|plan| {
+                plan.to_idle = Some(Some(2_000));
+                plan.asleep_ms = 5_000;
+            })
+        },
+    },
+    Row {
+        code: "linux/network-slow-after-resume",
+        speaks: || (sleeps(|plan| plan.wireless_ms = Some((2_000, 4_500))), "wlan0", None),
+        silent: || sleeps(|plan| plan.wireless_ms = Some((1_000, 600))),
+        // The sleep is long, the network quick.
+        decoy: || {
+            sleeps(|plan| {
+                plan.wireless_ms = Some((1_500, 400));
+                plan.asleep_ms = 60_000;
+            })
+        },
+    },
+    Row {
         code: "linux/network-waited-for",
         speaks: || waits("systemd-networkd-wait-online.service"),
         silent: || takes("systemd-networkd-wait-online.service", 600),

@@ -180,7 +180,7 @@ fn a_device_on_the_path_costs_what_the_phase_waited_for_it() {
     assert!(says(found[0], "waited 900 ms for it"));
     assert!(found[0].title.starts_with("sda (driver sd) takes 900 ms to go to sleep"));
     // Tasks were looked at; the firmware had no table.
-    assert_eq!(unchecked(&diagnosis), ["linux/resume-firmware-long"]);
+    assert_eq!(unchecked(&diagnosis), ["linux/network-slow-after-resume", "linux/resume-firmware-long"]);
 }
 
 #[test]
@@ -215,7 +215,10 @@ fn a_task_that_stops_late_is_named() {
     assert_eq!(costs(&found), [("nfs-reader", Some(1_200 * MS), CostBasis::CriticalPath)]);
     let title = &found[0].title;
     assert!(title.contains("nfs-reader (301) stops after 1.19 s"), "{title}");
-    assert_eq!(unchecked(&diagnosis), ["linux/resume-firmware-long", "linux/sleep-device-slow"]);
+    assert_eq!(
+        unchecked(&diagnosis),
+        ["linux/network-slow-after-resume", "linux/resume-firmware-long", "linux/sleep-device-slow"]
+    );
     // Within the limit nobody is named.
     let healthy = Sleep::until(4_000, None).phases(&PHASES).diagnosed();
     assert!(of(&healthy, "linux/sleep-tasks-slow").is_empty());
@@ -258,5 +261,5 @@ fn the_firmware_s_own_account_of_the_way_up_is_held_to_a_second() {
     let found = of(&slow, "linux/resume-firmware-long");
     assert_eq!(costs(&found), [("firmware", Some(1_400 * MS), CostBasis::CriticalPath)]);
     assert!(says(found[0], "900 ms each"));
-    assert_eq!(unchecked(&slow), ["linux/sleep-device-slow"]);
+    assert_eq!(unchecked(&slow), ["linux/network-slow-after-resume", "linux/sleep-device-slow"]);
 }

@@ -5,5 +5,6 @@ mod hostile;
 mod image_rules;
 mod linux_boots;
 mod linux_machine;
+mod linux_not_recorded;
 mod linux_rules;
 mod linux_sleeps;

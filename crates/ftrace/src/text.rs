@@ -33,6 +33,16 @@ impl<'a> TextTrace<'a> {
                 .any(|(_, line)| std::str::from_utf8(line).ok().and_then(event).is_some())
     }
 
+    /// The clock that stamped it, as the kernel calls it, where whoever recorded wrote it into the heading: `# trace_clock: mono`. The kernel
+    /// itself does not.
+    #[must_use]
+    pub fn clock(&self) -> Option<&'a str> {
+        let heading = lines(self.bytes).take(LINES_TO_RECOGNISE).map(|(_, line)| line);
+        let mut heading = heading.take_while(|line| line.starts_with(b"#"));
+        let named = heading.find_map(|line| line.strip_prefix(b"# trace_clock: "))?;
+        std::str::from_utf8(named).ok().map(str::trim).filter(|name| is_name(name))
+    }
+
     /// Gives every event to `each`, in the order of the text.
     pub fn read(self, mut each: impl FnMut(Event<'a>)) -> Losses {
         let mut losses = Losses::default();
@@ -304,6 +314,17 @@ mod tests {
                 TextTrace::new(line.as_bytes()).read(|event| { let _ = Kind::of(&event); });
             }
         }
+    }
+
+    #[test]
+    fn the_heading_can_name_the_clock() {
+        let clock = |text: &'static str| TextTrace::new(text.as_bytes()).clock();
+        assert_eq!(clock("# tracer: nop\n# trace_clock: mono\n#\n"), Some("mono"));
+        // Not named, not a name, and below the heading, where a program could have written it.
+        assert_eq!(clock("# tracer: nop\n#\n"), None);
+        assert_eq!(clock("# tracer: nop\n# trace_clock: [mono] boot\n"), None);
+        assert_eq!(clock("# tracer: nop\n a-1 [000] 1.5: print: x\n# trace_clock: mono\n"), None);
+        assert_eq!(clock(""), None);
     }
 
     #[test]

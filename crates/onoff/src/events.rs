@@ -53,7 +53,7 @@ impl Session {
     /// A recording that cannot be read or holds no single events, or a part that it does not have.
     pub fn events(&self, question: &EventQuestion) -> Result<Events<'_>, Refusal<NoEvents>> {
         let stream = match self.kind() {
-            RecordingKind::Linux => Stream::Linux(Box::new(LinuxEventStream::open(self.files())?)),
+            RecordingKind::Linux => Stream::Linux(Box::new(LinuxEventStream::open(self.files(), self.options())?)),
             _ => Stream::Windows(Box::new(EventStream::open(self.files(), self.options())?)),
         };
         let mut filter = question.filter.clone();

@@ -30,6 +30,7 @@
 
 mod answers;
 mod baseline;
+mod boot_history;
 #[cfg(feature = "files")]
 mod configurations;
 mod error;

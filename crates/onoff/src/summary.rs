@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::sleep_statistics::{OneSleep, sleeps, statistics};
 use onoff_analysis::summary::{self, Summary, SummaryRow};
 use onoff_sources::RecordingKind;
 use rayon::prelude::*;
@@ -11,31 +12,39 @@ use rayon::prelude::*;
 use crate::tables::tables_of_runs;
 use crate::{Error, Refusal, Session};
 
+/// What one recording says: its rows, and what is kept of its sleeps.
+type Answer = (Vec<SummaryRow>, Vec<OneSleep>);
+
 /// The transitions of `recordings`, each the paths of its files ([`onoff_files::recordings`]), read on all processors. One that cannot
 /// be read is a row that says why, whatever is wrong with it. `done` hears of each, from any thread.
 #[must_use]
 pub fn summarise_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {
-    let answers: Vec<Result<Vec<SummaryRow>, String>> = recordings
+    let answers: Vec<Result<Answer, String>> = recordings
         .par_iter()
         .map(|paths| {
-            let rows = catch_unwind(AssertUnwindSafe(|| Session::open(paths, options)?.summary_rows(&name(paths))));
+            let answer = catch_unwind(AssertUnwindSafe(|| {
+                let (session, name) = (Session::open(paths, options)?, name(paths));
+                Ok::<_, Error>((session.summary_rows(&name)?, session.sleeps_of_many(&name)?))
+            }));
             done();
-            match rows {
-                Ok(rows) => rows.map_err(|error| onoff_report::text::causes::with_causes(&error)),
+            match answer {
+                Ok(answer) => answer.map_err(|error| onoff_report::text::causes::with_causes(&error)),
                 // A fault of ours about one file is no reason to say nothing about the others.
                 Err(_) => Err("onoff failed on it; please report it".to_owned()),
             }
         })
         .collect();
     let mut summary = Summary { recordings: recordings.len() as u64, ..Summary::default() };
+    let mut sleeps = Vec::new();
     for (answer, paths) in answers.into_iter().zip(recordings) {
         match answer {
-            Ok(rows) if rows.is_empty() => {
+            Ok((rows, _)) if rows.is_empty() => {
                 summary.without_transition += 1;
                 let nothing = "it holds no boot, shutdown, sleep or network boot";
                 summary.rows.push(SummaryRow::failed(name(paths), nothing.to_owned()));
             }
-            Ok(rows) => {
+            Ok((rows, its)) => {
+                sleeps.extend(its);
                 summary.transitions += rows.len() as u64;
                 summary.rows.extend(rows);
             }
@@ -45,6 +54,7 @@ pub fn summarise_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options
             }
         }
     }
+    summary.sleeps = statistics(&sleeps);
     summary
 }
 
@@ -67,5 +77,15 @@ impl Session {
         }
         let trace = self.system_tables(tables_of_runs(None).union(Self::TABLES_OF_WAITS))?;
         Ok(summary::rows(name, &trace))
+    }
+
+    /// What statistics of many recordings keep of this one's sleeps: it was read for its rows already.
+    fn sleeps_of_many(&self, name: &str) -> Result<Vec<OneSleep>, Error> {
+        match self.kind() {
+            RecordingKind::Linux => {
+                Ok(sleeps(name, &*self.system_tables(tables_of_runs(None).union(Self::TABLES_OF_WAITS))?))
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 }

@@ -1,8 +1,13 @@
 //! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
 #![allow(clippy::unwrap_used)]
 
+mod boot_history;
+mod linux_counts;
+mod linux_sleeps;
 mod netboot_properties;
+
 mod questions;
+mod sleep_runs;
 
 use onoff::analysis::compare::RunSubject;
 use std::path::{Path, PathBuf};

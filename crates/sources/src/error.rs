@@ -165,9 +165,9 @@ pub enum Error {
     },
     /// A recording of Linux without a trace was asked for its events.
     #[error(
-        "{name}: the recording holds no trace (ftrace), so there are no single events; 'onoff info' says what it holds"
+        "{name}: the recording holds neither a trace nor a log, so there are no single events; 'onoff info' says what it holds"
     )]
-    NoTrace {
+    NoEvents {
         /// Its first part.
         name: String,
     },

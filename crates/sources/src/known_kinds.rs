@@ -108,11 +108,15 @@ const WORDS: &[(&str, KnownKind)] = &[
     ("BeginHeader", foreign("a text dump of xperf", "Open the .etl it was made from")),
     ("version = bootchart", foreign("the header of a bootchart", BOOTCHART)),
     ("title = Boot chart", foreign("the header of a bootchart", BOOTCHART)),
+    ("bootchart SVG file", foreign("a picture of systemd-bootchart (SVG)", BOOTCHART_PICTURE)),
+    ("bootchart svg file", foreign("a picture of bootchart (SVG)", BOOTCHART_PICTURE)),
     ("<!DOCTYPE html", foreign("a page (HTML)", "Open the recording it was made from")),
     ("<html", foreign("a page (HTML)", "Open the recording it was made from")),
 ];
 
 const BOOTCHART: &str = "Give the archive that it is from (bootchart.tgz), or run 'onoff collect' on that computer";
+
+const BOOTCHART_PICTURE: &str = "The picture has samples of who ran, not who was waited for: run 'onoff boot' or 'onoff collect' on that computer, or 'systemd-analyze plot'";
 
 /// Files of a bootchart's archive.
 const OF_BOOTCHART: [&str; 2] = ["proc_stat.log", "proc_ps.log"];
@@ -207,6 +211,9 @@ mod tests {
     #[test]
     fn foreign_kinds_are_named_and_anything_else_is_not() {
         assert_eq!(is(b"ElfFile\0\0\0"), "a Windows event log (.evtx)");
+        let picture = b"<?xml version=\"1.0\" standalone=\"no\"?>\n<svg width=\"900px\" height=\"800px\">\n<!-- This file is a systemd-bootchart SVG file. -->\n";
+        assert_eq!(is(picture), "a picture of systemd-bootchart (SVG)");
+        assert!(known_kind("bootchart.svg", picture).unwrap().instead.contains("'onoff boot'"));
         assert_eq!(is(b""), "empty");
         assert_eq!(is(&[0; 100]), "empty (only zero bytes)");
         assert_eq!(

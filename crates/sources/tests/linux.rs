@@ -342,6 +342,9 @@ fn interrupts_and_soft_interrupts_are_followed_on_each_processor() {
     let flags: Vec<u8> = trace.ready_threads.iter().map(|row| row.flags).collect();
     assert_eq!(flags, [1, 0]);
     assert_eq!(trace.losses.count("trace_clock_unknown"), 1);
+    // Whoever recorded it can say.
+    let heading = b"# tracer: nop\n# trace_clock: mono\n   a-10  [000] ..s1.  1.000060: sched_waking: comm=a pid=10 prio=120 target_cpu=000\n";
+    assert_eq!(held(&[("trace", heading)]).unwrap().losses.count("trace_clock_unknown"), 0);
 }
 
 #[test]

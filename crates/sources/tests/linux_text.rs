@@ -269,6 +269,21 @@ fn a_serial_console_begins_with_firmware_and_loader() {
 }
 
 #[test]
+fn lines_of_a_loader_with_a_clock_of_its_own_are_no_part_of_the_kernels_log() {
+    let loader = "[0000.125] [TegraBoot] (version 00.00.2018.01-l4t-8728f3cb)\n[0000.446] RamCode = 0\n\
+                  [0003.120] Loading kernel-bootctrl from partition\nU-Boot 2016.07 (Jan 01 2020 - 00:00:00 +0000)\nStarting kernel ...\n\n";
+    let kernel = "[    0.000000] Linux version 4.9.140-tegra\n[    1.800000] Freeing unused kernel memory: 7040K\n\
+                  [    2.000000] systemd[1]: systemd 237 running in system mode.\n";
+    let (alone, both) = (read_text(kernel), read_text(&format!("{loader}{kernel}")));
+    assert_eq!(alone.events.len(), 3);
+    assert_eq!(both.events.len(), 3);
+    assert_eq!((alone.duration_ns, both.duration_ns), (2_000_000_000, 2_000_000_000));
+    assert_eq!((count(&alone, "loader_lines_by_another_clock"), count(&both, "loader_lines_by_another_clock")), (0, 3));
+    let loss = both.losses.iter().find(|loss| loss.counter == "loader_lines_by_another_clock").unwrap();
+    assert_eq!(loss.first.as_deref(), Some("the last at 0003.120 s by its clock"));
+}
+
+#[test]
 fn what_systemd_analyze_prints_is_read() {
     let trace = read_text(
         "Startup finished in 4.940s (firmware) + 419ms (loader) + 11.743s (kernel) + 19.713s (userspace) = 36.817s \n\

@@ -24,6 +24,8 @@ pub enum EventOrigin {
     Message,
     /// Event of the Linux kernel's tracer.
     Ftrace,
+    /// Line of the kernel's log or of a journal; it has no processor.
+    LogLine,
     /// A record that no description fits.
     Unknown,
 }
@@ -38,6 +40,7 @@ impl EventOrigin {
             Self::Manifest => "manifest",
             Self::TraceLogging => "tracelogging",
             Self::Message => "message",
+            Self::LogLine => "log_line",
             Self::Ftrace => "ftrace",
             Self::Unknown => "unknown",
         }

@@ -170,6 +170,22 @@ pub const FIRMWARE_RESUME_TIME: &str = "firmware.resume.last";
 /// Firmware's own account of a sleep: average resume; value ns.
 pub const FIRMWARE_RESUME_AVERAGE: &str = "firmware.resume.average";
 
+/// Something became of a network interface (Linux); detail = its name, empty when not known, a space, and one of the words below.
+pub const NETWORK_STEP: &str = "network.step";
+/// [`NETWORK_STEP`]: its connection was given up.
+pub const NETWORK_LOST: &str = "lost";
+/// [`NETWORK_STEP`]: it is associated with an access point.
+pub const NETWORK_ASSOCIATED: &str = "associated";
+/// [`NETWORK_STEP`]: it carries packets.
+pub const NETWORK_READY: &str = "ready";
+/// [`NETWORK_STEP`]: it has an address.
+pub const NETWORK_ADDRESS: &str = "address";
+/// [`NETWORK_STEP`]: its manager calls it connected.
+pub const NETWORK_CONNECTED: &str = "connected";
+/// A reading of a counter of power (Linux); detail = which, value = the reading.
+pub const POWER_READING: &str = "power.reading";
+/// The hardware did not reach its low-power state; detail = the kernel's words (Linux).
+pub const LOW_POWER_MISSED: &str = "power.low_power_missed";
 /// The kernel starts, by its own clock (Linux).
 pub const KERNEL_BEGIN: &str = "kernel.begin";
 /// The service manager of the initial file system starts (Linux).

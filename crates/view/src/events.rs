@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use hashbrown::HashMap;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::{count as counted_text, duration};
-use onoff_trace::{DescribedEvent, FieldValue};
+use onoff_trace::{DescribedEvent, EventOrigin, FieldValue};
 
 use crate::table::{PageColumn, PageTable};
 
@@ -83,16 +83,18 @@ fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
         table.of = table.of.saturating_add(1);
         if table.rows.len() < MOST_LISTED {
             let tid = event.tid.map_or_else(String::new, |tid| tid.to_string());
+            // A line of a log has no processor.
+            let processor = (event.origin != EventOrigin::LogLine).then_some(event.cpu);
             table.rows.push(vec![
                 duration(event.time_ns),
-                event.cpu.to_string(),
+                processor.map_or_else(String::new, |processor| processor.to_string()),
                 process(event),
                 tid,
                 printable(event.name).into_owned(),
                 fields(event),
             ]);
             let tid = event.tid.map(f64::from);
-            table.numbers.push(vec![Some(event.time_ns as f64), Some(f64::from(event.cpu)), None, tid, None, None]);
+            table.numbers.push(vec![Some(event.time_ns as f64), processor.map(f64::from), None, tid, None, None]);
             table.spans.push((event.time_ns, event.time_ns));
         }
         ControlFlow::Continue(())

@@ -104,6 +104,8 @@ Examples:
   onoff compare --baseline old/ --candidate new/ --include untrained
   onoff compare --baseline old/ --candidate new/ --format csv -o boots.csv
   onoff compare --study filter.toml --format markdown
+  onoff compare --boots                  the last 30 boots of this Linux computer, each after the other
+  onoff compare --boots /var/log/journal --last 100
 
 Medians are compared. A difference is called one when it exceeds how far the baseline's own
 runs lie apart ('noise') and the runs are separated as far as so few can show ('p').
@@ -121,6 +123,19 @@ pub struct CompareArguments {
     /// More than two configurations, in a TOML file, with the factors they differ in and tables to show
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pair", "baseline", "candidate", "transition"])]
     pub study: Option<PathBuf>,
+
+    /// The boots of a Linux journal, one after the other: since when a part of the start takes longer, whose time explains
+    /// it, and which update was before. Without a file, this computer's
+    #[arg(long, value_name = "JOURNAL", num_args = 0.., conflicts_with_all = ["pair", "baseline", "candidate", "transition", "study"])]
+    pub boots: Option<Vec<PathBuf>>,
+
+    /// With --boots: how many, the last ones
+    #[arg(long, value_name = "N", default_value_t = 30, requires = "boots")]
+    pub last: usize,
+
+    /// With --boots: where this computer's files are
+    #[arg(long, value_name = "DIR", default_value = "/", hide = true)]
+    pub root: PathBuf,
 
     /// Show the totals and phases of each run as well; with --format csv, every value of every run instead
     #[arg(long = "runs")]

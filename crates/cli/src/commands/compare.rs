@@ -10,7 +10,8 @@ use onoff_view::picture;
 use super::runs;
 use crate::arguments::compare::CompareFormat;
 use crate::failure::Failure;
-use crate::invocation::compare::CompareQuestion;
+use crate::invocation::Recording;
+use crate::invocation::compare::{CompareQuestion, HistoryFormat};
 use crate::output::Destination;
 
 pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), Failure> {
@@ -53,4 +54,29 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
         true => Err(Failure::Told(1)),
         false => Ok(()),
     }
+}
+
+/// What changed among the last boots of a journal.
+pub fn history(
+    recording: Recording,
+    last: usize,
+    format: HistoryFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let (session, history) = super::ask(recording, |session| session.boot_history(last))?;
+    let history = history?;
+    if history.boots.is_empty() {
+        let message = "the recording holds no journal, so no boots to compare";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
+    }
+    destination.write(|out| {
+        match format {
+            HistoryFormat::Text(options) => text::linux::boot::history::write(&history, &options, out)?,
+            HistoryFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
+            HistoryFormat::Csv => {
+                section::csv::write(&[text::linux::boot::history::boots(&history, history.boots.len())], out)?
+            }
+        }
+        Ok(())
+    })
 }

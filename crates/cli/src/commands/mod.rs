@@ -85,6 +85,7 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
         Task::Gate(question) => gate::run(&question, destination),
         Task::Why(task) => why::run(recording, task, destination),
         Task::Xperf(CommandLine::Help(topic)) => {
+        Task::BootHistory(last, format) => compare::history(recording, last, format, destination),
             destination.write(|out| Ok(onoff_xperf::help::write(topic.as_deref(), out)?))
         }
         Task::Xperf(CommandLine::Process(line)) => Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()))?),

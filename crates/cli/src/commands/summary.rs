@@ -56,6 +56,7 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
     let takes_one = match task {
         Task::Boot(..)
         | Task::ListBoots(_)
+        | Task::BootHistory(..)
         | Task::Suspend(..)
         | Task::Shutdown(..)
         | Task::Diagnose(..)
@@ -78,6 +79,8 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
         | Task::Gate(_)
         | Task::Summary(_)
         | Task::Explain(_)
+        | Task::Guide
+        | Task::Mcp(_)
         | Task::Completions(_)
         | Task::Manual(_)
         | Task::Xperf(_) => false,

@@ -108,12 +108,17 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
         _ => {
             let system = Shown::with(name.clone(), session.tables(TABLES)?, boot);
             // Tables of firmware alone are a part of a recording of Linux, and hold no transition of it.
-            let of_firmware = || firmware(files, &recording.options, &[], 0).ok();
-            let shown = match system.recording.transitions.is_empty() {
-                true => of_firmware().and_then(|report| Shown::of_firmware(name, &report)),
-                false => None,
-            };
-            Ok(shown.unwrap_or(system))
+            if !system.recording.transitions.is_empty() {
+                return Ok(system);
+            }
+            match firmware(files, &recording.options, &[], 0) {
+                Ok(report) => Ok(Shown::of_firmware(name, &report).unwrap_or(system)),
+                // A table that only says where the others are: nothing else is in the recording, and the page would be empty.
+                Err(onoff::Refusal::Nothing(why)) if system.recording.duration_ns == 0 => {
+                    Err(Failure::NothingToAnswer(why.to_string()))
+                }
+                Err(_) => Ok(system),
+            }
         }
     })?;
     let mut shown = shown?;

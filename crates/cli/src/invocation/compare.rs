@@ -7,6 +7,7 @@ use onoff_analysis::compare::table::TableSpecification;
 use onoff_analysis::compare::{CompareOptions, RunSubject};
 use onoff_files::Options;
 use onoff_report::text::compare::CompareTextOptions;
+use onoff_report::text::linux::boot::history::HistoryTextOptions;
 
 use super::{Invocation, Recording, Task};
 use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments, SidesArguments};
@@ -19,6 +20,17 @@ pub struct ComparedRuns {
     pub runs: RunsQuestion,
     /// What counts.
     pub options: CompareOptions,
+}
+
+/// How to answer about the boots of one journal.
+#[derive(Clone, Copy, Debug)]
+pub enum HistoryFormat {
+    /// For a person.
+    Text(HistoryTextOptions),
+    /// For a program.
+    Json,
+    /// A row for each boot.
+    Csv,
 }
 
 /// What to compare, and how to show it.
@@ -40,6 +52,22 @@ pub struct CompareQuestion {
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
+    if let Some(files) = arguments.boots {
+        let format = match arguments.format {
+            CompareFormat::Text => HistoryFormat::Text(HistoryTextOptions { top: arguments.last }),
+            CompareFormat::Json => HistoryFormat::Json,
+            CompareFormat::Csv => HistoryFormat::Csv,
+            CompareFormat::Markdown | CompareFormat::Svg => {
+                return Err(Failure::WrongUsage("--boots: write text, json or csv".to_owned()));
+            }
+        };
+        let this_computer = files.is_empty().then_some(arguments.root);
+        return Ok(Invocation {
+            task: Task::BootHistory(arguments.last, format),
+            recording: Recording { this_computer, ..Recording::of(files) },
+            destination: arguments.output.into(),
+        });
+    }
     let (compared, tables) = match &arguments.study {
         Some(path) => of_study(path, arguments.runs)?,
         None => {

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::boot_axis::BootAxis;
+use onoff_analysis::boot_history::BootHistory;
 use onoff_analysis::compare::Comparison;
 use onoff_analysis::compare::gate::GateReport;
 use onoff_analysis::firmware::{FirmwareComparison, FirmwareReport};
@@ -68,6 +69,7 @@ documents! {
     LinuxBootReport => "linux_boot",
     BootList => "boots",
     BootAxis => "boot_axis",
+    BootHistory => "boot_history",
     Diagnosis => "diagnosis",
     RuleDescription => "rule",
     RuleList => "rules",

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use onoff_trace::{Derived, DescribedEvent, Field, FieldValue};
+use onoff_trace::{Derived, DescribedEvent, EventOrigin, Field, FieldValue};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::escape::write_compact;
@@ -38,7 +38,7 @@ impl Serialize for Line<'_> {
         map.serialize_entry("opcode", &event.opcode)?;
         map.serialize_entry("level", &event.level)?;
         map.serialize_entry("keyword", &Hexadecimal(event.keyword, 16))?;
-        map.serialize_entry("cpu", &event.cpu)?;
+        map.serialize_entry("cpu", &(event.origin != EventOrigin::LogLine).then_some(event.cpu))?;
         map.serialize_entry("pid", &event.pid)?;
         map.serialize_entry("process", &event.process())?;
         map.serialize_entry("tid", &event.tid)?;

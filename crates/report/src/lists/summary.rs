@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::sleep_statistics::SleepStatistics;
 use onoff_analysis::summary::{Summary, SummaryRow};
 
 use crate::table::{Column, Kind, TableReport, Value};
-use crate::terminal::quantity::counted;
+use crate::terminal::printable::printable;
+use crate::terminal::quantity::{counted, duration};
 use crate::terminal::style::{HEADLINE, QUIET};
 
 impl TableReport for Summary {
@@ -67,11 +69,51 @@ impl TableReport for Summary {
         if self.unreadable > 0 {
             writeln!(out, "{} cannot be read.", counted(self.unreadable, "recording"))?;
         }
+        for sleeps in &self.sleeps {
+            write_sleeps(sleeps, out)?;
+        }
         writeln!(
             out,
             "{QUIET}'onoff boot FILE', 'onoff shutdown FILE' and 'onoff suspend FILE' say more of one.{QUIET:#}"
         )
     }
+}
+
+/// Sleeps of one kind together.
+fn write_sleeps(sleeps: &SleepStatistics, out: &mut dyn Write) -> io::Result<()> {
+    let row = SummaryRow { transition: "suspend", variant: sleeps.variant.clone(), ..SummaryRow::default() };
+    let failures: Vec<String> = [(sleeps.given_up, "given up"), (sleeps.unfinished, "without an end")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let failures = if failures.is_empty() { "none failed".to_owned() } else { failures.join(", ") };
+    writeln!(out, "\n{HEADLINE}{} × {}: {failures}.{HEADLINE:#}", sleeps.sleeps, kind(&row))?;
+    for (way, spread) in [("down", &sleeps.suspend), ("up", &sleeps.resume)] {
+        if let Some(spread) = spread {
+            let text = format!(
+                "  {way:<4}  median {}, {} to {} (longest: {})",
+                duration(spread.median_ns),
+                duration(spread.min_ns),
+                duration(spread.max_ns),
+                spread.max_recording
+            );
+            writeln!(out, "{}", printable(&text))?;
+        }
+    }
+    for device in &sleeps.devices {
+        let failed = if device.failed > 0 { format!(", failed in {}", device.failed) } else { String::new() };
+        let driver = if device.driver.is_empty() { String::new() } else { format!(" ({})", device.driver) };
+        let text = format!(
+            "  {}{driver}  median {}, worst {} ({}){failed}",
+            device.device,
+            duration(device.median_ns),
+            duration(device.worst_ns),
+            device.worst_recording
+        );
+        writeln!(out, "{}", printable(&text))?;
+    }
+    Ok(())
 }
 
 /// What it was, in words.

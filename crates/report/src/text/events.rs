@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_trace::{DescribedEvent, FieldValue};
+use onoff_trace::{DescribedEvent, EventOrigin, FieldValue};
 
 use super::printable::printable;
 
@@ -11,16 +11,19 @@ use super::printable::printable;
 /// # Errors
 /// What `out` answers.
 pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let task = format!("{}-{}", printable(event.task), event.tid.unwrap_or(0));
-    let micros = event.time_ns.div_euclid(1000);
-    write!(
-        out,
-        "{:>5}.{:06}  [{:03}]  {task:<22}  {:<24}",
-        micros.div_euclid(1_000_000),
-        micros.rem_euclid(1_000_000),
-        event.cpu,
-        event.name,
-    )?;
+    let is_line = event.origin == EventOrigin::LogLine;
+    let task = match event.tid {
+        Some(tid) => format!("{}-{tid}", printable(event.task)),
+        // The kernel's own lines have no thread.
+        None if is_line && event.task.is_empty() => "kernel".to_owned(),
+        None if is_line => printable(event.task).to_string(),
+        None => format!("{}-0", printable(event.task)),
+    };
+    let micros = event.time_ns.div_euclid(1000).unsigned_abs();
+    let sign = if event.time_ns < 0 { "-" } else { "" };
+    let seconds = format!("{sign}{}", micros / 1_000_000);
+    let processor = if is_line { String::new() } else { format!("[{:03}]", event.cpu) };
+    write!(out, "{seconds:>5}.{:06}  {processor:<5}  {task:<22}  {:<24}", micros % 1_000_000, event.name)?;
     for field in event.fields {
         match &field.value {
             FieldValue::Text(text) if text.contains(' ') && field.name != "text" => {
@@ -77,6 +80,24 @@ mod tests {
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "   12.440007  [001]  bash-9                  sched_waking             comm=\"Web Content\" pid=7\n"
+        );
+        // Before the kernel's clock starts; a line of the kernel's log has neither thread nor processor.
+        let text = [Field { name: "text".into(), value: FieldValue::Text("Linux version 6.1".into()) }];
+        let line = DescribedEvent {
+            time_ns: -15_873_000,
+            pid: None,
+            tid: None,
+            origin: EventOrigin::LogLine,
+            name: "message",
+            task: "",
+            fields: &text,
+            ..event
+        };
+        let mut out = Vec::new();
+        write(&line, &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "   -0.015873         kernel                  message                  Linux version 6.1\n"
         );
     }
 }

@@ -5,12 +5,13 @@ use onoff_trace::{
     Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo, FirmwareMeasurements,
     Interrupts, Inventory, Losses, Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads,
     ServiceDependency, ServiceProcess, ServiceTransition, StringId, StringPool, SystemConfiguration, SystemKind,
-    TableName, Tables, Trace,
+    TableName, Tables, Trace, milestone,
 };
 
 use onoff_trace::system::Disk;
 
 use super::critical_chain::ChainStart;
+use super::network;
 use super::processes::ProcessTracker;
 use super::unit_rows;
 
@@ -139,6 +140,13 @@ impl Assembly {
             event: self.text(event),
         };
         self.milestones.push(row);
+    }
+
+    /// Notes what a line of `sender`, empty for the kernel, says of a network interface.
+    pub(super) fn network_line(&mut self, time_ns: i64, sender: &str, text: &str, event: &str) {
+        if let Some((interface, step)) = network::step(sender, text) {
+            self.milestone(time_ns, milestone::NETWORK_STEP, &format!("{interface} {step}"), None, event);
+        }
     }
 
     /// Where the recording begins. A trace of a computer that had been running begins late on the axis; with what tells of its

@@ -1,17 +1,20 @@
-//! The tracer's events one by one, each with its fields named.
+//! The tracer's events and the lines of the logs one by one, each with its fields named: as many as are counted of the recording.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use onoff_ftrace::{Body, Event, Kind, RecordValue};
 use onoff_trace::{
-    Derived, DescribedEvent, Directory, EventContext, EventOrigin, Field, FieldValue, Losses, StreamHeader,
+    Derived, DescribedEvent, Directory, EventContext, EventOrigin, Field, FieldValue, Losses, StreamHeader, TableName,
+    Tables,
 };
 
+use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
 use super::ftrace::files::{Chosen, chosen, count};
 use super::ftrace::trace_file::TraceFile;
-use super::{clock_pairs_of, parts_of};
+use super::log_lines::{self, LogLine};
+use super::{OneBoot, ftrace, kernel_messages, pairs_of_rows};
 use crate::Options;
 use crate::error::Error;
 use crate::opened::Files;
@@ -21,35 +24,45 @@ use crate::windows::event_stream::{EventFilter, StreamEnd};
 /// The name under which the tracer's events are counted and chosen.
 pub(super) const PROVIDER: &str = "ftrace";
 
-/// The traces of a recording as a stream of events.
+/// The traces and logs of a recording as a stream of events.
 #[derive(Debug)]
 pub struct LinuxEventStream<'f> {
     traces: Chosen<'f>,
+    /// By time.
+    lines: Vec<LogLine>,
+    /// What listing them lost.
+    losses: Losses,
     clocks: Clocks,
     header: StreamHeader,
 }
 
 impl<'f> LinuxEventStream<'f> {
-    /// Opens the stream of a recording whose files are open.
+    /// Opens the stream of a recording whose files are open. Of a journal it is the boot that `options` choose, as for any other answer.
     ///
     /// # Errors
-    /// Files that are no recording of this kind, hold no trace, or a trace that is damaged beyond use.
-    pub fn open(files: &'f Files) -> Result<Self, Error> {
+    /// Files that are no recording of this kind, hold neither a trace nor a log, or a trace that is damaged beyond use.
+    pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
         files.must_be(RecordingKind::Linux)?;
-        let parts = parts_of(files);
-        let mut pairs = clock_pairs_of(&parts);
+        let OneBoot { parts, journals, boots, mut pairs } = OneBoot::of(files, options)?;
         let traces = chosen(&parts, &mut pairs)?;
-        if traces.traces.is_empty() {
-            return Err(Error::NoTrace { name: parts.first().map_or("", |part| part.name).to_owned() });
-        }
+        let messages = kernel_messages(&parts, &journals, boots.boot());
+        // What the tables' clocks are compared by: a line has one time, whoever shows it.
+        let mut compared = Assembly::new(COMPARED);
+        ftrace::read(&traces, &pairs.clone().finish(), &mut compared);
+        pairs_of_rows(&messages, &compared, &mut pairs);
         let clocks = pairs.finish();
+        let mut losses = Losses::new();
+        let lines = log_lines::lines(&messages, (&journals, boots.boot()), &clocks, &mut losses);
+        if traces.traces.is_empty() && lines.is_empty() {
+            return Err(Error::NoEvents { name: parts.first().map_or("", |part| part.name).to_owned() });
+        }
         let header = StreamHeader {
             bytes: traces.traces.iter().map(TraceFile::bytes).sum(),
             start_unix_ns: clocks.first_offset_ns(SourceClock::RealTime).and_then(i64::checked_neg),
-            name: traces.traces.first().map_or("", TraceFile::name).to_owned(),
+            name: traces.traces.first().map_or(parts.first().map_or("", |part| part.name), TraceFile::name).to_owned(),
             ..StreamHeader::default()
         };
-        Ok(Self { traces, clocks, header })
+        Ok(Self { traces, lines, losses, clocks, header })
     }
 
     /// What is known before the first event.
@@ -65,11 +78,12 @@ impl<'f> LinuxEventStream<'f> {
         _options: &Options,
         mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
     ) -> StreamEnd<B> {
-        let mut losses = Losses::new();
+        let mut losses = self.losses.clone();
         self.traces.count_losses(&mut losses);
         let mut shown = 0;
         let mut outcome = ControlFlow::Continue(());
         let mut directory = Directory::new();
+        let mut lines = self.lines.iter().filter(|line| is_chosen_line(line, filter)).peekable();
         for trace in &self.traces.traces {
             let lost = trace.events(|event| {
                 if outcome.is_break() {
@@ -80,7 +94,13 @@ impl<'f> LinuxEventStream<'f> {
                 if !event.task.is_empty() && event.pid != 0 {
                     directory.set_process(event.pid, event.task);
                 }
-                if !is_chosen(&event, time_ns, filter) {
+                while let Some(line) = lines.next_if(|line| line.time_ns < time_ns)
+                    && outcome.is_continue()
+                {
+                    shown += 1;
+                    outcome = visit(&self.described_line(line, &directory, &fields_of_line(line)));
+                }
+                if outcome.is_break() || !is_chosen(&event, time_ns, filter) {
                     return;
                 }
                 shown += 1;
@@ -92,7 +112,50 @@ impl<'f> LinuxEventStream<'f> {
                 break;
             }
         }
+        while outcome.is_continue()
+            && let Some(line) = lines.next()
+        {
+            shown += 1;
+            outcome = visit(&self.described_line(line, &directory, &fields_of_line(line)));
+        }
         StreamEnd { outcome, shown, losses }
+    }
+
+    fn described_line<'e>(
+        &self,
+        line: &'e LogLine,
+        directory: &'e Directory,
+        fields: &'e [Field<'e>],
+    ) -> DescribedEvent<'e> {
+        DescribedEvent {
+            time_ns: line.time_ns,
+            unix_ns: self.unix_ns(line.time_ns),
+            cpu: 0,
+            pid: line.pid,
+            tid: line.pid,
+            origin: EventOrigin::LogLine,
+            provider: line.log.provider(),
+            guid: "",
+            name: log_lines::LINE,
+            task: &line.task,
+            opcode_name: "",
+            id: 0,
+            opcode: 0,
+            version: 0,
+            level: 0,
+            keyword: 0,
+            size: 0,
+            fields,
+            described: true,
+            complete: true,
+            derived: Derived::default(),
+            context: EventContext::default(),
+            directory,
+        }
+    }
+
+    fn unix_ns(&self, time_ns: i64) -> Option<i64> {
+        self.header.start_unix_ns.and_then(|start| start.checked_add(time_ns))
     }
 
     fn described<'e>(
@@ -104,7 +167,7 @@ impl<'f> LinuxEventStream<'f> {
     ) -> DescribedEvent<'e> {
         DescribedEvent {
             time_ns,
-            unix_ns: self.header.start_unix_ns.and_then(|start| start.checked_add(time_ns)),
+            unix_ns: self.unix_ns(time_ns),
             cpu: event.cpu,
             pid: Some(event.pid),
             tid: Some(event.pid),
@@ -128,6 +191,32 @@ impl<'f> LinuxEventStream<'f> {
             directory,
         }
     }
+}
+
+/// The tables by whose rows the clocks of a trace and of logs are compared.
+const COMPARED: Tables = Tables::of(&[
+    TableName::DeviceOperations,
+    TableName::PowerRequests,
+    TableName::Activities,
+    TableName::Milestones,
+    TableName::Notifications,
+]);
+
+fn is_chosen_line(line: &LogLine, filter: &EventFilter) -> bool {
+    let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
+    let any = |patterns: &[onoff_trace::Pattern], name: &str| {
+        patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+    };
+    from_ns.is_none_or(|from| line.time_ns >= from)
+        && until_ns.is_none_or(|until| line.time_ns < until)
+        && any(providers, line.log.provider())
+        && any(events, log_lines::LINE)
+        && (any(processes, &line.task)
+            || line.pid.is_some_and(|pid| processes.iter().any(|pattern| pattern.is_number(pid))))
+}
+
+fn fields_of_line(line: &LogLine) -> [Field<'_>; 1] {
+    [Field { name: Cow::Borrowed(log_lines::TEXT), value: FieldValue::Text(Cow::Borrowed(&line.text)) }]
 }
 
 fn is_chosen(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool {

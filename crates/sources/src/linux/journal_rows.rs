@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
-    Counter, Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, Severity, StringId,
-    TableName, milestone,
+    Activity, ActivityKind, Counter, Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition,
+    Severity, StringId, TableName, milestone,
 };
 
 use super::assembly::Assembly;
@@ -16,7 +16,7 @@ use super::journal_files::Journal;
 use super::kernel_log::Messages;
 use super::shutdown_request;
 use super::startup_lengths::{StartupLengths, unless_known};
-use super::unit_messages::{Step, step};
+use super::unit_messages::{Step, UserUnit, step, user_step};
 
 /// Adds the rows of one boot of a journal.
 pub(super) fn read(journal: &Journal<'_>, boot: Option<u128>, clocks: &Clocks, assembly: &mut Assembly) {
@@ -103,6 +103,8 @@ struct Reader<'a> {
     said_to_start: Vec<(&'static str, i64, String)>,
     /// What rows name as their record where the message has no id.
     source: &'static str,
+    /// Starts of units of users' service managers that did not end yet.
+    user_starts: HashMap<UserUnit, i64>,
 }
 
 impl<'a> Reader<'a> {
@@ -110,6 +112,7 @@ impl<'a> Reader<'a> {
         Self {
             assembly,
             open: HashMap::new(),
+            user_starts: HashMap::new(),
             over: HashSet::new(),
             switched: Vec::new(),
             last: HashMap::new(),
@@ -126,12 +129,19 @@ impl<'a> Reader<'a> {
         };
         self.assembly.reaches(time_ns);
         self.process(entry);
+        if !entry.is_kernel() {
+            self.assembly.network_line(time_ns, &entry.identifier, &entry.message, self.source);
+        }
         if let Some(kind) = shutdown_request::asked(entry) {
             let event = self.event_name(entry);
             let name = milestone::SHUTDOWN_REQUEST;
             self.assembly.milestone(time_ns, name, kind, None, &event);
         }
         if !entry.is_service_manager() {
+            // A user's own manager; its targets are not the system's.
+            if let Some((unit, step)) = user_step(entry) {
+                self.user_unit(unit, &step, time_ns, entry);
+            }
             return;
         }
         if entry.message_id == STARTUP_FINISHED {
@@ -155,12 +165,7 @@ impl<'a> Reader<'a> {
                     row.outcome = ServiceOutcome::Completed;
                 }
             }
-            Step::Result(result) => {
-                let result = self.assembly.text(&result);
-                if let Some(row) = self.last.get(&unit).and_then(|&at| self.assembly.service_transitions.get_mut(at)) {
-                    row.result = result;
-                }
-            }
+            Step::Result(result) => self.result(unit, &result),
             Step::Kills(pid) => {
                 let event = self.event(entry);
                 self.assembly.notifications.push(Notification {
@@ -179,6 +184,49 @@ impl<'a> Reader<'a> {
                     event,
                 });
             }
+        }
+    }
+
+    /// What a user's service manager says of the start of a unit. The system does not wait for it, so it is no row among the system's.
+    fn user_unit(&mut self, unit: UserUnit, step: &Step<'_>, time_ns: i64, entry: &Entry<'_>) {
+        match step {
+            Step::Begins(ServiceChange::Start) => {
+                self.user_starts.entry(unit).or_insert(time_ns);
+            }
+            Step::Ends(ServiceChange::Start, outcome) => {
+                let start_ns = self.user_starts.remove(&unit).unwrap_or(time_ns);
+                let event = self.event(entry);
+                self.user_start(&unit, (start_ns, Some(time_ns)), *outcome == ServiceOutcome::Failed, event);
+            }
+            Step::Skipped => {
+                self.user_starts.remove(&unit);
+            }
+            _ => {}
+        }
+    }
+
+    fn user_start(&mut self, unit: &UserUnit, (start_ns, end_ns): (i64, Option<i64>), failed: bool, event: StringId) {
+        let row = Activity {
+            kind: ActivityKind::UserUnit,
+            name: self.assembly.text(&unit.name),
+            detail: self.assembly.text(&unit.manager),
+            start_ns,
+            end_ns,
+            pid: None,
+            tid: None,
+            end_tid: None,
+            session: None,
+            status: Some(failed.into()),
+            event,
+        };
+        self.assembly.activities.push(row);
+    }
+
+    /// Why the last change of a unit failed.
+    fn result(&mut self, unit: StringId, result: &str) {
+        let result = self.assembly.text(result);
+        if let Some(row) = self.last.get(&unit).and_then(|&at| self.assembly.service_transitions.get_mut(at)) {
+            row.result = result;
         }
     }
 
@@ -321,6 +369,12 @@ impl<'a> Reader<'a> {
     /// What the manager said when it started counts where it gave no account once it was done: it speaks late.
     fn finish(mut self) {
         self.settle_manager();
+        let mut open: Vec<(UserUnit, i64)> = self.user_starts.drain().collect();
+        open.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+        for (unit, start_ns) in open {
+            let event = self.assembly.text(self.source);
+            self.user_start(&unit, (start_ns, None), false, event);
+        }
         // The next service manager speaks late; by its own account, which has the better time, it began earlier.
         if let Some(begin_ns) = self.assembly.last_time_of(milestone::USER_SPACE_BEGIN) {
             for at in std::mem::take(&mut self.switched) {

@@ -110,7 +110,7 @@ impl Direction {
 
 /// The boots of a recording's journals, in the order in which they began: that of their entries, which a wall clock without a
 /// battery does not know.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct JournalSurvey {
     boots: Vec<Boot>,
     chosen: Option<usize>,
@@ -173,6 +173,11 @@ impl JournalSurvey {
             None => survey.of_recording(offset_ns),
         };
         Ok(survey)
+    }
+
+    /// The same, with the boot at `place` as the one to read.
+    pub(super) fn choosing(&self, place: usize) -> Self {
+        Self { chosen: Some(place), ..self.clone() }
     }
 
     /// Numbers as `journalctl --boot` counts: 0 the last, -1 the one before, 1 the first.

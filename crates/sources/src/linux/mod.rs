@@ -50,6 +50,7 @@ mod kernel_log;
 mod log_lines;
 mod machine;
 mod manager;
+mod network;
 pub(crate) mod parts;
 mod power;
 mod processes;
@@ -64,11 +65,12 @@ mod unit_rows;
 mod units;
 
 use hashbrown::HashSet;
-use onoff_trace::{Clock, Counter, RecordingFile, Severity, Tables, Trace, milestone};
+use onoff_trace::{Clock, Counter, Losses, RecordedBoot, RecordingFile, Severity, Tables, Trace, milestone};
 
 use crate::Options;
 use crate::error::Error;
 use crate::opened::Files;
+use crate::sniff::RecordingKind;
 use assembly::Assembly;
 use clocks::{Pairs, SourceClock};
 use journal_files::Journals;
@@ -85,25 +87,60 @@ const PASSED_OVER: Counter = Counter {
 
 /// Reads a recording into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let mut parts = parts_of(files);
-    let mut pairs = clock_pairs_of(&parts);
-    let wall_clock_ns = pairs.first_offset_ns(SourceClock::RealTime);
-    let journals = Journals::of(&parts)?;
-    let boots = JournalSurvey::of(&journals, options.boot.as_deref(), wall_clock_ns)?;
-    if boots.is_another_boot(wall_clock_ns) {
-        // The other parts are not of the boot that was asked for.
-        parts.retain(|part| part.kind.is_journal());
-        pairs = clock_pairs_of(&parts);
+    let OneBoot { parts, journals, boots, pairs } = OneBoot::of(files, options)?;
+    let mut trace = read_boot(&parts, &journals, &boots, pairs, wanted)?;
+    let passed_over = files.passed_over();
+    trace.losses.add(&PASSED_OVER, passed_over.len() as u64);
+    if let Some(name) = passed_over.first() {
+        trace.losses.place(&PASSED_OVER, || name.clone());
     }
-    boots.clock_pairs(&mut pairs);
+    Ok(trace)
+}
+
+/// Reads boots of a recording's journals one after the other, each by itself: of all that they hold, in the order in which they began,
+/// those whose places `choose` gives. The journals are looked through once for all of them.
+///
+/// # Errors
+/// Files that are no recording of Linux, or a journal damaged beyond use.
+pub fn each_boot(
+    files: &Files,
+    wanted: Tables,
+    choose: &dyn Fn(&[RecordedBoot]) -> Vec<usize>,
+    each: &mut dyn FnMut(&RecordedBoot, &Trace),
+) -> Result<Vec<RecordedBoot>, Error> {
+    files.must_be(RecordingKind::Linux)?;
+    let mut parts = parts_of(files);
+    let journals = Journals::of(&parts)?;
+    let survey = JournalSurvey::of(&journals, None, None)?;
+    // Units, times and traces are of one boot, and say nothing of the others.
+    parts.retain(|part| part.kind.is_journal());
+    let boots = survey.clone().finish(&mut Losses::new());
+    for place in choose(&boots) {
+        let Some(boot) = boots.get(place) else { continue };
+        let chosen = survey.choosing(place);
+        let mut pairs = Pairs::default();
+        chosen.clock_pairs(&mut pairs);
+        each(boot, &read_boot(&parts, &journals, &chosen, pairs, wanted)?);
+    }
+    Ok(boots)
+}
+
+/// Reads one boot of `journals`, and the other parts, which are of it.
+fn read_boot(
+    parts: &[Part<'_>],
+    journals: &Journals<'_>,
+    boots: &JournalSurvey,
+    mut pairs: Pairs,
+    wanted: Tables,
+) -> Result<Trace, Error> {
     let mut assembly = Assembly::new(wanted);
-    let traces = ftrace::files::chosen(&parts, &mut pairs)?;
+    let traces = ftrace::files::chosen(parts, &mut pairs)?;
     ftrace::read(&traces, &pairs.clone().finish(), &mut assembly);
-    let messages = kernel_messages(&parts, &journals, boots.boot());
+    let messages = kernel_messages(parts, journals, boots.boot());
     pairs_of_rows(&messages, &assembly, &mut pairs);
     let clocks = pairs.finish();
     kernel_log::read(&messages, &clocks, &mut assembly);
-    for part in &parts {
+    for part in parts {
         read(part, &clocks, &mut assembly);
     }
     for journal in journals.iter() {
@@ -112,11 +149,11 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
     if journals.is_empty() {
         journal_rows::read_kernel_log(&messages, &clocks, &mut assembly);
     }
-    log_lines::read(&messages, (&journals, boots.boot()), &clocks, &mut assembly);
-    firmware::read(&parts, &mut assembly);
+    log_lines::read(&messages, (journals, boots.boot()), &clocks, &mut assembly);
+    firmware::read(parts, &mut assembly);
     power::fill_slept(&clocks, &mut assembly);
     let mut trace = Trace {
-        recorder: recorder(&parts),
+        recorder: recorder(parts),
         files: parts
             .iter()
             .map(|part| RecordingFile {
@@ -137,15 +174,36 @@ pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<T
         wanted,
         ..Trace::default()
     };
-    trace.boots = boots.finish(&mut trace.losses);
+    trace.boots = boots.clone().finish(&mut trace.losses);
     journals.count_losses(&mut trace.losses);
-    let passed_over = files.passed_over();
-    assembly.losses.add(&PASSED_OVER, passed_over.len() as u64);
-    if let Some(name) = passed_over.first() {
-        assembly.losses.place(&PASSED_OVER, || name.clone());
-    }
     assembly.finish(&mut trace);
     Ok(trace)
+}
+
+/// What is read of a recording: its parts, or of another boot than theirs the journals alone, and what is known of the clocks before
+/// traces and logs are read.
+struct OneBoot<'f> {
+    parts: Vec<Part<'f>>,
+    journals: Journals<'f>,
+    boots: JournalSurvey,
+    pairs: Pairs,
+}
+
+impl<'f> OneBoot<'f> {
+    fn of(files: &'f Files, options: &Options) -> Result<Self, Error> {
+        let mut parts = parts_of(files);
+        let mut pairs = clock_pairs_of(&parts);
+        let wall_clock_ns = pairs.first_offset_ns(SourceClock::RealTime);
+        let journals = Journals::of(&parts)?;
+        let boots = JournalSurvey::of(&journals, options.boot.as_deref(), wall_clock_ns)?;
+        if boots.is_another_boot(wall_clock_ns) {
+            // The other parts are not of the boot that was chosen.
+            parts.retain(|part| part.kind.is_journal());
+            pairs = clock_pairs_of(&parts);
+        }
+        boots.clock_pairs(&mut pairs);
+        Ok(Self { parts, journals, boots, pairs })
+    }
 }
 
 /// The files that say something, each content once, in the order in which they are read.
@@ -239,6 +297,20 @@ fn pairs_of_rows(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
     kernel_log::clock::pairs(messages, assembly, pairs);
 }
 
+/// What counters of power said when clocks were read: `mono=66.1 … power.total_hw_sleep_us=1200 power.BAT0.energy_uwh=50000000`.
+fn power_readings(part: &Part<'_>, assembly: &mut Assembly) {
+    for line in String::from_utf8_lossy(part.bytes).lines() {
+        let Some(time_ns) = ftrace::clock_readings(line, &mut Pairs::default()) else { continue };
+        for word in line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("power.")) {
+            if let Some((which, value)) = word.split_once('=')
+                && let Ok(value) = value.parse()
+            {
+                assembly.milestone(time_ns, milestone::POWER_READING, which, Some(value), "clock readings");
+            }
+        }
+    }
+}
+
 fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
     match part.kind {
         PartKind::Units => units::read(part, clocks, assembly),
@@ -251,6 +323,7 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
         PartKind::BootchartHeader | PartKind::BootchartProcesses | PartKind::BootchartUse => {
             bootchart::read(part, assembly);
         }
+        PartKind::ClockReadings => power_readings(part, assembly),
         _ => machine::read(part, assembly),
     }
 }

@@ -79,20 +79,48 @@ pub(super) fn step<'a>(entry: &'a Entry<'_>) -> Option<(Cow<'a, str>, Step<'a>)>
     } else {
         return None;
     };
+    Some((unit, said(entry, by_words.map(|found| found.1))?))
+}
+
+/// A unit of a user's service manager: the system has units of the same name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct UserUnit {
+    /// The manager, a unit of the system: `user@1000.service`.
+    pub(super) manager: String,
+    pub(super) name: String,
+}
+
+/// The unit of a user's service manager that its message is about, and what the message says of it.
+pub(super) fn user_step<'a>(entry: &'a Entry<'_>) -> Option<(UserUnit, Step<'a>)> {
+    if entry.user_unit.is_empty() || entry.identifier != "systemd" {
+        return None;
+    }
+    // The manager itself is a unit of the system; where its name is missing its user's id makes it.
+    let manager = match &*entry.sender_unit {
+        unit if unit.starts_with("user@") => unit.to_owned(),
+        _ => format!("user@{}.service", entry.uid?),
+    };
+    let by_words = about(&entry.message, entry.is_text);
+    let unit = UserUnit { manager, name: entry.user_unit.to_string() };
+    Some((unit, said(entry, by_words.map(|found| found.1))?))
+}
+
+/// What a message says of its unit, by its id, else by its words.
+fn said<'a>(entry: &Entry<'_>, by_words: Option<Step<'a>>) -> Option<Step<'a>> {
+    let message = &*entry.message;
     let done = || match &*entry.job_result {
         "" | "done" => Completed,
         _ => Failed,
     };
-    let step = match entry.message_id {
+    Some(match entry.message_id {
         STARTING => Step::Begins(Start),
         STARTED if was_skipped(message) || entry.job_result == "skipped" => Step::Skipped,
         STARTED => Step::Ends(Start, done()),
         FAILED => Step::Ends(Start, Failed),
         STOPPING => Step::Begins(Stop),
         STOPPED => Step::Ends(Stop, done()),
-        _ => by_words?.1,
-    };
-    Some((unit, step))
+        _ => by_words?,
+    })
 }
 
 /// The unit at a text's begin or after its first words, and what the text says of it.

@@ -26,7 +26,7 @@ mod sleep;
 mod truth;
 
 pub use plan::{Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Work};
-pub use records::LinuxFiles;
+pub use records::{JournalledBoot, LinuxFiles, journal_of_boots};
 pub use truth::{LinuxTruth, TrueLife};
 
 use processors::Processors;

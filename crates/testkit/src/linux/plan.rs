@@ -238,6 +238,12 @@ pub struct LinuxSleepPlan {
     pub asleep_ms: i64,
     /// What the firmware says it took on the way up, ms, where it says so.
     pub firmware_ms: Option<i64>,
+    /// It suspends to idle: what the hardware then counts in its low-power state, ms, where it counts.
+    pub to_idle: Option<Option<i64>>,
+    /// What the battery gives meanwhile, µWh, where that is read.
+    pub battery_uwh: Option<i64>,
+    /// Its wireless interface is lost, and after the machine is back associated and then has an address, ms each.
+    pub wireless_ms: Option<(i64, i64)>,
 }
 
 /// A machine.

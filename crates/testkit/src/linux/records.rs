@@ -29,6 +29,55 @@ pub struct LinuxFiles {
     pub trace: Vec<u8>,
     /// What Linux shows of the firmware's tables: path and value.
     pub firmware: Vec<(String, Vec<u8>)>,
+    /// Readings of clocks and of what counts power.
+    pub power: Vec<u8>,
+}
+
+/// A boot as one of several in a journal.
+#[derive(Clone, Copy, Debug)]
+pub struct JournalledBoot<'p> {
+    /// What was recorded of it.
+    pub files: &'p LinuxFiles,
+    /// On which day it was, counted from that on which a machine is played by itself.
+    pub day: i64,
+    /// What programs said while it ran, after its start: who and what.
+    pub said: &'p [(&'p str, &'p str)],
+    /// The release of its kernel.
+    pub kernel: &'p str,
+}
+
+/// The journal of several boots, as `journalctl -o export` writes it.
+#[must_use]
+pub fn journal_of_boots(boots: &[JournalledBoot<'_>]) -> Vec<u8> {
+    const DAY_US: i64 = 86_400_000_000;
+    let mut text = String::new();
+    for (number, boot) in (0x6000_u32..).zip(boots) {
+        let id = format!("{}{number:04x}", &BOOT[4..]);
+        let later = |line: &str, name: &str| -> Option<String> {
+            let us: i64 = line.strip_prefix(name)?.parse().ok()?;
+            Some(format!("{name}{}", us + boot.day * DAY_US))
+        };
+        let mut last_us = (WALL_US, 0_i64);
+        for line in String::from_utf8_lossy(&boot.files.journal).lines() {
+            let stamp = |name: &str| line.strip_prefix(name).and_then(|us| us.parse::<i64>().ok());
+            last_us.0 = stamp("__REALTIME_TIMESTAMP=").unwrap_or(last_us.0);
+            last_us.1 = stamp("__MONOTONIC_TIMESTAMP=").unwrap_or(last_us.1);
+            let moved = later(line, "__REALTIME_TIMESTAMP=").or_else(|| later(line, "_SOURCE_REALTIME_TIMESTAMP="));
+            let line = moved.unwrap_or_else(|| line.replace(BOOT, &id).replace("6.1.0-50-amd64", boot.kernel));
+            text.push_str(&line);
+            text.push('\n');
+        }
+        for (after_us, (who, what)) in (1..).map(|minutes| minutes * 60_000_000).zip(boot.said) {
+            let _ = writeln!(
+                text,
+                "__REALTIME_TIMESTAMP={}\n__MONOTONIC_TIMESTAMP={}\n_BOOT_ID={id}\n_MACHINE_ID=5c61d648e6dd4ef099ea0f4ccc0fe160\n_HOSTNAME=machine\n\
+                 _TRANSPORT=syslog\nSYSLOG_IDENTIFIER={who}\n_PID=900\nMESSAGE={what}\n",
+                last_us.0 + boot.day * DAY_US + after_us,
+                last_us.1 + after_us,
+            );
+        }
+    }
+    text.into_bytes()
 }
 
 impl LinuxFiles {
@@ -49,6 +98,7 @@ impl LinuxFiles {
             ("dmesg.txt", &self.kernel_log),
             ("units.txt", &self.units),
             ("manager.txt", &self.manager),
+            ("clock.txt", &self.power),
         ];
         let parts = parts.into_iter().filter(|(_, bytes)| !bytes.is_empty());
         let mut files: Vec<(String, Vec<u8>)> =
@@ -100,6 +150,8 @@ pub(super) struct Records {
     pub(super) journal_until_us: Option<i64>,
     /// What Linux shows of the firmware's tables.
     pub(super) firmware: Vec<(String, Vec<u8>)>,
+    /// Lines of readings of clocks and power.
+    pub(super) power: Vec<String>,
 }
 
 impl Records {
@@ -216,6 +268,7 @@ impl Records {
             manager: manager.into_bytes(),
             trace: trace(processors).into_bytes(),
             firmware: self.firmware,
+            power: self.power.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes(),
         }
     }
 

@@ -23,19 +23,25 @@ impl Play<'_> {
     pub(super) fn sleep(&mut self, plan: &LinuxSleepPlan) {
         let sleeper = self.processors.thread(SLEEPER, "systemd-sleep", false);
         self.works(sleeper, &[Work::Runs(200)]);
-        self.log("PM: suspend entry (deep)");
+        let (word, state) = if plan.to_idle.is_some() { ("s2idle", 1) } else { ("deep", 3) };
+        self.reads_power(plan, false);
+        if plan.wireless_ms.is_some() {
+            self.log("wlan0: deauthenticating from 02:00:00:00:00:01 by local choice (Reason: 3=DEAUTH_LEAVING)");
+        }
+        self.log(&format!("PM: suspend entry ({word})"));
         let begin_us = self.processors.now_us();
-        self.marks(sleeper, "suspend_enter[3]", true);
+        self.marks(sleeper, &format!("suspend_enter[{state}]"), true);
         self.marks(sleeper, "sync_filesystems[0]", true);
         self.works(sleeper, &[Work::Sleeps(plan.sync_ms * 1_000), Work::Runs(50)]);
         self.marks(sleeper, "sync_filesystems[0]", false);
         self.truth.sleep_phases.push(("sync_filesystems", begin_us, self.processors.now_us()));
         let sync_ms = (self.processors.now_us() - begin_us) / 1_000;
         self.log(&format!("Filesystems sync: {}.{:03} seconds", sync_ms / 1_000, sync_ms % 1_000));
-        self.log("PM: Preparing system for sleep (deep)");
+        self.log(&format!("PM: Preparing system for sleep ({word})"));
         let tasks = self.freeze(sleeper, plan);
-        self.marks(sleeper, "suspend_enter[3]", false);
-        self.log("PM: Suspending system (deep)");
+        self.marks(sleeper, &format!("suspend_enter[{state}]"), false);
+        self.log(&format!("PM: Suspending system ({word})"));
+        let mut back_us = 0;
         let refused = self.devices(sleeper, &plan.devices, DOWN[0]);
         if let Some((device, error)) = refused {
             self.log(&format!("{} {}: PM: failed to suspend: error {error}", device.driver, device.name));
@@ -44,7 +50,11 @@ impl Play<'_> {
         } else {
             self.devices(sleeper, &[], DOWN[1]);
             self.devices(sleeper, &[], DOWN[2]);
-            self.machine(sleeper, plan);
+            match plan.to_idle {
+                Some(_) => self.idles(sleeper, plan),
+                None => self.machine(sleeper, plan),
+            }
+            back_us = self.processors.now_us();
             self.devices(sleeper, &[], UP[0]);
             self.devices(sleeper, &[], UP[1]);
             self.devices(sleeper, &plan.devices, UP[2]);
@@ -54,6 +64,51 @@ impl Play<'_> {
         self.works(sleeper, &[Work::Runs(300)]);
         self.log("PM: suspend exit");
         self.processors.rests(sleeper);
+        self.reads_power(plan, true);
+        if let Some((associated_ms, address_ms)) = plan.wireless_ms {
+            self.truth.machine_back_us = back_us;
+            let until = |play: &mut Self, us: i64| play.processors.pass((us - play.processors.now_us()).max(0));
+            until(self, back_us + associated_ms * 1_000);
+            self.log("wlan0: associated");
+            self.log("IPv6: ADDRCONF(NETDEV_CHANGE): wlan0: link becomes ready");
+            until(self, back_us + (associated_ms + address_ms) * 1_000);
+            let now_us = self.processors.now_us();
+            let lease = "<info>  [1795338000.1] dhcp4 (wlan0): state changed new lease, address=192.0.2.5";
+            self.records.program_says(now_us, ("NetworkManager", 150), lease);
+        }
+    }
+
+    /// The recorder reads clocks, and what counts power.
+    fn reads_power(&mut self, plan: &LinuxSleepPlan, after: bool) {
+        let us = self.processors.now_us();
+        let mut line = format!(
+            "onoff:clock {} mono={}.{:06} real=1.0",
+            if after { "after-sleep" } else { "before-sleep" },
+            us / 1_000_000,
+            us % 1_000_000
+        );
+        let counted_us = plan.to_idle.flatten().map(|ms| if after { 7_000_000 + ms * 1_000 } else { 7_000_000 });
+        let battery_uwh = plan.battery_uwh.map(|used| if after { 40_000_000 - used } else { 40_000_000 });
+        for (name, value) in [("total_hw_sleep_us", counted_us), ("BAT0.energy_uwh", battery_uwh)] {
+            if let Some(value) = value {
+                line += &format!(" power.{name}={value}");
+            }
+        }
+        if line.contains("power.") {
+            self.records.power.push(line);
+        }
+    }
+
+    /// The processors stop until something wakes them; the clock goes on.
+    fn idles(&mut self, sleeper: ThreadId, plan: &LinuxSleepPlan) {
+        self.log("PM: suspend-to-idle");
+        self.marks(sleeper, "machine_suspend[1]", true);
+        self.processors.rests(sleeper);
+        self.processors.pass(plan.asleep_ms * 1_000);
+        self.works(sleeper, &[Work::Runs(100)]);
+        self.marks(sleeper, "machine_suspend[1]", false);
+        self.log("PM: Triggering wakeup from IRQ 9");
+        self.log("PM: resume from suspend-to-idle");
     }
 
     fn log(&mut self, text: &str) {

@@ -40,6 +40,8 @@ pub struct LinuxTruth {
     pub finished_us: Option<i64>,
     /// Phases of a sleep, in order: name as the tracer has it, begin and end.
     pub sleep_phases: Vec<(&'static str, i64, i64)>,
+    /// When the machine was back from a sleep, µs; 0 where its network was not played.
+    pub machine_back_us: i64,
     /// Callbacks of devices in a sleep: device, phase, begin and end.
     pub callbacks: Vec<(String, &'static str, i64, i64)>,
 }

@@ -231,6 +231,8 @@ codes! {
         PowerTransition = "power_transition",
         /// A phase of a power transition; name = one of [`crate::power_phase`].
         PowerPhase = "power_phase",
+        /// The start of a unit of a user's service manager (Linux); name = unit, detail = the manager's own unit, status = 1 if it failed.
+        UserUnit = "user_unit",
         /// The applications of one session are shut down, one after the other.
         SessionShutdown = "session_shutdown",
         /// A step of the shutdown of the user's or the system's session; name = one of [`crate::shutdown_step`].

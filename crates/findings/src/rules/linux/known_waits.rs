@@ -1,31 +1,12 @@
-//! Units whose start is a wait for something that is known: the network, devices, the check of a file system. Each has a rule with
-//! advice of its own, and the rule about slow units leaves them out.
+//! Units whose start is a wait for something that is known: the network, devices, the check of a file system. Each has its rule, with
+//! its advice.
 
 use onoff_analysis::interval::covered_ns;
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::units::Unit;
 
-use super::{
-    encrypted_volume_waited_for, file_system_check, kernel_modules_loaded, network_waited_for,
-    random_numbers_waited_for, relabelled, udev_settled,
-};
 use crate::rule::NotChecked;
 use crate::rules::prelude::*;
-
-/// Whether another rule than that about slow units is about this unit.
-pub(super) fn is_known(unit: &str) -> bool {
-    [
-        encrypted_volume_waited_for::is_it,
-        file_system_check::is_it,
-        kernel_modules_loaded::is_it,
-        network_waited_for::is_it,
-        random_numbers_waited_for::is_it,
-        relabelled::is_it,
-        udev_settled::is_it,
-    ]
-    .into_iter()
-    .any(|is_it| is_it(unit))
-}
 
 /// A unit beside which others started for less than this part of its start was alone: a twentieth. Chosen.
 const ALONE: i64 = 20;

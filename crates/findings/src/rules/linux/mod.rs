@@ -10,6 +10,8 @@ pub(crate) mod file_system_check;
 pub(crate) mod initrd_long;
 pub(crate) mod initrd_unpack_slow;
 pub(crate) mod kernel_modules_loaded;
+pub(crate) mod low_power_missed;
+pub(crate) mod network_slow_after_resume;
 pub(crate) mod network_waited_for;
 pub(crate) mod random_numbers_waited_for;
 pub(crate) mod relabelled;

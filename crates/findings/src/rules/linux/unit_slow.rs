@@ -1,14 +1,20 @@
 //! Units that the way to the default target waits for.
 
+use onoff_analysis::units::Unit;
 use onoff_trace::ServiceOutcome;
 
-use super::known_waits::{is_known, waits};
+use super::known_waits::waits;
+use super::{
+    encrypted_volume_waited_for, file_system_check, kernel_modules_loaded, network_waited_for,
+    random_numbers_waited_for, relabelled, udev_settled,
+};
 use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
     /// A unit on the way to the default target that takes 1 s or more until it lets the next one go on. Where dependencies were not
-    /// recorded, the five slowest units, of which any may have been waited for; for as long as no other unit was starting, it was. Waits that have a rule of their own are left to it.
+    /// recorded, the five slowest units, of which any may have been waited for; for as long as no other unit was starting, it was. A device
+    /// is named then only if nothing else was starting until it appeared. Waits that another rule is about are left to it.
     ///
     /// # Why it costs time
     /// What is ordered after it starts only then: it is on the critical path, so a shorter start of it makes the boot shorter until another
@@ -27,6 +33,21 @@ rule! {
     /// # Source
     /// systemd-analyze(1), "critical-chain", and what it leaves out; the limit is onoff's.
     "linux/unit-slow", "units that the way to the default target waits for", LinuxBoot(check)
+}
+
+/// Whether another rule than that about slow units is about this unit.
+fn is_known(unit: &str) -> bool {
+    [
+        encrypted_volume_waited_for::is_it,
+        file_system_check::is_it,
+        kernel_modules_loaded::is_it,
+        network_waited_for::is_it,
+        random_numbers_waited_for::is_it,
+        relabelled::is_it,
+        udev_settled::is_it,
+    ]
+    .into_iter()
+    .any(|is_it| is_it(unit))
 }
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
@@ -89,14 +110,72 @@ fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Ou
         |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !is_known(unit) && !failed(unit);
     let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
     slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
-    Ok(slow
+    let units = slow.iter().take(MOST_NAMED).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
+    let devices = lone_devices(facts).into_iter().map(|(device, lone_ns, end_ns)| {
+        let title = format!(
+            "the boot waits {} for {}: only devices were expected, and units started when it appeared",
+            time(lone_ns),
+            device.name
+        );
+        RuleFinding::new(FindingSubject::new(FindingSubjectKind::Device, device.name.clone()), title)
+            .costs(Cost::on_path(lone_ns))
+            .certain(Certainty::Inferred)
+            .because(end_ns.saturating_sub(lone_ns), "no unit was starting but devices")
+            .because(device.end_ns, format!("{} appears; the next unit starts {} later", device.name, time(end_ns.saturating_sub(device.end_ns.unwrap_or(end_ns)))))
+            .advise(format!(
+                "see with 'journalctl -b -k' what the kernel waits for before it announces the device; give up mounts and swaps that nobody \
+                 needs at the boot ('nofail', 'noauto'); {RECORD_ORDER}"
+            ))
+    });
+    Ok(units.chain(devices).collect())
+}
+
+/// What says who waited for whom.
+const RECORD_ORDER: &str = "add 'systemctl show \"*\" > units.txt' to the recording: it says who waited for whom";
+
+/// A device lets the next unit go on within this time, ns: systemd has to handle its event first. Chosen: what the recorded boots of a slow
+/// emulated computer need.
+const AFTER_DEVICE_NS: i64 = 100_000_000;
+
+/// Devices that the start can only have waited for, where dependencies were not recorded: for the limit of slow units or longer no other unit
+/// was starting before the device appeared, and one started right after. Each with that time and its end, ns.
+fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
+    let report = facts.report;
+    let is_device = |unit: &&Unit| unit.name.ends_with(".device");
+    let target_ns = report.details.default_target.as_ref().map(|target| target.reached_ns);
+    let mut others: Vec<(i64, i64)> = report
+        .units
         .iter()
-        .take(MOST_NAMED)
-        .map(|wait| {
-            wait.finding(
-                wait.title(),
-                "add 'systemctl show \"*\" > units.txt' to the recording: it says who waited for whom",
-            )
-        })
-        .collect())
+        .filter(|unit| unit.automatic && !is_device(unit))
+        .map(|unit| (unit.start_ns, unit.end_ns.unwrap_or(i64::MAX)))
+        .collect();
+    others.sort_unstable();
+    let mut devices = Vec::new();
+    let mut busy_until_ns = None::<i64>;
+    for (start_ns, end_ns) in others {
+        if target_ns.is_some_and(|target| start_ns > target) {
+            break;
+        }
+        if let Some(since_ns) = busy_until_ns {
+            let released = report
+                .units
+                .iter()
+                .filter(is_device)
+                .filter(|unit| unit.start_ns < start_ns.saturating_sub(thresholds::UNIT_NS))
+                .filter(|unit| {
+                    unit.end_ns.is_some_and(|end| {
+                        end > since_ns && end <= start_ns && start_ns.saturating_sub(end) <= AFTER_DEVICE_NS
+                    })
+                })
+                .max_by_key(|unit| unit.end_ns);
+            if let Some(device) = released {
+                let lone_ns = start_ns.saturating_sub(since_ns.max(device.start_ns));
+                if lone_ns >= thresholds::UNIT_NS {
+                    devices.push((device, lone_ns, start_ns));
+                }
+            }
+        }
+        busy_until_ns = Some(busy_until_ns.map_or(end_ns, |until| until.max(end_ns)));
+    }
+    devices
 }

@@ -23,11 +23,27 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
             let text = format!("First to change: {}{}{more}.", first.title, cost(first));
             writeln!(out, "{}", styled(WORST, printable(&text)))
         }
-        None => writeln!(
-            out,
-            "Nothing found that costs more than noise: {} checked, {} not for lack of events.",
-            counted(diagnosis.checked, "rule"),
-            counted(diagnosis.not_checked.len() as u64, "rule"),
+        None => writeln!(out, "{}", printable(&without_finding(diagnosis))),
+    }
+}
+
+/// What no finding means: little where most rules had nothing to look at.
+fn without_finding(diagnosis: &Diagnosis) -> String {
+    let of_transitions = diagnosis.not_checked.iter().filter(|rule| rule.transition != "recording").count() as u64;
+    let not_checked = diagnosis.not_checked.len() as u64;
+    let all = diagnosis.checked.saturating_add(not_checked);
+    if of_transitions.saturating_mul(2) >= all && all > 0 {
+        return format!(
+            "What to change is not known: {not_checked} of {} could not be checked, because the recording lacks what they need (below).",
+            counted(all, "rule"),
+        );
+    }
+    let checked = counted(diagnosis.checked, "rule");
+    match not_checked {
+        0 => format!("No finding costs more than noise. Checked {checked}."),
+        1 => format!("No finding costs more than noise. Checked {checked}; 1 needs records that the recording lacks."),
+        more => format!(
+            "No finding costs more than noise. Checked {checked}; {more} need records that the recording lacks."
         ),
     }
 }
@@ -57,5 +73,39 @@ fn sentence(text: &str) -> String {
     match characters.next() {
         Some(first) => first.to_uppercase().collect::<String>() + characters.as_str(),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_findings::diagnosis::UncheckedRule;
+
+    use super::*;
+
+    fn unchecked(count: usize, transition: &str) -> Vec<UncheckedRule> {
+        let rule = || UncheckedRule {
+            code: "linux/unit-slow",
+            title: "",
+            transition: transition.to_owned(),
+            lacking: Vec::new(),
+            needs: "when each unit started and was done",
+        };
+        std::iter::repeat_with(rule).take(count).collect()
+    }
+
+    #[test]
+    fn no_finding_means_little_where_most_rules_had_nothing_to_look_at() {
+        let said = |checked, not_checked| without_finding(&Diagnosis { checked, not_checked, ..Diagnosis::default() });
+        assert_eq!(
+            said(4, unchecked(17, "boot")),
+            "What to change is not known: 17 of 21 rules could not be checked, because the recording lacks what they need (below)."
+        );
+        assert_eq!(
+            said(18, unchecked(3, "boot")),
+            "No finding costs more than noise. Checked 18 rules; 3 need records that the recording lacks."
+        );
+        // What no recording holds says nothing of this one.
+        assert!(said(1, unchecked(1, "recording")).starts_with("No finding costs more than noise."));
+        assert_eq!(said(1, Vec::new()), "No finding costs more than noise. Checked 1 rule.");
     }
 }

@@ -40,7 +40,10 @@ impl<'f> TraceFile<'f> {
 
     /// Name of the clock that stamped it, where the file says so.
     pub(super) fn clock(&self) -> Option<&str> {
-        let clock = self.data.as_ref()?.clock();
+        let clock = match &self.data {
+            Some(file) => file.clock(),
+            None => TextTrace::new(self.part.bytes).clock()?,
+        };
         (!clock.is_empty()).then_some(clock)
     }
 

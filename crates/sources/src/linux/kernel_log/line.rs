@@ -135,9 +135,38 @@ pub(in crate::linux) fn nanoseconds(text: &str) -> Option<i64> {
     seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
+/// The time of a line of NVIDIA's loaders on a serial console, `[0001.084] Verifying TBC …`: four digits and milliseconds, where the kernel has
+/// microseconds.
+pub(in crate::linux) fn loader_time(line: &str) -> Option<&str> {
+    let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let (seconds, fraction) = time.split_once('.')?;
+    let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(seconds, 4) && is_number(fraction, 3) && rest.starts_with(' ')).then_some(time)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loaders_time_is_not_the_kernels() {
+        for line in ["[0000.125] [TegraBoot] (version 00.00.2018.01-l4t-8728f3cb)", "[0012.345] CBoot-1 (mode 0)"] {
+            assert!(loader_time(line).is_some(), "{line}");
+        }
+        // The kernel's own, with a long-running clock and with a caller; and a line of neither.
+        for line in [
+            "[    0.125000] a",
+            "[ 1234.567890] a",
+            "[12345.678901] a",
+            "[0000.125000] a",
+            "[0000.125]a",
+            "[00:11.125] a",
+            "[a.b] c",
+            "",
+        ] {
+            assert_eq!(loader_time(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn every_form_of_dmesg_is_read() {

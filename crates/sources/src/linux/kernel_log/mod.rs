@@ -16,7 +16,7 @@ mod machine;
 mod power;
 mod shutdown;
 
-use onoff_trace::{Counter, KindCount, Losses, Severity, TableName};
+use onoff_trace::{Counter, Losses, Severity, TableName, milestone};
 use serde::Deserialize;
 
 use super::assembly::Assembly;
@@ -32,6 +32,13 @@ const UNREADABLE: Counter = Counter {
     severity: Severity::Notice,
     help: "lines of the kernel's log without a time were left out; messages of several lines look like that",
     touches: TABLES,
+};
+
+const OF_LOADER: Counter = Counter {
+    name: "loader_lines_by_another_clock",
+    severity: Severity::Notice,
+    help: "lines that the firmware's loader (TegraBoot, CBoot) wrote before the kernel: their times are of the loader's clock, which does not say when the kernel's began; they are no part of its log",
+    touches: &[],
 };
 
 const CUT: Counter = Counter {
@@ -87,6 +94,9 @@ pub(super) struct Message {
 pub(super) struct Messages {
     found: Vec<Message>,
     unreadable: u64,
+    /// Lines of a loader, and the last of their times.
+    of_loader: u64,
+    loader_until: String,
     cut: u64,
     too_many: u64,
     /// Whether dates stamp messages.
@@ -110,6 +120,11 @@ impl Messages {
         let mut first_wall_ns = None;
         for text in String::from_utf8_lossy(part.bytes).lines() {
             let text = line::uncoloured(text);
+            if let Some(time) = line::loader_time(&text) {
+                self.of_loader += 1;
+                time.clone_into(&mut self.loader_until);
+                continue;
+            }
             let Some(line) = line::line(&text) else {
                 self.unreadable += u64::from(!text.trim().is_empty());
                 continue;
@@ -207,6 +222,10 @@ impl Messages {
 
     fn count(&self, losses: &mut Losses) {
         losses.add(&UNREADABLE, self.unreadable);
+        losses.add(&OF_LOADER, self.of_loader);
+        if self.of_loader > 0 {
+            losses.place(&OF_LOADER, || format!("the last at {} s by its clock", self.loader_until));
+        }
         losses.add(&CUT, self.cut);
         losses.add(&WALL_CLOCK, self.wall_clock.into());
         losses.add(&TOO_MANY, self.too_many);
@@ -230,6 +249,10 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
         let time_ns = clocks.axis_or_same_ns(SourceClock::KernelLog, message.time_ns).max(0);
         assembly.reaches(time_ns);
         let text = message.text.as_str();
+        assembly.network_line(time_ns, "", text, "kernel log");
+        if is_low_power_missed(text) {
+            assembly.milestone(time_ns, milestone::LOW_POWER_MISSED, text, None, "kernel log");
+        }
         if !(initcalls.on_message(time_ns, text, assembly)
             || power.on_message(time_ns, text, assembly)
             || shutdown.on_message(time_ns, text, assembly))
@@ -241,16 +264,14 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
     power.finish(assembly);
     shutdown.finish(assembly);
     program.finish(assembly);
-    if assembly.wants(TableName::Inventory) {
-        let events = messages.found.len() as u64;
-        assembly.inventory.events += events;
-        assembly.inventory.kinds.push(KindCount {
-            provider: "kernel log".to_owned(),
-            name: "message".to_owned(),
-            events,
-            ..KindCount::default()
-        });
-    }
+}
+
+/// Whether the platform's driver says that the hardware did not reach its low-power state. Sources: amd_pmc, and intel_pmc_core, which says it
+/// with `warn_on_s0ix_failures`.
+fn is_low_power_missed(text: &str) -> bool {
+    text.contains("Last suspend didn't reach deepest state")
+        || text.contains("CPU did not enter SLP_S0")
+        || text.contains("CPU did not enter Package C10")
 }
 
 /// `text` without `prefix`, up to `suffix`.

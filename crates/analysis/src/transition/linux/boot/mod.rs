@@ -14,7 +14,9 @@ mod tests;
 use crate::transition::{Phase, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, Variant, losses_touching};
 use hashbrown::HashSet;
-use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace, milestone};
+use onoff_trace::{
+    ActivityKind, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, Tables, Trace, milestone,
+};
 
 pub use report::*;
 
@@ -106,6 +108,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         initial_file_system: course.init_program.as_ref().map(|program| Span::between(program, &course.user_space)),
         manager: manager(trace, &course),
         critical_path,
+        other_units: other_units(trace),
         last_unit: last_unit(trace, course.finished.time_ns),
         still_starting,
         units_touched_by: touched_by(trace, &[TableName::ServiceTransitions, TableName::ServiceDependencies]),
@@ -217,6 +220,39 @@ fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(St
     }
     tail.reverse();
     tail
+}
+
+/// How units of containers are called: by Docker, Podman, containerd, CRI-O, systemd-nspawn and systemd-machined.
+const CONTAINERS: [&str; 7] =
+    ["docker-", "libpod-", "cri-containerd-", "crio-", "systemd-nspawn@", "machine-", "podman-"];
+
+/// The starts that are not the system's own.
+fn other_units(trace: &Trace) -> Vec<OtherUnit> {
+    let duration = |start_ns: i64, end_ns: Option<i64>| end_ns.map(|end| end.saturating_sub(start_ns));
+    let of_users = trace.activities.iter().filter(|row| row.kind == ActivityKind::UserUnit).map(|row| OtherUnit {
+        name: trace.text(row.name).to_owned(),
+        of: trace.text(row.detail).to_owned(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        duration_ns: duration(row.start_ns, row.end_ns),
+        failed: row.status == Some(1),
+    });
+    let is_container = |name: &str| {
+        let is_process = name.ends_with(".scope") || name.ends_with(".service");
+        is_process && CONTAINERS.iter().any(|begin| name.starts_with(begin))
+    };
+    let starts = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
+    let containers = starts.filter(|row| is_container(trace.text(row.service))).map(|row| OtherUnit {
+        name: trace.text(row.service).to_owned(),
+        of: "container".to_owned(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        duration_ns: duration(row.start_ns, row.end_ns),
+        failed: row.outcome == ServiceOutcome::Failed,
+    });
+    let mut units: Vec<OtherUnit> = of_users.chain(containers).collect();
+    units.sort_by(|a, b| (a.start_ns, &a.of, &a.name).cmp(&(b.start_ns, &b.of, &b.name)));
+    units
 }
 
 /// The service manager's own work before the first unit.

@@ -28,6 +28,24 @@ pub struct DefaultTarget {
     pub rule: Rule,
 }
 
+/// The start of a unit that is not the system's: of a user's service manager, or a container. Nothing of the system's start waits for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtherUnit {
+    /// Unit.
+    pub name: String,
+    /// Whose: the user's service manager as the system calls it (`user@1000.service`), or `container`.
+    pub of: String,
+    /// Began to start, ns.
+    pub start_ns: i64,
+    /// Was started, ns; `None` when that is not in the recording.
+    pub end_ns: Option<i64>,
+    /// From the one to the other, ns.
+    pub duration_ns: Option<i64>,
+    /// Whether it failed.
+    pub failed: bool,
+}
+
 /// What the service manager did before it started the first unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -76,7 +94,7 @@ pub struct UnitPath {
     pub gaps_ns: i64,
     /// How certain the weakest step is.
     pub certainty: Certainty,
-    /// What a better answer would have needed.
+    /// Records that are lacking and would say more.
     pub missing: Vec<MissingRecords>,
 }
 
@@ -95,6 +113,8 @@ pub struct LinuxBoot {
     pub initial_file_system: Option<Span>,
     /// The target that the system is started for; `None` when none was reached.
     pub default_target: Option<DefaultTarget>,
+    /// Units of users' service managers, and containers, by begin. Containers are units of the system too.
+    pub other_units: Vec<OtherUnit>,
     /// What the service manager did before the first unit.
     pub manager: ManagerStart,
     /// Who was waited for on the way to the default target.

@@ -4,6 +4,7 @@
 
 mod asleep;
 mod callbacks;
+mod low_power;
 pub mod names;
 mod path;
 mod phases;
@@ -185,6 +186,8 @@ fn describe(
         (None, Some(_)) => SleepOutcome::Unknown,
     };
     let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
+    let readings = low_power::Readings::of(trace, cycle);
+    let low_power = low_power::low_power(trace, cycle, variant, (&phases, &asleep), &readings);
     let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
     let mut sleep = LinuxSleep {
         system: SystemKind::Linux,
@@ -211,6 +214,9 @@ fn describe(
             asked_by: whole.pid.and_then(|pid| images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
             asked_by_pid: whole.pid,
             wake_sources: wake_sources(trace, cycle),
+            low_power,
+            batteries: low_power::batteries(&asleep, &readings),
+            reconnections: low_power::reconnections(trace, cycle, &resume),
             image: (variant == Variant::Hibernate).then(|| image(trace, cycle, &phases, &asleep)),
             firmware: FirmwareSleep {
                 suspend_ns: value(milestone::FIRMWARE_SUSPEND_BEGIN)

@@ -57,6 +57,12 @@ pub struct LinuxSuspend {
     pub resume: Span,
     /// What woke it, as recorded, each once.
     pub wake_sources: Vec<WakeSource>,
+    /// How deep a suspend to idle slept; `None` for other sleeps.
+    pub low_power: Option<LowPower>,
+    /// What it took from batteries, where that was read.
+    pub batteries: Vec<BatteryUse>,
+    /// Network interfaces that came back after it.
+    pub reconnections: Vec<Reconnection>,
     /// The longest stretch that no phase accounts for, the time asleep left out; `None` when there is none.
     pub longest_gap: Option<UnknownStretch>,
     /// Device callbacks, by begin.
@@ -69,6 +75,52 @@ pub struct LinuxSuspend {
     pub image: Option<MemoryImage>,
     /// Firmware's own account of sleeping (S3 performance table).
     pub firmware: FirmwareSleep,
+}
+
+/// How deep a suspend to idle slept: the processors stop, and only if everything else lets it does the hardware reach its low-power state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LowPower {
+    /// Times that the machine entered its sleep; more than one says that something woke it in between. 0 where no trace tells.
+    pub entries: u64,
+    /// Time in which the machine was entered, by the trace, ns; `None` without one.
+    pub entered_ns: Option<i64>,
+    /// Time in which the hardware was in its low-power state, by its own counters, ns; `None` when they were not recorded.
+    pub hardware_ns: Option<i64>,
+    /// The same as a share of the time asleep, percent.
+    pub hardware_percent: Option<f64>,
+    /// What the kernel said of a low-power state that was not reached.
+    pub missed: Vec<String>,
+}
+
+/// What a sleep took from a battery.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BatteryUse {
+    /// Battery, e.g. `BAT0`.
+    pub name: String,
+    /// Charge before less charge after, µWh; negative where it was charged.
+    pub used_uwh: i64,
+    /// The same over the time asleep, mW; `None` when that is not known.
+    pub mean_mw: Option<f64>,
+}
+
+/// A network interface that came back after the machine did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reconnection {
+    /// Interface; empty when the log does not name it.
+    pub interface: String,
+    /// Associated with an access point, ns; `None` for a wired one, or when not recorded.
+    pub associated_ns: Option<i64>,
+    /// It carried packets, ns.
+    pub ready_ns: Option<i64>,
+    /// It had an address, ns.
+    pub address_ns: Option<i64>,
+    /// Its manager called it connected, ns.
+    pub connected_ns: Option<i64>,
+    /// From the machine's return until it had an address, else until the last of these that is recorded, ns.
+    pub took_ns: Option<i64>,
 }
 
 /// A stretch of which nothing is known.

@@ -3,21 +3,23 @@
 
 mod boots;
 mod headline;
+pub mod history;
 mod path;
 mod phases;
 
 use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::boot::LinuxBootReport;
+use onoff_analysis::transition::linux::boot::{LinuxBootReport, OtherUnit};
 
 pub use boots::write as write_boots;
 
-use crate::section::{self, Section};
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
 use crate::text::boot::BootTextOptions;
 use crate::text::phases::touched_by;
 use crate::text::quantity::{count, duration};
-use crate::text::style::QUIET;
+use crate::text::style::{DOUBT, QUIET};
 use crate::text::{boot_axis, device_work, ending, printable::printable, unit_starts, usage};
 
 /// Writes the report.
@@ -45,9 +47,33 @@ pub fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
     sections.extend(path::section(report));
     let units = unit_starts::section(report, "", top);
     sections.extend(units.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+    sections.extend(other_units(report, top));
     sections.extend(drivers(report, top, &named));
     sections.extend(usage::sections(&report.phases, &named));
     sections
+}
+
+/// Units of users' service managers, and containers; `None` where there are none.
+fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
+    let mut units: Vec<&OtherUnit> = report.details.other_units.iter().collect();
+    if units.is_empty() {
+        return None;
+    }
+    units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    let note = format!("slowest of {}; the system's start does not wait for them", count(units.len() as u64));
+    let section = Section::of("other_units", "Units of users and containers", units)
+        .note(note)
+        .top(top)
+        .column(Heading::name("name", "unit").wide(44), |unit| Value::text(&unit.name))
+        .column(Heading::name("of", "of").wide(28), |unit| Value::text(&unit.of))
+        .column(Heading::quantity("duration_ns", "took"), |unit| match unit.failed {
+            true => Cell::words(DOUBT, "failed"),
+            false => Cell::took(unit.duration_ns),
+        })
+        .column(Heading::time("start_ns", "begins"), |unit| Cell::since_or_dash(Some(unit.start_ns), 0))
+        .column(Heading::data("end_ns"), |unit| Value::of(unit.end_ns, Value::Time))
+        .done();
+    Some(section)
 }
 
 /// The kernel's initialisation functions, modules and probes that took longest.

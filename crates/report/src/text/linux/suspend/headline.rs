@@ -36,6 +36,9 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     if let Some(sentence) = around(sleep) {
         writeln!(out, "{sentence}")?;
     }
+    for sentence in [low_power(sleep), batteries(sleep), network(sleep)].into_iter().flatten() {
+        writeln!(out, "{}", printable(&sentence))?;
+    }
     write_image(sleep, out)
 }
 
@@ -182,6 +185,74 @@ fn around(sleep: &LinuxSleep) -> Option<String> {
         parts.push(format!("Firmware's own account: {}.", firmware.join(", ")));
     }
     (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// How deep a suspend to idle slept.
+fn low_power(sleep: &LinuxSleep) -> Option<String> {
+    let power = sleep.details.low_power.as_ref()?;
+    let mut sentence = match (power.hardware_ns, power.hardware_percent) {
+        (Some(ns), Some(percent)) => {
+            format!("The hardware was in its low-power state for {} ({percent:.0} %) of the sleep", duration(ns))
+        }
+        (Some(ns), None) => format!("The hardware was in its low-power state for {}", duration(ns)),
+        (None, _) => {
+            "How long the hardware was in its low-power state is not recorded ('onoff record suspend' keeps it, where the machine counts it)"
+                .to_owned()
+        }
+    };
+    if power.entries > 1 {
+        sentence += &format!("; it was woken {} before the last time", times(power.entries - 1));
+    }
+    for missed in &power.missed {
+        sentence += &format!("; the kernel said: {missed}");
+    }
+    Some(sentence + ".")
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+fn batteries(sleep: &LinuxSleep) -> Option<String> {
+    let batteries: Vec<String> = sleep
+        .details
+        .batteries
+        .iter()
+        .map(|battery| {
+            let watt_hours = battery.used_uwh as f64 / 1e6;
+            let mean = battery.mean_mw.map_or_else(String::new, |mw| format!(", {mw:.0} mW on average"));
+            match battery.used_uwh {
+                ..0 => format!("{} was charged by {:.2} Wh", battery.name, -watt_hours),
+                _ => format!("{} gave {watt_hours:.2} Wh{mean}", battery.name),
+            }
+        })
+        .collect();
+    (!batteries.is_empty()).then(|| format!("Battery: {}.", batteries.join("; ")))
+}
+
+/// When the network was back, from the machine's return on.
+fn network(sleep: &LinuxSleep) -> Option<String> {
+    let back_ns = sleep.details.resume.start_ns?;
+    let since = |at: Option<i64>| at.map(|at| duration(at.saturating_sub(back_ns)));
+    let interfaces: Vec<String> = sleep
+        .details
+        .reconnections
+        .iter()
+        .map(|one| {
+            let name = if one.interface.is_empty() { "an interface" } else { &one.interface };
+            let steps: Vec<String> = [
+                ("associated", since(one.associated_ns)),
+                ("ready", since(one.ready_ns)),
+                ("address", since(one.address_ns)),
+                ("connected", since(one.connected_ns)),
+            ]
+            .into_iter()
+            .filter_map(|(step, time)| Some(format!("{step} {}", time?)))
+            .collect();
+            format!("{name} {}", steps.join(", "))
+        })
+        .collect();
+    (!interfaces.is_empty()).then(|| format!("Network after the machine was back: {}.", interfaces.join("; ")))
 }
 
 fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {

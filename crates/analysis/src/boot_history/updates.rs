@@ -1,0 +1,278 @@
+//! What a journal says was changed on the computer: versions that run, packages, and who changed them.
+//!
+//! Sources of the lines: the kernel's banner (init/version.c), systemd's ("systemd 252.39-1 running in system mode"), pacman's and dpkg's
+//! logs as they reach syslog, rpm's syslog plugin ("[RPM]"), yum's, unattended-upgrades', and sudo's line of a command.
+
+use onoff_trace::Trace;
+
+use super::{BootSample, SystemUpdate, UpdateKind};
+
+/// Programs by which packages are changed, as a command names them.
+const PACKAGE_MANAGERS: [&str; 14] = [
+    "apt",
+    "apt-get",
+    "aptitude",
+    "dpkg",
+    "dnf",
+    "dnf5",
+    "yum",
+    "rpm",
+    "rpm-ostree",
+    "zypper",
+    "pacman",
+    "snap",
+    "flatpak",
+    "nixos-rebuild",
+];
+/// Their arguments when they change something.
+const CHANGING: [&str; 19] = [
+    "install",
+    "reinstall",
+    "upgrade",
+    "full-upgrade",
+    "dist-upgrade",
+    "safe-upgrade",
+    "distro-sync",
+    "system-upgrade",
+    "update",
+    "dup",
+    "remove",
+    "purge",
+    "autoremove",
+    "erase",
+    "refresh",
+    "rebase",
+    "switch",
+    "patch",
+    "swap",
+];
+/// Units that change packages by themselves.
+const AUTOMATIC: [&str; 8] = [
+    "apt-daily-upgrade.service",
+    "unattended-upgrades.service",
+    "dnf-automatic.service",
+    "dnf-automatic-install.service",
+    "dnf5-automatic.service",
+    "packagekit-offline-update.service",
+    "dnf-system-upgrade.service",
+    "transactional-update.service",
+];
+
+/// What runs in a boot.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    pub(super) kernel: String,
+    pub(super) manager: String,
+}
+
+/// Each line of the logs: when, who, what.
+fn lines(trace: &Trace) -> impl Iterator<Item = (i64, &str, &str)> {
+    // A line of a log has one field, its text.
+    let lines = trace.events.iter().zip(trace.event_fields.iter());
+    lines.map(|(event, field)| (event.time_ns, trace.text(event.task), trace.text(field.value)))
+}
+
+/// The first versions that a boot names.
+pub(super) fn versions(trace: &Trace) -> Versions {
+    let mut versions = Versions::default();
+    for (_, task, text) in lines(trace) {
+        if versions.kernel.is_empty()
+            && let Some(rest) = text.strip_prefix("Linux version ")
+        {
+            rest.split(' ').next().unwrap_or_default().clone_into(&mut versions.kernel);
+        }
+        // Before journald runs the line is in the kernel's log, with its sender in front.
+        let own = text.strip_prefix("systemd[1]: ").or((task == "systemd").then_some(text));
+        if versions.manager.is_empty()
+            && let Some((version, _)) = own
+                .and_then(|text| text.strip_prefix("systemd "))
+                .and_then(|rest| rest.split_once(" running in system mode"))
+        {
+            version.split(' ').next().unwrap_or_default().clone_into(&mut versions.manager);
+        }
+        if !versions.kernel.is_empty() && !versions.manager.is_empty() {
+            break;
+        }
+    }
+    versions
+}
+
+/// What a boot's log says was changed while it ran.
+pub(super) fn found(trace: &Trace) -> Vec<SystemUpdate> {
+    let mut updates: Vec<SystemUpdate> = lines(trace)
+        .flat_map(|(time_ns, task, text)| {
+            let unix_ns = trace.clock.unix_ns(time_ns);
+            of_line(task, text).into_iter().map(move |update| SystemUpdate { unix_ns, ..update })
+        })
+        .collect();
+    for row in trace.service_transitions.iter() {
+        let unit = trace.text(row.service);
+        if AUTOMATIC.contains(&unit) && row.kind == onoff_trace::ServiceChange::Start {
+            let unix_ns = trace.clock.unix_ns(row.start_ns);
+            updates.push(SystemUpdate { unix_ns, ..update(UpdateKind::AutomaticUpgrade, unit, "", "") });
+        }
+    }
+    updates.sort_by_key(|update| update.unix_ns);
+    updates.dedup();
+    updates
+}
+
+fn update(kind: UpdateKind, name: &str, was: &str, is: &str) -> SystemUpdate {
+    SystemUpdate { unix_ns: None, kind, name: name.to_owned(), was: was.to_owned(), is: is.to_owned() }
+}
+
+/// What one line says was changed.
+fn of_line(task: &str, text: &str) -> Vec<SystemUpdate> {
+    let one = |found: Option<SystemUpdate>| found.into_iter().collect();
+    match task {
+        "pacman" | "alpm" => one(of_pacman(text)),
+        "[RPM]" | "rpm" => one(of_rpm(text)),
+        "yum" | "dnf" => one(of_yum(text)),
+        "dpkg" => one(of_dpkg(text)),
+        "unattended-upgrade" | "unattended-upgrades" => {
+            let Some(names) = text.strip_prefix("Packages that will be upgraded: ") else { return Vec::new() };
+            names.split_ascii_whitespace().map(|name| update(UpdateKind::Package, name, "", "")).collect()
+        }
+        "sudo" | "pkexec" => one(of_command(text)),
+        _ => Vec::new(),
+    }
+}
+
+/// `upgraded linux (6.8.1-1 -> 6.8.2-1)`, `installed foo (1.0)`, `removed foo (1.0)`, with or without `[ALPM]` in front.
+fn of_pacman(text: &str) -> Option<SystemUpdate> {
+    let text = text.strip_prefix("[ALPM] ").unwrap_or(text);
+    let (what, rest) = text.split_once(' ')?;
+    let (name, versions) = rest.split_once(" (")?;
+    let versions = versions.strip_suffix(')')?;
+    let (was, is) = match what {
+        "upgraded" | "downgraded" => versions.split_once(" -> ")?,
+        "installed" | "reinstalled" => ("", versions),
+        "removed" => (versions, ""),
+        _ => return None,
+    };
+    Some(update(UpdateKind::Package, name, was, is))
+}
+
+/// `install kernel-core-6.8.5-301.fc40.x86_64: success`, `erase …`.
+fn of_rpm(text: &str) -> Option<SystemUpdate> {
+    let (what, rest) = text.split_once(' ')?;
+    let (package, _) = rest.strip_suffix(": success").map(|package| (package, ()))?;
+    let (name, version) = name_and_version(package);
+    match what {
+        "install" => Some(update(UpdateKind::Package, name, "", version)),
+        "erase" => Some(update(UpdateKind::Package, name, version, "")),
+        _ => None,
+    }
+}
+
+/// `Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64`, `Installed: …`, `Erased: …`.
+fn of_yum(text: &str) -> Option<SystemUpdate> {
+    let (what, package) = text.split_once(": ")?;
+    let (name, version) = name_and_version(package.trim());
+    match what {
+        "Updated" | "Upgraded" | "Installed" | "Upgrade" | "Install" => {
+            Some(update(UpdateKind::Package, name, "", version))
+        }
+        "Erased" | "Removed" => Some(update(UpdateKind::Package, name, version, "")),
+        _ => None,
+    }
+}
+
+/// `name-version-release.architecture`: the version begins at the last hyphen but one.
+fn name_and_version(package: &str) -> (&str, &str) {
+    let mut hyphens = package.rmatch_indices('-').map(|(at, _)| at);
+    match (hyphens.next(), hyphens.next()) {
+        (Some(_), Some(at)) => (package.get(..at).unwrap_or(package), package.get(at + 1..).unwrap_or_default()),
+        _ => (package, ""),
+    }
+}
+
+/// `upgrade network-manager:amd64 1.42.4-1 1.42.4-2`, `install …`, `remove …`, with or without a date in front.
+fn of_dpkg(text: &str) -> Option<SystemUpdate> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let at = words.iter().position(|word| matches!(*word, "upgrade" | "install" | "remove" | "purge"))?;
+    let [_, name, was, is, ..] = words.get(at..)? else {
+        return None;
+    };
+    let version = |word: &str| if word == "<none>" { String::new() } else { word.to_owned() };
+    let name = name.split(':').next().unwrap_or(name);
+    Some(SystemUpdate { was: version(was), is: version(is), ..update(UpdateKind::Package, name, "", "") })
+}
+
+/// sudo's line of a command that changes packages: `user : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/apt upgrade`.
+fn of_command(text: &str) -> Option<SystemUpdate> {
+    let (_, command) = text.split_once("COMMAND=")?;
+    let mut words = command.split_ascii_whitespace();
+    let program = words.next()?.rsplit('/').next()?;
+    // For pacman and dpkg it is an option.
+    let changes = |word: &str| {
+        CHANGING.contains(&word) || word.starts_with("-S") || matches!(word, "-i" | "-U" | "-r" | "-R" | "--install")
+    };
+    (PACKAGE_MANAGERS.contains(&program) && words.any(changes))
+        .then(|| update(UpdateKind::Command, command.trim(), "", ""))
+}
+
+/// What was changed from the boot at `last` to that at `first`: while those before `first` ran, and what runs in `first` for the first time.
+pub(super) fn between(samples: &[BootSample], last: usize, first: usize) -> Vec<SystemUpdate> {
+    let mut updates: Vec<SystemUpdate> =
+        samples.get(last..first).unwrap_or_default().iter().flat_map(|sample| sample.updates.iter().cloned()).collect();
+    if let (Some(before), Some(after)) = (samples.get(last), samples.get(first)) {
+        for (kind, was, is) in [
+            (UpdateKind::Kernel, &before.boot.kernel, &after.boot.kernel),
+            (UpdateKind::ServiceManager, &before.manager, &after.manager),
+        ] {
+            if was != is && !was.is_empty() && !is.is_empty() {
+                updates.push(SystemUpdate { unix_ns: after.boot.first_unix_ns, ..update(kind, "", was, is) });
+            }
+        }
+    }
+    updates.sort_by_key(|update| update.unix_ns);
+    updates
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_package_manager_says_what_it_changed() {
+        let said = |task: &str, text: &str| -> Vec<(UpdateKind, String, String, String)> {
+            of_line(task, text).into_iter().map(|it| (it.kind, it.name, it.was, it.is)).collect()
+        };
+        let package = |name: &str, was: &str, is: &str| {
+            vec![(UpdateKind::Package, name.to_owned(), was.to_owned(), is.to_owned())]
+        };
+        assert_eq!(
+            said("pacman", "[ALPM] upgraded linux (6.8.1-1 -> 6.8.2-1)"),
+            package("linux", "6.8.1-1", "6.8.2-1")
+        );
+        assert_eq!(
+            said("[RPM]", "install kernel-core-6.8.5-301.fc40.x86_64: success"),
+            package("kernel-core", "", "6.8.5-301.fc40.x86_64")
+        );
+        assert_eq!(
+            said("yum", "Updated: NetworkManager-1:1.18.8-2.el7_9.x86_64"),
+            package("NetworkManager", "", "1:1.18.8-2.el7_9.x86_64")
+        );
+        assert_eq!(
+            said("dpkg", "2026-05-12 06:01:02 upgrade network-manager:amd64 1.42.4-1 1.42.4-2"),
+            package("network-manager", "1.42.4-1", "1.42.4-2")
+        );
+        assert_eq!(said("dpkg", "install foo:amd64 <none> 1.0"), package("foo", "", "1.0"));
+        assert_eq!(said("unattended-upgrade", "Packages that will be upgraded: a b").len(), 2);
+        let sudo = |command: &str| said("sudo", &format!("ann : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND={command}"));
+        assert_eq!(sudo("/usr/bin/apt full-upgrade -y")[0].1, "/usr/bin/apt full-upgrade -y");
+        assert_eq!(sudo("/usr/bin/pacman -Syu").len(), 1);
+        // They ask, or are no package manager.
+        for command in [
+            "/usr/bin/apt list --upgradable",
+            "/usr/bin/pacman -Qi linux",
+            "/usr/bin/vim /etc/apt/sources.list",
+            "/usr/bin/install -m 644 a b",
+        ] {
+            assert_eq!(sudo(command), [], "{command}");
+        }
+        assert_eq!(said("bash", "upgraded linux (1 -> 2)"), []);
+        assert_eq!(said("[RPM]", "install"), []);
+    }
+}

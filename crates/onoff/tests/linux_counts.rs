@@ -1,0 +1,126 @@
+//! One recording of Linux has one count of its events, processes and requests and one share of its processors, whichever verb is asked.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use onoff::analysis::Scope;
+use onoff::analysis::io::{self, IoOptions};
+use onoff::analysis::lists::cpu::CpuGroup;
+use onoff::analysis::lists::{cpu, devices, processes};
+use onoff::analysis::storage::{Key, disk};
+use onoff::trace::Tables;
+use onoff::{EventQuestion, Session};
+use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit};
+
+/// What `events` shows of which provider under which name, and that it comes by time.
+fn shown(name: &str, session: &Session) -> BTreeMap<(String, String), u64> {
+    let mut kinds: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let Ok(events) = session.events(&EventQuestion::default()) else {
+        return kinds;
+    };
+    let mut last_ns = i64::MIN;
+    let end = events.for_each(|event| {
+        assert!(event.time_ns >= last_ns, "{name}: {} at {}", event.name, event.time_ns);
+        last_ns = event.time_ns;
+        *kinds.entry((event.provider.to_owned(), event.name.to_owned())).or_default() += 1;
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(end.unwrap().shown, kinds.values().sum::<u64>(), "{name}");
+    kinds
+}
+
+fn counts_are_one(name: &str, session: &Session) -> u64 {
+    // Events: in `info`, by kind and in all, and in `events`.
+    let summary = session.summary().unwrap();
+    let counted: BTreeMap<(String, String), u64> =
+        summary.kinds.iter().map(|kind| ((kind.provider.clone(), kind.name.clone()), kind.events)).collect();
+    assert_eq!(shown(name, session), counted, "{name}");
+    assert_eq!(summary.events, counted.values().sum::<u64>(), "{name}");
+    assert_eq!(summary.events, summary.providers.iter().map(|provider| provider.events).sum::<u64>(), "{name}");
+
+    let trace = session.tables(Tables::all()).unwrap();
+    let whole = Scope::whole(&trace);
+    assert_eq!((summary.start_ns, summary.duration_ns), (whole.range.start_ns, whole.range.end_ns), "{name}");
+
+    // Processes and their shares: in `processes` and in `cpu`.
+    let lives = processes::list(&trace, &whole);
+    assert_eq!(lives.recorded, trace.processes.len() as u64, "{name}");
+    let used = cpu::list(&trace, &whole, &[CpuGroup::Process]);
+    assert_eq!(lives.cpu, used.cpu, "{name}");
+    let percent = |value: f64| (value * 1e6).round() as i64;
+    let of_lives: BTreeMap<(u32, String), (i64, i64)> = lives
+        .processes
+        .iter()
+        .filter_map(|row| {
+            let key = (row.life.pid, row.life.image.clone());
+            Some((key, (row.cpu_ns.filter(|&ns| ns > 0)?, percent(row.cpu_percent?))))
+        })
+        .collect();
+    let of_cpu: BTreeMap<(u32, String), (i64, i64)> = used
+        .rows
+        .iter()
+        .filter(|row| row.cpu_ns > 0)
+        .filter_map(|row| Some(((row.pid?, row.image.clone()), (row.cpu_ns, percent(row.percent)))))
+        .collect();
+    assert_eq!(of_lives, of_cpu, "{name}");
+    let busy_ns: i64 = of_cpu.values().map(|(ns, _)| ns).sum();
+    assert_eq!(busy_ns + used.cpu.unattributed_ns, used.cpu.busy_ns, "{name}");
+
+    // Disk requests: in `processes`, `disk` and `io`.
+    let disks = disk::analyse(&trace, &whole, &[Key::Process]);
+    let requests = trace.disk_ios.len() as u64;
+    assert_eq!((disks.total.requests, disks.recorded), (requests, requests), "{name}");
+    assert_eq!(disks.groups.iter().map(|group| group.amounts.requests).sum::<u64>(), requests, "{name}");
+    let asked = io::analyse(&trace, &whole, &IoOptions::default());
+    let of_io = |direction: &str| {
+        asked.views.iter().filter(|view| view.direction == direction).map(|view| view.table.requests).sum::<u64>()
+    };
+    assert_eq!((of_io("read"), of_io("write")), (disks.total.reads, disks.total.writes), "{name}");
+
+    // Operations on devices: in `devices` and in the boot.
+    let listed = devices::list(&trace, &whole);
+    assert_eq!(
+        (listed.devices.len(), listed.recorded),
+        (trace.device_operations.len(), trace.device_operations.len() as u64),
+        "{name}"
+    );
+    summary.events
+}
+
+#[test]
+fn every_verb_counts_the_same_in_real_recordings() {
+    let Some(folder) = onoff_testkit::real::samples("linux") else { return };
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.to_string_lossy().ends_with(".tar.xz") {
+            let session = Session::open(std::slice::from_ref(&path), &onoff_files::Options::default()).unwrap();
+            assert!(counts_are_one(&path.display().to_string(), &session) > 1_000, "{}", path.display());
+            read += 1;
+        }
+    }
+    assert_eq!(read, 6);
+}
+
+#[test]
+fn every_verb_counts_the_same_in_made_recordings() {
+    let boot =
+        LinuxMachine::healthy().wanted(LinuxUnit::new("slow.service").after("basic.target").sleeps(3_000)).boots();
+    let plan = LinuxSleepPlan {
+        devices: vec![LinuxDevice::new("sda", "sd").takes(40, 70)],
+        asleep_ms: 5_000,
+        ..LinuxSleepPlan::default()
+    };
+    let sleep = LinuxMachine::healthy().sleeps(&plan);
+    for played in [boot, sleep] {
+        for (form, files) in [
+            ("all", played.files.all()),
+            ("without a trace", played.files.without_trace()),
+            ("journal", played.files.journal_alone()),
+            ("kernel log", played.files.kernel_log_alone()),
+        ] {
+            let session = Session::from_bytes(files).unwrap();
+            assert!(counts_are_one(form, &session) > 5, "{form}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Sleeps of Linux: how deep they were, what they took from the battery, when the network was back. And units that are not the system's.
+
+use onoff::analysis::transition::boot::BootOptions;
+use onoff::analysis::transition::linux::suspend::LinuxSleep;
+use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::report::text::suspend::SuspendTextOptions;
+use onoff::{BootAnswer, Session, SleepAnswer};
+use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, Played};
+
+const MS: i64 = 1_000_000;
+
+fn played(change: fn(&mut LinuxSleepPlan)) -> Played {
+    let devices = vec![LinuxDevice::new("sda", "sd").takes(40, 70)];
+    let mut plan = LinuxSleepPlan { devices, asleep_ms: 20_000, ..LinuxSleepPlan::default() };
+    change(&mut plan);
+    LinuxMachine::healthy().sleeps(&plan)
+}
+
+/// The one sleep of a recording, and what is said of it.
+fn sleep(files: Vec<(String, Vec<u8>)>) -> (LinuxSleep, String) {
+    let session = Session::from_bytes(files).unwrap();
+    let answer = session.sleeps(&SuspendOptions::default()).unwrap();
+    let mut text = Vec::new();
+    answer.write_text_with(&SuspendTextOptions::default(), &mut text).unwrap();
+    let SleepAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+    (report.transitions[0].clone(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn a_suspend_to_idle_has_its_share_of_the_low_power_state() {
+    for (form, files) in [
+        ("all", played(|plan| plan.to_idle = Some(Some(15_000))).files.all()),
+        ("without a trace", played(|plan| plan.to_idle = Some(Some(15_000))).files.without_trace()),
+    ] {
+        let (sleep, text) = sleep(files);
+        let power = sleep.details.low_power.as_ref().unwrap();
+        assert_eq!(power.hardware_ns, Some(15_000 * MS), "{form}");
+        if form == "all" {
+            let slept = sleep.details.asleep.slept_ns.unwrap();
+            assert!((slept - 20_000 * MS).abs() < 10 * MS, "{slept}");
+            assert!((power.hardware_percent.unwrap() - 75.0).abs() < 1.0, "{power:?}");
+            assert_eq!(power.entries, 1);
+            assert!(text.contains("in its low-power state for 15.0 s (75 %) of the sleep"), "{text}");
+        }
+        assert!(text.contains("Woken by IRQ 9"), "{form}: {text}");
+    }
+    // Counters that were not read say nothing, and a suspend to memory has no such state.
+    let (sleep, text) = sleep(played(|plan| plan.to_idle = Some(None)).files.all());
+    assert_eq!(sleep.details.low_power.unwrap().hardware_ns, None);
+    assert!(text.contains("low-power state is not recorded"), "{text}");
+    let (sleep, text) = self::sleep(played(|_| {}).files.all());
+    assert_eq!(sleep.details.low_power, None);
+    assert!(!text.contains("low-power"), "{text}");
+}
+
+#[test]
+fn a_battery_that_was_read_before_and_after_says_what_it_gave() {
+    let (sleep, text) = sleep(played(|plan| plan.battery_uwh = Some(50_000)).files.all());
+    let [battery] = &sleep.details.batteries[..] else { panic!("{:?}", sleep.details.batteries) };
+    assert_eq!((battery.name.as_str(), battery.used_uwh), ("BAT0", 50_000));
+    // 50 mWh in 20 s are 9 W.
+    assert!((battery.mean_mw.unwrap() - 9_000.0).abs() < 10.0, "{battery:?}");
+    assert!(text.contains("BAT0 gave 0.05 Wh, 9000 mW on average"), "{text}");
+    let (sleep, text) = self::sleep(played(|_| {}).files.all());
+    assert!(sleep.details.batteries.is_empty() && !text.contains("Battery"), "{text}");
+    // It was charged meanwhile.
+    let (_, text) = self::sleep(played(|plan| plan.battery_uwh = Some(-1_000_000)).files.all());
+    assert!(text.contains("BAT0 was charged by 1.00 Wh"), "{text}");
+}
+
+#[test]
+fn the_network_is_part_of_a_resume() {
+    let played = played(|plan| plan.wireless_ms = Some((1_800, 700)));
+    for files in [played.files.all(), played.files.without_trace()] {
+        let (sleep, text) = sleep(files);
+        let [wireless] = &sleep.details.reconnections[..] else { panic!("{:?}", sleep.details.reconnections) };
+        assert_eq!(wireless.interface, "wlan0");
+        // Against the machine's own time, to the length of its first steps up.
+        let since = |at: Option<i64>| at.unwrap() / MS - played.truth.machine_back_us / 1_000;
+        assert!((since(wireless.associated_ns) - 1_800).abs() <= 1, "{wireless:?}");
+        assert!((since(wireless.address_ns) - 2_500).abs() <= 1, "{wireless:?}");
+        assert!((wireless.took_ns.unwrap() - 2_500 * MS).abs() < 30 * MS, "{wireless:?}");
+        assert!(text.contains("Network after the machine was back: wlan0 associated 1.8"), "{text}");
+    }
+    // What an interface does long before or after belongs to no resume.
+    let (sleep, text) = sleep(self::played(|_| {}).files.all());
+    assert!(sleep.details.reconnections.is_empty() && !text.contains("Network after"), "{text}");
+}
+
+/// An entry of a user's service manager.
+fn of_user(uid: u32, ms: i64, unit: &str, id: &str, message: &str) -> String {
+    let (real_us, monotonic_us) = (1_795_338_000_000_000 + ms * 1_000, ms * 1_000);
+    format!(
+        "__REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP={monotonic_us}\n_BOOT_ID=5a1e0b6c7d8f4e219a3b4c5d6e7f8091\n\
+         _MACHINE_ID=5c61d648e6dd4ef099ea0f4ccc0fe160\n_TRANSPORT=journal\n_PID=700\n_UID={uid}\n_COMM=systemd\nSYSLOG_IDENTIFIER=systemd\n\
+         _SYSTEMD_UNIT=user@{uid}.service\nUSER_UNIT={unit}\nMESSAGE_ID={id}\nJOB_RESULT=done\nMESSAGE={message}\n\n"
+    )
+}
+
+const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
+const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
+const FAILED: &str = "be02cf6855d2428ba40df7e9d022f03d";
+
+#[test]
+fn units_of_users_are_named_apart_from_the_systems() {
+    let boot = |journal: Vec<u8>| {
+        let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
+        let answer = session.boot(&BootOptions::default()).unwrap();
+        let mut text = Vec::new();
+        answer.write_text(&mut text).unwrap();
+        let BootAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+        (*report, String::from_utf8(text).unwrap())
+    };
+    let plain = LinuxMachine::healthy().boots().files.journal;
+    let (without, text) = boot(plain.clone());
+    assert!(without.details.other_units.is_empty() && !text.contains("Units of users"), "{text}");
+    let mut journal = plain;
+    // The system has a dbus.service too.
+    for (uid, ms, unit, id, message) in [
+        (1000, 6_000, "dbus.service", STARTING, "Starting dbus.service - D-Bus User Message Bus..."),
+        (1000, 9_500, "dbus.service", STARTED, "Started dbus.service - D-Bus User Message Bus."),
+        (1001, 6_100, "dbus.service", STARTING, "Starting dbus.service - D-Bus User Message Bus..."),
+        (1001, 6_400, "dbus.service", FAILED, "Failed to start dbus.service - D-Bus User Message Bus."),
+        (1000, 6_200, "default.target", STARTED, "Reached target default.target - Main User Target."),
+        (1000, 6_300, "stuck.service", STARTING, "Starting stuck.service - Never..."),
+    ] {
+        journal.extend(of_user(uid, ms, unit, id, message).into_bytes());
+    }
+    let (report, text) = boot(journal);
+    let units: Vec<(&str, &str, Option<i64>, bool)> = report
+        .details
+        .other_units
+        .iter()
+        .map(|unit| (unit.of.as_str(), unit.name.as_str(), unit.duration_ns.map(|ns| ns / MS), unit.failed))
+        .collect();
+    assert_eq!(
+        units,
+        [
+            ("user@1000.service", "dbus.service", Some(3_500), false),
+            ("user@1001.service", "dbus.service", Some(300), true),
+            ("user@1000.service", "default.target", Some(0), false),
+            ("user@1000.service", "stuck.service", None, false),
+        ]
+    );
+    assert!(text.contains("Units of users and containers"), "{text}");
+    // The system's start is what it was: its target, its units, its length.
+    assert_eq!(report.details.startup_ns, without.details.startup_ns);
+    assert_eq!(report.details.default_target, without.details.default_target);
+    assert_eq!(report.units, without.units);
+    assert!(report.details.still_starting.is_empty());
+}

@@ -1,0 +1,75 @@
+//! Sleeps of many recordings together: median, extremes, the worst device, and those that failed.
+
+use std::path::PathBuf;
+
+use onoff::analysis::summary::Summary;
+use onoff::report::lists::write_text;
+use onoff::summarise_all;
+use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan};
+
+const MS: i64 = 1_000_000;
+
+/// A sleep in which the disk takes so long down, and refuses in the runs that the test names.
+fn sleep(disk_ms: i64, refuses: bool) -> LinuxSleepPlan {
+    let network = LinuxDevice::new("eth0", "e1000e").takes(40, 50);
+    LinuxSleepPlan {
+        devices: vec![
+            LinuxDevice::new("sda", "sd").takes(disk_ms, 70),
+            if refuses { network.refuses(-16) } else { network },
+        ],
+        asleep_ms: 5_000,
+        ..LinuxSleepPlan::default()
+    }
+}
+
+fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let recordings: Vec<Vec<PathBuf>> = plans
+        .iter()
+        .enumerate()
+        .map(|(at, plan)| {
+            let run = folder.path().join(format!("suspend-{}", at + 1));
+            for (name, bytes) in LinuxMachine::healthy().sleeps(plan).files.all() {
+                let place = run.join(name);
+                std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+                std::fs::write(place, bytes).unwrap();
+            }
+            vec![run]
+        })
+        .collect();
+    let summary = summarise_all(&recordings, &onoff_files::Options::default(), &|| {});
+    let mut text = Vec::new();
+    write_text(&summary, 0, &mut text).unwrap();
+    (summary, String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn runs_of_sleeps_have_their_median_extremes_worst_device_and_failures() {
+    // The third is slow, the fifth is given up.
+    let plans = [sleep(60, false), sleep(80, false), sleep(900, false), sleep(70, false), sleep(75, true)];
+    let (summary, text) = summary(&plans);
+    let [sleeps] = &summary.sleeps[..] else { panic!("{:?}", summary.sleeps) };
+    assert_eq!((sleeps.sleeps, sleeps.given_up, sleeps.unfinished), (5, 1, 0), "{sleeps:#?}");
+    let down = sleeps.suspend.as_ref().unwrap();
+    assert_eq!(down.sleeps, 4, "what was given up is no whole way down");
+    assert!(down.max_recording.ends_with("suspend-3"), "{down:?}");
+    // By the plans: what differs from run to run is the disk alone.
+    let apart = |ns: i64, ms: i64| assert!((ns - ms * MS).abs() <= 3 * MS, "{ns} ns, {ms} ms: {down:?}");
+    apart(down.max_ns - down.min_ns, 840);
+    apart(down.median_ns - down.min_ns, 15);
+    let up = sleeps.resume.as_ref().unwrap();
+    apart(up.max_ns - up.min_ns, 0);
+    let worst = &sleeps.devices[0];
+    assert_eq!((worst.device.as_str(), worst.driver.as_str(), worst.sleeps, worst.failed), ("sda", "sd", 5, 0));
+    assert!((worst.worst_ns - 970 * MS).abs() <= 2 * MS && worst.worst_recording.ends_with("suspend-3"), "{worst:?}");
+    let refused = sleeps.devices.iter().find(|device| device.device == "eth0").unwrap();
+    assert_eq!(refused.failed, 1);
+    assert!(text.contains("5 × ") && text.contains("1 given up"), "{text}");
+    assert!(text.contains("sda (sd)  median"), "{text}");
+}
+
+#[test]
+fn one_sleep_has_no_statistics() {
+    let (summary, text) = summary(&[sleep(60, false)]);
+    assert!(summary.sleeps.is_empty() && !text.contains("median"), "{text}");
+}

@@ -1,0 +1,248 @@
+//! The boots of one journal, one after the other: what changed when, and whose time explains it.
+
+use std::io::{self, Write};
+
+use onoff_analysis::boot_history::{BootChange, BootHistory, ChangedUnit, HistoricBoot, SystemUpdate, UpdateKind};
+use onoff_analysis::transition::PhaseName;
+use onoff_trace::CivilTime;
+
+use crate::section::{self, Cell, Heading, Section};
+use crate::table::Value;
+use crate::text::printable::printable;
+use crate::text::quantity::{counted, duration, second_or_dash};
+use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+
+/// Updates that a change's text names.
+const MOST_UPDATES_NAMED: usize = 6;
+
+/// What a caller can choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryTextOptions {
+    /// Boots listed, the last ones.
+    pub top: usize,
+}
+
+/// Writes what changed among the boots, then the boots.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(history: &BootHistory, options: &HistoryTextOptions, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", styled(HEADLINE, printable(&headline(history))))?;
+    for change in &history.changes {
+        write_change(change, history, out)?;
+    }
+    for note in notes(history) {
+        writeln!(out, "{}", styled(QUIET, printable(&note)))?;
+    }
+    section::text::write(&boots(history, options.top), out)
+}
+
+/// The day of a time, as `2026-05-12`.
+fn day(unix_ns: Option<i64>) -> Option<String> {
+    let text = CivilTime::from_unix_ns(unix_ns?).to_string();
+    Some(text.split('T').next().unwrap_or_default().to_owned())
+}
+
+fn compared(history: &BootHistory) -> usize {
+    history.boots.iter().filter(|boot| boot.startup_ns.is_some()).count()
+}
+
+fn headline(history: &BootHistory) -> String {
+    let of = match history.host.as_str() {
+        "" => String::new(),
+        host => format!(" of {host}"),
+    };
+    let boots = match compared(history) {
+        0 => format!("No finished boot{of}"),
+        1 => format!("One finished boot{of}"),
+        more => format!("The last {}{of}", counted(more as u64, "finished boot")),
+    };
+    // What differs most leads, the last of it where several are alike.
+    let most = history.changes.iter().max_by_key(|change| (change.difference_ns.abs(), change.first_after));
+    let Some(change) = most else {
+        return match compared(history) >= FEW {
+            true => format!("{boots}: no part of the start changed by more than chance explains."),
+            false => format!("{boots}: too few to tell a change from chance; {FEW} are enough for a clear one."),
+        };
+    };
+    let updated = change.updates.iter().rev().find_map(|update| day(update.unix_ns));
+    let since = match (updated, day(change.first_after_unix_ns)) {
+        (Some(day), _) => format!("since the update of {day}"),
+        (None, Some(day)) => format!("since {day}"),
+        (None, None) => format!("since boot {}", change.first_after),
+    };
+    let explained: Vec<&str> =
+        change.units.iter().filter(|unit| unit.explains).map(|unit| unit.name.as_str()).take(1).collect();
+    let by = match explained.first() {
+        Some(name) => format!(": {name}"),
+        None => String::new(),
+    };
+    format!("{boots}: {since} {} takes {}{by}.", part(&change.phase), more_or_less(change.difference_ns))
+}
+
+/// So few boots show a change of one half against the other: of ten orders of five and five, one in 252 is as clear.
+const FEW: usize = 12;
+
+fn part(phase: &str) -> String {
+    match PhaseName::of(phase) {
+        Some(name) => name.shown(),
+        None => "the start".to_owned(),
+    }
+}
+
+fn more_or_less(ns: i64) -> String {
+    let word = if ns < 0 { "less" } else { "more" };
+    format!("{} {word}", duration(ns.saturating_abs()))
+}
+
+fn write_change(change: &BootChange, history: &BootHistory, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out)?;
+    let title = format!(
+        "From boot {} on, {} takes {}: {}, was {}.",
+        change.first_after,
+        part(&change.phase),
+        more_or_less(change.difference_ns),
+        duration(change.is_ns),
+        duration(change.was_ns)
+    );
+    writeln!(out, "{}", styled(WORST, printable(&title)))?;
+    let mut lines = vec![format!(
+        "{} before it, {} since; 95 % interval of the difference {} to {}; p = {:.4} (of {} random orders of these boots, such a share show a change as clear).",
+        counted(change.boots_before, "boot"),
+        counted(change.boots_after, "boot"),
+        duration(change.low_ns),
+        duration(change.high_ns),
+        change.p_value,
+        history.orders_tried
+    )];
+    lines.extend(change.units.iter().map(|unit| unit_line(unit, change)));
+    if !change.units.iter().any(|unit| unit.explains) {
+        lines.push(format!(
+            "No unit's own time explains it; see 'onoff compare' of boot {} and boot {}.",
+            change.last_before, change.first_after
+        ));
+    }
+    lines.extend(update_lines(change));
+    for line in lines {
+        writeln!(out, "  {}", printable(&line))?;
+    }
+    Ok(())
+}
+
+fn unit_line(unit: &ChangedUnit, change: &BootChange) -> String {
+    let took = match (unit.was_ns, unit.is_ns) {
+        (0, is) => format!("{} is new, {}", unit.name, duration(is)),
+        (was, 0) => format!("{} is gone, was {}", unit.name, duration(was)),
+        (was, is) => format!("{} takes {}, was {}", unit.name, duration(is), duration(was)),
+    };
+    match unit.explains {
+        true => format!(
+            "{took}: that explains it. The rest of {} changed by {}.",
+            part(&change.phase),
+            duration(unit.left_ns.saturating_abs())
+        ),
+        false => format!("{took}; {} of the change is left without it.", duration(unit.left_ns.saturating_abs())),
+    }
+}
+
+/// What was changed before, the versions that run first.
+fn update_lines(change: &BootChange) -> Vec<String> {
+    let mut lines = Vec::new();
+    let version = |update: &SystemUpdate, what: &str| format!("{what} {} → {}", update.was, update.is);
+    for update in &change.updates {
+        match update.kind {
+            UpdateKind::Kernel => lines.push(version(update, "Changed meanwhile: kernel")),
+            UpdateKind::ServiceManager => lines.push(version(update, "Changed meanwhile: systemd")),
+            _ => {}
+        }
+    }
+    let packages: Vec<String> = change
+        .updates
+        .iter()
+        .filter(|update| update.kind == UpdateKind::Package)
+        .map(|update| match (update.was.as_str(), update.is.as_str()) {
+            ("", "") => update.name.clone(),
+            ("", is) => format!("{} {is}", update.name),
+            (was, "") => format!("{} {was} removed", update.name),
+            (was, is) => format!("{} {was} → {is}", update.name),
+        })
+        .collect();
+    if !packages.is_empty() {
+        let more = (packages.len().saturating_sub(MOST_UPDATES_NAMED) as u64).saturating_add(change.updates_left_out);
+        let named = packages.iter().take(MOST_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        lines.push(format!("Packages changed meanwhile: {named}{more}."));
+    }
+    for update in &change.updates {
+        let when = day(update.unix_ns).map_or_else(String::new, |day| format!(" on {day}"));
+        match update.kind {
+            UpdateKind::Command => lines.push(format!("Run meanwhile{when}: {}.", update.name)),
+            UpdateKind::AutomaticUpgrade => lines.push(format!("Ran meanwhile{when}: {}.", update.name)),
+            _ => {}
+        }
+    }
+    if lines.is_empty() {
+        lines.push("The journal names no update between the two boots; a package manager's log may.".to_owned());
+    }
+    lines.truncate(MOST_UPDATES_NAMED);
+    lines
+}
+
+/// The parts of a start, each with its column.
+const PARTS: [(&str, &str, PhaseName); 5] = [
+    ("firmware_ns", "firmware", PhaseName::Firmware),
+    ("loader_ns", "loader", PhaseName::Loader),
+    ("kernel_ns", "kernel", PhaseName::Kernel),
+    ("initrd_ns", "initrd", PhaseName::Initrd),
+    ("user_space_ns", "user space", PhaseName::UserSpace),
+];
+
+fn notes(history: &BootHistory) -> Vec<String> {
+    let mut notes = Vec::new();
+    let unfinished = (history.boots.len() - compared(history)) as u64;
+    if unfinished > 0 {
+        notes.push(format!("{} without a finished start: not compared.", counted(unfinished, "boot")));
+    }
+    if history.of_other_machines > 0 {
+        notes.push(format!("{} of other computers: left out.", counted(history.of_other_machines, "boot")));
+    }
+    notes
+}
+
+/// The boots, each with its parts.
+#[must_use]
+pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
+    let skipped = history.boots.len().saturating_sub(top);
+    let shown = history.boots.get(skipped..).unwrap_or_default();
+    let length = |ns: Option<i64>| Value::of(ns, Value::Duration);
+    let mut section = Section::of("boots", "Boots", shown)
+        .column(Heading::id("number", "boot"), |boot: &&HistoricBoot| Value::Id(boot.number))
+        .column(Heading::name("first_unix_ns", "first entry (UTC)").wide(24), |boot| {
+            Cell::shown(Value::of(boot.first_unix_ns, Value::Time), second_or_dash(boot.first_unix_ns))
+        })
+        .column(Heading::name("kernel", "kernel").wide(32), |boot| Value::text(&boot.kernel))
+        .column(Heading::quantity("startup_ns", "start"), |boot| length(boot.startup_ns));
+    for (name, title, phase) in PARTS {
+        let of_phase = move |boot: &HistoricBoot| {
+            boot.phases.iter().find(|one| one.phase == phase.as_str()).map(|one| one.duration_ns)
+        };
+        let is_known = shown.iter().any(|boot| of_phase(boot).is_some());
+        section =
+            section.column(Heading::quantity(name, title).in_text_if(is_known), move |boot| length(of_phase(boot)));
+    }
+    section
+        .column(Heading::name("", "").wide(60), |boot| {
+            let starts = history.changes.iter().find(|change| change.first_after == boot.number);
+            Cell::words(
+                QUIET,
+                match (starts, boot.startup_ns) {
+                    (Some(change), _) => {
+                        format!("{} takes {} from here on", part(&change.phase), more_or_less(change.difference_ns))
+                    }
+                    (None, None) => "start not finished".to_owned(),
+                    (None, Some(_)) => String::new(),
+                },
+            )
+        })
+        .done()
+}
