@@ -39,7 +39,7 @@ test-python: ## build Python's package from its source distribution, install it 
 	rm -rf $(TARGET_DIR)/wheels $(TARGET_DIR)/python-source $(FRESH)
 	$(PYTHON)/bin/maturin sdist --manifest-path python/Cargo.toml --out $(TARGET_DIR)/wheels
 	mkdir $(TARGET_DIR)/python-source
-	tar -xzf $(TARGET_DIR)/wheels/onoff_perf-*.tar.gz --strip-components=1 -C $(TARGET_DIR)/python-source
+	tar -xmzf $(TARGET_DIR)/wheels/onoff_perf-*.tar.gz --strip-components=1 -C $(TARGET_DIR)/python-source
 	cd $(TARGET_DIR)/python-source && $(PYTHON)/bin/maturin build --profile dev --target-dir $(TARGET_DIR) --out $(TARGET_DIR)/wheels
 	$(PYTHON)/bin/python -m venv --clear $(FRESH)
 	$(FRESH)/bin/pip install --quiet --disable-pip-version-check --find-links $(TARGET_DIR)/wheels --only-binary onoff-perf --requirement python/requirements.txt 'onoff-perf[sql,fleet]'
@@ -144,12 +144,12 @@ windows: ## build for Windows and compare what it prints under Wine
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff --target x86_64-pc-windows-gnu
 	tools/compare-under-wine $(TARGET_DIR)/debug/onoff $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe $(RECORDING)
+	tools/record-under-wine $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe samples/slow-boot.etl
 
 wasm: ## build the library for WebAssembly and compare what it answers under Node with what the program says
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup node
-	tools/record-under-wine $(TARGET_DIR)/x86_64-pc-windows-gnu/debug/onoff.exe samples/slow-boot.etl
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-wasm --target wasm32-unknown-unknown
 	node tools/check-wasm.mjs $(TARGET_DIR)/wasm32-unknown-unknown/debug/onoff_wasm.wasm $(TARGET_DIR)/debug/onoff $(RECORDING)

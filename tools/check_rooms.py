@@ -58,6 +58,7 @@ MAY_IMPORT = {
         "onoff-etl",
         "onoff-etw",
         "onoff-export",
+        "onoff-mcp",
         "onoff-netboot",
         "onoff-trace",
         "onoff-sources",

@@ -13,6 +13,7 @@ pub mod gate;
 pub mod image;
 pub mod interrupts;
 pub mod io;
+pub mod mcp;
 pub mod netboot;
 pub mod policy;
 pub mod prefetch;
@@ -49,6 +50,7 @@ use gate::GateArguments;
 use image::ImageArguments;
 use interrupts::InterruptsArguments;
 use io::IoArguments;
+use mcp::{GuideArguments, McpArguments};
 use netboot::NetbootArguments;
 use policy::PolicyArguments;
 use prefetch::PrefetchArguments;
@@ -174,6 +176,8 @@ pub enum Command {
     Gate(GateArguments),
     Why(WhyArguments),
     Explain(ExplainArguments),
+    Guide(GuideArguments),
+    Mcp(McpArguments),
     Completions(CompletionsArguments),
     Manual(ManualArguments),
     Xperf(XperfArguments),

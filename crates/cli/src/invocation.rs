@@ -87,6 +87,10 @@ pub enum Task {
     Overview,
     /// Explain a word; without one, list them.
     Explain(Vec<String>),
+    /// Print how to investigate.
+    Guide,
+    /// Serve the verbs to an assistant, about the recordings in folders.
+    Mcp(Vec<PathBuf>),
     /// Write a shell's script of completions.
     Completions(clap_complete::Shell),
     /// Write the pages of the manual into a folder.
@@ -129,12 +133,12 @@ pub enum Task {
     Record(RecordTask),
     /// Pack what this computer knows of its boots.
     Collect(CollectQuestion),
+    /// Say what changed among the last boots of a journal.
+    BootHistory(usize, compare::HistoryFormat),
     /// Compare runs of a transition.
     Compare(Box<CompareQuestion>),
     /// Hold runs of a transition to limits.
     Gate(Box<GateQuestion>),
-    /// Say what changed among the last boots of a journal.
-    BootHistory(usize, compare::HistoryFormat),
     /// Show why something took long.
     Why(WhyTask),
     /// Answer as xperf does.
@@ -145,14 +149,14 @@ impl Task {
     /// Whether the answer is text for people. The rows of events are not: their layout is xperf's.
     fn is_text(&self) -> bool {
         match self {
-            Self::Overview | Self::Explain(_) | Self::Record(_) => true,
+            Self::Overview | Self::Explain(_) | Self::Guide | Self::Record(_) => true,
             Self::Boot(_, format, _) => matches!(format, BootFormat::Text(_)),
             Self::ListBoots(format) => *format == PlainFormat::Text,
+            Self::BootHistory(_, format) => matches!(format, compare::HistoryFormat::Text(_)),
             Self::Suspend(_, format) => matches!(format, SuspendFormat::Text(_)),
             Self::Shutdown(_, format) => matches!(format, ShutdownFormat::Text(_)),
             Self::Diagnose(_, format) => matches!(format, DiagnosisFormat::Text(_)),
             Self::Summary(question) => question.format == TableFormat::Text,
-            Self::BootHistory(_, format) => matches!(format, compare::HistoryFormat::Text(_)),
             Self::Info(format) => matches!(format, InfoFormat::Text(_)),
             Self::Firmware(question) => question.format == FirmwareFormat::Text,
             Self::Io(question) => question.format == TableFormat::Text,
@@ -169,6 +173,7 @@ impl Task {
             | Self::Picture(_)
             | Self::Collect(_)
             | Self::Completions(_)
+            | Self::Mcp(_)
             | Self::Manual(_)
             | Self::Xperf(_) => false,
         }
@@ -329,6 +334,14 @@ impl Invocation {
             Command::Explain(it) => {
                 Ok(Self { task: Task::Explain(it.words), recording: Recording::none(), destination: it.output.into() })
             }
+            Command::Guide(it) => {
+                Ok(Self { task: Task::Guide, recording: Recording::none(), destination: it.output.into() })
+            }
+            Command::Mcp(it) => Ok(Self {
+                task: Task::Mcp(it.folders),
+                recording: Recording::none(),
+                destination: Destination::default(),
+            }),
             Command::Completions(it) => Ok(Self {
                 task: Task::Completions(it.shell),
                 recording: Recording::none(),

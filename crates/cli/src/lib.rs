@@ -54,7 +54,7 @@ pub struct NoAnswer {
 /// What the program would print for `arguments`, its name first, and the exit code where something went wrong all the same.
 ///
 /// # Errors
-/// Arguments that make no sense, a recording that cannot be read, one that does not hold what was asked for.
+/// Arguments that make no sense, a recording that cannot be read, one that holds nothing of the kind.
 pub fn answer(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<u8>, NoAnswer> {
     let parsed = parse(arguments).map_err(|error| {
         let text = error.to_string();

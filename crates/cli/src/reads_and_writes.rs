@@ -63,6 +63,8 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::Why(_)
         | Task::Overview
         | Task::Explain(_)
+        | Task::Guide
+        | Task::Mcp(_)
         | Task::Completions(_)
         | Task::Manual(_)
         | Task::Xperf(CommandLine::Help(_) | CommandLine::Providers) => {}

@@ -64,11 +64,15 @@ pub const GROUPS: &[Group] = &[
         "Help",
         &[
             ("explain", "what a word of a report means"),
+            ("guide", "how to investigate a slow boot, step by step"),
             ("completions", "complete arguments in a shell"),
             ("manual", "pages for man"),
         ],
     ),
-    ("For scripts of xperf", &[("xperf", "its command line, in its formats")]),
+    (
+        "For other programs",
+        &[("mcp", "the verbs as tools, for an assistant"), ("xperf", "xperf's command line, in its formats")],
+    ),
 ];
 
 /// The verbs as a page of help.

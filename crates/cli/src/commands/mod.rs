@@ -10,10 +10,12 @@ mod export;
 mod firmware;
 mod functions;
 mod gate;
+mod guide;
 mod image;
 mod info;
 mod io;
 mod lists;
+mod mcp;
 mod netboot;
 mod overview;
 mod picture;
@@ -60,6 +62,8 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
         Task::Overview => overview::run(recording, destination),
         Task::Explain(words) if words.is_empty() => explain::list(destination),
         Task::Explain(words) => explain::run(&words.join(" "), destination),
+        Task::Guide => guide::run(destination),
+        Task::Mcp(folders) => mcp::run(&folders),
         Task::Completions(shell) => shell::completions(shell, destination),
         Task::Manual(folder) => shell::manual(&folder),
         Task::Boot(options, format, beside) => boot::run(recording, options, format, &beside, destination),
@@ -81,19 +85,19 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
         Task::Export(question) => export::run(&recording, &question, destination),
         Task::Picture(kind) => picture::run(&recording, kind, destination),
         Task::View(question) => view::run(&recording, &question, destination),
+        Task::BootHistory(last, format) => compare::history(recording, last, format, destination),
         Task::Compare(question) => compare::run(*question, destination),
         Task::Gate(question) => gate::run(&question, destination),
         Task::Why(task) => why::run(recording, task, destination),
         Task::Xperf(CommandLine::Help(topic)) => {
-        Task::BootHistory(last, format) => compare::history(recording, last, format, destination),
             destination.write(|out| Ok(onoff_xperf::help::write(topic.as_deref(), out)?))
         }
+        Task::Xperf(CommandLine::Providers) => destination.write(|out| Ok(onoff_xperf::help::write_providers(out)?)),
         Task::Xperf(CommandLine::Process(line)) => Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()))?),
     }
 }
 
 /// Opens the recording and asks `question`, with progress until it is answered.
-        Task::Xperf(CommandLine::Providers) => destination.write(|out| Ok(onoff_xperf::help::write_providers(out)?)),
 fn ask<T>(recording: Recording, question: impl FnOnce(&Session) -> T) -> Result<(Session, T), Failure> {
     let line = ProgressLine::reading();
     let mut options = recording.options;
