@@ -152,7 +152,7 @@ class Fleet:
         Tried is every value of every attribute, every pair of values, and every date of ``drift``; the chance of a difference counts as many times
         as something was tried. Said is what is left: slower by ``LEAST_EFFECT_NS`` and by ``LEAST_EFFECT_SHARE`` at least, in groups of
         ``LEAST_RUNS`` runs of ``LEAST_COMPUTERS`` computers. The strongest is taken out before the next is looked for. That a group is
-        slower does not say that what it has in common made it so: ``same_runs_as`` lists what cannot be told apart, ``subject`` whose time
+        slower does not say that what it has in common made it so: ``same_runs_as`` lists what cannot be separated from it, ``subject`` whose time
         grew most.
         """
         import numpy
@@ -404,7 +404,7 @@ class Explanations(NamedTuple):
             f"{each.what}: {seconds(each.effect_ns)} slower (95 % interval {seconds(each.low_ns)} to {seconds(each.high_ns)}), "
             f"{each.runs} runs of {each.computers} computers"
             + (f"; most of it {each.subject} in {each.subject_phase}" if each.subject else "")
-            + (f"; cannot be told apart from {', '.join(each.same_runs_as)}" if each.same_runs_as else "")
+            + (f"; cannot be separated from {', '.join(each.same_runs_as)}" if each.same_runs_as else "")
             for each in self.found
         )
 
@@ -478,7 +478,7 @@ def _between(first: Any, second: Any, first_computers: Any, second_computers: An
     z = (larger - many * others / 2) / deviation
     few, rest = (each if len(each) <= _PAIRED else numpy.sort(each)[_even(len(each))] for each in (first, second))
     differences = numpy.sort((few[:, None] - rest[None, :]).ravel())
-    # Of the normal approximation, with the sizes of all: what was spread evenly stands for them.
+    # Of the normal approximation, with the sizes of all: what was spread evenly is taken in their place.
     half = _NORMAL_95 * math.sqrt((all_of_them + 1) / (12 * many * others))
     at = [min(len(differences) - 1, max(0, int(len(differences) * share))) for share in (0.5, 0.5 - half, 0.5 + half)]
     median, low, high = (int(differences[place]) for place in at)

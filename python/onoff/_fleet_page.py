@@ -39,7 +39,7 @@ def page(fleet: Fleet, transition: str) -> str:
             interval = f"{seconds(each.low_ns)} to {seconds(each.high_ns)}"
             most = f"{each.subject} in {each.subject_phase}" if each.subject else ""
             rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, most, ", ".join(each.same_runs_as)))
-        parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "whose time", "cannot be told apart from"), rows))
+        parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "whose time", "cannot be separated from"), rows))
     else:
         parts.append("<p>Nothing beyond chance.</p>")
     parts.append(f"<p>{explained.tried} groups tried; {explained.too_small} have too few runs or computers to say anything.</p>")

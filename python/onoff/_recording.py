@@ -257,7 +257,7 @@ class Recording:
         return Records(self.diagnose(**options).findings)
 
     def table(self, name: str) -> Table:
-        """A table by its name, read when it is first asked for."""
+        """A table by its name, read when it is first used."""
         if name not in _declarations():
             raise UsageError(f"no table is called {name!r}; there are {', '.join(_declarations())}")
         return Table(_core(self._core.table, name, self._times == "timedelta"))
@@ -312,7 +312,7 @@ class _Page:
         self.height = height
 
     def _repr_html_(self) -> str:
-        # Of its own origin: what a recording holds cannot reach the notebook.
+        # Of another origin: what a recording holds cannot reach the notebook.
         return (
             f'<iframe sandbox="allow-scripts" style="width:100%;height:{self.height}px;border:0" '
             f'srcdoc="{html.escape(self.page)}"></iframe>'

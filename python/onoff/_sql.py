@@ -11,7 +11,7 @@ from ._errors import UsageError
 from ._recording import Path, Recording, TableDeclaration, open, tables
 
 VIEWS = ("transitions", "phases", "account")
-"""What else can be asked for by name: the recording's answers as tables."""
+"""What else has a name in a query: the recording's answers as tables."""
 
 _PHASE_COLUMNS = (
     ("transition", "VARCHAR"),

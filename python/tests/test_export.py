@@ -44,7 +44,7 @@ def test_files_hold_the_tables_as_they_are_in_memory(name, tmp_path):
 
 
 def in_order(table):
-    """The rows in an order of their own: files are in the order of time where the tables are not."""
+    """The rows in one order: files are in the order of time where the tables are not."""
     return sorted(map(str, table.to_pylist()))
 
 

@@ -65,7 +65,7 @@ def test_every_prepared_query_is_documented_and_answers_other_recordings(trace):
     assert onoff.sql("slowest_services", SAMPLES / "linux-boot.tar.xz").fetchall()
 
 
-def test_several_recordings_are_told_apart_and_intervals_have_helpers(trace):
+def test_several_recordings_stay_separate_and_intervals_have_helpers(trace):
     counted = onoff.sql(
         "SELECT recording, count(*) FROM processes GROUP BY 1 ORDER BY 1", trace, SAMPLES / "linux-boot.tar.xz"
     ).fetchall()

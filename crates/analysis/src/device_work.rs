@@ -14,13 +14,13 @@ pub struct DeviceWork<D> {
     pub description: String,
     /// Device's friendly name; empty when not known.
     pub friendly_name: String,
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
     /// End, ns; `None` when it did not end in the recording.
     pub end_ns: Option<i64>,
     /// Length, ns.
     pub duration_ns: Option<i64>,
-    /// The record that set the begin.
+    /// The record that set the start.
     pub event: String,
     /// What only work of this kind has.
     #[serde(flatten)]

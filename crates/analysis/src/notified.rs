@@ -20,7 +20,7 @@ pub struct Notified<D> {
     pub duration_ns: Option<i64>,
     /// Result status as recorded.
     pub status: Option<u32>,
-    /// The record that set the begin.
+    /// The record that set the start.
     pub event: String,
     /// What only notifications of this kind have.
     #[serde(flatten)]

@@ -30,7 +30,7 @@ pub(crate) fn write(trace: &Arc<Trace>, name: TableName, order: &TimeOrder, out:
     file.finish().map_err(failed)
 }
 
-/// The batch with the texts of its own rows only: all batches share those of the recording, which would be written with each.
+/// The batch with the texts of its rows only: all batches share those of the recording, which would be written with each.
 fn compact(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().map(|column| match column.data_type() {
         DataType::Utf8View => Arc::new(column.as_string_view().gc()) as ArrayRef,

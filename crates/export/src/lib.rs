@@ -116,7 +116,7 @@ pub enum ExportError {
     /// No table of the recording has a row.
     #[error("no table of this recording has a row")]
     NoRows,
-    /// A table was named that has no rows of its own.
+    /// A table was named that has no rows.
     #[error("'{}' is a count, not a table; recording.json holds it", .0.as_str())]
     NoTable(TableName),
     /// A file cannot be written.

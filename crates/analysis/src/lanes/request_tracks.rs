@@ -10,7 +10,7 @@ use super::slices::{LaneSlice, SliceLane, Tone};
 use super::{Lane, Track, TrackGroup};
 use crate::processes::Images;
 
-/// Programs, and files, with a track of their own: those with most requests. The rest share one.
+/// Programs, and files, that have a track to themselves: those with most requests. The rest share one.
 const MOST_TRACKS: usize = 200;
 /// A pause that ends an interval, ns.
 const PAUSE_NS: i64 = 1_000_000;

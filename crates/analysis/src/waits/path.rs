@@ -301,7 +301,7 @@ pub struct CriticalPath {
     pub steps_left_out: u64,
     /// Their time, ns.
     pub left_out_ns: i64,
-    /// What was not recorded that would have told more.
+    /// Records that are lacking and would say more.
     pub missing: Vec<MissingRecords>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,

@@ -110,7 +110,7 @@ pub struct WhyReport {
     pub waits_for_work: u64,
     /// Their time, ns.
     pub waits_for_work_ns: i64,
-    /// What was not recorded that would have told more.
+    /// Records that are lacking and would say more.
     pub missing: Vec<MissingRecords>,
     /// What is not explained because no context switch was recorded in its time.
     pub without_switches: Vec<WithoutSwitches>,

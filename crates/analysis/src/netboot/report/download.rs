@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Download {
-    /// What was asked for, e.g. `http://10.0.0.1/boot.efi`; for HTTPS, the server's name.
+    /// What was requested, e.g. `http://10.0.0.1/boot.efi`; for HTTPS, the server's name.
     pub url: String,
     /// Method, e.g. `GET`; empty for HTTPS.
     pub method: String,

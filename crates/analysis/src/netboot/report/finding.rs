@@ -10,7 +10,7 @@ pub struct Finding {
     pub rule: &'static str,
     /// What was found, with the numbers it rests on.
     pub what: String,
-    /// What it costs, ns; `None` when that cannot be told.
+    /// What it costs, ns; `None` when that is not known.
     pub cost_ns: Option<i64>,
     /// Whether nothing could be loaded because of it.
     pub stops_boot: bool,
