@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Builds the guest's disk: a small Debian that starts by UEFI and systemd-boot, with room to sleep to.
+"""Builds the guest's disk: a small Debian that starts by UEFI and a boot loader, with room to sleep to.
 
-lab/guest/build.py CACHE             prints the path of the disk image, which is made when it is not there
-lab/guest/build.py CACHE --dracut    the same with an initial file system made by dracut, in which systemd runs
+lab/guest/build.py CACHE              prints the path of the disk image, which is made when it is not there
+lab/guest/build.py CACHE --variant V  the same of another guest: VARIANTS names them
 
 The same Debian as the host's, from the host's own package sources, so that a program built here runs there. What is made is kept
 in CACHE under the digest of what it is made of. Needs root, and the packages that --missing names; mounts nothing.
@@ -10,6 +10,7 @@ in CACHE under the digest of what it is made of. Needs root, and the packages th
 
 import argparse
 import contextlib
+import dataclasses
 import fcntl
 import hashlib
 import os
@@ -38,10 +39,25 @@ NEEDED = {
     str(BOOT_LOADER): "systemd-boot-efi",
 }
 
-PACKAGES = ["systemd", "systemd-sysv", "systemd-boot", "dbus", "udev", "kmod", "linux-image-amd64", "zstd",
-            "util-linux", "procps", "e2fsprogs"]
+PACKAGES = ["systemd", "systemd-sysv", "dbus", "udev", "kmod", "linux-image-amd64", "zstd", "util-linux", "procps", "e2fsprogs"]
 # What makes the initial file system: Debian's own program, or dracut, which puts systemd into it as Fedora, SUSE and others do.
 MAKERS = {"initramfs-tools": ["initramfs-tools"], "dracut": ["dracut-core", "dracut"]}
+# systemd-boot tells the system how long firmware and loader took; GRUB does not.
+LOADERS = {"systemd-boot": ["systemd-boot"], "grub": ["grub-efi-amd64-bin", "grub2-common"]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One guest: what makes its initial file system (MAKERS), and what starts its kernel (LOADERS)."""
+    initrd: str = "initramfs-tools"
+    loader: str = "systemd-boot"
+
+    @property
+    def packages(self):
+        return PACKAGES + MAKERS[self.initrd] + LOADERS[self.loader]
+
+
+VARIANTS = {"debian": Variant(), "dracut": Variant(initrd="dracut"), "grub": Variant(loader="grub")}
 # Never used here, and most of the size.
 EXCLUDED = ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr/share/info/*",
             *(f"/lib/modules/*/kernel/{folder}/*" for folder in
@@ -77,17 +93,40 @@ ROOT_UUID = "6f6e6f66-662d-4c61-8b2d-726f6f740000"
 
 # `no_timer_check`: on a busy host the emulated timer may not tick while the kernel looks for it, which it would take for a fault.
 # `mitigations=off`: the indirect jumps that they replace are the slowest of an emulated processor, and there is nothing to protect.
-ENTRY = """title Debian
+OPTIONS = "console=ttyS0,115200 quiet no_timer_check mitigations=off resume=LABEL=swap"
+ENTRY = f"""title Debian
 linux /debian/vmlinuz
 initrd /debian/initrd.img
-options root=LABEL=root ro console=ttyS0,115200 quiet no_timer_check mitigations=off resume=LABEL=swap
+options root=LABEL=root ro {OPTIONS}
+"""
+
+# GRUB's program on the boot partition, which has the menu and everything else on the root partition.
+GRUB_FINDS_ITS_FOLDER = f"""search --no-floppy --fs-uuid --set=root {ROOT_UUID}
+set prefix=($root)/boot/grub
+"""
+GRUB_MODULES = ["part_gpt", "fat", "ext2", "search", "search_fs_uuid", "normal", "configfile", "linux", "boot", "gzio", "echo", "test", "all_video"]
+# The menu of the first start; the guest makes its own of it with Debian's programs, which have to see the disks.
+GRUB_FIRST_MENU = """set timeout=0
+menuentry 'Debian' {
+    linux /boot/KERNEL root=LABEL=root ro OPTIONS
+    initrd /boot/INITRD
+}
+"""
+# How Debian's programs make the menu.
+GRUB_DEFAULTS = f"""GRUB_DEFAULT=0
+GRUB_TIMEOUT=0
+GRUB_DISTRIBUTOR=Debian
+GRUB_CMDLINE_LINUX_DEFAULT=""
+GRUB_CMDLINE_LINUX="{OPTIONS}"
+GRUB_TERMINAL=console
+GRUB_DISABLE_OS_PROBER=true
 """
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("cache", type=pathlib.Path, nargs="?", help="folder for what is downloaded and built once")
-    arguments.add_argument("--dracut", action="store_true", help="with systemd in the initial file system")
+    arguments.add_argument("--variant", choices=VARIANTS, default="debian", help="which guest")
     arguments.add_argument("--missing", action="store_true", help="only print the packages that are missing")
     arguments = arguments.parse_args()
     if arguments.missing:
@@ -95,7 +134,7 @@ def main():
         return
     if not arguments.cache:
         sys.exit("build: say where to keep it: build.py CACHE")
-    print(image(arguments.cache, "dracut" if arguments.dracut else "initramfs-tools"))
+    print(image(arguments.cache, arguments.variant))
 
 
 def missing():
@@ -103,8 +142,9 @@ def missing():
     return sorted({package for what, package in NEEDED.items() if not shutil.which(what) and not pathlib.Path(what).exists()})
 
 
-def image(cache, maker="initramfs-tools"):
-    """The path of the disk image whose initial file system `maker` makes."""
+def image(cache, name="debian"):
+    """The path of the disk image of a variant."""
+    variant = VARIANTS[name]
     if absent := missing():
         sys.exit(f"build: missing; apt-get install --no-install-recommends {' '.join(absent)}")
     if os.geteuid() != 0:
@@ -112,14 +152,14 @@ def image(cache, maker="initramfs-tools"):
     cache.mkdir(parents=True, exist_ok=True)
     with only_one(cache):
         sources = package_sources()
-        tree_key = digest(sources, PACKAGES, MAKERS[maker], EXCLUDED, INITIAL_FILE_SYSTEM[maker])
+        tree_key = digest(sources, variant.packages, EXCLUDED, INITIAL_FILE_SYSTEM[variant.initrd])
         image_key = digest(tree_key, pathlib.Path(__file__).read_text(),
                            [(str(path.relative_to(OVERLAY)), path.stat().st_mode, path.read_text())
                             for path in sorted(OVERLAY.rglob("*")) if path.is_file()])
-        disk = cache / f"guest-{maker}-{image_key}.img"
+        disk = cache / f"guest-{name}-{image_key}.img"
         if not disk.exists():
-            keep_only(cache, f"guest-{maker}-*", disk)
-            make_disk(tree(cache, tree_key, sources, maker), disk)
+            keep_only(cache, f"guest-{name}-*", disk)
+            make_disk(tree(cache, tree_key, sources, name), disk, variant.loader)
         return disk
 
 
@@ -175,18 +215,19 @@ def package_sources():
     sys.exit("build: apt-get knows no Debian package archive")
 
 
-def tree(cache, key, sources, maker):
+def tree(cache, key, sources, name):
     """The guest's files as Debian's packages bring them."""
-    root = cache / f"tree-{maker}-{key}"
+    variant = VARIANTS[name]
+    root = cache / f"tree-{name}-{key}"
     if root.exists():
         return root
-    keep_only(cache, f"tree-{maker}-*", root)
+    keep_only(cache, f"tree-{name}-*", root)
     suites = [line.split()[2] for line in sources]
     release = next(suite for suite in suites if "-" not in suite)
-    new = cache / f"tree-{maker}-{key}.new"
+    new = cache / f"tree-{name}-{key}.new"
     command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--format=directory",
                "--aptopt=Acquire::Languages \"none\"", *(f"--dpkgopt=path-exclude={path}" for path in EXCLUDED),
-               f"--essential-hook={INITIAL_FILE_SYSTEM[maker]}", f"--include={','.join(PACKAGES + MAKERS[maker])}", release, new, *sources]
+               f"--essential-hook={INITIAL_FILE_SYSTEM[variant.initrd]}", f"--include={','.join(variant.packages)}", release, new, *sources]
     for attempt in (1, 2, 3):
         if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode == 0:
             new.rename(root)
@@ -196,8 +237,10 @@ def tree(cache, key, sources, maker):
     sys.exit("build: mmdebstrap did not make the guest's files")
 
 
-def make_disk(root, disk):
+def make_disk(root, disk, loader):
     """One disk with a partition table: boot loader and kernels, files, swap space."""
+    kernel = next((root / "boot").glob("vmlinuz-*")).name
+    initrd = kernel.replace("vmlinuz", "initrd.img")
     new = disk.with_suffix(".new")
     new.unlink(missing_ok=True)
     with new.open("wb") as out:
@@ -221,25 +264,49 @@ def make_disk(root, disk):
             shutil.copy(path, target)
             os.chown(target, 0, 0)
     finish(files)
+    if loader == "grub":
+        grub_program = put_grub(files, kernel, initrd)
     run("mke2fs", "-q", "-t", "ext4", "-L", "root", "-U", ROOT_UUID, "-d", files,
         "-E", f"offset={ROOT[0]},lazy_itable_init=1", new, f"{ROOT[1] // 1024}k")
 
     esp = f"{new}@@{ESP[0]}"
     run("mformat", "-i", esp, "-F", "-v", "ESP", "-T", str(ESP[1] // SECTOR), "-h", "255", "-s", "63", "::")
-    for folder in ("EFI", "EFI/BOOT", "EFI/systemd", "loader", "loader/entries", "debian"):
+    for folder in ("EFI", "EFI/BOOT"):
         run("mmd", "-i", esp, f"::{folder}")
-    kernel = next((root / "boot").glob("vmlinuz-*"))
-    copies = {BOOT_LOADER: "EFI/BOOT/BOOTX64.EFI", kernel: "debian/vmlinuz",
-              root / "boot" / kernel.name.replace("vmlinuz", "initrd.img"): "debian/initrd.img"}
-    for source, target in copies.items():
-        run("mcopy", "-i", esp, source, f"::{target}")
-    run("mcopy", "-i", esp, BOOT_LOADER, "::EFI/systemd/systemd-bootx64.efi")
-    for name, text in {"loader.conf": "timeout 0\ndefault debian.conf\n", "entries/debian.conf": ENTRY}.items():
-        run("mcopy", "-i", esp, "-", f"::loader/{name}", given=text)
+    if loader == "grub":
+        run("mcopy", "-i", esp, grub_program, "::EFI/BOOT/BOOTX64.EFI")
+    else:
+        put_systemd_boot(esp, root / "boot" / kernel, root / "boot" / initrd)
 
     write_swap_header(new)
     shutil.rmtree(files)
     new.rename(disk)
+
+
+def put_systemd_boot(esp, kernel, initrd):
+    """systemd-boot with its entry and the kernel, onto the boot partition."""
+    for folder in ("EFI/systemd", "loader", "loader/entries", "debian"):
+        run("mmd", "-i", esp, f"::{folder}")
+    copies = {"EFI/BOOT/BOOTX64.EFI": BOOT_LOADER, "EFI/systemd/systemd-bootx64.efi": BOOT_LOADER, "debian/vmlinuz": kernel,
+              "debian/initrd.img": initrd}
+    for target, source in copies.items():
+        run("mcopy", "-i", esp, source, f"::{target}")
+    for name, text in {"loader.conf": "timeout 0\ndefault debian.conf\n", "entries/debian.conf": ENTRY}.items():
+        run("mcopy", "-i", esp, "-", f"::loader/{name}", given=text)
+
+
+def put_grub(files, kernel, initrd):
+    """GRUB's folder and menu into the guest's files, made by the guest's own programs; gives the path of its program."""
+    folder = files / "boot/grub"
+    shutil.copytree(files / "usr/lib/grub/x86_64-efi", folder / "x86_64-efi", dirs_exist_ok=True)
+    menu = GRUB_FIRST_MENU.replace("KERNEL", kernel).replace("INITRD", initrd).replace("OPTIONS", OPTIONS)
+    replace(folder / "grub.cfg", menu, mode=0o600)
+    replace(files / "etc/default/grub", GRUB_DEFAULTS, mode=0o644)
+    (folder / "find.cfg").write_text(GRUB_FINDS_ITS_FOLDER)
+    run("chroot", files, "grub-editenv", "/boot/grub/grubenv", "create")
+    run("chroot", files, "grub-mkimage", "--format", "x86_64-efi", "--output", "/boot/grub/bootx64.efi", "--prefix", "/boot/grub",
+        "--config", "/boot/grub/find.cfg", *GRUB_MODULES)
+    return folder / "bootx64.efi"
 
 
 def finish(files):

@@ -27,7 +27,7 @@ STATE = "/var/lib/onoff-record"
 # firmware variables of the boot loader, the kernel's trace.
 STATE_OF_THE_GUEST = r"""
 cd /
-places='boot/efi etc usr/lib/systemd usr/local var/lib'
+places='boot/efi boot/grub etc usr/lib/systemd usr/local var/lib'
 find $places -xdev \( -type d -printf '%p/\n' -o -printf '%p %m %l\n' \) | grep -v '^var/lib/systemd/' | sort
 find $places -xdev -type f ! -path 'var/lib/systemd/*' ! -name random-seed -print0 | xargs -0 sha256sum | sort -k 2
 for name in LoaderEntryOneShot LoaderEntryDefault LoaderConfigTimeout LoaderConfigTimeoutOneShot; do
@@ -52,8 +52,8 @@ class Scenario:
     restarts: int = 0
     # Somebody presses the power button now and then, which ends a sleep.
     button: bool = False
-    # What makes the initial file system of the guest (build.MAKERS).
-    initrd: str = "initramfs-tools"
+    # Which guest (build.VARIANTS).
+    guest: str = "debian"
 
 
 @dataclasses.dataclass
@@ -61,7 +61,7 @@ class Observation:
     """A restart that nothing records: what the guest's journal holds of it is kept, while it goes on and after its power was cut."""
     units: tuple[str, ...]
     recordings: list[str]
-    initrd: str = "initramfs-tools"
+    guest: str = "debian"
 
 
 @dataclasses.dataclass
@@ -71,7 +71,7 @@ class Requests:
     # By direction: how many requests of how many bytes the command makes of which no other program makes any.
     known: dict[str, dict[str, int]]
     units: tuple[str, ...] = ()
-    initrd: str = "initramfs-tools"
+    guest: str = "debian"
 
 
 SLOW_START = "onoff-lab-slow-start.service"
@@ -109,7 +109,9 @@ SCENARIOS = {
     "idle": Scenario("suspend --mem-sleep s2idle --wake-after 30 --post-boot-delay 13", ["suspend-1"], button=True),
     "hibernate": Scenario("hibernate --hibernate-mode shutdown --post-boot-delay 13", ["hibernate-1"]),
     # systemd runs in the initial file system.
-    "dracut": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, initrd="dracut"),
+    "dracut": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, guest="dracut"),
+    # Nobody tells the system how long firmware and loader took. The first start is by a menu that Debian's programs did not make.
+    "grub": Scenario("boot --runs 1 --post-boot-delay 13", ["boot-1"], (SLOW_START,), restarts=1, guest="grub"),
     # The second program is a child of a child; the reads of 5 bytes are those of the paper's kind, each followed by a write.
     "requests": Requests("sh -c 'dd if=/etc/passwd of=/dev/null bs=5 count=100 status=none; "
                          "sh -c \"dd if=/bin/sh of=/dev/null bs=3001 count=40 status=none\"; true'",
@@ -138,10 +140,10 @@ def main():
 
 
 def record(arguments, names):
-    """Plays scenarios one after the other, those with the same initial file system in one guest; yields the name of each that is done."""
-    for maker in build.MAKERS:
-        if mine := [name for name in names if SCENARIOS[name].initrd == maker]:
-            yield from record_in(build.image(arguments.cache, maker), arguments, mine)
+    """Plays scenarios one after the other, those of one guest in one guest; yields the name of each that is done."""
+    for variant in build.VARIANTS:
+        if mine := [name for name in names if SCENARIOS[name].guest == variant]:
+            yield from record_in(build.image(arguments.cache, variant), arguments, mine)
 
 
 def record_in(image, arguments, names):
@@ -152,6 +154,8 @@ def record_in(image, arguments, names):
                 guest.install(module, f"/usr/local/lib/{module.name}", mode=0o644)
         try:
             guest.wait_for_start()
+            if build.VARIANTS[SCENARIOS[names[0]].guest].loader == "grub":
+                guest.do("grub-mkconfig -o /boot/grub/grub.cfg", 300)
             for name in names:
                 done = {Observation: observe, Requests: trace_requests}.get(type(SCENARIOS[name]), play)
                 done(guest, SCENARIOS[name], arguments.out / name)
@@ -266,7 +270,7 @@ def play(guest, scenario, out):
         "expected": scenario.recordings,
         "recordings": sorted(path.name.removesuffix(".tar.gz") for path in out.glob("*.tar.gz")),
         "slow_units": list(scenario.units),
-        "initrd": scenario.initrd,
+        "guest": scenario.guest,
         "check": {"status": check[0], "text": check[1]} if check else None,
         "boot_ids": guest.starts[starts - 1:],
         "restarts": scenario.restarts,
