@@ -6,7 +6,7 @@ import html
 import itertools
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Optional, Union
 
 from ._answers import Record, Records, seconds
@@ -58,9 +58,9 @@ class Fleet:
         if not os.path.isdir(os.path.join(self.folder, "recordings")):
             raise UsageError(f"{self.folder}: no rows here; 'onoff.summaries' writes them")
         self._database = duckdb.connect()
-        for table in ("recordings", "transitions", "phases", "account"):
+        for table in ("recordings", "transitions", "phases", "account", "versions"):
             parts = os.path.join(self.folder, table)
-            if any(name.endswith(".parquet") for name in os.listdir(parts)):
+            if os.path.isdir(parts) and any(name.endswith(".parquet") for name in os.listdir(parts)):
                 pattern = os.path.join(parts, "*.parquet").replace("'", "''")
                 self._database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{pattern}')")
         self.attributes: tuple[str, ...] = ATTRIBUTES
@@ -147,10 +147,11 @@ class Fleet:
         return Records(Record({name: run[name] for name in names}) for run in runs[:count])
 
     def explain(self, transition: str = "boot") -> Explanations:
-        """Which attributes, pairs of attributes, and dates go with slow runs.
+        """Which attributes, versions of modules, pairs of them, and dates go with slow runs.
 
-        Tried is every value of every attribute, every pair of values, and every date of ``drift``; the chance of a difference counts as many times
-        as something was tried. Said is what is left: slower by ``LEAST_EFFECT_NS`` and by ``LEAST_EFFECT_SHARE`` at least, in groups of
+        Tried is every value of every attribute, every version of a driver, program or library, every pair of values (one of them an
+        attribute), and every date of ``drift``; the chance of a difference counts as many times as something was tried, and groups of the
+        same runs were tried once. Said is what is left: slower by ``LEAST_EFFECT_NS`` and by ``LEAST_EFFECT_SHARE`` at least, in groups of
         ``LEAST_RUNS`` runs of ``LEAST_COMPUTERS`` computers. The strongest is taken out before the next is looked for. That a group is
         slower does not say that what it has in common made it so: ``same_runs_as`` lists what cannot be separated from it, ``subject`` whose time
         grew most.
@@ -160,9 +161,9 @@ class Fleet:
         runs = self.runs(transition)
         lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
-        candidates, too_small = self._candidates(transition, runs, computers)
+        candidates, too_small, not_tried = self._candidates(transition, runs, lengths, computers)
         # Dates were tried where a change was looked for.
-        tried = len(candidates) + _DATES
+        tried = len(candidates) + not_tried + _DATES
         found: list[Record] = []
         settled: list[Any] = []
         while candidates and len(found) < _MOST_EXPLANATIONS:
@@ -170,7 +171,7 @@ class Fleet:
             if best is None:
                 break
             group, difference = best
-            same = [other.name for other in candidates if other is not group and (other.mask == group.mask).all()]
+            same = group.also + [other.name for other in candidates if other is not group and (other.mask == group.mask).all()]
             before = group.mask
             found.append(
                 Record(
@@ -303,39 +304,76 @@ class Fleet:
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(repr(self)[1:-1])}</p>{self.phases()._repr_html_()}"
 
-    def _candidates(self, transition: str, runs: list[dict[str, Any]], computers: Any) -> tuple[list[_Group], int]:
-        """The groups that are large enough, and how many are not."""
+    def _candidates(self, transition: str, runs: list[dict[str, Any]], lengths: Any, computers: Any) -> tuple[list[_Group], int, int]:
+        """The groups that are large enough; how many are not; how many are that need no look, because the version in them goes with no
+        slow runs."""
         import numpy
 
-        singles: list[_Group] = []
+        # Groups of the same runs are one with several names, attributes first: the modules of one update have their versions on the
+        # same computers.
+        singles: dict[bytes, _Group] = {}
         too_small = 0
-        for attribute in self.attributes:
-            values = [run[attribute] for run in runs]
-            for value in sorted({value for value in values if value not in (None, "")}):
-                mask = numpy.array([each == value for each in values], dtype=bool)
-                group = _Group(((attribute, value),), mask)
-                if mask.all():
-                    continue
-                if _large_enough(mask, computers):
-                    singles.append(group)
-                else:
-                    too_small += 1
-        groups = list(singles)
-        for first, second in itertools.combinations(singles, 2):
-            if first.parts[0][0] == second.parts[0][0]:
+        for part, mask in self._parts(runs):
+            if mask.all():
+                continue
+            if not _large_enough(mask, computers):
+                too_small += 1
+                continue
+            group = _Group((part,), mask)
+            same = singles.setdefault(mask.tobytes(), group)
+            if same is not group:
+                same.also.append(group.name)
+        groups = list(singles.values())
+        not_tried = 0
+        for first, second in itertools.combinations(list(groups), 2):
+            versions = [group for group in (first, second) if group.parts[0][0] not in self.attributes]
+            if first.parts[0][0] == second.parts[0][0] or len(versions) == 2:
                 continue
             mask = first.mask & second.mask
             if (mask == first.mask).all() or (mask == second.mask).all() or not mask.any():
                 continue
-            if _large_enough(mask, computers):
-                groups.append(_Group(first.parts + second.parts, mask))
-            else:
+            if not _large_enough(mask, computers):
                 too_small += 1
+            elif versions and not self._may_matter(versions[0], lengths, computers):
+                # It counts as tried all the same.
+                not_tried += 1
+            else:
+                groups.append(_Group(first.parts + second.parts, mask))
         for change in self.drift(transition):
             mask = numpy.array([(run["recorded_utc"] or "") >= change.first_after_utc for run in runs], dtype=bool)
             if _large_enough(mask, computers):
                 groups.append(_Group((("since", change.first_after_utc),), mask))
-        return groups, too_small
+        return groups, too_small, not_tried
+
+    def _parts(self, runs: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
+        """What a run can have, attributes first, then versions of modules, each with the runs that have it."""
+        import numpy
+
+        for attribute in self.attributes:
+            values = [run[attribute] for run in runs]
+            for value in sorted({value for value in values if value not in (None, "")}):
+                yield (attribute, value), numpy.array([each == value for each in values], dtype=bool)
+        if "versions" not in self._tables():
+            return
+        places: dict[str, list[int]] = {}
+        for place, run in enumerate(runs):
+            places.setdefault(run["recording"], []).append(place)
+        found = self._database.execute(
+            """SELECT module, version, list(DISTINCT recording) FROM versions GROUP BY module, version
+               HAVING count(DISTINCT recording) BETWEEN 2 AND (SELECT count(*) - 1 FROM recordings) ORDER BY module, version"""
+        )
+        while rows := found.fetchmany(1000):
+            for module, version, recordings in rows:
+                mask: Any = numpy.zeros(len(runs), dtype=bool)
+                mask[[place for recording in recordings for place in places.get(recording, ())]] = True
+                if mask.any():
+                    yield (module, version), mask
+
+    @staticmethod
+    def _may_matter(group: _Group, lengths: Any, computers: Any) -> bool:
+        """Whether the runs of a group are slower by themselves, by a measure that lets one in twenty through by chance."""
+        difference = _between(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
+        return difference is not None and difference.z > 0 and difference.p < 0.1
 
     def _best(self, candidates: list[_Group], lengths: Any, computers: Any, tried: int) -> Optional[tuple[_Group, Difference]]:
         """The group that divides slow from other runs best, of those that say something."""
@@ -413,6 +451,8 @@ class _Group:
     def __init__(self, parts: tuple[tuple[str, str], ...], mask: Any) -> None:
         self.parts = parts
         self.mask = mask
+        self.also: list[str] = []
+        """Other names of the same runs."""
 
     @property
     def name(self) -> str:

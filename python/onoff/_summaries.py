@@ -98,6 +98,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "title": _TEXT,
     },
     "losses": {"counter": _TEXT, "count": _NUMBER, "severity": _TEXT},
+    "versions": {"module": _TEXT, "version": _TEXT},
 }
 """The tables, with the type of each column. Each also has ``recording``: the SHA-256 of what the recording holds."""
 
@@ -131,7 +132,7 @@ def summaries(
     progress: Optional[Callable[[int, int, float], None]] = None,
 ) -> Summaries:
     """Writes rows about every recording in ``paths`` (files and folders) into the folder ``out``, as Parquet: a table each for recordings,
-    transitions, phases, account, services, devices, findings and losses.
+    transitions, phases, account, services, devices, findings, losses, and the versions of modules (drivers, services, programs).
 
     A recording is known by what it holds: one that is in ``out`` is not read again, unless this version makes other rows. Each is read
     in a process of a pool (``workers``; as many as there are processors), which may take ``seconds`` and, where the system limits it,

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from . import _onoff
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the rows: recordings that were summarised under another are read again."""
 
 
@@ -100,6 +100,7 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
         "devices": [],
         "findings": [],
         "losses": [],
+        "versions": [{"module": module, "version": version} for module, version in documents.get("versions", [])],
     }
     for transition, number, report in _reports(documents):
         about = {"transition": transition, "number": number}

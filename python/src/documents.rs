@@ -1,5 +1,6 @@
 //! All documents about one recording, which is read once.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use onoff::analysis::netboot::NetbootOptions;
@@ -45,8 +46,28 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
         path: PathOptions::default(),
     };
     out.add_answer("why", session.why(&every_phase), |report, bytes| document::write(&[], report, bytes))?;
+    out.add("versions", |bytes| Ok(serde_json::to_writer(bytes, &versions(session)?)?))?;
     Ok(out.end())
 }
+
+/// The modules whose file version is recorded: file name in lower case, as Windows compares it, and version; each pair once, at most
+/// [`MOST_VERSIONS`].
+fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
+    let trace = session.tables(Tables::of(&[TableName::Images]))?;
+    let mut found = BTreeSet::new();
+    for image in trace.images.iter() {
+        let version = trace.text(image.version).trim();
+        let path = trace.text(image.path);
+        let name = path.rsplit(['\\', '/']).next().unwrap_or_default();
+        if !version.is_empty() && !name.is_empty() && found.len() < MOST_VERSIONS {
+            found.insert((name.to_lowercase(), version.to_owned()));
+        }
+    }
+    Ok(found)
+}
+
+/// Versions of a recording that are kept. Windows has some 6,000 modules, of which a boot loads about 1,500.
+const MOST_VERSIONS: usize = 20_000;
 
 /// A JSON object in the making.
 struct Documents {

@@ -11,6 +11,9 @@ PHASES = (("PreSMSS", 0.3), ("SMSSInit", 0.15), ("WinLogonInit", 0.3), ("Explore
 MODELS = ("Contoso 100", "Contoso 200", "Fabrikam X", "Fabrikam Y", "Northwind 9")
 BUILDS = (19045, 22621, 26100)
 DRIVERS = ("6.0.1", "6.0.2", "6.1.0")
+# Modules of Windows have its build as their version, those of others one of these.
+OF_WINDOWS = tuple(f"system{number}.dll" for number in range(20))
+OF_OTHERS = tuple(f"driver{number}.sys" for number in range(40))
 FIRST = datetime.datetime(2026, 1, 5)
 DAYS = 60
 
@@ -23,7 +26,7 @@ class Cause:
 
 
 def simulate(folder, seed, computers=700, runs=2000, causes=()):
-    """Writes the rows of a fleet into ``folder/runs`` and drivers' versions into ``folder/tags.csv``."""
+    """Writes the rows of a fleet into ``folder/runs``, with the versions of modules, and those of one driver into ``folder/tags.csv`` too."""
     dice = random.Random(seed)
     fleet = []
     for number in range(computers):
@@ -35,11 +38,12 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
                 "firmware": f"{model.split()[0]} 1.{dice.choice('012')}",
                 "os_build": dice.choice(BUILDS),
                 "audio_driver": dice.choice(DRIVERS),
+                "others": {module: dice.choice(DRIVERS) for module in OF_OTHERS},
                 # Computers differ, more than the boots of one do.
                 "speed": dice.lognormvariate(0, 0.12),
             }
         )
-    batch = {name: [] for name in ("recordings", "transitions", "phases", "account")}
+    batch = {name: [] for name in ("recordings", "transitions", "phases", "account", "versions")}
     for number in range(runs):
         computer = fleet[number % computers]
         when = FIRST + datetime.timedelta(seconds=dice.randrange(DAYS * 86400))
@@ -87,6 +91,8 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
             batch["phases"].append(
                 {"recording": digest, "transition": "boot", "number": 0, "place": place, "phase": phase, "duration_ns": int(1e9 * length)}
             )
+        versions = {"audio.sys": computer["audio_driver"], **computer["others"], **{module: f"10.0.{computer['os_build']}" for module in OF_WINDOWS}}
+        batch["versions"] += [{"recording": digest, "module": module, "version": version} for module, version in versions.items()]
         for phase, subject, took in entries:
             batch["account"].append(
                 {"recording": digest, "transition": "boot", "phase": phase, "kind": "process", "subject": subject, "ns": int(1e9 * took)}

@@ -51,6 +51,25 @@ def test_one_cause_by_itself_is_one_explanation(tmp_path, cause):
     assert [each.subject for each in explained.found] == [cause.subject], explained
 
 
+def test_a_driver_of_one_version_on_one_model_is_found_without_tags(tmp_path):
+    folder = simulate(tmp_path / "untagged", 6, causes=(DRIVER_ON_A_MODEL, FIRMWARE))
+    explained = onoff.fleet(folder / "runs").explain()
+    by_subject = {each.subject: each for each in explained.found}
+    assert set(by_subject) == {"audiodrv", "ACPI"}, explained
+    driver = by_subject["audiodrv"]
+    assert set(driver.what.split(" and ")) == {"model = Fabrikam X", "audio.sys = 6.1.0"}
+    assert driver.low_ns / 1e9 - 0.5 <= 5.0 <= driver.high_ns / 1e9 + 0.5, driver.to_dict()
+
+
+def test_modules_of_one_update_are_one_group_with_several_names(tmp_path):
+    cause = Cause(lambda run: run["os_build"] == 26100, 4.0, "PreSMSS", "ntoskrnl.exe")
+    folder = simulate(tmp_path / "build", 7, causes=(cause,))
+    explained = onoff.fleet(folder / "runs").explain()
+    assert [each.what for each in explained.found] == ["os_build = 26100"], explained
+    # Nobody can say which of the modules it is, nor whether it is one.
+    assert {f"system{number}.dll = 10.0.26100" for number in range(20)} <= set(explained.found[0].same_runs_as)
+
+
 @pytest.mark.parametrize("seed", range(10, 20))
 def test_a_healthy_fleet_has_no_explanation_and_no_drift(tmp_path, seed):
     fleet = opened(tmp_path, seed)

@@ -178,3 +178,39 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     assert sorted(path.name for path in paths.iterdir()) == ["0000.tar.gz"]
     with pytest.raises(onoff.UnreadableError):
         onoff.summaries(tmp_path / "nothing", tmp_path / "out")
+
+
+def test_the_command_line_writes_the_same_tables_and_reads_nothing_twice(tmp_path):
+    paths = fleet(tmp_path / "recordings", 3)
+    (paths / "broken.etl").write_bytes(b"not a recording")
+
+    def summary(*arguments):
+        return subprocess.run([sys.executable, "-m", "onoff", "summary", *map(str, arguments)], capture_output=True, text=True)
+
+    first = summary(paths, "--format", "parquet", "-o", tmp_path / "out")
+    onoff.summaries(paths, tmp_path / "by-library")
+    assert "known before" in first.stdout, first.stderr
+    for table in ("recordings", "transitions", "phases", "services"):
+        [[by_command], [by_library]] = ([rows(out, f"SELECT count(*) FROM {{{table}}}")[0][0]] for out in (tmp_path / "out", tmp_path / "by-library"))
+        assert by_command == by_library > 0, table
+    again = summary(paths, "--format=parquet", "-o", tmp_path / "out")
+    assert again.stdout.split(": ", 1)[1].startswith("0 read") and again.returncode == 0, again.stdout
+    # Without a folder there is nowhere to write to; a folder of something else stays as it is.
+    assert summary(paths, "--format", "parquet").returncode == 64
+    assert summary(paths, "--format", "parquet", "-o", paths).returncode == 64
+    # Any other format is the compiled program's.
+    assert summary(paths, "--format", "csv").stdout.startswith("recording,computer,")
+
+
+RECORDING_WITH_VERSIONS = SAMPLES.parent.parent / "shared/samples/etl/net.4.5.2.x64.etl"
+
+
+@pytest.mark.skipif(not RECORDING_WITH_VERSIONS.exists(), reason=f"{RECORDING_WITH_VERSIONS} is not here")
+def test_versions_of_modules_are_those_of_the_table_of_images(tmp_path):
+    onoff.summaries(RECORDING_WITH_VERSIONS, tmp_path / "out")
+    onoff.open(RECORDING_WITH_VERSIONS).export(tmp_path / "tables", tables=["images"])
+    expected = duckdb.sql(
+        rf"SELECT DISTINCT lower(regexp_extract(path, '[^\\/]*$')), version FROM '{tmp_path}/tables/images.parquet' WHERE version <> '' ORDER BY ALL"
+    ).fetchall()
+    assert len(expected) > 100
+    assert rows(tmp_path / "out", "SELECT module, version FROM {versions} ORDER BY ALL") == expected
