@@ -34,6 +34,8 @@ OTHERS = [
     ["netboot", str(SAMPLES / "netboot-file-not-found.pcap.xz")],
     ["io", str(SAMPLES / "four-byte-reads.csv.gz")],
     ["io", str(SAMPLES / "four-byte-reads.csv.gz"), "--compare", str(SAMPLES / "four-byte-reads.csv.gz")],
+    ["cpu", str(SAMPLES / "slow-boot.etl"), "--by", "function"],
+    ["cpu", str(SAMPLES / "slow-boot.etl"), "--by", "process,stack"],
     ["image", str(SAMPLES / "image/before")],
     ["image", str(SAMPLES / "image/before"), "--compare", str(SAMPLES / "image/after")],
     ["compare", *RUNS],

@@ -55,6 +55,7 @@ COMMANDS = [
     ("linux_shutdown", "`onoff shutdown --format json` of a Linux recording"),
     ("processes", "`onoff processes --format json`"),
     ("cpu", "`onoff cpu --format json`"),
+    ("functions", "`onoff cpu`, `disk` and `hardfaults` with `--by function`, `stack` or, of waits, disk requests and faults, `module`, and `--format json`"),
     ("interrupts", "`onoff interrupts --format json`"),
     ("disk", "`onoff disk --format json`"),
     ("files", "`onoff files --format json`"),

@@ -4,12 +4,12 @@
 //! Nodes lie in one list and are found without recursion, so that no depth of a stack can exhaust the program's own.
 
 use hashbrown::HashMap;
-use onoff_trace::{StackId, Trace};
+use onoff_trace::Trace;
 use serde::Serialize;
 
 use crate::cpu::{charge_samples_of, sampling_period};
+use crate::functions::{Code, FunctionNames, stacks_of};
 use crate::interval::Interval;
-use crate::modules::Modules;
 use crate::owners::{IDLE, Owners, file_name};
 use crate::waits::{CriticalPath, PathStep, StepKind};
 
@@ -69,6 +69,16 @@ impl Flame {
         }
     }
 
+    /// The stacks with time of their own: the places of their nodes, the outermost first.
+    pub fn stacks(&self) -> impl Iterator<Item = Vec<usize>> {
+        let with_time = self.nodes.iter().enumerate().filter(|(_, node)| node.own_ns > 0);
+        with_time.map(|(at, _)| {
+            let mut stack: Vec<usize> = std::iter::successors(Some(at), |&at| self.nodes[at].parent).collect();
+            stack.reverse();
+            stack
+        })
+    }
+
     /// The nodes from left to right and top to bottom, the widest first among those below one node, each with where it starts,
     /// ns; those of less than `least_ns` are left out with all below them.
     #[must_use]
@@ -110,7 +120,7 @@ pub struct Sampled {
     pub pid: Option<u32>,
     /// Thread id.
     pub tid: u32,
-    /// The modules of its call stack, outermost first; without a stack the one in which the processor was.
+    /// The functions of its call stack, outermost first, or the modules of those without a name; without a stack where the processor was.
     pub frames: Vec<String>,
 }
 
@@ -121,14 +131,9 @@ pub fn sampling_period_ns(trace: &Trace) -> i64 {
 }
 
 /// Visits the samples in `range` that found a thread, in the order of the recording.
-pub fn each_sample(trace: &Trace, range: Interval, mut visit: impl FnMut(&Sampled)) {
-    let mut stacks: HashMap<(i64, u32), StackId> = HashMap::new();
-    for piece in trace.stacks.pieces() {
-        for row in piece.iter().filter(|row| range.contains(row.time_ns)) {
-            stacks.entry((row.time_ns, row.tid)).or_insert(row.stack);
-        }
-    }
-    let modules = Modules::of(trace);
+pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut visit: impl FnMut(&Sampled)) {
+    let stacks = stacks_of(trace, |(time_ns, _)| range.contains(*time_ns));
+    let code = Code::of(trace);
     let mut owners = Owners::of(trace);
     let list: Vec<(String, Option<u32>)> = owners
         .list()
@@ -149,29 +154,29 @@ pub fn each_sample(trace: &Trace, range: Interval, mut visit: impl FnMut(&Sample
         if sample.owner == IDLE || sample.tid == 0 {
             return;
         }
-        let stack = stacks.get(&(sample.start_ns, sample.tid)).copied().unwrap_or(StackId::EMPTY);
-        let own = [sample.address];
-        let addresses = if stack == StackId::EMPTY { &own[..] } else { trace.stack_pool.get(stack) };
-        let names = addresses.iter().rev().take(MOST_FRAMES).map(|&address| {
-            match modules.at(pid.unwrap_or(0), address, sample.start_ns) {
-                Some(path) => file_name(trace.text(path)).to_owned(),
-                None => "no known module".to_owned(),
-            }
-        });
+        let stack = stacks.get(&(sample.start_ns, sample.tid)).copied().unwrap_or_default();
+        let begins_there = stack.addresses(&trace.stack_pool).next() == Some(sample.address);
+        let own = (!begins_there).then_some(sample.address);
+        let mut addresses: Vec<u64> =
+            own.into_iter().chain(stack.addresses(&trace.stack_pool)).take(MOST_FRAMES).collect();
+        addresses.reverse();
+        let frames = addresses
+            .into_iter()
+            .map(|address| code.frame((pid.unwrap_or(0), address, sample.start_ns), names).label());
         sampled.frames.clear();
-        sampled.frames.extend(names);
+        sampled.frames.extend(frames);
         sampled.process.clone_from(process);
         (sampled.time_ns, sampled.ns, sampled.pid, sampled.tid) = (sample.start_ns, sample.ns, *pid, sample.tid);
         visit(&sampled);
     });
 }
 
-/// The samples of processors that found a thread in `range`, by process and through the modules of their call stacks; without
-/// a stack, the module in which the sample found the processor.
+/// The samples of processors that found a thread in `range`, by process and through the functions of their call stacks, or the modules of
+/// those without a name; without a stack, where the sample found the processor.
 #[must_use]
-pub fn of_samples(trace: &Trace, range: Interval) -> Flame {
+pub fn of_samples(trace: &Trace, range: Interval, names: &FunctionNames) -> Flame {
     let mut flame = Flame::default();
-    each_sample(trace, range, |sample| {
+    each_sample(trace, range, names, |sample| {
         let frames = sample.frames.iter().map(String::as_str);
         flame.add(std::iter::once(sample.process.as_str()).chain(frames), sample.ns);
     });
@@ -267,10 +272,13 @@ mod tests {
         trace.stacks.push(Stacks::from_iter([Stack { time_ns: 5_000_000, pid: 7, tid: 70, stack }]));
         let sample = |time_ns, address| Sample { time_ns, cpu: 0, tid: 70, address, count: 1, source: 0 };
         trace.samples.push(Samples::from_iter([sample(5_000_000, 0x9010), sample(6_000_000, 0x1020)]));
-        let flame = of_samples(&trace, Interval::new(0, 100_000_000));
+        let flame = of_samples(&trace, Interval::new(0, 100_000_000), &FunctionNames::default());
         let names: Vec<(&str, i64)> =
             flame.arranged(1).into_iter().map(|(_, node)| (node.name.as_str(), node.total_ns)).collect();
         assert_eq!(names, [("work.exe (7)", 2_000_000), ("outer.dll", 2_000_000), ("inner.dll", 1_000_000)]);
-        assert!(of_samples(&trace, Interval::new(50_000_000, 60_000_000)).nodes.is_empty(), "outside of the range");
+        assert!(
+            of_samples(&trace, Interval::new(50_000_000, 60_000_000), &FunctionNames::default()).nodes.is_empty(),
+            "outside of the range"
+        );
     }
 }

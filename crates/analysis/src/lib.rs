@@ -28,6 +28,7 @@ mod drive_paths;
 pub mod evidence;
 pub mod firmware;
 pub mod flame;
+pub mod functions;
 #[cfg(test)]
 mod hand_made;
 pub mod idle;

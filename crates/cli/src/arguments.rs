@@ -25,6 +25,7 @@ pub mod shutdown;
 pub mod storage;
 pub mod summary;
 pub mod suspend;
+pub mod symbols;
 pub mod table;
 pub mod verbs;
 pub mod view;

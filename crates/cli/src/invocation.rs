@@ -23,7 +23,10 @@ use std::path::PathBuf;
 
 use onoff::{EventQuestion, List, ListQuestion};
 use onoff_analysis::idle::IdleMetric;
+use onoff_analysis::lists::cpu::CpuGroup;
+use onoff_analysis::lists::functions::TimeOf;
 use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::storage::Key;
 use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::boot::BootOptions;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
@@ -49,6 +52,7 @@ use compare::CompareQuestion;
 use diagnose::{DiagnosisFormat, DiagnosisQuestion};
 use firmware::FirmwareQuestion;
 use gate::GateQuestion;
+use lists::{CodeQuestion, Groups};
 use netboot::NetbootFormat;
 use record::RecordTask;
 use shutdown::ShutdownFormat;
@@ -123,6 +127,8 @@ pub enum Task {
     Io(Box<io::IoQuestion>),
     /// List rows of any range.
     List(List, ListQuestion, TableFormat),
+    /// List or draw in which functions the time of any range went.
+    Functions(lists::FunctionTask),
     /// Show where the time of network boots went.
     Netboot(NetbootOptions, NetbootFormat),
     /// Show what Windows reads ahead.
@@ -160,6 +166,7 @@ impl Task {
             Self::Info(format) => matches!(format, InfoFormat::Text(_)),
             Self::Firmware(question) => question.format == FirmwareFormat::Text,
             Self::Io(question) => question.format == TableFormat::Text,
+            Self::Functions(task) => task.format == TableFormat::Text,
             Self::List(_, _, format) => *format == TableFormat::Text,
             Self::Netboot(_, format) => matches!(format, NetbootFormat::Text(_)),
             Self::Prefetch(question) => question.format == TableFormat::Text,
@@ -279,7 +286,7 @@ impl Invocation {
         match command {
             Command::Boot(arguments) => Self::boot(arguments),
             Command::Diagnose(arguments) => diagnose::resolve(arguments),
-            Command::Summary(arguments) => Ok(summary::resolve(arguments)),
+            Command::Summary(arguments) => summary::resolve(arguments),
             Command::Suspend(arguments) => suspend::resolve(arguments),
             Command::Export(arguments) => export::resolve(arguments),
             Command::View(arguments) => view::resolve(arguments),
@@ -294,8 +301,15 @@ impl Invocation {
             }),
             Command::Processes(it) => Self::list(List::Processes, it.recording, it.table, it.output),
             Command::Cpu(it) => {
-                let by = it.by.into_iter().map(Into::into).collect();
-                Self::list(List::Cpu(by), it.recording, it.table, it.output)
+                let by = it.by.into_iter().map(|by| by.of(it.of)).collect();
+                let code = CodeQuestion::of_processors(it.of, it.symbols);
+                Self::list_or_functions(
+                    Groups { by, process: CpuGroup::Process, list: List::Cpu },
+                    code,
+                    it.recording,
+                    it.table,
+                    it.output,
+                )
             }
             Command::Interrupts(it) => {
                 let by = it.by.into_iter().map(Into::into).collect();
@@ -303,7 +317,14 @@ impl Invocation {
             }
             Command::Disk(it) => {
                 let by = it.by.into_iter().map(Into::into).collect();
-                Self::list(List::Disk(by), it.recording, it.table, it.output)
+                let code = CodeQuestion::of(TimeOf::DiskRequests, it.symbols);
+                Self::list_or_functions(
+                    Groups { by, process: Key::Process, list: List::Disk },
+                    code,
+                    it.recording,
+                    it.table,
+                    it.output,
+                )
             }
             Command::Files(it) => {
                 let by = it.by.into_iter().map(Into::into).collect();
@@ -311,7 +332,14 @@ impl Invocation {
             }
             Command::HardFaults(it) => {
                 let by = it.by.into_iter().map(Into::into).collect();
-                Self::list(List::HardFaults(by), it.recording, it.table, it.output)
+                let code = CodeQuestion::of(TimeOf::HardFaults, it.symbols);
+                Self::list_or_functions(
+                    Groups { by, process: Key::Process, list: List::HardFaults },
+                    code,
+                    it.recording,
+                    it.table,
+                    it.output,
+                )
             }
             Command::Services(it) => Self::list(List::Services, it.recording, it.table, it.output),
             Command::Devices(it) => Self::list(List::Devices, it.recording, it.table, it.output),

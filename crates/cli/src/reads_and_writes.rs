@@ -55,6 +55,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         | Task::Info(_)
         | Task::Events(_)
         | Task::List(..)
+        | Task::Functions(_)
         | Task::Netboot(..)
         | Task::Record(_)
         | Task::Collect(_)

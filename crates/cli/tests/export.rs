@@ -223,6 +223,8 @@ fn the_chain_the_flame_graphs_and_many_recordings_are_pictures_that_load_nothing
         }
     }
     let (code, message) = folder.refusal("disk boot.etl --format svg");
+    assert!(code == 2 && message.contains("call stacks of these events"), "{message}");
+    let (code, message) = folder.refusal("files boot.etl --format svg");
     assert_eq!(code, 64, "{message}");
 }
 

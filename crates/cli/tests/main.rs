@@ -11,6 +11,7 @@ mod export;
 mod firmware;
 mod first_day;
 mod formats;
+mod functions;
 mod gate;
 mod image;
 mod io;

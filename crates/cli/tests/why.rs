@@ -1,11 +1,11 @@
 //! `onoff why` on simulated machines: the chain it tells is the one that was played.
 #![allow(clippy::unwrap_used)]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 
 use crate::running::Folder;
-use flate2::read::GzDecoder;
+use crate::running::symbols::{PDB_IDENTITY, pdb, with_symbols};
 use onoff_testkit::simulate::{Scenario, Truth};
 use serde_json::Value;
 
@@ -147,43 +147,6 @@ fn what_the_service_manager_waited_for_is_the_service_that_was_starting() {
     assert_eq!(services[0]["service"], named);
     assert_eq!(number(&services[0]["ns"]), service.end_ns - service.start_ns);
     assert_eq!(report["stretches"][1]["action"], "start");
-}
-
-/// A recording whose program has the PDB of `crates/symbols/tests` and waits with a known call stack.
-const WITH_SYMBOLS: &str = r#"
-name = "A program with symbols"
-seed = 7
-[machine]
-processors = 2
-mhz = 2400
-build = 19041
-[recording]
-tail = "1s"
-at_most = "6s"
-readied_by_dpc = true
-switch_stacks_percent = 100
-[[process]]
-image = "driver.exe"
-at = "500ms"
-symbols = "662C4326-0F04-F962-4C4C-44205044422E"
-stack = [0x1045, 0x1025, 0x1005]
-[[process.thread]]
-work = ["cpu 1ms", "sleep 3s", "cpu 1ms"]
-"#;
-const PDB_IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
-
-fn with_symbols() -> Folder {
-    let simulated = Scenario::from_toml(WITH_SYMBOLS).unwrap().simulate().unwrap();
-    let folder = Folder::new();
-    folder.file("boot.etl", &simulated.files[0]);
-    folder
-}
-
-fn pdb() -> Vec<u8> {
-    let packed = include_bytes!("../../symbols/tests/data/driver.pdb.gz");
-    let mut pdb = Vec::new();
-    GzDecoder::new(&packed[..]).read_to_end(&mut pdb).unwrap();
-    pdb
 }
 
 /// Answers every request for the PDB with it, and all others with "not found".

@@ -69,10 +69,12 @@ pub use events::{EventQuestion, Events, NoEvents};
 pub use firmware::{
     NoFirmwareTimes, add_capture, add_firmware, boot_axis_without_a_recording, firmware, provenance_of_firmware,
 };
+#[cfg(feature = "symbols")]
+pub use functions::function_names;
 #[cfg(feature = "files")]
 pub use image::{ImageKnowledge, OpenedImage};
 pub use lanes::Lanes;
-pub use lists::{List, ListAnswer, ListQuestion, NoList};
+pub use lists::{List, ListAnswer, ListQuestion, NameFunctions, NoList};
 #[cfg(feature = "files")]
 pub use other_kinds::other_kind;
 #[cfg(feature = "files")]

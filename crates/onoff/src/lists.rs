@@ -5,10 +5,12 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use onoff_analysis::Scope;
-use onoff_analysis::flame::{Flame, Sampled, each_sample};
+use onoff_analysis::flame::Flame;
+use onoff_analysis::functions::{CodePlace, FunctionNames};
 use onoff_analysis::lists::cpu::CpuGroup;
+use onoff_analysis::lists::functions::{CodeGroup, CodeTimes, TimeOf};
 use onoff_analysis::lists::interrupts::InterruptGroup;
-use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
+use onoff_analysis::lists::{cpu, devices, functions, interrupts, policy, processes, services};
 use onoff_analysis::recording::Provenance;
 use onoff_analysis::storage::{Key, disk, files, hard_faults};
 use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
@@ -19,7 +21,7 @@ use onoff_report::text::quantity::duration;
 use onoff_report::text::style::QUIET;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
-use onoff_trace::{SystemKind, TableName, Tables, Trace};
+use onoff_trace::{SystemKind, Tables, Trace};
 
 use crate::error::Refusal;
 use crate::range::{OutOfRange, scope_of};
@@ -60,6 +62,9 @@ pub struct ListQuestion {
     /// Which rows, in which order.
     pub order: Order,
 }
+
+/// Gives the functions at places in code of a recording.
+pub type NameFunctions<'n> = &'n mut dyn FnMut(&Trace, &[CodePlace]) -> FunctionNames;
 
 /// Why there is no list.
 #[derive(Debug, thiserror::Error)]
@@ -171,31 +176,45 @@ impl Session {
         }
     }
 
-    /// Where the processors were in the part that is meant: the samples by process and through the modules of their stacks, of the
-    /// chosen processes only.
+    /// Lists in which functions, or with which call stacks, a part of the recording spent its time. `name` gives the functions at places
+    /// in code (`function_names`, with the feature `symbols`); places that it does not name are shown as their module.
     ///
     /// # Errors
-    /// A recording that cannot be read, or holds no sample there.
-    pub fn sampled(&self, question: &ListQuestion) -> Result<(Flame, Scope), Refusal<NoList>> {
-        let tables = cpu::tables(&[CpuGroup::Module]).union(Tables::of(&[TableName::Stacks, TableName::Samples]));
-        let (trace, scope, _) = self.part(tables, question)?;
-        let chosen = |sample: &Sampled| {
-            let image = sample.process.rsplit_once(" (").map_or(sample.process.as_str(), |(image, _)| image);
-            let is = |pattern: &Pattern| pattern.matches(image) || sample.pid.is_some_and(|pid| pattern.is_number(pid));
-            question.processes.is_empty() || question.processes.iter().any(is)
-        };
-        let mut flame = Flame::default();
-        each_sample(&trace, scope.range, |sample| {
-            if chosen(sample) {
-                let frames = sample.frames.iter().map(String::as_str);
-                flame.add(std::iter::once(sample.process.as_str()).chain(frames), sample.ns);
-            }
-        });
-        if flame.nodes.is_empty() {
-            let why = "no profile sample of a thread there (kernel flag PROFILE records them)";
-            return Err(Refusal::Nothing(NoList::Nothing(format!("{why}; {}", what_it_is(&trace)))));
+    /// A recording that cannot be read, or holds no such event there.
+    pub fn functions(
+        &self,
+        of: TimeOf,
+        by: &[CodeGroup],
+        question: &ListQuestion,
+        name: NameFunctions<'_>,
+    ) -> Result<ListAnswer, Refusal<NoList>> {
+        self.rows(functions::tables(of), question, |trace, scope| {
+            let times = CodeTimes::of(trace, scope, of);
+            times.list(by, &name(trace, &times.places()))
+        })
+    }
+
+    /// The same as a tree of time: processes, and the functions of their call stacks.
+    ///
+    /// # Errors
+    /// A recording that cannot be read, or holds no such event there.
+    pub fn flame(
+        &self,
+        of: TimeOf,
+        question: &ListQuestion,
+        name: NameFunctions<'_>,
+    ) -> Result<(Flame, Scope), Refusal<NoList>> {
+        let (trace, scope, _) = self.part(functions::tables(of), question)?;
+        let scope = scope.of_processes(question.processes.clone());
+        let times = CodeTimes::of(&trace, &scope, of);
+        let names = name(&trace, &times.places());
+        // What is not worth a list is not worth a picture.
+        let list = times.list(&[CodeGroup::Module], &names);
+        if list.rows.is_empty() {
+            let nothing = format!("{}; {}", list.nothing(), what_it_is(&trace));
+            return Err(Refusal::Nothing(NoList::Nothing(nothing)));
         }
-        Ok((flame, scope))
+        Ok((times.flame(&names), scope))
     }
 
     /// The tables, the part that is meant, and the phase that it is.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use onoff_analysis::flame::Flame;
 use onoff_analysis::waits::{PathStep, StepKind, WhyReport, WhyStretch};
 
 use crate::text::why::was;
@@ -24,6 +25,24 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
             let line = lines.entry(format!("{root};short steps")).or_default();
             *line = line.saturating_add(stretch.path.left_out_ns);
         }
+    }
+    for (line, ns) in lines {
+        writeln!(out, "{line} {ns}")?;
+    }
+    Ok(())
+}
+
+/// Writes the call stacks of `flame`.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write_flame(flame: &Flame, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines: BTreeMap<String, i64> = BTreeMap::new();
+    for stack in flame.stacks() {
+        let frames: Vec<String> = stack.iter().map(|&at| frame(&flame.nodes[at].name)).collect();
+        let own_ns = stack.last().map_or(0, |&at| flame.nodes[at].own_ns);
+        let line = lines.entry(frames.join(";")).or_default();
+        *line = line.saturating_add(own_ns);
     }
     for (line, ns) in lines {
         writeln!(out, "{line} {ns}")?;

@@ -19,6 +19,7 @@ pub mod lists;
 pub mod markdown;
 pub mod sarif;
 pub mod section;
+pub mod speedscope;
 pub mod svg;
 pub mod table;
 pub mod terminal;

@@ -2,6 +2,7 @@
 //! verbs (`onoff cpu`, `disk`, `files`, `hardfaults`, `interrupts`, `processes`), with the same columns.
 
 use onoff_analysis::flame;
+use onoff_analysis::functions::FunctionNames;
 use onoff_analysis::lists::cpu::{self, CpuGroup};
 use onoff_analysis::lists::interrupts::{self, InterruptGroup};
 use onoff_analysis::lists::{devices, processes, services};
@@ -319,7 +320,7 @@ pub fn flame_graph(
     let interval = Interval::new(range.0.max(0), range.1.min(trace.duration_ns));
     let (flame, nothing) = match of {
         "samples" => (
-            flame::of_samples(trace, interval),
+            flame::of_samples(trace, interval, &FunctionNames::default()),
             "No sample of a thread in this range. Profile samples (kernel flag PROFILE) show where processors were.",
         ),
         "waits" => (flame::of_paths(paths, interval), "No critical path goes through this range."),

@@ -19,6 +19,10 @@ codes! {
         Interrupts = "interrupts",
         /// Requests of the disks.
         DiskRequests = "disk_requests",
+        /// Hard faults.
+        HardFaults = "hard_faults",
+        /// Call stacks of events.
+        CallStacks = "call_stacks",
         /// Dependencies of units: `systemctl show '*'` or `systemd-analyze dump`.
         UnitDependencies = "unit_dependencies",
         /// A target that was reached.

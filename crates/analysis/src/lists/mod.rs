@@ -4,6 +4,7 @@
 
 pub mod cpu;
 pub mod devices;
+pub mod functions;
 pub mod interrupts;
 pub mod policy;
 pub mod processes;

@@ -2,10 +2,11 @@
 //! another thread ready, the stack with which it did.
 
 use hashbrown::HashMap;
-use onoff_trace::{StackId, Stacks};
+use onoff_trace::Stacks;
 
 use super::Waits;
 use super::path::{CriticalPath, StackFrame};
+use crate::functions::JoinedStack;
 use crate::owners::file_name;
 
 /// Stacks are recorded up to this long after the event whose time they carry, ns: 10 s. Pieces of the table that begin
@@ -15,10 +16,10 @@ const LATEST_NS: i64 = 10_000_000_000;
 impl Waits<'_> {
     /// Adds the recorded call stacks to the steps of `paths`: one pass over the table of stacks.
     pub fn add_stacks(&self, paths: Vec<&mut CriticalPath>) {
-        let mut wanted: HashMap<(i64, u32), StackId> = paths
+        let mut wanted: HashMap<(i64, u32), JoinedStack> = paths
             .iter()
             .flat_map(|path| &path.steps)
-            .filter_map(|step| Some(((step.stack_ns?, step.thread.tid), StackId::EMPTY)))
+            .filter_map(|step| Some(((step.stack_ns?, step.thread.tid), JoinedStack::default())))
             .collect();
         let (Some(first), Some(last)) = (wanted.keys().map(|key| key.0).min(), wanted.keys().map(|key| key.0).max())
         else {
@@ -33,9 +34,8 @@ impl Waits<'_> {
             for ((&time_ns, &tid), &stack) in rows {
                 if (first..=last).contains(&time_ns)
                     && let Some(found) = wanted.get_mut(&(time_ns, tid))
-                    && *found == StackId::EMPTY
                 {
-                    *found = stack;
+                    found.add(&self.trace.stack_pool, stack);
                 }
             }
         }
@@ -50,12 +50,10 @@ impl Waits<'_> {
         }
     }
 
-    fn frames(&self, stack: StackId, pid: u32, time_ns: i64) -> Vec<StackFrame> {
-        self.trace
-            .stack_pool
-            .get(stack)
-            .iter()
-            .map(|&address| {
+    fn frames(&self, stack: JoinedStack, pid: u32, time_ns: i64) -> Vec<StackFrame> {
+        stack
+            .addresses(&self.trace.stack_pool)
+            .map(|address| {
                 let found = self.causes.modules().row_at(pid, address, time_ns);
                 match found.and_then(|row| Some((row, self.trace.images.get(row)?))) {
                     Some((row, image)) => {

@@ -2,7 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use onoff_analysis::lists::cpu::CpuGroup;
+use onoff_analysis::lists::functions::{CodeGroup, TimeOf};
 
+use super::storage::Grouping;
+use super::symbols::SymbolArguments;
 use super::table::TableArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 
@@ -19,16 +22,42 @@ pub enum By {
     Module,
     /// Processor
     Processor,
+    /// Function in which samples found the processor
+    Function,
+    /// Call stack with which samples found it
+    Stack,
 }
 
-impl From<By> for CpuGroup {
-    fn from(by: By) -> Self {
-        match by {
-            By::Process => Self::Process,
-            By::Thread => Self::Thread,
-            By::Priority => Self::Priority,
-            By::Module => Self::Module,
-            By::Processor => Self::Processor,
+impl By {
+    /// What rows are grouped by, when functions are listed of `of`: the modules of samples have a list with more columns.
+    pub const fn of(self, of: Option<Of>) -> Grouping<CpuGroup> {
+        match self {
+            Self::Process => Grouping::Key(CpuGroup::Process),
+            Self::Thread => Grouping::Key(CpuGroup::Thread),
+            Self::Priority => Grouping::Key(CpuGroup::Priority),
+            Self::Module if of.is_some() => Grouping::Code(CodeGroup::Module),
+            Self::Module => Grouping::Key(CpuGroup::Module),
+            Self::Processor => Grouping::Key(CpuGroup::Processor),
+            Self::Function => Grouping::Code(CodeGroup::Function),
+            Self::Stack => Grouping::Code(CodeGroup::Stack),
+        }
+    }
+}
+
+/// What functions are listed of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Of {
+    /// Samples that found a thread on a processor
+    Samples,
+    /// Waits: from a thread's leaving a processor to its return
+    Waits,
+}
+
+impl From<Of> for TimeOf {
+    fn from(of: Of) -> Self {
+        match of {
+            Of::Samples => Self::Samples,
+            Of::Waits => Self::Waits,
         }
     }
 }
@@ -43,6 +72,9 @@ Examples:
   onoff cpu boot.etl --process CloudBox.exe --by module
   onoff cpu boot.etl --by thread --sort ready          who waited longest for a processor
   onoff cpu boot.etl --by processor --format csv
+  onoff cpu boot.etl --by function --symbols 'srv*C:\\symbols' --phase WinLogonInit
+  onoff cpu boot.etl --by stack --of waits --process explorer.exe
+  onoff cpu boot.etl --format svg -o flames.svg         a flame graph
 
 Times are exact where context switches were recorded, else estimated from profile samples;
 modules always are. Interrupts and DPCs count for the thread they interrupted; the column
@@ -56,6 +88,13 @@ pub struct CpuArguments {
     /// What to tell apart; several with commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "process")]
     pub by: Vec<By>,
+
+    /// With '--by module', 'function' or 'stack', and in pictures: of what; samples unless this says otherwise
+    #[arg(long, value_name = "WHAT")]
+    pub of: Option<Of>,
+
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
 
     #[command(flatten)]
     pub table: TableArguments,

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use onoff_trace::{DECLARATIONS, TableName};
 
+use super::symbols::SymbolArguments;
 use super::{EXIT_CODES, RecordingArguments};
 
 /// What is written.
@@ -34,7 +35,8 @@ Examples:
 
 Perfetto gets phases, findings, processors, disks, the critical path, devices, services,
 processes and the log as tracks, and who made whom ready as flows. The Firefox Profiler
-gets samples with their stacks by thread, and the others as markers. Both viewers read
+gets samples with their stacks by thread, with functions where '--symbols' has their PDB
+files, and the others as markers. Both viewers read
 the file in the browser; neither sends it anywhere.
 
 Parquet, Arrow and CSV are written into a new folder: one file per table, rows in the order of
@@ -54,6 +56,9 @@ pub struct ExportArguments {
     /// Write only these tables (comma-separated), also those without a row [default: every table with rows]
     #[arg(long, value_name = "TABLES", value_delimiter = ',', value_parser = table_names())]
     pub tables: Option<Vec<TableName>>,
+
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
 
     /// The file to write; of tables, the new folder
     #[arg(short, long, value_name = "FILE|DIR")]

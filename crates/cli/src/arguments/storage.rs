@@ -1,10 +1,21 @@
 //! The arguments of `onoff disk`, `onoff files` and `onoff hardfaults`.
 
 use clap::{Args, ValueEnum};
+use onoff_analysis::lists::functions::CodeGroup;
 use onoff_analysis::storage::Key;
 
+use super::symbols::SymbolArguments;
 use super::table::TableArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
+
+/// What rows are grouped by: a key of a list, or functions and call stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping<K> {
+    /// A key of the list.
+    Key(K),
+    /// Code.
+    Code(CodeGroup),
+}
 
 /// What disk requests can be grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -23,18 +34,27 @@ pub enum DiskKey {
     Priority,
     /// Read, write or flush
     Operation,
+    /// Module whose code issued the request
+    Module,
+    /// Function that issued the request
+    Function,
+    /// Call stack that issued it
+    Stack,
 }
 
-impl From<DiskKey> for Key {
+impl From<DiskKey> for Grouping<Key> {
     fn from(key: DiskKey) -> Self {
         match key {
-            DiskKey::Process => Self::Process,
-            DiskKey::Path => Self::Path,
-            DiskKey::File => Self::File,
-            DiskKey::Extension => Self::Extension,
-            DiskKey::Disk => Self::Disk,
-            DiskKey::Priority => Self::Priority,
-            DiskKey::Operation => Self::Operation,
+            DiskKey::Process => Self::Key(Key::Process),
+            DiskKey::Path => Self::Key(Key::Path),
+            DiskKey::File => Self::Key(Key::File),
+            DiskKey::Extension => Self::Key(Key::Extension),
+            DiskKey::Disk => Self::Key(Key::Disk),
+            DiskKey::Priority => Self::Key(Key::Priority),
+            DiskKey::Operation => Self::Key(Key::Operation),
+            DiskKey::Module => Self::Code(CodeGroup::Module),
+            DiskKey::Function => Self::Code(CodeGroup::Function),
+            DiskKey::Stack => Self::Code(CodeGroup::Stack),
         }
     }
 }
@@ -77,15 +97,24 @@ pub enum HardFaultKey {
     File,
     /// What follows the last dot of the file's name
     Extension,
+    /// Module whose code met the fault
+    Module,
+    /// Function that met the fault
+    Function,
+    /// Call stack that met it
+    Stack,
 }
 
-impl From<HardFaultKey> for Key {
+impl From<HardFaultKey> for Grouping<Key> {
     fn from(key: HardFaultKey) -> Self {
         match key {
-            HardFaultKey::Process => Self::Process,
-            HardFaultKey::Path => Self::Path,
-            HardFaultKey::File => Self::File,
-            HardFaultKey::Extension => Self::Extension,
+            HardFaultKey::Process => Self::Key(Key::Process),
+            HardFaultKey::Path => Self::Key(Key::Path),
+            HardFaultKey::File => Self::Key(Key::File),
+            HardFaultKey::Extension => Self::Key(Key::Extension),
+            HardFaultKey::Module => Self::Code(CodeGroup::Module),
+            HardFaultKey::Function => Self::Code(CodeGroup::Function),
+            HardFaultKey::Stack => Self::Code(CodeGroup::Stack),
         }
     }
 }
@@ -101,6 +130,7 @@ Examples:
   onoff disk trace.etl --by process,path,priority --process MsMpEng.exe \\
       --process communicator.exe --process 1468 --process System
                                                    four processes, file by file
+  onoff disk boot.etl --by function,process        whose code issued the requests
 
 Service is the time the disk worked on requests, response the time from a request's issue to
 its completion, queue the most requests that one found before it. A request counts in the
@@ -114,6 +144,9 @@ pub struct DiskArguments {
     /// What the rows are: any of these together
     #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process")]
     pub by: Vec<DiskKey>,
+
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
 
     #[command(flatten)]
     pub table: TableArguments,
@@ -169,6 +202,9 @@ pub struct HardFaultsArguments {
     /// What the rows are: any of these together
     #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process")]
     pub by: Vec<HardFaultKey>,
+
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
 
     #[command(flatten)]
     pub table: TableArguments,

@@ -11,8 +11,19 @@ pub enum TableFormat {
     Json,
     /// For a spreadsheet: one header line, the names of the JSON, numbers without units
     Csv,
-    /// A picture: of 'onoff summary' a bar for each transition, of 'onoff cpu' a flame graph of the samples
+    /// A picture: of 'onoff summary' a bar for each transition; of 'onoff cpu', 'disk' and 'hardfaults' a flame graph
     Svg,
+    /// Call stacks with their time, one a line, for programs that draw flame graphs; of 'onoff cpu', 'disk' and 'hardfaults'
+    Folded,
+    /// Call stacks as a file for speedscope; of the same verbs
+    Speedscope,
+}
+
+impl TableFormat {
+    /// Whether it is made of call stacks, or drawn.
+    pub const fn is_picture(self) -> bool {
+        matches!(self, Self::Svg | Self::Folded | Self::Speedscope)
+    }
 }
 
 /// About what, which rows, and how.

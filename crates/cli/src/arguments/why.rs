@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 
 use onoff_analysis::transition::TransitionKind;
 
+use super::symbols::SymbolArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 
 /// How to answer why.
@@ -93,16 +94,8 @@ pub struct WhyArguments {
     #[arg(long)]
     pub idle: bool,
 
-    /// Where PDB files lie, for the names of functions: folders, stores and servers as in _NT_SYMBOL_PATH, which is used
-    /// when this is not given, e.g. 'C:\my;srv*C:\symbols*https://msdl.microsoft.com/download/symbols'. A server is
-    /// asked for what no folder has, by name and identity of the file; what it sends is kept in the store before it
-    #[allow(rustdoc::bare_urls, reason = "the help shows it as it is to be written")]
-    #[arg(long, value_name = "PATH")]
-    pub symbols: Option<String>,
-
-    /// Ask no symbol server; so does the environment variable ONOFF_OFFLINE=1
-    #[arg(long)]
-    pub offline: bool,
+    #[command(flatten)]
+    pub symbols: SymbolArguments,
 
     /// How to answer
     #[arg(long, value_name = "FORMAT", default_value = "text")]

@@ -1,12 +1,22 @@
 //! Where the functions of an answer's call stacks are looked up.
 
+use onoff::function_names;
+use onoff_analysis::functions::{CodePlace, FunctionNames};
 use onoff_symbols::SymbolFinder;
+use onoff_trace::Trace;
 
 use crate::invocation::symbols::SymbolTask;
 
 /// Whether the path has servers that are not asked.
 pub const fn is_offline(symbols: &SymbolTask) -> bool {
     symbols.offline || cfg!(not(feature = "download"))
+}
+
+/// Gives the functions at places in code, as the arguments say.
+pub fn names(symbols: SymbolTask) -> impl FnMut(&Trace, &[CodePlace]) -> FunctionNames {
+    let servers_left_alone = is_offline(&symbols) && !symbols.path.servers().is_empty();
+    let mut finder = finder(symbols);
+    move |trace, places| function_names(trace, places, &mut finder, servers_left_alone)
 }
 
 /// Finds files as the arguments say.

@@ -24,7 +24,8 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
             match question.format {
                 TableFormat::Text => text::image::write_comparison(&comparison, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[], &comparison, out)?,
-                TableFormat::Csv | TableFormat::Svg => {
+                // The others were refused.
+                TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
                     section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?
                 }
             }
@@ -52,7 +53,8 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
         match question.format {
             TableFormat::Text => text::image::write(&answer, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &answer, out)?,
-            TableFormat::Csv | TableFormat::Svg => {
+            // The others were refused.
+            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
                 let rows = text::image::rows(&answer.image, &answer.audit, question.rows);
                 section::csv::write(&[rows], out)?
             }

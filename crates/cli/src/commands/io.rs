@@ -27,7 +27,10 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
             match question.format {
                 TableFormat::Text => text::io::write(&report, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[provenance], &report, out)?,
-                TableFormat::Csv | TableFormat::Svg => section::csv::write(&[text::io::all_groups(&report)], out)?,
+                // The others were refused.
+                TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
+                    section::csv::write(&[text::io::all_groups(&report)], out)?
+                }
             }
             Ok(())
         });
@@ -39,7 +42,10 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
         match question.format {
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,
             TableFormat::Json => json::document::write(&[provenance_of_other, provenance], &comparison, out)?,
-            TableFormat::Csv | TableFormat::Svg => section::csv::write(&[text::io::changes(&comparison)], out)?,
+            // The others were refused.
+            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
+                section::csv::write(&[text::io::changes(&comparison)], out)?
+            }
         }
         Ok(())
     })

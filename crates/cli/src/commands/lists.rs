@@ -1,12 +1,15 @@
 //! The verbs that list rows of any range.
 
-use onoff::{List, ListQuestion, NoList, OutOfRange, Refusal};
-use onoff_report::svg;
+use onoff::{List, ListAnswer, ListQuestion, NoList, OutOfRange, Refusal, Session};
+use onoff_analysis::lists::functions::TimeOf;
 use onoff_report::text::quantity::duration;
+use onoff_report::{folded, speedscope, svg};
 
+use super::functions;
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
 use crate::invocation::Recording;
+use crate::invocation::lists::FunctionTask;
 use crate::output::Destination;
 
 pub fn run(
@@ -15,29 +18,49 @@ pub fn run(
     (question, format): (&ListQuestion, TableFormat),
     to: &Destination,
 ) -> Result<(), Failure> {
-    if format == TableFormat::Svg {
-        return flame_graph(recording, question, to);
-    }
     let (session, answer) = super::ask(recording, |session| session.list(list, question))?;
     let answer = answer.map_err(refused)?;
+    write(&session, &answer, format, to)
+}
+
+/// In which functions the time went, as a list or as a picture.
+pub fn functions(recording: Recording, task: FunctionTask, to: &Destination) -> Result<(), Failure> {
+    let FunctionTask { of, by, question, format, symbols } = task;
+    let mut name = functions::names(symbols);
+    if !format.is_picture() {
+        let (session, answer) = super::ask(recording, |session| session.functions(of, &by, &question, &mut name))?;
+        return write(&session, &answer.map_err(refused)?, format, to);
+    }
+    let (_, answer) = super::ask(recording, |session| session.flame(of, &question, &mut name))?;
+    let (flame, scope) = answer.map_err(refused)?;
+    let (title, what) = match of {
+        TimeOf::Samples => ("Where the processors were", "samples"),
+        TimeOf::Waits => ("Where threads waited", "waits"),
+        TimeOf::DiskRequests => ("Who asked the disks", "disk requests"),
+        TimeOf::HardFaults => ("Who waited for pages from disks", "hard faults"),
+    };
+    let (from, until) = (duration(scope.range.start_ns), duration(scope.range.end_ns));
     to.write(|out| {
         match format {
-            TableFormat::Text => answer.write_text(out)?,
-            TableFormat::Json => answer.write_json(&[session.provenance()?], out)?,
-            // A picture was drawn already.
-            TableFormat::Csv | TableFormat::Svg => answer.write_csv(out)?,
+            TableFormat::Folded => folded::write_flame(&flame, out)?,
+            TableFormat::Speedscope => speedscope::write(&flame, title, out)?,
+            _ => svg::flame::write(&flame, title, &format!("{what}, {from} to {until}"), out)?,
         }
         Ok(())
     })
 }
 
-/// Where the processors were, as a picture.
-fn flame_graph(recording: Recording, question: &ListQuestion, to: &Destination) -> Result<(), Failure> {
-    let (_, answer) = super::ask(recording, |session| session.sampled(question))?;
-    let (flame, scope) = answer.map_err(refused)?;
-    let (from, until) = (duration(scope.range.start_ns), duration(scope.range.end_ns));
+fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Destination) -> Result<(), Failure> {
     to.write(|out| {
-        Ok(svg::flame::write(&flame, "Where the processors were", &format!("samples, {from} to {until}"), out)?)
+        match format {
+            TableFormat::Text => answer.write_text(out)?,
+            TableFormat::Json => answer.write_json(&[session.provenance()?], out)?,
+            // Pictures come from elsewhere.
+            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
+                answer.write_csv(out)?
+            }
+        }
+        Ok(())
     })
 }
 

@@ -76,6 +76,7 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
         Task::Firmware(question) => firmware::run(&recording, &question, destination),
         Task::Io(question) => io::run(recording, &question, destination),
         Task::List(list, question, format) => lists::run(recording, &list, (&question, format), destination),
+        Task::Functions(task) => lists::functions(recording, task, destination),
         Task::Netboot(options, format) => netboot::run(recording, &options, format, destination),
         Task::Collect(question) => collect::run(&question),
         Task::Image(question) => image::run(recording, &question, destination),

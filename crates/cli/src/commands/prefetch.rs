@@ -34,7 +34,8 @@ pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Dest
         match question.format {
             TableFormat::Text => text::prefetch::write(&report, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &report, out)?,
-            TableFormat::Csv | TableFormat::Svg => {
+            // The others were refused.
+            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
                 section::csv::write(&[text::prefetch::rows(&report, question.rows)], out)?
             }
         }

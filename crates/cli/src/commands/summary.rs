@@ -34,7 +34,8 @@ fn write(summary: &mut Summary, question: &SummaryQuestion, destination: &Destin
         match question.format {
             TableFormat::Text => write_text(summary, left_out, out)?,
             TableFormat::Json => json::document::write(&[], summary, out)?,
-            TableFormat::Csv => write_csv(summary, out)?,
+            // The others were refused.
+            TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(summary, out)?,
             TableFormat::Svg => svg::summary::write(summary, out)?,
         }
         Ok(())
@@ -63,6 +64,7 @@ pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure>
         | Task::Overview
         | Task::Info(_)
         | Task::List(..)
+        | Task::Functions(_)
         | Task::Export(_)
         | Task::Picture(_)
         | Task::Why(_) => true,

@@ -2,18 +2,19 @@
 
 use onoff_trace::TableName;
 
+use super::symbols::SymbolTask;
 use super::{Invocation, Task};
 use crate::arguments::export::{ExportArguments, ExportFormat};
 use crate::failure::Failure;
 use crate::output::Destination;
 
 /// Another viewer that a file is written for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Viewer {
     /// Perfetto.
     Perfetto,
-    /// The Firefox Profiler.
-    Firefox,
+    /// The Firefox Profiler, with functions by their names.
+    Firefox(SymbolTask),
 }
 
 /// What is written.
@@ -27,9 +28,14 @@ pub enum ExportQuestion {
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
+    if arguments.symbols.symbols.is_some() && arguments.format != ExportFormat::Firefox {
+        return Err(Failure::WrongUsage("--symbols goes with --format firefox, which has functions".to_owned()));
+    }
     let question = match arguments.format {
         ExportFormat::Perfetto => viewer(Viewer::Perfetto, arguments.tables.as_ref())?,
-        ExportFormat::Firefox => viewer(Viewer::Firefox, arguments.tables.as_ref())?,
+        ExportFormat::Firefox => {
+            viewer(Viewer::Firefox(SymbolTask::resolve(arguments.symbols)), arguments.tables.as_ref())?
+        }
         ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => {
             let format = format(arguments.format)?;
             ExportQuestion::Tables(onoff_export::Question { format, tables: arguments.tables })

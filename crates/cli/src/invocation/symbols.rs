@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use onoff_symbols::SymbolPath;
 
+use crate::arguments::symbols::SymbolArguments;
+
 /// Where function names come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SymbolTask {
     /// Folders, stores and servers.
     pub path: SymbolPath,
@@ -15,7 +17,7 @@ pub struct SymbolTask {
 
 impl SymbolTask {
     /// From what was typed, else from the environment.
-    pub fn resolve(path: Option<String>, offline: bool) -> Self {
+    pub fn resolve(SymbolArguments { symbols: path, offline }: SymbolArguments) -> Self {
         let text = path.or_else(|| std::env::var("_NT_SYMBOL_PATH").ok());
         let mut path = SymbolPath::parse(&text.unwrap_or_default());
         if let Some(store) = default_store() {

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 /// Settles what the arguments mean: about what, which rows, and how.
 pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat), Failure> {
     let top = match (arguments.top, arguments.format) {
-        (Some(0), _) | (None, TableFormat::Json | TableFormat::Csv | TableFormat::Svg) => None,
         (None, TableFormat::Text) => Some(TEXT_ROWS),
+        (Some(0) | None, _) => None,
         (top, _) => top,
     };
     let question = ListQuestion {
@@ -26,10 +26,9 @@ pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat),
 
 /// A format of a verb that draws nothing.
 pub fn without_picture(format: TableFormat) -> Result<TableFormat, Failure> {
-    match format {
-        TableFormat::Svg => Err(Failure::WrongUsage(
-            "--format svg: this verb draws nothing; 'onoff cpu' and 'onoff summary' do".to_owned(),
-        )),
-        format => Ok(format),
+    if format.is_picture() {
+        let drawn = "this verb draws nothing and has no call stacks; 'onoff cpu', 'disk' and 'hardfaults' do";
+        return Err(Failure::WrongUsage(format!("--format: {drawn}")));
     }
+    Ok(format)
 }

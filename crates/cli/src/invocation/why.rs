@@ -44,7 +44,7 @@ const EVERY_STEP: PathOptions = PathOptions { shortest_ns: 0, most_steps: 1 << 2
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
-    let symbols = SymbolTask::resolve(arguments.symbols, arguments.offline);
+    let symbols = SymbolTask::resolve(arguments.symbols);
     let at = match &arguments.at {
         Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
             Failure::NothingToAnswer(format!(

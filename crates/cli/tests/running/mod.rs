@@ -1,5 +1,7 @@
 //! Running the real program on recordings made for the test.
 
+pub mod symbols;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

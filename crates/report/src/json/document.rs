@@ -12,6 +12,7 @@ use onoff_analysis::image::ImageComparison;
 use onoff_analysis::io::{IoComparison, IoReport};
 use onoff_analysis::lists::cpu::CpuList;
 use onoff_analysis::lists::devices::DeviceList;
+use onoff_analysis::lists::functions::FunctionList;
 use onoff_analysis::lists::interrupts::InterruptList;
 use onoff_analysis::lists::policy::PolicyList;
 use onoff_analysis::lists::processes::ProcessList;
@@ -81,6 +82,7 @@ documents! {
     LinuxShutdownReport => "linux_shutdown",
     ProcessList => "processes",
     CpuList => "cpu",
+    FunctionList => "functions",
     InterruptList => "interrupts",
     DiskReport => "disk",
     FileReport => "files",

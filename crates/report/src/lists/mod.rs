@@ -4,6 +4,7 @@ mod cpu;
 mod devices;
 mod disk;
 mod files;
+mod functions;
 mod grouped;
 mod hard_faults;
 mod interrupts;

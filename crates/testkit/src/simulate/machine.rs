@@ -318,7 +318,11 @@ impl<'s> Machine<'s> {
                 let at = self.stamp();
                 let plan = &self.threads[thread].plan;
                 let (id, process) = (plan.id, plan.process);
-                let address = self.address_in(process);
+                // The call stack of a sample begins where the processor was; of others it is as random as the sample.
+                let address = match self.processes[process].plan.stack.is_empty() {
+                    false => self.frames(process).first().copied().unwrap_or_default(),
+                    true => self.address_in(process),
+                };
                 self.put_perfinfo(cpu, 0x0F2E, 2, at, &kernel::sampled_profile(address, id));
                 self.stack(cpu, at, process, id);
             }

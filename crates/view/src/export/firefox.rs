@@ -9,22 +9,23 @@ use fxprof_processed_profile::{
     StringHandle, ThreadHandle, Timestamp,
 };
 use hashbrown::HashMap;
+use onoff_analysis::functions::FunctionNames;
 use onoff_analysis::{Interval, flame};
 
 use super::perfetto::{group_name, tone_name};
 use crate::build::Shown;
 use onoff_analysis::lanes::{Lane, TrackGroup};
 
-/// Writes all that is known of a recording.
+/// Writes all that is known of a recording; `names` are those of the functions of its samples.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
-    let profile = profile(shown);
+pub fn write(shown: &Shown, names: &FunctionNames, out: &mut dyn Write) -> io::Result<()> {
+    let profile = profile(shown, names);
     serde_json::to_writer(out, &profile).map_err(io::Error::other)
 }
 
-fn profile(shown: &Shown) -> Profile {
+fn profile(shown: &Shown, names: &FunctionNames) -> Profile {
     let trace = &shown.trace;
     let since_epoch_ms = trace.clock.start_unix_ns.map_or(0.0, |ns| ns as f64 / 1e6);
     let reference = ReferenceTimestamp::from_millis_since_unix_epoch(since_epoch_ms);
@@ -73,16 +74,16 @@ fn profile(shown: &Shown) -> Profile {
             }
         }
     }
-    samples(shown, &mut profile, &times);
+    samples(shown, names, &mut profile, &times);
     profile
 }
 
 /// The samples of every thread, with their stacks.
-fn samples(shown: &Shown, profile: &mut Profile, times: &Times) {
+fn samples(shown: &Shown, names: &FunctionNames, profile: &mut Profile, times: &Times) {
     let whole = Interval::new(0, shown.trace.duration_ns);
     let mut processes = HashMap::new();
     let mut threads: HashMap<(Option<u32>, String, u32), ThreadHandle> = HashMap::new();
-    flame::each_sample(&shown.trace, whole, |sample| {
+    flame::each_sample(&shown.trace, whole, names, |sample| {
         let at = times.at(sample.time_ns);
         let process = *processes
             .entry((sample.pid, sample.process.clone()))

@@ -1,0 +1,188 @@
+//! Whose code an address is: the module that holds it, and the function, where symbols or the recording name it.
+
+use hashbrown::HashMap;
+use onoff_trace::{StackId, StackPool, Trace};
+use serde::Serialize;
+
+use crate::modules::Modules;
+use crate::owners::file_name;
+
+/// A place in a module's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CodePlace {
+    /// The module's row in the table of images.
+    pub image: u32,
+    /// How far the place is from the module's first address, bytes.
+    pub offset: u32,
+}
+
+/// Names of functions by their places, as symbols give them.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionNames {
+    names: HashMap<CodePlace, String>,
+    /// Symbols that were looked for and not found, each with the reason; in JSON `symbols_missing`.
+    pub missing: Vec<String>,
+}
+
+impl FunctionNames {
+    /// Keeps the function at a place.
+    pub fn insert(&mut self, place: CodePlace, function: String) {
+        self.names.insert(place, function);
+    }
+
+    /// The function at a place.
+    #[must_use]
+    pub fn at(&self, place: CodePlace) -> Option<&str> {
+        self.names.get(&place).map(String::as_str)
+    }
+}
+
+/// What a frame of a call stack shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CodeFrame {
+    /// File name of the module; empty when no known module holds the address.
+    pub module: String,
+    /// The function; empty when its name is not known.
+    pub function: String,
+}
+
+impl CodeFrame {
+    /// As text: `module!function`, the module where the function has no name, or that no module is known.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.module.is_empty(), self.function.is_empty()) {
+            (true, true) => "no known module".to_owned(),
+            (true, false) => self.function.clone(),
+            (false, true) => self.module.clone(),
+            (false, false) => format!("{}!{}", self.module, self.function),
+        }
+    }
+}
+
+/// Looks up whose code addresses are.
+pub(crate) struct Code<'a> {
+    trace: &'a Trace,
+    modules: Modules,
+}
+
+impl<'a> Code<'a> {
+    pub(crate) fn of(trace: &'a Trace) -> Self {
+        Self { trace, modules: Modules::of(trace) }
+    }
+
+    /// The place of an address; `None` where no known module holds it.
+    pub(crate) fn place(&self, pid: u32, address: u64, time_ns: i64) -> Option<CodePlace> {
+        let row = self.modules.row_at(pid, address, time_ns)?;
+        let image = self.trace.images.get(row)?;
+        let offset = u32::try_from(address.saturating_sub(image.base)).ok()?;
+        Some(CodePlace { image: u32::try_from(row).ok()?, offset })
+    }
+
+    /// What an address shows.
+    pub(crate) fn frame(&self, (pid, address, time_ns): (u32, u64, i64), names: &FunctionNames) -> CodeFrame {
+        let Some(path) = self.modules.at(pid, address, time_ns) else {
+            return CodeFrame::default();
+        };
+        let function = self.place(pid, address, time_ns).and_then(|place| names.at(place));
+        CodeFrame {
+            module: file_name(self.trace.text(path)).to_owned(),
+            function: function.unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// The call stack of an event, of which the kernel's and the user's part may be two records: the user's is taken when the thread returns
+/// to user mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct JoinedStack {
+    inner: StackId,
+    /// What called it, in a record of its own.
+    outer: StackId,
+}
+
+impl JoinedStack {
+    pub(crate) fn is_empty(self) -> bool {
+        self.inner == StackId::EMPTY
+    }
+
+    /// Adds a record of the same event. What is not the other part of what is known is the stack of another event at that time.
+    pub(crate) fn add(&mut self, pool: &StackPool, record: StackId) {
+        if self.is_empty() {
+            self.inner = record;
+        } else if self.outer == StackId::EMPTY {
+            if is_called_by(pool.get(self.inner), pool.get(record)) {
+                self.outer = record;
+            } else if is_called_by(pool.get(record), pool.get(self.inner)) {
+                (self.inner, self.outer) = (record, self.inner);
+            }
+        }
+    }
+
+    /// The return addresses, the innermost first.
+    pub(crate) fn addresses(self, pool: &StackPool) -> impl Iterator<Item = u64> {
+        pool.get(self.inner).iter().chain(pool.get(self.outer)).copied()
+    }
+}
+
+/// Whether `inner` is the kernel's part of a stack and `outer` the user's.
+fn is_called_by(inner: &[u64], outer: &[u64]) -> bool {
+    const KERNEL_OF_64_BITS: u64 = 1 << 63;
+    // Systems of 32 bits have the kernel in the upper half.
+    const KERNEL_OF_32_BITS: std::ops::Range<u64> = 1 << 31..1 << 32;
+    match (inner.last(), outer.first()) {
+        (Some(&inner), Some(&outer)) if inner >= KERNEL_OF_64_BITS => outer < KERNEL_OF_64_BITS,
+        (Some(inner), Some(&outer)) => KERNEL_OF_32_BITS.contains(inner) && outer < KERNEL_OF_32_BITS.start,
+        _ => false,
+    }
+}
+
+/// The call stacks of events, by the event's time and thread. Only those for which `is_wanted` are kept: stacks of switches are many.
+pub(crate) fn stacks_of(trace: &Trace, is_wanted: impl Fn(&(i64, u32)) -> bool) -> HashMap<(i64, u32), JoinedStack> {
+    let mut stacks: HashMap<(i64, u32), JoinedStack> = HashMap::new();
+    for piece in trace.stacks.pieces() {
+        for (key, &record) in piece.time_ns.iter().copied().zip(piece.tid.iter().copied()).zip(&piece.stack) {
+            if is_wanted(&key) {
+                stacks.entry(key).or_default().add(&trace.stack_pool, record);
+            }
+        }
+    }
+    stacks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(records: &[&[u64]]) -> Vec<u64> {
+        let mut pool = StackPool::new();
+        let mut stack = JoinedStack::default();
+        for record in records {
+            let record = pool.intern(record);
+            stack.add(&pool, record);
+        }
+        stack.addresses(&pool).collect()
+    }
+
+    #[test]
+    fn the_user_part_of_a_stack_follows_the_kernel_part_in_whatever_order_they_were_logged() {
+        let (kernel, user): (&[u64], &[u64]) = (&[0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000], &[0x7FF9_0000, 0x10]);
+        let whole = [0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000, 0x7FF9_0000, 0x10];
+        assert_eq!(joined(&[kernel, user]), whole);
+        assert_eq!(joined(&[user, kernel]), whole);
+        assert_eq!(joined(&[&[0x8234_0000], &[0x7612_0000]]), [0x8234_0000, 0x7612_0000], "of 32 bits");
+        assert_eq!(joined(&[user]), user);
+        assert_eq!(joined(&[kernel]), kernel);
+    }
+
+    #[test]
+    fn a_stack_of_another_event_at_the_same_time_is_no_part() {
+        let (first, second): (&[u64], &[u64]) = (&[0xFFFF_F800_0000_1000], &[0xFFFF_F800_0000_5000]);
+        assert_eq!(joined(&[first, second]), first, "two of the kernel");
+        assert_eq!(joined(&[&[0x7FF9_0000], &[0x7FF8_0000]]), [0x7FF9_0000], "two of the user");
+        let user: &[u64] = &[0x7FF9_0000];
+        assert_eq!(joined(&[first, user, second]), [first, user].concat(), "a third");
+        // A program of 32 bits may have modules above 2 GiB: that alone makes them no part of the kernel on a system of 64 bits.
+        assert_eq!(joined(&[first, &[0x8234_0000]]), [0xFFFF_F800_0000_1000, 0x8234_0000]);
+    }
+}

@@ -1,0 +1,142 @@
+//! In which functions the time went: `onoff cpu`, `disk` and `hardfaults` with `--by module`, `function` and `stack`, and their pictures.
+#![allow(clippy::unwrap_used)]
+
+use serde_json::Value;
+
+use crate::running::Folder;
+use crate::running::symbols::{PDB_IDENTITY, pdb, with_samples, with_symbols};
+
+const STACK: &str = "driver.exe!t::DriverEntry;driver.exe!t::start_device;driver.exe!t::wait_for_hardware";
+
+/// The program of the recording sleeps for 3 s, in one function.
+fn named() -> Folder {
+    let folder = with_symbols();
+    folder.file("driver.pdb", &pdb());
+    folder
+}
+
+fn json(folder: &Folder, question: &str) -> Value {
+    serde_json::from_str(&folder.answer(question)).unwrap()
+}
+
+#[test]
+fn a_wait_is_in_the_function_that_waited_and_in_all_that_called_it() {
+    let folder = named();
+    let question = "cpu boot.etl --of waits --process driver.exe --symbols . --by function";
+    let list = json(&folder, &format!("{question} --format json"));
+    assert_eq!(list["onoff"]["document"], "functions");
+    let rows = list["rows"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["function"] == name).unwrap();
+    let near = |value: &Value| (3_000_000_000..3_100_000_000).contains(&value.as_i64().unwrap());
+    let waited = row("t::wait_for_hardware");
+    assert!(near(&waited["own_ns"]) && near(&waited["inclusive_ns"]), "{waited}");
+    for caller in ["t::start_device", "t::DriverEntry"] {
+        assert_eq!(row(caller)["own_ns"], 0);
+        assert!(near(&row(caller)["inclusive_ns"]));
+    }
+    assert_eq!(list["symbols_missing"], Value::Array(Vec::new()));
+    let text = folder.answer(question);
+    assert!(text.contains("driver.exe  t::wait_for_hardware  3.0"), "{text}");
+
+    let stacks = json(
+        &folder,
+        &format!("{question},process --by stack --format json").replace("--by function,process", "--by process"),
+    );
+    assert_eq!(stacks["rows"][0]["stack"][2]["function"], "t::wait_for_hardware");
+    assert_eq!(stacks["rows"][0]["image"], "driver.exe");
+}
+
+#[test]
+fn samples_are_in_the_function_that_ran_here_and_in_the_firefox_profiler() {
+    let folder = with_samples();
+    folder.file("driver.pdb", &pdb());
+    let question = "cpu boot.etl --process driver.exe --symbols . --by function --format json";
+    let list = json(&folder, question);
+    let rows = list["rows"].as_array().unwrap();
+    let ran = rows.iter().find(|row| row["function"] == "t::wait_for_hardware").unwrap();
+    assert!((48..=52).contains(&ran["count"].as_u64().unwrap()), "{ran}");
+
+    let file = |symbols: &str| {
+        folder.answer(&format!("export boot.etl --format firefox {symbols} -o boot.json"));
+        std::fs::read_to_string(folder.path("boot.json")).unwrap()
+    };
+    assert!(file("--symbols .").contains("\"driver.exe!t::wait_for_hardware\""));
+    assert!(!file("").contains("wait_for_hardware"));
+}
+
+#[test]
+fn call_stacks_are_drawn_and_written_for_other_programs() {
+    let folder = named();
+    let question = "cpu boot.etl --of waits --process driver.exe --symbols .";
+    let folded = folder.answer(&format!("{question} --format folded"));
+    let (stack, ns) = folded.lines().find(|line| line.contains("wait_for_hardware")).unwrap().rsplit_once(' ').unwrap();
+    assert!(stack.starts_with("driver.exe (") && stack.ends_with(&format!(");{STACK}")), "{folded}");
+    assert!((3_000_000_000..3_100_000_000).contains(&ns.parse::<i64>().unwrap()), "{folded}");
+
+    let file = json(&folder, &format!("{question} --format speedscope"));
+    let profile = &file["profiles"][0];
+    let (samples, weights) = (profile["samples"].as_array().unwrap(), profile["weights"].as_array().unwrap());
+    assert_eq!(samples.len(), weights.len());
+    let total: i64 = weights.iter().map(|weight| weight.as_i64().unwrap()).sum();
+    assert_eq!(profile["endValue"].as_i64().unwrap(), total);
+    let names = |sample: &Value| -> Vec<String> {
+        let frames =
+            sample.as_array().unwrap().iter().map(|at| &file["shared"]["frames"][at.as_u64().unwrap() as usize]);
+        frames.skip(1).map(|frame| frame["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let all: Vec<String> = samples.iter().map(|sample| names(sample).join(";")).collect();
+    assert!(all.iter().any(|names| names == STACK), "{all:?}");
+
+    let picture = folder.answer(&format!("{question} --format svg"));
+    assert!(picture.contains("Where threads waited") && picture.contains("driver.exe!t::wait_for_hardware: 3.0"));
+    // Without a name, the module is what a box shows.
+    let picture = folder.answer(&question.replace("--symbols .", "--format svg"));
+    assert!(picture.contains("<title>driver.exe: 3.0") && !picture.contains("wait_for_hardware"));
+}
+
+#[test]
+fn what_names_functions_is_said_where_it_is_missing() {
+    let folder = with_symbols();
+    let question = "cpu boot.etl --of waits --process driver.exe --by function";
+    assert!(folder.answer(question).contains("Functions have no names: '--symbols PATH'"));
+    let missing = format!("driver.pdb {PDB_IDENTITY}: not in the symbol path's folders");
+    assert!(folder.answer(&format!("{question} --symbols .")).contains(&format!("No symbols: {missing}")));
+    let list = json(&folder, &format!("{question} --symbols . --format json"));
+    assert!(list["symbols_missing"][0].as_str().unwrap().starts_with(&missing));
+    assert_eq!(list["rows"][0]["module"], "driver.exe");
+    // Modules need no names.
+    assert!(!folder.answer(&question.replace("function", "module")).contains("--symbols"));
+}
+
+#[test]
+fn a_recording_without_such_stacks_says_so() {
+    let folder = with_symbols();
+    for question in
+        ["disk boot.etl --by function", "hardfaults boot.etl --by stack", "cpu boot.etl --by function --of samples"]
+    {
+        let output = folder.run(question);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{question}: {said}");
+        assert!(said.contains("not recorded: "), "{question}: {said}");
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_wrong_usage() {
+    let folder = with_symbols();
+    let refused = |question: &str, with: &str| {
+        let output = folder.run(question);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(64), "{question}: {said}");
+        assert!(said.contains(with), "{question}: {said}");
+    };
+    refused("cpu boot.etl --of waits", "--of: ");
+    refused("disk boot.etl --symbols .", "--symbols: ");
+    refused("cpu boot.etl --by function,thread", "--by: ");
+    refused("cpu boot.etl --by function,stack", "--by: ");
+    refused("disk boot.etl --by path --format svg", "--by: ");
+    refused("files boot.etl --format folded", "--format: ");
+    refused("export boot.etl --format perfetto --symbols . -o boot.trace", "--symbols ");
+    refused("summary boot.etl --format speedscope", "--format: ");
+    refused("cpu boot.etl --format svg -o boot.etl", "boot.etl");
+}

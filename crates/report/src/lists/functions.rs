@@ -1,0 +1,153 @@
+//! In which functions the time went.
+
+use std::io::{self, Write};
+
+use onoff_analysis::functions::CodeFrame;
+use onoff_analysis::lacking::MissingRecords;
+use onoff_analysis::lists::functions::{CodeGroup, FunctionList, FunctionRow, TimeOf};
+
+use super::{headline, write_losses};
+use crate::table::{Column, Kind, TableReport, Value};
+use crate::terminal::printable::printable;
+use crate::terminal::quantity::{counted, duration, percent, share};
+use crate::terminal::style::QUIET;
+
+/// Missing symbols that text names; JSON names all.
+const MOST_SYMBOLS_NAMED: usize = 5;
+
+impl TableReport for FunctionList {
+    type Row = FunctionRow;
+
+    fn columns(&self) -> Vec<Column<FunctionRow>> {
+        let new = Column::<FunctionRow>::new;
+        let by = |group| self.by.contains(&group);
+        let mut columns = Vec::new();
+        if by(CodeGroup::Process) {
+            columns.extend([
+                new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).wide(32),
+                new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+            ]);
+        }
+        if by(CodeGroup::Stack) {
+            // Innermost first: the end of a long stack is what fits.
+            columns.push(
+                new("stack", "call stack, innermost function first", Kind::Name, |row| {
+                    let frames: Vec<String> = row.stack.iter().rev().map(CodeFrame::label).collect();
+                    match frames.is_empty() {
+                        true => Value::text_or_unknown(""),
+                        false => Value::Text(frames.join(" < ").into()),
+                    }
+                })
+                .wide(100),
+            );
+        } else {
+            columns.push(new("module", "module", Kind::Name, |row| Value::text_or_unknown(&row.module)).wide(32));
+            if by(CodeGroup::Function) {
+                let name = new("function", "function", Kind::Name, |row| Value::text_or_unknown(&row.function));
+                columns.push(name.wide(56));
+            }
+        }
+        columns.extend([
+            new("own_ns", "in it", Kind::Quantity, |row| Value::Duration(row.own_ns)),
+            new("percent", "share", Kind::Quantity, |row| Value::Percent(row.percent)),
+            new("inclusive_ns", "with its calls", Kind::Quantity, |row| Value::of(row.inclusive_ns, Value::Duration)),
+        ]);
+        let count = |title| new("count", title, Kind::Quantity, |row| Value::Count(row.count));
+        columns.push(count(events(self.of).1));
+        if by(CodeGroup::Stack) {
+            columns.retain(|column| column.name != "inclusive_ns");
+        }
+        columns
+    }
+
+    fn rows(&self) -> &[FunctionRow] {
+        &self.rows
+    }
+
+    fn rows_mut(&mut self) -> &mut Vec<FunctionRow> {
+        &mut self.rows
+    }
+
+    fn nothing(&self) -> String {
+        match self.missing.first() {
+            Some(&records) if self.rows.is_empty() && (records == MissingRecords::CallStacks || self.count == 0) => {
+                format!("not recorded: {}", lacked(records))
+            }
+            _ => format!("no {} of such a process in that range", events(self.of).0),
+        }
+    }
+
+    fn nothing_on_linux(&self) -> Option<&'static str> {
+        Some("call stacks are read from recordings of Windows only; 'onoff cpu' shows who used the processors")
+    }
+
+    fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
+        let what = match self.of {
+            TimeOf::Samples => "on processors",
+            TimeOf::Waits => "off processors",
+            TimeOf::DiskRequests => "of disk requests",
+            TimeOf::HardFaults => "of hard faults",
+        };
+        headline(
+            &format!("{} {what}, by {}", duration(self.total_ns), counted(self.count, events(self.of).0)),
+            self.range,
+            out,
+        )?;
+        if self.with_stack < self.count {
+            let part = percent(share(self.with_stack as i64, self.count as i64));
+            writeln!(out, "{QUIET}{part} of them have a call stack.{QUIET:#}")?;
+        }
+        Ok(())
+    }
+
+    fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
+        for &records in &self.missing {
+            writeln!(out, "  {QUIET}Not recorded: {}.{QUIET:#}", lacked(records))?;
+        }
+        let named = self
+            .rows
+            .iter()
+            .any(|row| !row.function.is_empty() || row.stack.iter().any(|frame| !frame.function.is_empty()));
+        for missing in self.symbols_missing.iter().take(MOST_SYMBOLS_NAMED) {
+            writeln!(out, "  {QUIET}No symbols: {}{QUIET:#}", printable(missing))?;
+        }
+        let more = self.symbols_missing.len().saturating_sub(MOST_SYMBOLS_NAMED) as u64;
+        if more > 0 {
+            writeln!(
+                out,
+                "  {QUIET}No symbols of {}; '--format json' names all.{QUIET:#}",
+                counted(more, "more file")
+            )?;
+        } else if !self.by.contains(&CodeGroup::Module)
+            && self.symbols_missing.is_empty()
+            && !named
+            && !self.rows.is_empty()
+        {
+            writeln!(out, "  {QUIET}Functions have no names: '--symbols PATH' says where PDB files are.{QUIET:#}")?;
+        }
+        write_losses(&self.touched_by, &self.losses, out)
+    }
+}
+
+/// One of the events, and the title of their number.
+const fn events(of: TimeOf) -> (&'static str, &'static str) {
+    match of {
+        TimeOf::Samples => ("sample", "samples"),
+        TimeOf::Waits => ("wait", "waits"),
+        TimeOf::DiskRequests => ("request", "requests"),
+        TimeOf::HardFaults => ("hard fault", "faults"),
+    }
+}
+
+/// Records that were not there, and what they would have said.
+fn lacked(records: MissingRecords) -> &'static str {
+    match records {
+        MissingRecords::ProfileSamples => "profile samples (kernel flag PROFILE): they say where processors were",
+        MissingRecords::ContextSwitches => "context switches (kernel flag CSWITCH): they say when threads waited",
+        MissingRecords::DiskRequests => "disk requests (kernel flags DISK_IO and DISK_IO_INIT)",
+        MissingRecords::HardFaults => "hard faults (kernel flag HARD_FAULTS)",
+        MissingRecords::CallStacks => "call stacks of these events ('-stackwalk' of xperf): they say who called",
+        MissingRecords::ModuleLoads => "module loads (kernel flag LOADER): they say whose code an address is",
+        other => other.as_str(),
+    }
+}
