@@ -1,7 +1,7 @@
 //! Whose code an address is: the module that holds it, and the function, where symbols or the recording name it.
 
 use hashbrown::HashMap;
-use onoff_trace::{StackId, StackPool, Trace};
+use onoff_trace::{Method, StackId, StackPool, StringId, Trace};
 use serde::Serialize;
 
 use crate::modules::Modules;
@@ -64,11 +64,63 @@ impl CodeFrame {
 pub(crate) struct Code<'a> {
     trace: &'a Trace,
     modules: Modules,
+    methods: CompiledMethods,
+    /// When a module or a method of a process went, in order.
+    unloads: HashMap<u32, Vec<i64>>,
+}
+
+/// Methods that a runtime compiled, by the place of their code.
+#[derive(Debug, Default)]
+pub(crate) struct CompiledMethods {
+    /// Rows of the table by process, in the order of first addresses and loads.
+    by_process: HashMap<u32, Vec<usize>>,
+}
+
+impl CompiledMethods {
+    /// Methods of one first address that are looked at for one that was there in time: an address is used again when a runtime
+    /// gives code up.
+    const MOST_AT_AN_ADDRESS: usize = 64;
+
+    pub(crate) fn of(trace: &Trace) -> Self {
+        let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (row, method) in trace.methods.iter().enumerate() {
+            by_process.entry(method.pid).or_default().push(row);
+        }
+        for rows in by_process.values_mut() {
+            let first = |&row: &usize| trace.methods.get(row).map(|method| (method.address, method.start_ns));
+            rows.sort_by_key(first);
+        }
+        Self { by_process }
+    }
+
+    pub(crate) fn at(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
+        let rows = self.by_process.get(&pid)?;
+        let after = rows.partition_point(|&row| trace.methods.get(row).is_some_and(|method| method.address <= address));
+        rows[..after].iter().rev().take(Self::MOST_AT_AN_ADDRESS).filter_map(|&row| trace.methods.get(row)).find(
+            |method| {
+                address - method.address < method.size
+                    && method.start_ns.is_none_or(|start_ns| start_ns <= time_ns)
+                    && method.end_ns.is_none_or(|end_ns| time_ns < end_ns)
+            },
+        )
+    }
 }
 
 impl<'a> Code<'a> {
     pub(crate) fn of(trace: &'a Trace) -> Self {
-        Self { trace, modules: Modules::of(trace) }
+        let mut unloads: HashMap<u32, Vec<i64>> = HashMap::new();
+        let of_images = trace.images.iter().filter_map(|image| Some((image.pid, image.unload_ns?)));
+        let of_methods = trace.methods.iter().filter_map(|method| Some((method.pid, method.end_ns?)));
+        for (pid, time_ns) in of_images.chain(of_methods) {
+            unloads.entry(pid).or_default().push(time_ns);
+        }
+        unloads.values_mut().for_each(|times| times.sort_unstable());
+        Self { trace, modules: Modules::of(trace), methods: CompiledMethods::of(trace), unloads }
+    }
+
+    /// How much of a process's code had been unloaded: an address means the same from one unload to the next.
+    pub(crate) fn epoch(&self, pid: u32, time_ns: i64) -> usize {
+        self.unloads.get(&pid).map_or(0, |times| times.partition_point(|&unload_ns| unload_ns <= time_ns))
     }
 
     /// The place of an address; `None` where no known module holds it.
@@ -81,13 +133,18 @@ impl<'a> Code<'a> {
 
     /// What an address shows.
     pub(crate) fn frame(&self, (pid, address, time_ns): (u32, u64, i64), names: &FunctionNames) -> CodeFrame {
-        let Some(path) = self.modules.at(pid, address, time_ns) else {
-            return CodeFrame::default();
-        };
-        let function = self.place(pid, address, time_ns).and_then(|place| names.at(place));
-        CodeFrame {
-            module: file_name(self.trace.text(path)).to_owned(),
-            function: function.unwrap_or_default().to_owned(),
+        let method = self.methods.at(self.trace, pid, address, time_ns);
+        let module = self.modules.at(pid, address, time_ns);
+        let symbol = self.place(pid, address, time_ns).and_then(|place| names.at(place));
+        let text = |id| file_name(self.trace.text(id)).to_owned();
+        match (module, method) {
+            // A native image is named after what it was compiled from.
+            (_, Some(method)) if symbol.is_none() => {
+                let module = if method.module == StringId::EMPTY { module.unwrap_or_default() } else { method.module };
+                CodeFrame { module: text(module), function: self.trace.text(method.name).to_owned() }
+            }
+            (Some(module), _) => CodeFrame { module: text(module), function: symbol.unwrap_or_default().to_owned() },
+            _ => CodeFrame::default(),
         }
     }
 }

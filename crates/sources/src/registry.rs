@@ -48,6 +48,7 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::Processes,
             TableName::Threads,
             TableName::Images,
+            TableName::Methods,
             TableName::ContextSwitches,
             TableName::ReadyThreads,
             TableName::Samples,

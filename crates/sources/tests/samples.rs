@@ -275,3 +275,18 @@ fn classic_process_and_image_logs_of_every_version_and_width() {
     }
     assert!(files >= 14, "{files}");
 }
+
+#[test]
+fn methods_of_dotnet_are_those_that_the_runtime_listed() {
+    let Some(folder) = samples() else { return };
+    // 290 methods were loaded during the recording, and 288 of them unloaded; the rundown at the end lists 16,702, those two among
+    // them.
+    let trace = read(sample(&folder, "net.4.5.2.x64.etl"), Tables::of(&[TableName::Methods]));
+    let loaded = trace.methods.iter().filter(|row| row.start_ns.is_some());
+    assert_eq!(loaded.count(), 290);
+    let unloaded = trace.methods.iter().filter(|row| row.end_ns.is_some());
+    assert_eq!(unloaded.count(), 288);
+    assert_eq!(trace.methods.len(), 16_702 + 288);
+    let with_module = trace.methods.iter().filter(|row| !trace.text(row.module).is_empty()).count();
+    assert!(with_module * 100 > trace.methods.len() * 99, "{with_module} of {}", trace.methods.len());
+}

@@ -208,6 +208,8 @@ pub struct Trace {
     pub threads: Threads,
     /// Modules, by load.
     pub images: Images,
+    /// Methods of .NET programs, by load.
+    pub methods: Methods,
     /// Context switches, by time.
     pub context_switches: Batches<ContextSwitches>,
     /// Threads made ready, by time.

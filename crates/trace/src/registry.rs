@@ -145,6 +145,8 @@ tables! {
     Threads = "threads", tables::Threads, threads;
     /// Modules, by load.
     Images = "images", tables::Images, images;
+    /// Methods of .NET programs, by load.
+    Methods = "methods", tables::Methods, methods;
     /// Context switches, by time.
     ContextSwitches = "context_switches", Batches<tables::ContextSwitches>, context_switches;
     /// Threads made ready, by time.

@@ -39,6 +39,7 @@ pub const TABLES: Tables = disk::TABLES
         TableName::Samples,
         TableName::Images,
         TableName::Stacks,
+        TableName::Methods,
     ]));
 
 /// What a table can be about, and what it can be grouped by: the first is what it is grouped by unless the page says more.

@@ -55,7 +55,14 @@ pub fn tables(of: TimeOf) -> Tables {
         TimeOf::DiskRequests => TableName::DiskIos,
         TimeOf::HardFaults => TableName::HardFaults,
     };
-    Tables::of(&[events, TableName::Stacks, TableName::Images, TableName::Processes, TableName::Threads])
+    Tables::of(&[
+        events,
+        TableName::Stacks,
+        TableName::Images,
+        TableName::Methods,
+        TableName::Processes,
+        TableName::Threads,
+    ])
 }
 
 /// A function or a call stack; what was not chosen is empty or `None`.
@@ -129,6 +136,8 @@ type Process = (String, Option<u32>);
 struct Place {
     owner: u32,
     stack: JoinedStack,
+    /// See [`Code::epoch`].
+    epoch: usize,
     /// Where the processor was, when the stack does not begin there: samples are taken before their stacks.
     address: Option<u64>,
 }
@@ -137,7 +146,7 @@ struct Place {
 struct Amount {
     ns: i64,
     count: u64,
-    /// When it was first, for modules that come and go.
+    /// When it was first.
     first_ns: i64,
 }
 
@@ -182,6 +191,7 @@ impl<'a> CodeTimes<'a> {
         let wanted: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
         let stacks = stacks_of(trace, |key| wanted.contains(key));
         drop(wanted);
+        let code = Code::of(trace);
         let mut times: BTreeMap<Place, Amount> = BTreeMap::new();
         let mut with_stack = 0;
         for event in events {
@@ -189,12 +199,13 @@ impl<'a> CodeTimes<'a> {
             with_stack += u64::from(!stack.is_empty());
             let begins_there = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
             let address = event.address.filter(|address| !begins_there(address));
-            let place = Place { owner: event.owner, stack, address };
+            let pid = listed.get(event.owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0);
+            let place = Place { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
             let amount = times.entry(place).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
             amount.ns = amount.ns.saturating_add(event.ns);
             amount.count += 1;
         }
-        Self { trace, scope: scope.clone(), of, code: Code::of(trace), owners: listed, times, with_stack }
+        Self { trace, scope: scope.clone(), of, code, owners: listed, times, with_stack }
     }
 
     fn pid(&self, owner: u32) -> u32 {
@@ -224,7 +235,7 @@ impl<'a> CodeTimes<'a> {
 
     /// Visits each call stack: the process, the frames from the outermost on, the time, and how many it is of.
     fn each(&self, names: &FunctionNames, mut visit: impl FnMut((&str, Option<u32>), &[CodeFrame], i64, u64)) {
-        let mut known: HashMap<(u32, u64), CodeFrame> = HashMap::new();
+        let mut known: HashMap<(u32, usize, u64), CodeFrame> = HashMap::new();
         for (place, amount) in &self.times {
             let pid = self.pid(place.owner);
             let frames: Vec<CodeFrame> = self
@@ -232,7 +243,7 @@ impl<'a> CodeTimes<'a> {
                 .into_iter()
                 .map(|address| {
                     let found = || self.code.frame((pid, address, amount.first_ns), names);
-                    known.entry((pid, address)).or_insert_with(found).clone()
+                    known.entry((pid, place.epoch, address)).or_insert_with(found).clone()
                 })
                 .collect();
             let owner = self.owners.get(place.owner as usize).copied().unwrap_or_default();
@@ -425,7 +436,7 @@ fn in_order(mut events: Vec<(i64, u32, i64)>, owners: &mut Owners, mut visit: im
 
 #[cfg(test)]
 mod tests {
-    use onoff_trace::{HardFault, HardFaults, Sample, Samples, Stack, Stacks, StringId};
+    use onoff_trace::{HardFault, HardFaults, Method, Methods, Sample, Samples, Stack, Stacks, StringId};
 
     use super::*;
     use crate::hand_made;
@@ -587,6 +598,46 @@ mod tests {
             CodeTimes::of(&trace, &of_other, TimeOf::Waits).list(&[CodeGroup::Process, CodeGroup::Function], &nameless);
         assert_eq!(rows(&list), is(&[("outer.dll", 10, Some(10))]));
         assert_eq!((list.rows[0].image.as_str(), list.rows[0].pid), ("other.exe", Some(8)));
+    }
+
+    #[test]
+    fn code_that_a_runtime_compiled_is_its_methods() {
+        let mut trace = computer();
+        let mut method = |pid, address, times: (Option<i64>, Option<i64>), name: &str| Method {
+            pid,
+            address,
+            size: 0x100,
+            start_ns: times.0,
+            end_ns: times.1,
+            name: trace.strings.intern(name),
+            signature: StringId::EMPTY,
+            module: trace.strings.intern("C:\\app\\mine.dll"),
+        };
+        trace.methods = Methods::from_iter([
+            method(7, 0x5000, (None, Some(6 * MS)), "A.Old"),
+            method(7, 0x5000, (Some(6 * MS), None), "A.New"),
+            // The same place in the other process, and code in a native image, which is mapped as a module.
+            method(8, 0x5000, (None, None), "B.Decoy"),
+            method(7, 0x9000, (None, None), "A.Native"),
+        ]);
+        let found = [(5, 70, 0x5010), (7, 70, 0x5010), (8, 70, 0x5100), (9, 70, 0x9010), (10, 70, 0x9500)];
+        samples(&mut trace, &found);
+        let nameless = FunctionNames::default();
+        let expected = [
+            ("inner.dll", 1, None),
+            ("mine.dll!A.Native", 1, None),
+            ("mine.dll!A.New", 1, None),
+            ("mine.dll!A.Old", 1, None),
+            ("no known module", 1, None),
+        ];
+        let mut found = rows(&listed(&trace, TimeOf::Samples, &[], &nameless));
+        found.sort();
+        assert_eq!(found, is(&expected));
+        // What a PDB file says of the module is more than where the runtime put it.
+        let mut names = FunctionNames::default();
+        names.insert(CodePlace { image: 2, offset: 0x10 }, "helper".to_owned());
+        let found = rows(&listed(&trace, TimeOf::Samples, &[], &names));
+        assert!(found.contains(&("inner.dll!helper".to_owned(), 1, None)), "{found:?}");
     }
 
     #[test]

@@ -13,9 +13,10 @@ use crate::rule::Rule;
 pub struct StackFrame {
     /// File name of the module; empty when no known module holds the address.
     pub module: String,
-    /// Function, where symbols were given; else empty.
+    /// Function, where symbols were given or a .NET runtime said so; else empty.
     pub function: String,
-    /// Address within the module, or the whole address where no module holds it, in hexadecimal.
+    /// Address within the module, or within the method that a runtime compiled; the whole address where neither is known. In
+    /// hexadecimal.
     pub offset: String,
     /// The module's row in the table of images.
     #[serde(skip)]
@@ -30,7 +31,8 @@ impl StackFrame {
     #[must_use]
     pub fn label(&self) -> String {
         match (self.module.is_empty(), self.function.is_empty()) {
-            (true, _) => self.offset.clone(),
+            (true, true) => self.offset.clone(),
+            (true, false) => self.function.clone(),
             (false, true) => format!("{}+{}", self.module, self.offset),
             (false, false) => format!("{}!{}", self.module, self.function),
         }

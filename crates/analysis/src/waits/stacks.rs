@@ -6,7 +6,7 @@ use onoff_trace::Stacks;
 
 use super::Waits;
 use super::path::{CriticalPath, StackFrame};
-use crate::functions::JoinedStack;
+use crate::functions::{CompiledMethods, JoinedStack};
 use crate::owners::file_name;
 
 /// Stacks are recorded up to this long after the event whose time they carry, ns: 10 s. Pieces of the table that begin
@@ -39,36 +39,94 @@ impl Waits<'_> {
                 }
             }
         }
+        let methods = CompiledMethods::of(self.trace);
         for step in paths.into_iter().flat_map(|path| &mut path.steps) {
             let Some(stack_ns) = step.stack_ns else {
                 continue;
             };
             if let Some(&stack) = wanted.get(&(stack_ns, step.thread.tid)) {
                 let pid = step.thread.pid.unwrap_or(0);
-                step.stack = self.frames(stack, pid, stack_ns);
+                step.stack = self.frames(&methods, stack, (pid, stack_ns));
             }
         }
     }
 
-    fn frames(&self, stack: JoinedStack, pid: u32, time_ns: i64) -> Vec<StackFrame> {
-        stack
-            .addresses(&self.trace.stack_pool)
-            .map(|address| {
-                let found = self.causes.modules().row_at(pid, address, time_ns);
-                match found.and_then(|row| Some((row, self.trace.images.get(row)?))) {
-                    Some((row, image)) => {
-                        let relative_address = address.saturating_sub(image.base);
-                        StackFrame {
-                            module: file_name(self.trace.text(image.path)).to_owned(),
-                            function: String::new(),
-                            offset: format!("{relative_address:#x}"),
-                            image: Some(row),
-                            relative_address,
-                        }
-                    }
-                    None => StackFrame { offset: format!("{address:#x}"), ..StackFrame::default() },
-                }
-            })
-            .collect()
+    fn frames(&self, methods: &CompiledMethods, stack: JoinedStack, (pid, time_ns): (u32, i64)) -> Vec<StackFrame> {
+        let frame = |address: u64| {
+            let row = self.causes.modules().row_at(pid, address, time_ns);
+            let image = row.and_then(|row| self.trace.images.get(row));
+            let method = methods.at(self.trace, pid, address, time_ns);
+            let base = image.as_ref().map(|image| image.base).or(method.as_ref().map(|method| method.address));
+            let relative_address = address.saturating_sub(base.unwrap_or(0));
+            let module = image.map(|image| image.path).or(method.as_ref().map(|method| method.module));
+            StackFrame {
+                module: module.map(|path| file_name(self.trace.text(path)).to_owned()).unwrap_or_default(),
+                function: method.map(|method| self.trace.text(method.name).to_owned()).unwrap_or_default(),
+                offset: format!("{relative_address:#x}"),
+                image: row,
+                relative_address,
+            }
+        };
+        stack.addresses(&self.trace.stack_pool).map(frame).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_trace::{Method, Methods, Pattern, Stack, Stacks, StringId, Trace};
+
+    use crate::hand_made;
+    use crate::waits::{About, PathOptions, WhyQuestion, why};
+
+    const MS: i64 = 1_000_000;
+
+    /// A thread waits from 10 to 40 ms and comes back with a stack of the kernel, of a module, of compiled code and of nothing
+    /// known, its kernel and user parts recorded apart.
+    fn trace() -> Trace {
+        const KERNEL: u64 = 0xFFFF_F800_0000_0000;
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
+        hand_made::process(&mut trace, 7, "\\Windows\\work.exe", None, None);
+        hand_made::thread(&mut trace, 70, 7, None, None);
+        hand_made::image(&mut trace, 7, (0x9000, 0x1000), None, "\\Windows\\inner.dll");
+        hand_made::image(&mut trace, 0, (KERNEL, 0x1000), None, "\\Windows\\kernel.exe");
+        let switches = [(1, 0, 0, (2, 0), 70), (10, 0, 70, (5, 4), 0), (40, 0, 0, (2, 0), 70), (90, 0, 70, (5, 0), 0)];
+        hand_made::switches_in_ms(&mut trace, &switches);
+        let parts: [&[u64]; 2] = [&[KERNEL + 0x10], &[0x9010, 0x5020, 0x7777]];
+        let parts = parts.map(|frames| trace.stack_pool.intern(frames));
+        trace.stacks.push(Stacks::from_iter(parts.map(|stack| Stack { time_ns: 40 * MS, pid: 7, tid: 70, stack })));
+        trace
+    }
+
+    fn labels(trace: &Trace) -> Vec<String> {
+        let question = WhyQuestion {
+            about: About::Process(Pattern::new("work.exe")),
+            at_ns: None,
+            within: None,
+            min_ns: 20 * MS,
+            top: None,
+            waits_for_work: true,
+            path: PathOptions::default(),
+        };
+        let report = why(trace, &question).unwrap();
+        let steps = report.stretches.iter().flat_map(|stretch| &stretch.path.steps);
+        steps.flat_map(|step| &step.stack).map(super::StackFrame::label).collect()
+    }
+
+    #[test]
+    fn a_stack_in_two_parts_is_one_and_compiled_code_has_its_method() {
+        let mut trace = trace();
+        assert_eq!(labels(&trace), ["kernel.exe+0x10", "inner.dll+0x10", "0x5020", "0x7777"]);
+        let mut method = |pid, name| Method {
+            pid,
+            address: 0x5000,
+            size: 0x100,
+            start_ns: None,
+            end_ns: None,
+            name: trace.strings.intern(name),
+            signature: StringId::EMPTY,
+            module: StringId::EMPTY,
+        };
+        trace.methods = Methods::from_iter([method(7, "My.Class.Wait"), method(8, "Decoy")]);
+        assert_eq!(labels(&trace), ["kernel.exe+0x10", "inner.dll+0x10", "My.Class.Wait", "0x7777"]);
     }
 }

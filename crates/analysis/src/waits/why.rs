@@ -18,7 +18,7 @@ use crate::transition::TransitionKind;
 use crate::units::{Unit, units};
 
 /// The tables that the question is answered from.
-pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks);
+pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks).with(TableName::Methods);
 
 /// Services whose wait before their start is told, at most.
 const MOST_WAITS_BEFORE: usize = 1024;

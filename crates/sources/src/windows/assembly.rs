@@ -296,6 +296,9 @@ impl<'r> Assembly<'r> {
         if wants(TableName::Images) {
             trace.images = phases.images.finish();
         }
+        if wants(TableName::Methods) {
+            trace.methods = phases.methods.finish();
+        }
         trace.context_switches =
             if self.context_switches.is_empty() { self.compact_switches.finish() } else { self.context_switches };
         trace.ready_threads = self.ready_threads;

@@ -45,6 +45,8 @@ providers! {
     CSR = 0xe8316a2d_0d94_4f52_85dd_1e15b66c5891, "Microsoft-Windows-Subsys-Csr";
     WININIT = 0x206f6dea_d3c5_4d10_bc72_989f03c8b84b, "Microsoft-Windows-Wininit";
     WINSRV = 0x9d55b53d_449b_4824_a637_24f9d69aa02f, "Microsoft-Windows-Winsrv";
+    DOTNET_RUNTIME = 0xe13c0d23_ccbc_4e12_931b_d9cc2eee27e4, "Microsoft-Windows-DotNETRuntime";
+    DOTNET_RUNDOWN = 0xa669021c_c450_4609_a035_5af59af4df18, "Microsoft-Windows-DotNETRuntimeRundown";
     GROUP_POLICY = 0xaea1b4fa_97d1_45f2_a64c_4d69fffd92c9, "Microsoft-Windows-GroupPolicy";
     USER_PROFILES = 0x89b1e9f0_5aff_44a6_9b44_0a07a7ce5845, "Microsoft-Windows-User Profiles Service";
 }

@@ -9,6 +9,7 @@ use super::counters;
 use super::devices::DeviceTracker;
 use super::file_events::FileEventTracker;
 use super::images::ImageTracker;
+use super::methods::MethodTracker;
 use super::milestones::MilestoneTracker;
 use super::notifications::NotificationTracker;
 use super::phase_events::{Event, KERNEL_PROCESS, PhaseEvent};
@@ -18,7 +19,7 @@ use super::services::ServiceTracker;
 use super::set_aside::SetAside;
 use super::texts::Texts;
 use super::threads::ThreadTracker;
-use super::{activities, devices, file_events, milestones, notifications, power_requests, services};
+use super::{activities, devices, file_events, methods, milestones, notifications, power_requests, services};
 
 /// The trackers that follow such events.
 #[derive(Debug, Default)]
@@ -33,6 +34,7 @@ pub(super) struct Phases {
     pub(super) processes: ProcessTracker,
     pub(super) threads: ThreadTracker,
     pub(super) images: ImageTracker,
+    pub(super) methods: MethodTracker,
     /// The processor's nominal speed; 0 when not known.
     pub(super) processor_mhz: u32,
     /// Whether the kernel logger recorded processes, threads, modules: then the provider's account of the same would only
@@ -63,7 +65,7 @@ fn events(of: &'static [(u16, Edge)]) -> impl Iterator<Item = Event> {
 
 /// The tables that are made of such events, and what each tracker reads for them. The rules by which a tracker reads are
 /// what declares an event: there is no second list to forget it in.
-fn declared() -> [(TableName, Vec<Event>); 10] {
+fn declared() -> [(TableName, Vec<Event>); 11] {
     [
         (TableName::Milestones, milestones::events().collect()),
         (TableName::DeviceOperations, devices::events().collect()),
@@ -75,6 +77,7 @@ fn declared() -> [(TableName, Vec<Event>); 10] {
         (TableName::Processes, events(PROCESS).collect()),
         (TableName::Threads, events(THREAD).collect()),
         (TableName::Images, events(IMAGE).collect()),
+        (TableName::Methods, methods::events().collect()),
     ]
 }
 
@@ -119,6 +122,7 @@ impl Phases {
             self.devices.on_event(event, texts),
             self.power_requests.on_event(event, texts),
             self.file_events.on_event(event, texts),
+            self.methods.on_event(event, texts),
         ];
         read.iter().all(Option::is_some).then_some(())
     }

@@ -149,3 +149,25 @@ table! {
         version: StringId,
     }
 }
+
+table! {
+    /// A method whose code a .NET runtime compiled or mapped.
+    Methods of Method {
+        /// Process id.
+        pid: u32 as Process,
+        /// First address of its code.
+        address: u64 as Address,
+        /// Bytes of code.
+        size: u64 as Bytes,
+        /// When it was loaded, ns; `None` when that was before the recording, or not recorded.
+        start_ns: Option<i64> as Start,
+        /// When it was unloaded, ns; `None` when it stayed.
+        end_ns: Option<i64> as End,
+        /// Namespace, class and name, e.g. `System.String.Concat`.
+        name: StringId,
+        /// Its parameters, as the runtime writes them.
+        signature: StringId,
+        /// File of the module; empty when not recorded.
+        module: StringId,
+    }
+}
