@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import queue
-import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -16,8 +13,9 @@ from typing import Any, Callable, NamedTuple, Optional
 
 from . import _onoff
 from ._errors import UsageError, raise_for
+from ._process import Reader
 from ._recording import Path, Paths, _listed
-from ._worker import SCHEMA, content_hash
+from ._worker import SCHEMA, content_hash, failure
 
 _TEXT, _NUMBER, _TRUTH = "string", "int64", "bool"
 
@@ -175,11 +173,8 @@ def summaries(
 
     def keep(digest: str, files: list[str], rows: Mapping[str, list[dict[str, Any]]]) -> None:
         nonlocal failed, done, batch, last
-        # A name that is no text is shown as far as it is.
-        about = {"path": "+".join(files).encode(errors="replace").decode(), "schema": SCHEMA, "version": _onoff.__version__}
-        for name, its in rows.items():
-            extra = about if name == "recordings" else {}
-            batch.setdefault(name, []).extend({"recording": digest, **extra, **row} for row in its)
+        for name, its in named(rows, digest, files).items():
+            batch.setdefault(name, []).extend(its)
         done += 1
         failed += any(row.get("error") for row in rows["recordings"])
         if len(batch["recordings"]) >= _BATCH or time.monotonic() - last > _PATIENCE:
@@ -191,7 +186,7 @@ def summaries(
 
     for digest, files, said in unreadable:
         if digest not in known:
-            keep(digest, files, {"recordings": [{"kind": "", "error": said}]})
+            keep(digest, files, failure(said))
     try:
         with _Pool(workers or os.cpu_count() or 1, seconds, memory_bytes) as pool:
             for (digest, files), rows in pool.answers(list(wanted.items())):
@@ -201,6 +196,18 @@ def summaries(
         if batch:
             store.write(batch)
     return Summaries(str(folder), done, there, failed, time.monotonic() - began)
+
+
+def named(
+    rows: Mapping[str, list[dict[str, Any]]], digest: str, files: list[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """The rows about a recording, each with the recording's hash, and the one of ``recordings`` with its name and what made it."""
+    # A name that is no text is shown as far as it is.
+    about = {"path": "+".join(files).encode(errors="replace").decode(), "schema": SCHEMA, "version": _onoff.__version__}
+    return {
+        name: [{"recording": digest, **(about if name == "recordings" else {}), **row} for row in its]
+        for name, its in rows.items()
+    }
 
 
 class _Store:
@@ -311,58 +318,17 @@ class _Pool:
             yield answer
 
     def _serve(self, tasks: Any, answers: Any) -> None:
-        """Keeps one process at work; a new one where it ended."""
-        process: Optional[subprocess.Popen[bytes]] = None
+        """Keeps one process at work."""
+        reader = Reader(self.seconds, self.memory_bytes)
         try:
             while not self.ended.is_set():
                 try:
                     task = tasks.get_nowait()
                 except queue.Empty:
                     return
-                if process is None:
-                    process = self._start()
-                rows = self._ask(process, task[1])
-                if isinstance(rows, str):
-                    process.kill()
-                    process.wait()
-                    process = None
-                    rows = {"recordings": [{"kind": "", "error": rows}]}
-                answers.put((task, rows))
+                rows = reader.ask(task[1])
+                answers.put((task, failure(rows) if isinstance(rows, str) else rows))
         except BaseException as error:
             answers.put(error)
         finally:
-            if process is not None:
-                process.kill()
-                process.wait()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        program = "import sys; from onoff._worker import main; sys.exit(main())"
-        command = [sys.executable, "-c", program, str(self.memory_bytes)]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
-    def _ask(self, process: subprocess.Popen[bytes], files: list[str]) -> Any:
-        """The rows of a recording; a text where the process gives none."""
-        assert process.stdin is not None and process.stdout is not None
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            process.kill()
-
-        timer = threading.Timer(self.seconds, stop)
-        timer.daemon = True
-        timer.start()
-        try:
-            process.stdin.write(json.dumps(files).encode() + b"\n")
-            process.stdin.flush()
-            line = process.stdout.readline()
-        except OSError:
-            line = b""
-        finally:
-            timer.cancel()
-        if line.endswith(b"\n"):
-            return json.loads(line)
-        if late.is_set():
-            return f"it took longer than {self.seconds:g} s"
-        code = process.wait()
-        return f"the process that read it ended by signal {-code}" if code < 0 else f"the process that read it ended with code {code}"
+            reader.close()

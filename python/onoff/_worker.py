@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any, Optional
+from typing import Any
 
 from . import _onoff
 
@@ -57,7 +58,7 @@ def rows(paths: list[str]) -> dict[str, list[dict[str, Any]]]:
         recording = _onoff.Recording(paths)
         documents = json.loads(recording.documents("+".join(paths)))
     except _onoff.NoAnswer as error:
-        return {"recordings": [{"kind": "", "error": str(error.args[1])}]}
+        return failure(str(error.args[1]))
     return rows_of(documents, recording.kind)
 
 
@@ -176,28 +177,67 @@ def _reports(documents: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[s
         yield "netboot", number, report
 
 
+def failure(said: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows about a recording that cannot be read."""
+    return {"recordings": [{"kind": "", "error": said}]}
+
+
+def answer(task: Any) -> Any:
+    """What is answered about a recording: a list of files is answered by its rows; ``{"files": […], "table": …, "folder": …}`` by
+    ``{"file": …}``, an Arrow file with that table in that new folder, or by ``{"error": …}``.
+
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     answer({"files": ["samples/slow-boot.etl"], "table": "processes", "folder": os.path.join(folder, "new")})["rows"]
+    28
+    """
+    try:
+        return rows(task) if isinstance(task, list) else _exported(**task)
+    except MemoryError:
+        said = "it needs more memory than it may take"
+    except Exception as error:  # A fault of ours about one file is no reason to say nothing about the others.
+        said = f"onoff failed on it ({type(error).__name__}: {error}); please report it"
+    except BaseException as error:  # A panic of the compiled part.
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        said = f"onoff failed on it ({error}); please report it"
+    return failure(said) if isinstance(task, list) else {"error": said}
+
+
+def _exported(files: list[str], table: str, folder: str) -> dict[str, Any]:
+    """Writes a table of a recording into a new folder."""
+    try:
+        [(name, count, _)] = _onoff.Recording(files).export(folder, "arrow", [table])
+    except _onoff.NoAnswer as error:
+        return {"error": str(error.args[1])}
+    return {"file": os.path.join(folder, name), "rows": count}
+
+
 def main() -> int:
     """Reads recordings as long as names come in."""
-    if len(sys.argv) > 1 and int(sys.argv[1]) > 0:
-        _limit_memory(int(sys.argv[1]))
+    limits = [*sys.argv[1:], "0", "0"]
+    if int(limits[0]) > 0:
+        _limit_memory(int(limits[0]))
+    seconds = float(limits[1])
     answers = os.fdopen(os.dup(1), "wb")
     # Whatever a library prints by itself must not get between the answers.
     os.dup2(2, 1)
     for line in sys.stdin.buffer:
-        answer: Optional[dict[str, list[dict[str, Any]]]]
-        try:
-            answer = rows(json.loads(line))
-        except MemoryError:
-            answer = {"recordings": [{"kind": "", "error": "it needs more memory than it may take"}]}
-        except Exception as error:  # A fault of ours about one file is no reason to say nothing about the others.
-            answer = {"recordings": [{"kind": "", "error": f"onoff failed on it ({type(error).__name__}: {error}); please report it"}]}
-        except BaseException as error:  # A panic of the compiled part.
-            if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                raise
-            answer = {"recordings": [{"kind": "", "error": f"onoff failed on it ({error}); please report it"}]}
-        answers.write(json.dumps(answer).encode() + b"\n")
+        _limit_time(seconds)
+        answers.write(json.dumps(answer(json.loads(line))).encode() + b"\n")
         answers.flush()
+        _limit_time(0)
     return 0
+
+
+_GRACE = 5.0
+"""Seconds after which this process ends itself where the one that set the limit no longer can."""
+
+
+def _limit_time(seconds: float) -> None:
+    """Lets the system end this process when the time is over: who waits for it does so too, but may have been killed itself."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE if seconds > 0 else 0)
 
 
 def _limit_memory(most_bytes: int) -> None:

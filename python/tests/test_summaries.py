@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 import onoff
-from onoff import _summaries
+from onoff import _process, _summaries
 from onoff._summaries import TABLES
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
@@ -130,11 +130,11 @@ def test_files_that_end_or_hang_their_process_are_rows_and_all_others_come_out_o
         "sys.exit(w.main())"
     )
 
-    def start(pool):
+    def start(reader):
         command = [sys.executable, "-c", program]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
-    monkeypatch.setattr(_summaries._Pool, "_start", start)
+    monkeypatch.setattr(_process.Reader, "_start", start)
     done = onoff.summaries(paths, tmp_path / "out", workers=2, seconds=15)
     assert (done.read, done.failed) == (8, 2)
     errors = dict(rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error <> ''"))

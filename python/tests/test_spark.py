@@ -1,0 +1,242 @@
+"""Recordings on a cluster: a local one of two executors answers as one computer does."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import duckdb
+import pyarrow
+import pytest
+
+import onoff
+from onoff._summaries import TABLES
+
+pytest.importorskip("pyspark.sql.datasource", reason="PySpark 4 is not installed")
+if shutil.which("java") is None:
+    pytest.skip("Spark needs Java", allow_module_level=True)
+
+import onoff.spark  # noqa: E402
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql.functions import col  # noqa: E402
+
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
+NAMES = ("slow-boot.etl", "slow-shutdown.etl", "linux-boot.tar.xz")
+RECORDINGS = 2000
+POISONED = 10
+
+# What every process of Python on the cluster runs first: in those that read recordings, a file of a certain name ends the process or
+# never comes back.
+POISON = """
+import sys
+if any("onoff._worker" in word for word in getattr(sys, "orig_argv", [])):
+    import os, time
+    import onoff._worker as worker
+    whole = worker.rows
+    def rows(paths):
+        if "crash" in paths[0]:
+            os.abort()
+        if "hang" in paths[0]:
+            time.sleep(600)
+        return whole(paths)
+    worker.rows = rows
+"""
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    hooks = tmp_path_factory.mktemp("hooks")
+    (hooks / "sitecustomize.py").write_text(POISON)
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.executorEnv.PYTHONPATH", str(hooks))
+        .config("spark.sql.warehouse.dir", str(hooks / "warehouse"))
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    onoff.spark.register(session)
+    yield session
+    session.stop()
+
+
+def kernel_log(number):
+    """The log of a boot that nobody else has."""
+    kernel = 1.5 + number % 700 / 1000
+    return f"""[    0.000000] Linux version 6.1.0-13-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.1.55-1 (2023-09-29)
+[    0.000000] Command line: BOOT_IMAGE=/boot/vmlinuz-6.1.0-13-amd64 root=/dev/sda1 ro quiet number={number}
+[    0.000000] DMI: Fabrikam X{number % 3}/Board, BIOS 1.{number % 5} 04/01/2014
+[    {kernel - 0.5:.6f}] Freeing unused kernel image (initmem) memory: 2796K
+[    {kernel:.6f}] Run /init as init process
+[    {kernel + 1:.6f}] systemd[1]: systemd 252.17-1~deb12u1 running in system mode
+[   {kernel + 9:.6f}] systemd[1]: Startup finished in {kernel + 1:.3f}s (kernel) + 8.000s (userspace) = {kernel + 9:.3f}s.
+"""
+
+
+def tables_of(summaries):
+    """The rows of each table of a data frame, in an order."""
+    found = {}
+    for name, frame in onoff.spark.tables(summaries).items():
+        frame = frame.select("recording", *TABLES[name]).drop("path")
+        found[name] = sorted((tuple(row) for row in frame.collect()), key=repr)
+    return found
+
+
+def tables_in(out):
+    """The same of a folder that `onoff.summaries` wrote."""
+    found = {}
+    for name in TABLES:
+        columns = ", ".join(column for column in ("recording", *TABLES[name]) if column != "path")
+        parts = list((out / name).glob("*.parquet"))
+        rows = duckdb.sql(f"SELECT {columns} FROM read_parquet('{out}/{name}/*.parquet')").fetchall() if parts else []
+        found[name] = sorted(rows, key=repr)
+    return found
+
+
+def test_rows_are_those_of_the_pool_and_errors_are_rows(spark, tmp_path):
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    for name in NAMES:
+        shutil.copy(SAMPLES / name, folder / name)
+    (folder / "damaged.etl").write_bytes((SAMPLES / "slow-boot.etl").read_bytes()[:100])
+    onoff.summaries(folder, tmp_path / "out")
+    summaries = spark.read.format("onoff").load(str(folder)).cache()
+    found, expected = tables_of(summaries), tables_in(tmp_path / "out")
+    assert {name: len(rows) for name, rows in found.items()} == {name: len(rows) for name, rows in expected.items()}
+    assert found == expected
+    assert len(found["recordings"]) == 4 and len(found["transitions"]) == 3
+    errors = {row.path: row.error for row in summaries.select("path", "error").collect() if row.error}
+    assert list(errors) == [str(folder / "damaged.etl")]
+    # One table alone, with the columns that say which recording a row is of.
+    phases = spark.read.format("onoff").option("table", "phases").load(str(folder)).where(col("recording_error").isNull())
+    assert phases.count() == len(expected["phases"])
+    # What Spark writes, it reads again.
+    summaries.write.parquet(str(tmp_path / "parquet"))
+    assert tables_of(spark.read.parquet(str(tmp_path / "parquet"))) == expected
+
+
+def arrow(path, table):
+    return pyarrow.table(onoff.open(path).table(table))
+
+
+def test_tables_of_recordings_have_their_types_and_all_rows(spark, tmp_path):
+    paths = [str(SAMPLES / name) for name in NAMES]
+    frame = spark.read.format("onoff").option("table", "processes").load(paths)
+    counts = {row.recording_path: row["count"] for row in frame.groupBy("recording_path").count().collect()}
+    assert counts == {path: len(arrow(path, "processes")) for path in paths}
+    own = arrow(paths[0], "processes").to_pylist()
+    found = [row.asDict() for row in frame.where(col("recording_path") == paths[0]).select("pid", "start_ns", "image").collect()]
+    key = lambda row: (row["pid"], row["start_ns"] or -1)  # noqa: E731
+    assert sorted(found, key=key) == sorted(({name: row[name] for name in ("pid", "start_ns", "image")} for row in own), key=key)
+    # Numbers without a sign that no type of Spark holds are decimals, and a table that a recording lacks has no rows.
+    stacks = spark.read.format("onoff").option("table", "stacks").load(paths[0])
+    assert stacks.schema["stack"].dataType.simpleString() == "array<decimal(20,0)>"
+    assert stacks.count() == len(arrow(paths[0], "stacks"))
+    assert spark.read.format("onoff").option("table", "name_lookups").load(paths[0]).count() == 0
+    # A recording that cannot be read is a row that says why.
+    pipe = tmp_path / "pipe.etl"
+    os.mkfifo(pipe)
+    [row] = spark.read.format("onoff").option("table", "processes").load(str(pipe)).collect()
+    assert row.pid is None and "neither a file nor a folder" in row.recording_error
+
+
+def test_files_that_spark_lists_and_reads_itself_are_read_from_copies_that_are_gone_afterwards(spark, tmp_path):
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    for name in NAMES:
+        shutil.copy(SAMPLES / name, folder / name)
+    (folder / "damaged.etl").write_bytes((SAMPLES / "slow-boot.etl").read_bytes()[:100])
+    (folder / "notes.txt").write_text("not a recording")
+    onoff.summaries(folder, tmp_path / "out")
+    # Hadoop's file system for local files stands in for one of objects.
+    summaries = onoff.spark.read_files(spark, folder.as_uri()).cache()
+    found, expected = tables_of(summaries), tables_in(tmp_path / "out")
+    # An error names the file, which is another one here.
+    assert len(found.pop("recordings")) == len(expected.pop("recordings")) == 4
+    assert found == expected
+    paths = {row.path: row.error for row in summaries.select("path", "error").collect()}
+    assert sorted(pathlib.Path(path).name for path in paths) == sorted(("damaged.etl", *NAMES))
+    assert all(path.startswith("file:/") for path in paths) and not any("/onoff-" in path + error for path, error in paths.items())
+    processes = onoff.spark.read_files(spark, f"{folder.as_uri()}/slow-boot.etl", table="processes")
+    assert processes.count() == len(arrow(SAMPLES / "slow-boot.etl", "processes"))
+
+
+def test_what_spark_has_goes_into_a_delta_table(spark, tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    runs = spark.read.format("onoff").option("table", "transitions").load([str(SAMPLES / name) for name in NAMES])
+    for mode in ("error", "append"):
+        deltalake.write_deltalake(str(tmp_path / "transitions"), runs.toArrow(), mode=mode)
+    written = deltalake.DeltaTable(str(tmp_path / "transitions")).to_pyarrow_table()
+    assert written.num_rows == 2 * 3 and set(written["transition"].to_pylist()) == {"boot", "shutdown"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"table": "process"}, "no table is called 'process'"), ({"colour": "red"}, "no option is called colour"), ({"seconds": "-1"}, "seconds")],
+)
+def test_what_it_does_not_know_is_refused_with_what_there_is(spark, options, said):
+    with pytest.raises(Exception, match=said):
+        spark.read.format("onoff").options(**options).load(str(SAMPLES / NAMES[0])).count()
+
+
+def executors():
+    """Process ids of the executors of this session."""
+    listed = subprocess.run(["ps", "-ewwo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+    return [int(pid) for pid, _, words in rows if "CoarseGrainedExecutorBackend" in words and "java" in words.split()[0]]
+
+
+def test_two_thousand_recordings_come_out_once_though_files_end_readers_and_an_executor_is_killed(spark, tmp_path, record_property):
+    folder = tmp_path / "recordings"
+    names = [f"{number:04}" for number in range(RECORDINGS)]
+    names += [f"{kind}-{number}" for kind in ("crash", "hang") for number in range(POISONED // 2)]
+    for number, name in enumerate(names):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "kernel.log").write_text(kernel_log(number))
+    began = time.monotonic()
+    whole = onoff.summaries([folder / name for name in names[:RECORDINGS]], tmp_path / "out", workers=2)
+    by_pool = time.monotonic() - began
+    assert (whole.read, whole.failed) == (RECORDINGS, 0)
+
+    paths = [str(folder / name) for name in names]
+    summaries = spark.read.format("onoff").option("seconds", "5").load(paths)
+    killed = []
+
+    def kill_one():
+        """Kills an executor when a part of the recordings has been read."""
+        tracker = spark.sparkContext.statusTracker()
+        while not killed:
+            for stage in tracker.getActiveStageIds():
+                information = tracker.getStageInfo(stage)
+                if information and information.numCompletedTasks > information.numTasks // 4:
+                    killed.append(executors()[0])
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=kill_one, daemon=True)
+    thread.start()
+    began = time.monotonic()
+    summaries.write.parquet(str(tmp_path / "parquet"))
+    by_cluster = time.monotonic() - began
+    assert killed, "the executor was killed while the recordings were read"
+
+    written = spark.read.parquet(str(tmp_path / "parquet")).cache()
+    errors = {pathlib.Path(row.path).name: row.error for row in written.select("path", "error").collect() if row.error}
+    assert sorted(errors) == sorted(names[RECORDINGS:])
+    for name, said in errors.items():
+        assert (f"signal {int(signal.SIGABRT)}" if "crash" in name else "longer than 5 s") in said, said
+    assert written.count() == written.select("path").distinct().count() == RECORDINGS + POISONED
+    assert tables_of(written.where(col("error") == "")) == tables_in(tmp_path / "out")
+    measured = {"recordings": RECORDINGS, "pool_s": round(by_pool, 1), "cluster_s": round(by_cluster, 1)}
+    record_property("measured", json.dumps(measured))
+    print(measured)
