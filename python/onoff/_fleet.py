@@ -7,9 +7,11 @@ import itertools
 import math
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Optional, Union
 
 from ._answers import Record, Records, seconds
+from ._delta import files, is_delta
 from ._errors import NothingToAnswer, UsageError
 from ._recording import Path
 
@@ -59,10 +61,14 @@ class Fleet:
             raise UsageError(f"{self.folder}: no rows here; 'onoff.summaries' writes them")
         self._database = duckdb.connect()
         for table in ("recordings", "transitions", "phases", "account", "versions"):
-            parts = os.path.join(self.folder, table)
-            if os.path.isdir(parts) and any(name.endswith(".parquet") for name in os.listdir(parts)):
-                pattern = os.path.join(parts, "*.parquet").replace("'", "''")
-                self._database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{pattern}')")
+            parts = FilePath(self.folder) / table
+            if is_delta(parts):
+                found = files(parts)
+            else:
+                found = [str(part) for part in sorted(parts.glob("*.parquet"))]
+            if found:
+                listed = ", ".join("'" + part.replace("'", "''") + "'" for part in found)
+                self._database.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet([{listed}])")
         self.attributes: tuple[str, ...] = ATTRIBUTES
         self._database.execute("CREATE TABLE tags (nothing INTEGER)")
         self._tag_key: Optional[str] = None

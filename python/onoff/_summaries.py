@@ -7,11 +7,12 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, Callable, NamedTuple, Optional
 
 from . import _onoff
+from ._delta import DeltaStore, is_delta
 from ._errors import UsageError, raise_for
 from ._process import Reader
 from ._recording import Path, Paths, _listed
@@ -128,8 +129,10 @@ def summaries(
     seconds: float = 600.0,
     memory_bytes: int = 0,
     progress: Optional[Callable[[int, int, float], None]] = None,
+    format: str = "parquet",
 ) -> Summaries:
-    """Writes rows about every recording in ``paths`` (files and folders) into the folder ``out``, as Parquet: a table each for recordings,
+    """Writes rows about every recording in ``paths`` (files and folders) into the folder ``out``, as Parquet or, with
+    ``format="delta"``, as Delta tables: a table each for recordings,
     transitions, phases, account, services, devices, findings, losses, and the versions of modules (drivers, services, programs).
 
     A recording is known by what it holds: one that is in ``out`` is not read again, unless this version makes other rows. Each is read
@@ -149,8 +152,9 @@ def summaries(
         found = [[os.fspath(path) for path in files] for files in _onoff.recordings(_listed(paths))]
     except _onoff.NoAnswer as error:
         raise_for(*error.args)
-    store = _Store(folder)
-    known = store.known()
+    store = _store(folder, format)
+    there_already = store.schemas()
+    known = {digest for digest, schema in there_already.items() if schema == SCHEMA}
     wanted: dict[str, list[str]] = {}
     unreadable: list[tuple[str, list[str], str]] = []
     there = 0
@@ -165,7 +169,7 @@ def summaries(
             there += 1
         else:
             wanted[digest] = files
-    store.forget({digest for digest, schema in store.schemas().items() if schema != SCHEMA and digest in wanted})
+    store.forget({digest for digest, schema in there_already.items() if schema != SCHEMA and digest in wanted})
     failed = 0
     done = 0
     batch: dict[str, list[dict[str, Any]]] = {}
@@ -178,7 +182,7 @@ def summaries(
         done += 1
         failed += any(row.get("error") for row in rows["recordings"])
         if len(batch["recordings"]) >= _BATCH or time.monotonic() - last > _PATIENCE:
-            store.write(batch)
+            store.write(_tables(batch))
             batch, last = {}, time.monotonic()
         if progress is not None:
             passed = time.monotonic() - began
@@ -194,7 +198,7 @@ def summaries(
     finally:
         # Also when the caller interrupts: what is done is done.
         if batch:
-            store.write(batch)
+            store.write(_tables(batch))
     return Summaries(str(folder), done, there, failed, time.monotonic() - began)
 
 
@@ -210,15 +214,49 @@ def named(
     }
 
 
+_ORDER = [*(name for name in TABLES if name != "recordings"), "recordings"]
+"""The tables in the order in which they are written."""
+
+
+def schema_of(name: str) -> Any:
+    """The columns of a table as Arrow has them."""
+    import pyarrow
+
+    types = {_TEXT: pyarrow.string(), _NUMBER: pyarrow.int64(), _TRUTH: pyarrow.bool_()}
+    return pyarrow.schema([("recording", pyarrow.string()), *((column, types[kind]) for column, kind in TABLES[name].items())])
+
+
+def _tables(batch: Mapping[str, list[dict[str, Any]]]) -> Iterator[tuple[str, Any]]:
+    """Rows as Arrow tables, in the order in which they are written."""
+    import pyarrow
+
+    for name in _ORDER:
+        rows = batch.get(name, [])
+        if rows:
+            schema = schema_of(name)
+            yield name, pyarrow.table({column: [row.get(column) for row in rows] for column in schema.names}, schema=schema)
+
+
+def _store(folder: FilePath, format: str) -> Any:
+    """The folder in which the tables are kept."""
+    if format not in ("parquet", "delta"):
+        raise UsageError(f"no format is called {format!r}; there are parquet and delta")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: this is no folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / "recordings").is_dir():
+            raise UsageError(f"{folder}: the folder holds something else; name another")
+        found = "delta" if is_delta(folder / "recordings") else "parquet"
+        if found != format:
+            raise UsageError(f"{folder}: the folder holds {found} tables; name another for {format}")
+    return DeltaStore(folder, {name: schema_of(name) for name in _ORDER}) if format == "delta" else _Store(folder)
+
+
 class _Store:
     """The folder of tables. A batch counts when its part of ``recordings`` is there, which is put there last."""
 
     def __init__(self, folder: FilePath) -> None:
         self.folder = folder
-        if folder.exists() and not folder.is_dir():
-            raise UsageError(f"{folder}: this is no folder")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / "recordings").is_dir():
-            raise UsageError(f"{folder}: the folder holds something else; name another")
         for name in TABLES:
             (folder / name).mkdir(parents=True, exist_ok=True)
         whole = {part.name for part in (folder / "recordings").glob("*.parquet")}
@@ -238,10 +276,6 @@ class _Store:
             found.update(zip(table["recording"].to_pylist(), table["schema"].to_pylist()))
         return found
 
-    def known(self) -> set[str]:
-        """The recordings whose rows are those that this version makes."""
-        return {digest for digest, schema in self.schemas().items() if schema == SCHEMA}
-
     def forget(self, digests: set[str]) -> None:
         """Takes out what is read again: of rows that another version made."""
         import pyarrow.compute
@@ -249,7 +283,7 @@ class _Store:
 
         if not digests:
             return
-        for name in [each for each in TABLES if each != "recordings"] + ["recordings"]:
+        for name in _ORDER:
             for part in (self.folder / name).glob("*.parquet"):
                 table = pyarrow.parquet.read_table(part)
                 stale = pyarrow.compute.is_in(table["recording"], value_set=pyarrow.array(sorted(digests)))
@@ -257,20 +291,11 @@ class _Store:
                 if kept.num_rows < table.num_rows:
                     self._put(part, kept)
 
-    def write(self, batch: Mapping[str, list[dict[str, Any]]]) -> None:
+    def write(self, tables: Iterable[tuple[str, Any]]) -> None:
         """Writes rows, those of recordings last."""
-        import pyarrow
-
         part = f"{uuid.uuid4().hex}.parquet"
-        for name in [each for each in TABLES if each != "recordings"] + ["recordings"]:
-            rows = batch.get(name, [])
-            if not rows:
-                continue
-            schema = pyarrow.schema(
-                [("recording", pyarrow.string()), *((column, getattr(pyarrow, kind + "_" if kind == "bool" else kind)()) for column, kind in TABLES[name].items())]
-            )
-            columns = {column: [row.get(column) for row in rows] for column in schema.names}
-            self._put(self.folder / name / part, pyarrow.table(columns, schema=schema))
+        for name, table in tables:
+            self._put(self.folder / name / part, table)
 
     def _put(self, path: FilePath, table: Any) -> None:
         import pyarrow.parquet

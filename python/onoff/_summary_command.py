@@ -1,4 +1,4 @@
-"""``onoff summary DIR… --format parquet -o OUT``: the rows of ``onoff.summaries``, from the command line."""
+"""``onoff summary DIR… --format parquet|delta -o OUT``: the rows of ``onoff.summaries``, from the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Optional
 from ._errors import Error, NothingToAnswer, UsageError
 from ._summaries import summaries
 
-FORMATS = ("parquet",)
+FORMATS = ("parquet", "delta")
 
 
 def is_meant(arguments: Sequence[str]) -> bool:
@@ -48,6 +48,7 @@ def run(arguments: Sequence[str]) -> int:
             workers=asked.workers,
             seconds=asked.seconds,
             memory_bytes=asked.memory_mib << 20,
+            format=asked.format,
             progress=_progress if sys.stderr.isatty() else None,
         )
     except Error as error:

@@ -22,7 +22,7 @@ from . import _onoff
 from ._errors import UsageError, raise_for
 from ._process import Reader
 from ._recording import _declarations
-from ._summaries import TABLES, named
+from ._summaries import TABLES, named, schema_of
 from ._worker import content_hash, failure
 
 try:
@@ -46,7 +46,6 @@ _BATCH_ROWS = 1 << 16
 _BATCH_RECORDINGS = 16
 """Rows with everything about a recording that are handed to Spark together, at most."""
 
-_SUMMARY_TYPES = {"string": pyarrow.string(), "int64": pyarrow.int64(), "bool": pyarrow.bool_()}
 # Spark has no numbers without a sign: the next larger type holds them all.
 _COLUMN_TYPES = {
     "boolean": pyarrow.bool_(),
@@ -392,7 +391,7 @@ def _schema(table: str) -> Any:
 
 
 def _summary_columns(table: str) -> list[tuple[str, Any]]:
-    return [(column, _SUMMARY_TYPES[kind]) for column, kind in TABLES[table].items()]
+    return [(field.name, field.type) for field in schema_of(table) if field.name != "recording"]
 
 
 def _spark_type(kind: Any) -> Any:

@@ -11,6 +11,8 @@ import sys
 import time
 
 import duckdb
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import onoff
@@ -214,3 +216,37 @@ def test_versions_of_modules_are_those_of_the_table_of_images(tmp_path):
     ).fetchall()
     assert len(expected) > 100
     assert rows(tmp_path / "out", "SELECT module, version FROM {versions} ORDER BY ALL") == expected
+
+
+def test_delta_tables_hold_the_same_rows_go_on_after_an_end_and_have_versions(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    paths = fleet(tmp_path / "recordings", 6)
+    out = tmp_path / "delta"
+    first, others = sorted(paths.iterdir())[:4], sorted(paths.iterdir())[4:]
+    assert onoff.summaries(first, out, format="delta").read == 4
+    # A run that ended before its recordings were written left rows of others: they count for nothing.
+    stray = deltalake.DeltaTable(str(out / "phases")).to_pyarrow_table().slice(0, 3)
+    stray = stray.set_column(0, "recording", pyarrow.array(["unknown"] * 3))
+    deltalake.write_deltalake(str(out / "phases"), stray, mode="append")
+    again = onoff.summaries([*first, *others], out, format="delta")
+    assert (again.read, again.known) == (2, 4)
+    onoff.summaries(paths, tmp_path / "parquet")
+    for table, columns in TABLES.items():
+        names = ["recording", *columns]
+        found = deltalake.DeltaTable(str(out / table)).to_pyarrow_table(columns=names).to_pylist()
+        parts = list((tmp_path / "parquet" / table).glob("*.parquet"))
+        expected = pyarrow.parquet.ParquetDataset([str(part) for part in parts]).read(columns=names).to_pylist() if parts else []
+        assert sorted(map(repr, found)) == sorted(map(repr, expected)), table
+    assert deltalake.DeltaTable(str(out / "transitions")).version() > 0
+    by_delta, by_parquet = onoff.fleet(out), onoff.fleet(tmp_path / "parquet")
+    assert sorted(map(repr, by_delta.runs())) == sorted(map(repr, by_parquet.runs()))
+    # Rows of another version of the program are made anew.
+    table = deltalake.DeltaTable(str(out / "recordings"))
+    table.update(updates={"schema": "0"}, predicate="path LIKE '%0001%'")
+    assert onoff.summaries(paths, out, format="delta").read == 1
+    assert deltalake.DeltaTable(str(out / "recordings")).to_pyarrow_table().num_rows == 6
+    for wrong, said in ((out, "holds delta tables"), (tmp_path / "parquet", "holds parquet tables")):
+        with pytest.raises(onoff.UsageError, match=said):
+            onoff.summaries(paths, wrong, format="parquet" if wrong == out else "delta")
+    with pytest.raises(onoff.UsageError, match="no format"):
+        onoff.summaries(paths, tmp_path / "other", format="orc")

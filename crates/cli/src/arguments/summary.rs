@@ -22,8 +22,8 @@ that phase longest by its account. A recording that cannot be read is a row with
 exit code is 1 then, and the others are answered.
 
 For fleets: the onoff of the Python package (pip install 'onoff-perf[fleet]') also takes
-'--format parquet -o DIR', which writes tables of transitions, phases, services, findings and more,
-and reads nothing twice.")]
+'--format parquet' or 'delta' with '-o DIR': tables of transitions, phases, services, findings and
+more, for which nothing is read twice.")]
 pub struct SummaryArguments {
     /// Recordings, and folders of them. Logs that were recorded together are one recording; so are the loose parts of a
     /// Linux recording in one folder
