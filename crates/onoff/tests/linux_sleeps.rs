@@ -149,3 +149,43 @@ fn units_of_users_are_named_apart_from_the_systems() {
     assert_eq!(report.units, without.units);
     assert!(report.details.still_starting.is_empty());
 }
+
+/// An entry of the system's own service manager.
+fn of_system(ms: i64, unit: &str, id: &str, message: &str) -> String {
+    let (real_us, monotonic_us) = (1_795_338_000_000_000 + ms * 1_000, ms * 1_000);
+    format!(
+        "__REALTIME_TIMESTAMP={real_us}\n__MONOTONIC_TIMESTAMP={monotonic_us}\n_BOOT_ID=5a1e0b6c7d8f4e219a3b4c5d6e7f8091\n\
+         _MACHINE_ID=5c61d648e6dd4ef099ea0f4ccc0fe160\n_TRANSPORT=journal\n_PID=1\n_UID=0\n_COMM=systemd\nSYSLOG_IDENTIFIER=systemd\n\
+         _SYSTEMD_UNIT=init.scope\nUNIT={unit}\nMESSAGE_ID={id}\nJOB_RESULT=done\nMESSAGE={message}\n\n"
+    )
+}
+
+#[test]
+fn units_of_containers_are_named_and_what_runs_containers_is_the_systems() {
+    let boot = |journal: Vec<u8>| {
+        let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
+        let answer = session.boot(&BootOptions::default()).unwrap();
+        let BootAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+        let units = report.details.other_units.iter();
+        units.map(|unit| (unit.of.clone(), unit.name.clone(), unit.duration_ns.map(|ns| ns / MS))).collect::<Vec<_>>()
+    };
+    let mut journal = LinuxMachine::healthy().boots().files.journal;
+    let container = "docker-4f0a1c.scope";
+    for (ms, unit, id, message) in [
+        (5_000, "docker.service", STARTING, "Starting docker.service - Docker Application Container Engine..."),
+        (5_600, "docker.service", STARTED, "Started docker.service - Docker Application Container Engine."),
+        (5_700, container, STARTING, "Starting docker-4f0a1c.scope - libcontainer container 4f0a1c..."),
+        (6_000, container, STARTED, "Started docker-4f0a1c.scope - libcontainer container 4f0a1c."),
+        (6_100, "systemd-nspawn@web.service", STARTING, "Starting systemd-nspawn@web.service - Container web..."),
+        (8_100, "systemd-nspawn@web.service", STARTED, "Started systemd-nspawn@web.service - Container web."),
+        // Neither is a container: a socket of one's engine, and the slice that containers are in.
+        (8_200, "podman-api.socket", STARTED, "Listening on podman-api.socket - Podman API Socket."),
+        (8_300, "machine-web.slice", STARTED, "Created slice machine-web.slice - Slice."),
+    ] {
+        journal.extend(of_system(ms, unit, id, message).into_bytes());
+    }
+    let expected = [("docker-4f0a1c.scope", 300), ("systemd-nspawn@web.service", 2_000)];
+    let expected = expected.map(|(name, ms)| ("container".to_owned(), name.to_owned(), Some(ms)));
+    assert_eq!(boot(journal), expected);
+    assert!(boot(LinuxMachine::healthy().boots().files.journal).is_empty());
+}

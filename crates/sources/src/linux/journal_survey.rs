@@ -33,6 +33,8 @@ struct Boot {
     host: String,
     /// Wall clock and monotonic clock, µs, as journald read them for one entry.
     pairs: Vec<(i64, i64)>,
+    /// Whether its kernel says anything: a container has none.
+    has_kernel: bool,
     /// The kernel message that came soonest: its own time and its arrival, µs.
     kernel: Option<(i64, i64)>,
 }
@@ -64,6 +66,7 @@ impl Boot {
         {
             self.pairs.push((real, monotonic));
         }
+        self.has_kernel |= entry.is_kernel();
         let lag = |(sent, got): (i64, i64)| got.saturating_sub(sent);
         if entry.is_kernel()
             && let Some(pair) = entry.source_monotonic_us.zip(entry.monotonic_us)
@@ -202,8 +205,16 @@ impl JournalSurvey {
             .filter(|&(distance, _)| distance <= SAME_BOOT_NS)
             .min();
         same.map(|(_, at)| at)
-            .or_else(|| self.boots.iter().rposition(|boot| boot.started))
+            .or_else(|| self.boots.iter().rposition(|boot| boot.started && !self.is_of_container(boot)))
+            .or_else(|| self.boots.iter().rposition(|boot| !self.is_of_container(boot)))
             .or_else(|| self.boots.len().checked_sub(1))
+    }
+
+    /// Whether a boot is one of a container, whose journal its host keeps beside its own (`systemd-nspawn --link-journal`): of a machine
+    /// of which no kernel says anything, where one of another machine does.
+    fn is_of_container(&self, boot: &Boot) -> bool {
+        let mut of_kernels = self.boots.iter().filter(|other| other.has_kernel).map(|other| other.machine);
+        boot.machine != 0 && of_kernels.clone().next().is_some() && !of_kernels.any(|machine| machine == boot.machine)
     }
 
     /// Whether the boot asked for is not the one that the wall clock of the other parts belongs to.
@@ -297,6 +308,33 @@ mod tests {
     fn by_itself_the_last_complete_boot_is_read_unless_another_part_has_its_wall_clock() {
         assert_eq!(survey(None, None), Some(0xbb));
         assert_eq!(survey(None, Some(-100_000)), Some(0xaa));
+    }
+
+    #[test]
+    fn the_boot_of_a_container_is_read_only_if_it_is_asked_for() {
+        let entry = |boot: u32, machine: u32, second: u32, more: &str| {
+            format!("_BOOT_ID={boot:032x}\n_MACHINE_ID={machine:032x}\n__REALTIME_TIMESTAMP={second}000000\n{more}\n\n")
+        };
+        let finished = "_PID=1\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff";
+        let kernel = "_TRANSPORT=kernel";
+        let chosen = |entries: &[String], asked: Option<&str>| {
+            let text = entries.concat();
+            let part = Part { kind: PartKind::JournalExport, name: "journal", bytes: text.as_bytes() };
+            JournalSurvey::of(&Journals::of(&[part]).unwrap(), asked, None).unwrap().boot()
+        };
+        let host = [entry(1, 7, 1, kernel), entry(1, 7, 2, finished)];
+        // It started later than its host, and completely.
+        let container = [entry(2, 8, 3, ""), entry(2, 8, 4, finished)];
+        let both = [&host[..], &container[..]].concat();
+        assert_eq!(chosen(&both, None), Some(1));
+        assert_eq!(chosen(&both, Some("0")), Some(2));
+        // Another computer has a kernel, and where nobody's kernel says anything, nobody is a container.
+        let other = [entry(3, 9, 5, kernel), entry(3, 9, 6, finished)];
+        assert_eq!(chosen(&[&both[..], &other[..]].concat(), None), Some(3));
+        assert_eq!(chosen(&container, None), Some(2));
+        // A journal of which rotation took the begin of a boot is still its machine's.
+        let rotated = [entry(4, 7, 7, finished)];
+        assert_eq!(chosen(&[&both[..], &rotated[..]].concat(), None), Some(4));
     }
 
     fn order(journal: &str) -> Vec<u128> {
