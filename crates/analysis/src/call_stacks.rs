@@ -1,11 +1,13 @@
-//! Through which modules call stacks go: hits, callers and callees. Without symbols, a module stands for its functions.
+//! Through which modules or functions call stacks go: hits, callers and callees. A module counts for those of its functions that have no
+//! name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{StackId, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
+use crate::functions::{Code, CodePlace, FunctionNames, NameFunctions};
 use crate::interval::Interval;
 use crate::modules::Modules;
 use crate::owners::file_name;
@@ -14,7 +16,7 @@ use crate::processes::Images;
 /// The tables this is made from; events of stacks are known only with those of their events.
 #[must_use]
 pub fn tables(events: bool) -> Tables {
-    let tables = Tables::of(&[TableName::Stacks, TableName::Images, TableName::Processes]);
+    let tables = Tables::of(&[TableName::Stacks, TableName::Images, TableName::Methods, TableName::Processes]);
     if events {
         tables.union(Tables::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Samples]))
     } else {
@@ -44,17 +46,17 @@ pub struct StackFilter<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbour {
-    /// The module's name, or the address.
+    /// The module's name, `module!function` where it is by function, or the address.
     pub name: String,
     /// How often.
     pub hits: u64,
 }
 
-/// How often stacks go through a module.
+/// How often stacks go through a module, or a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModuleHits {
-    /// File name of the module; the address in hexadecimal when no known module holds it.
+    /// File name of the module, or `module!function` where it is by function; the address in hexadecimal when no known module holds it.
     pub name: String,
     /// Stacks that end in it.
     pub exclusive: u64,
@@ -81,6 +83,8 @@ pub struct CallStacks {
 /// What a frame shows: a module, or an address that no known module holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
+    /// Place in the list of functions.
+    Function(usize),
     Module(StringId),
     Address(u64),
 }
@@ -100,9 +104,41 @@ struct Named {
     callees: BTreeMap<String, u64>,
 }
 
-/// Counts the stacks of `trace` in `range` that the filter leaves.
+/// The functions that have a name, each once.
+struct Functions {
+    names: FunctionNames,
+    labels: Vec<String>,
+    places: HashMap<String, usize>,
+    known: HashMap<(u32, usize, u64), Option<usize>>,
+}
+
+impl Functions {
+    fn new(names: FunctionNames) -> Self {
+        Self { names, labels: Vec::new(), places: HashMap::new(), known: HashMap::new() }
+    }
+
+    fn at(&mut self, code: &Code<'_>, at: (u32, u64, i64)) -> Option<usize> {
+        let (pid, address, time_ns) = at;
+        let Self { names, labels, places, known } = self;
+        *known.entry((pid, code.epoch(pid, time_ns), address)).or_insert_with(|| {
+            let frame = code.frame(at, names);
+            let label = (!frame.function.is_empty()).then(|| frame.label())?;
+            Some(*places.entry(label).or_insert_with_key(|label| {
+                labels.push(label.clone());
+                labels.len() - 1
+            }))
+        })
+    }
+}
+
+/// Counts the stacks of `trace` in `range` that the filter leaves, by module; with `functions`, by function where one has a name.
 #[must_use]
-pub fn count(trace: &Trace, range: Interval, filter: &StackFilter<'_>) -> CallStacks {
+pub fn count(
+    trace: &Trace,
+    range: Interval,
+    filter: &StackFilter<'_>,
+    functions: Option<NameFunctions<'_>>,
+) -> CallStacks {
     let images = Images::of(trace);
     // Most stacks occur again and again; a module's place may change, but names are told of the first time.
     let mut distinct: HashMap<(u32, StackId), (i64, u64)> = HashMap::new();
@@ -126,6 +162,15 @@ pub fn count(trace: &Trace, range: Interval, filter: &StackFilter<'_>) -> CallSt
         }
     }
 
+    let code = Code::of(trace);
+    let mut named = functions.map(|name| {
+        let frames = distinct.iter().flat_map(|(&(pid, stack), &(time_ns, _))| {
+            trace.stack_pool.get(stack).iter().map(move |&address| (pid, address, time_ns))
+        });
+        let places: BTreeSet<CodePlace> =
+            frames.filter_map(|(pid, address, time_ns)| code.place(pid, address, time_ns)).collect();
+        Functions::new(name(trace, &places.into_iter().collect::<Vec<_>>()))
+    });
     let modules = Modules::of(trace);
     let mut stacks = 0_u64;
     let mut hits: HashMap<Place, Hits> = HashMap::new();
@@ -134,15 +179,14 @@ pub fn count(trace: &Trace, range: Interval, filter: &StackFilter<'_>) -> CallSt
     let mut seen: HashSet<Place> = HashSet::new();
     for (&(pid, stack), &(time_ns, times)) in &distinct {
         places.clear();
-        places.extend(
-            trace
-                .stack_pool
-                .get(stack)
-                .iter()
-                .map(|&address| modules.at(pid, address, time_ns).map_or(Place::Address(address), Place::Module)),
-        );
+        places.extend(trace.stack_pool.get(stack).iter().map(|&address| {
+            let function = named.as_mut().and_then(|named| named.at(&code, (pid, address, time_ns)));
+            let module = || modules.at(pid, address, time_ns).map_or(Place::Address(address), Place::Module);
+            function.map_or_else(module, Place::Function)
+        }));
+        let functions = named.as_ref().map_or(&[][..], |named| &named.labels);
         if let Some(module) = filter.module
-            && !places.iter().any(|&place| module(&name(trace, place)))
+            && !places.iter().any(|&place| module(&name(trace, functions, place)))
         {
             continue;
         }
@@ -163,20 +207,26 @@ pub fn count(trace: &Trace, range: Interval, filter: &StackFilter<'_>) -> CallSt
             *calls.entry((pair[1], pair[0])).or_default() += times;
         }
     }
-    CallStacks { stacks, modules: listed(trace, &hits, &calls) }
+    let functions = named.as_ref().map_or(&[][..], |named| &named.labels);
+    CallStacks { stacks, modules: listed(trace, functions, &hits, &calls) }
 }
 
-fn listed(trace: &Trace, hits: &HashMap<Place, Hits>, calls: &HashMap<(Place, Place), u64>) -> Vec<ModuleHits> {
+fn listed(
+    trace: &Trace,
+    functions: &[String],
+    hits: &HashMap<Place, Hits>,
+    calls: &HashMap<(Place, Place), u64>,
+) -> Vec<ModuleHits> {
     // Modules of the same name in different folders are one.
     let mut modules: BTreeMap<String, Named> = BTreeMap::new();
     for (&place, hits) in hits {
-        let sum = &mut modules.entry(name(trace, place)).or_default().hits;
+        let sum = &mut modules.entry(name(trace, functions, place)).or_default().hits;
         sum.exclusive += hits.exclusive;
         sum.unique_inclusive += hits.unique_inclusive;
         sum.multi_inclusive += hits.multi_inclusive;
     }
     for (&(caller, callee), &times) in calls {
-        let (caller, callee) = (name(trace, caller), name(trace, callee));
+        let (caller, callee) = (name(trace, functions, caller), name(trace, functions, callee));
         if let Some(module) = modules.get_mut(&callee) {
             *module.callers.entry(caller.clone()).or_default() += times;
         }
@@ -205,8 +255,9 @@ fn most_first(neighbours: BTreeMap<String, u64>) -> Vec<Neighbour> {
     list
 }
 
-fn name(trace: &Trace, place: Place) -> String {
+fn name(trace: &Trace, functions: &[String], place: Place) -> String {
     match place {
+        Place::Function(at) => functions.get(at).cloned().unwrap_or_default(),
         Place::Module(path) => file_name(trace.text(path)).to_owned(),
         Place::Address(address) => format!("{address:#x}"),
     }
@@ -289,7 +340,7 @@ mod tests {
 
     #[test]
     fn hits_callers_and_callees_are_counted() {
-        let found = count(&recording(), Interval::new(0, 100), &StackFilter::default());
+        let found = count(&recording(), Interval::new(0, 100), &StackFilter::default(), None);
         assert_eq!(found.stacks, 3);
         let lib = of(&found, "lib.dll");
         assert_eq!((lib.exclusive, lib.unique_inclusive, lib.multi_inclusive), (2, 2, 4));
@@ -306,11 +357,11 @@ mod tests {
     #[test]
     fn stacks_are_chosen_by_process_thread_module_event_and_time() {
         let trace = recording();
-        let stacks = |filter: &StackFilter<'_>| count(&trace, Interval::new(0, 100), filter).stacks;
+        let stacks = |filter: &StackFilter<'_>| count(&trace, Interval::new(0, 100), filter, None).stacks;
         let is_b = |name: &str| name == "b.exe";
         let is_lib = |name: &str| name == "lib.dll";
         let is_sample = |name: &str| name == "SampledProfile";
-        assert_eq!(count(&trace, Interval::new(10, 20), &StackFilter::default()).stacks, 1);
+        assert_eq!(count(&trace, Interval::new(10, 20), &StackFilter::default(), None).stacks, 1);
         assert_eq!(stacks(&StackFilter { process: Some(&is_b), ..StackFilter::default() }), 1);
         assert_eq!(stacks(&StackFilter { module: Some(&is_lib), ..StackFilter::default() }), 2);
         assert_eq!(stacks(&StackFilter { event: Some(&is_sample), ..StackFilter::default() }), 1);

@@ -24,6 +24,9 @@ pub struct FunctionNames {
     pub missing: Vec<String>,
 }
 
+/// Gives the functions at places in code of a recording.
+pub type NameFunctions<'n> = &'n mut dyn FnMut(&Trace, &[CodePlace]) -> FunctionNames;
+
 impl FunctionNames {
     /// Keeps the function at a place.
     pub fn insert(&mut self, place: CodePlace, function: String) {

@@ -140,3 +140,41 @@ fn what_does_not_go_together_is_wrong_usage() {
     refused("summary boot.etl --format speedscope", "--format: ");
     refused("cpu boot.etl --format svg -o boot.etl", "boot.etl");
 }
+
+#[test]
+fn xperf_names_functions_where_symbols_are_wanted_and_at_hand() {
+    let folder = with_samples();
+    folder.file("driver.pdb", &pdb());
+    let xperf = |options: &str, symbols: Option<&str>| {
+        let mut command = folder.command(&format!("xperf -i boot.etl {options}"));
+        if let Some(path) = symbols {
+            command.env("_NT_SYMBOL_PATH", path).env("ONOFF_OFFLINE", "1");
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{options}: {}", String::from_utf8_lossy(&output.stderr));
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (detail, said) = xperf("-symbols -a profile -detail", Some("."));
+    let row = detail.lines().find(|line| line.contains("driver.exe!t::wait_for_hardware")).unwrap();
+    let weight: f64 = row.split(',').nth(1).unwrap().trim().parse().unwrap();
+    assert!((48_000.0..=52_000.0).contains(&weight), "{row}");
+    assert!(!said.contains("no symbols"), "{said}");
+    // Modules and functions have the same time.
+    let (modules, _) = xperf("-a profile -detail", Some("."));
+    assert!(!modules.contains('!') || !modules.contains("wait_for_hardware"), "{modules}");
+    let sum = |text: &str, of: &str| -> f64 {
+        let rows = text.lines().filter(|line| line.trim_start().starts_with("driver.exe") && line.contains(of));
+        rows.map(|line| line.split(',').nth(1).unwrap().trim().parse::<f64>().unwrap()).sum()
+    };
+    assert!((sum(&detail, "driver.exe!") - sum(&modules, "driver.exe")).abs() < 1.0);
+
+    let (stacks, _) = xperf("-symbols -a stack -export csv", Some("."));
+    assert!(stacks.contains("driver.exe!t::start_device"), "{stacks}");
+    assert!(!xperf("-a stack -export csv", Some(".")).0.contains("start_device"));
+    // Without a place of symbols, and without the file in it, that is what is said.
+    let (detail, said) = xperf("-symbols -a profile -detail", None);
+    assert!(said.contains("_NT_SYMBOL_PATH") && !detail.contains("wait_for_hardware"), "{said}");
+    folder.file("driver.pdb", b"other");
+    let (_, said) = xperf("-symbols -a profile -detail", Some("."));
+    assert!(said.contains("no symbols: driver.pdb"), "{said}");
+}

@@ -74,7 +74,7 @@ pub use functions::function_names;
 #[cfg(feature = "files")]
 pub use image::{ImageKnowledge, OpenedImage};
 pub use lanes::Lanes;
-pub use lists::{List, ListAnswer, ListQuestion, NameFunctions, NoList};
+pub use lists::{List, ListAnswer, ListQuestion, NoList};
 #[cfg(feature = "files")]
 pub use other_kinds::other_kind;
 #[cfg(feature = "files")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use onoff_analysis::Scope;
 use onoff_analysis::flame::Flame;
-use onoff_analysis::functions::{CodePlace, FunctionNames};
+use onoff_analysis::functions::NameFunctions;
 use onoff_analysis::lists::cpu::CpuGroup;
 use onoff_analysis::lists::functions::{CodeGroup, CodeTimes, TimeOf};
 use onoff_analysis::lists::interrupts::InterruptGroup;
@@ -62,9 +62,6 @@ pub struct ListQuestion {
     /// Which rows, in which order.
     pub order: Order,
 }
-
-/// Gives the functions at places in code of a recording.
-pub type NameFunctions<'n> = &'n mut dyn FnMut(&Trace, &[CodePlace]) -> FunctionNames;
 
 /// Why there is no list.
 #[derive(Debug, thiserror::Error)]

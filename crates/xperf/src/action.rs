@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use onoff_analysis::functions::NameFunctions;
 use onoff_sources::{EventFilter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader, Tables, Trace};
 
@@ -33,8 +34,8 @@ impl fmt::Debug for Action {
     }
 }
 
-/// Answers from tables.
-pub type Answer = Box<dyn FnOnce(&Trace, &mut dyn Write) -> Result<(), Failure>>;
+/// Answers from tables; functions are named by what `-symbols` gives, where the line has it.
+pub type Answer = Box<dyn FnOnce(&Trace, Option<NameFunctions<'_>>, &mut dyn Write) -> Result<(), Failure>>;
 
 /// An action with its options.
 pub enum Question {
@@ -61,6 +62,14 @@ impl Question {
     pub fn tables(
         wanted: Tables,
         answer: impl FnOnce(&Trace, &mut dyn Write) -> Result<(), Failure> + 'static,
+    ) -> Self {
+        Self::of_functions(wanted, |trace, _, out| answer(trace, out))
+    }
+
+    /// A question answered from tables, and from names of functions.
+    pub fn of_functions(
+        wanted: Tables,
+        answer: impl FnOnce(&Trace, Option<NameFunctions<'_>>, &mut dyn Write) -> Result<(), Failure> + 'static,
     ) -> Self {
         Self::Tables { wanted, answer: Box::new(answer) }
     }

@@ -22,7 +22,8 @@ Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S
   -tti           answer although the clock ran backwards
   -target KIND   human or machine: for machines the dump has a row for a stack, not for a frame
   -quiet         no remarks on stderr
-  -symbols       accepted; no symbols are loaded, and functions are shown as addresses
+  -symbols       functions by name in '-a profile -detail' and '-a stack', from the PDB files that _NT_SYMBOL_PATH
+                 names; other actions show module and address
   -help TOPIC    'processing', 'times', 'start' or an action
   -providers     the providers whose events are known by themselves
 
@@ -73,7 +74,10 @@ pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
         Some("start" | "stop" | "on" | "stackwalk" | "providers" | "merge" | "capturestate") => {
             out.write_all(RECORDING.as_bytes())?
         }
-        Some("symbols") => writeln!(out, "No symbols are loaded: functions are shown as module and address.")?,
+        Some("symbols") => {
+            let text = "Functions have names in '-a profile -detail' and '-a stack', from the PDB files that _NT_SYMBOL_PATH names;\nother actions show module and address.";
+            writeln!(out, "{text}")?;
+        }
         Some(topic) => match actions::find(topic) {
             Some(action) => write_action(action, out)?,
             None => {

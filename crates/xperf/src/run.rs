@@ -3,8 +3,10 @@
 //! One reading fills all tables that any action wants, and gives the events one by one to the actions that want those. Only
 //! where an action writes as it listens, and has to wait until another one's answer is in the same file, is there another.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
+use onoff_analysis::functions::{CodePlace, NameFunctions};
 use onoff_analysis::transition::{PHASE_TABLES, named_phase};
 use onoff_output::OutputFile;
 use onoff_report::text::{losses, printable::printable, quantity::duration};
@@ -18,14 +20,17 @@ use super::quality::Facts;
 use super::reading::{Asked, NewProgress, Reader, State};
 use crate::failure::Failure;
 
-/// Answers everything the line asks for.
-pub fn run(line: Processing, progress: NewProgress<'_>) -> Result<(), Failure> {
+/// Files without symbols that are named.
+const MOST_MISSING: usize = 5;
+
+/// Answers everything the line asks for. `functions` names functions for `-symbols`; `None` where no symbols are at hand.
+pub fn run(line: Processing, progress: NewProgress<'_>, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
     let options = onoff_files::Options { manifests: line.manifests.clone(), ..onoff_files::Options::default() };
     let options = options.read()?;
     let files = onoff_files::open_all(&line.inputs, &options.limits)?;
     let mut reader = Reader::new(&files, options, Some(progress));
     let line = with_phases(&mut reader, line)?;
-    answer(&mut reader, line)
+    answer(&mut reader, line, functions)
 }
 
 /// The line with the times of the phases that its ranges name, and says which times those are.
@@ -47,11 +52,21 @@ fn with_phases(reader: &mut Reader<'_>, line: Processing) -> Result<Processing, 
     line.with_phases(times)
 }
 
-fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
+fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
     let remarks = !line.quiet;
-    if line.symbols && remarks {
-        remark("no symbols are loaded: functions are shown as addresses");
+    let functions = functions.filter(|_| line.symbols);
+    if line.symbols && functions.is_none() && remarks {
+        remark("_NT_SYMBOL_PATH names no place of symbols: functions are shown as addresses");
     }
+    let mut missing = BTreeSet::new();
+    let mut functions = functions.map(|name| {
+        let missing = &mut missing;
+        move |trace: &Trace, places: &[CodePlace]| {
+            let names = name(trace, places);
+            missing.extend(names.missing.iter().cloned());
+            names
+        }
+    });
     let mut outputs = Outputs::default();
     let mut asked: Vec<Asked> = line
         .calls
@@ -98,10 +113,18 @@ fn answer(reader: &mut Reader<'_>, line: Processing) -> Result<(), Failure> {
             trace = Some(read);
         }
         for asked in asked.get_mut(stage).unwrap_or_default() {
-            finish(asked, trace.as_ref(), &mut outputs);
+            let functions = functions.as_mut().map(|name| name as NameFunctions<'_>);
+            finish(asked, trace.as_ref(), functions, &mut outputs);
         }
     }
     reader.files.check_complete()?;
+    if remarks {
+        missing.iter().take(MOST_MISSING).for_each(|symbols| remark(&format!("no symbols: {symbols}")));
+        let more = missing.len().saturating_sub(MOST_MISSING);
+        if more > 0 {
+            remark(&format!("no symbols of {more} more files"));
+        }
+    }
     let mut result = report(asked, remarks);
     if let Err(failure) = outputs.finish() {
         result = Err(failure);
@@ -140,13 +163,13 @@ fn stages(asked: &[Asked]) -> Vec<std::ops::Range<usize>> {
 }
 
 /// Lets a call that is still on its way answer.
-fn finish(asked: &mut Asked, trace: Option<&Trace>, outputs: &mut Outputs) {
+fn finish(asked: &mut Asked, trace: Option<&Trace>, functions: Option<NameFunctions<'_>>, outputs: &mut Outputs) {
     let state = std::mem::replace(&mut asked.state, State::Over(Ok(())));
     let out = outputs.get(asked.output);
     let result = match (state, trace) {
         (State::Over(result), _) => result,
-        (State::Tables { answer, .. }, Some(trace)) => answer(trace, out),
-        (State::Tables { answer, .. }, None) => answer(&Trace::default(), out),
+        (State::Tables { answer, .. }, Some(trace)) => answer(trace, functions, out),
+        (State::Tables { answer, .. }, None) => answer(&Trace::default(), functions, out),
         (State::Events { mut listener, .. }, _) => listener.end(out),
     };
     asked.state = State::Over(result);
@@ -237,7 +260,7 @@ mod tests {
                 panic!("{actions}");
             };
             let mut reader = Reader::new(&self.files, Options::default(), None);
-            answer(&mut reader, line).unwrap();
+            answer(&mut reader, line, None).unwrap();
             reader.readings
         }
 

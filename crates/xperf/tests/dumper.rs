@@ -127,7 +127,7 @@ fn answer(options: &str) -> String {
             std::sync::Arc::new(|_| {})
         }
     }
-    let outcome = run(line, &|| Box::new(Silent));
+    let outcome = run(line, &|| Box::new(Silent), None);
     assert!(matches!(outcome, Ok(())), "{outcome:?}");
     std::fs::read_to_string(path("out.txt")).unwrap()
 }

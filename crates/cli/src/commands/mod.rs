@@ -34,12 +34,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onoff::{BadRecording, Listener, ReadRuns, RunsQuestion, Session};
+use onoff_analysis::functions::NameFunctions;
 use onoff_files::Options;
 use onoff_sources::Files;
 use onoff_trace::{Tables, Trace};
 use onoff_xperf::CommandLine;
 
+use crate::arguments::symbols::SymbolArguments;
 use crate::failure::Failure;
+use crate::invocation::symbols::SymbolTask;
 use crate::invocation::{Invocation, Recording, Task};
 use crate::output::Destination;
 use crate::progress::ProgressLine;
@@ -94,7 +97,13 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
             destination.write(|out| Ok(onoff_xperf::help::write(topic.as_deref(), out)?))
         }
         Task::Xperf(CommandLine::Providers) => destination.write(|out| Ok(onoff_xperf::help::write_providers(out)?)),
-        Task::Xperf(CommandLine::Process(line)) => Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()))?),
+        Task::Xperf(CommandLine::Process(line)) => {
+            let symbols = SymbolTask::resolve(SymbolArguments { symbols: None, offline: false });
+            let has_place = !symbols.path.places().is_empty() || !symbols.path.servers().is_empty();
+            let mut names = functions::names(symbols);
+            let functions = has_place.then_some(&mut names as NameFunctions<'_>);
+            Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()), functions)?)
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! `-a profile`: what profile samples found.
 
-use crate::layouts::profile;
+use crate::layouts::profile::{self, CodeTime};
 use crate::layouts::utilization::{self, Share};
 use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::cpu::grid::grid;
 use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
+use onoff_analysis::lists::functions::{self, CodeGroup, CodeTimes, TimeOf};
 
 use super::cswitch::{SECOND_NS, cuts, interval};
 use crate::action::{Action, Question};
@@ -17,7 +18,7 @@ pub const ACTION: Action = Action {
     aliases: &[],
     summary: "processor time from profile samples: by processor, or by process and module (text, µs)",
     help: "  -util [n]       how busy each processor was, every n seconds (1); the default
-  -detail         time of each process in each module
+  -detail         time of each process in each module; with -symbols before the action, in each function
   -freq           how often each processor was sampled
   -range T1 T2    only this time",
     bears_losses: false,
@@ -47,7 +48,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     if reports.is_empty() {
         reports.push(Report::Utilization(SECOND_NS));
     }
-    Ok(Question::tables(tables(&[CpuGroup::Module]), move |trace, out| {
+    let wanted = tables(&[CpuGroup::Module]).union(functions::tables(TimeOf::Samples));
+    Ok(Question::of_functions(wanted, move |trace, mut name, out| {
         let scope = scope_of(trace, range)?;
         let nothing = trace.samples.is_empty();
         for report in reports {
@@ -59,7 +61,18 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 }
                 Report::Detail => {
                     let by = [CpuGroup::Process, CpuGroup::Module];
-                    profile::write_detail(&list(trace, &scope, &by), out)?;
+                    let list = list(trace, &scope, &by);
+                    let of_modules = || list.rows.iter().map(CodeTime::of_module).collect();
+                    let rows = match &mut name {
+                        None => of_modules(),
+                        Some(name) => {
+                            let times = CodeTimes::of(trace, &scope, TimeOf::Samples);
+                            let names = name(trace, &times.places());
+                            let by_function = times.list(&[CodeGroup::Process, CodeGroup::Function], &names);
+                            by_function.rows.iter().filter(|row| row.own_ns > 0).map(CodeTime::of_function).collect()
+                        }
+                    };
+                    profile::write_detail(&list.cpu, rows, out)?;
                 }
                 Report::Frequency => {
                     let by = [CpuGroup::Module, CpuGroup::Processor];

@@ -22,7 +22,7 @@ pub const ACTION: Action = Action {
   -symbol RE        only stacks through a module that matches
   -event RE         only stacks of events that match: SampledProfile, CSwitch, ReadyThread
   -range T1 T2      only this time
-                    functions are not told apart: no symbols are loaded",
+                    with -symbols before the action, through which functions",
     bears_losses: false,
     parse,
 };
@@ -53,7 +53,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    Ok(Question::tables(tables(event.is_some()), move |trace, out| {
+    Ok(Question::of_functions(tables(event.is_some()), move |trace, functions, out| {
         let range = scope_of(trace, range)?.range;
         let nothing = trace.stacks.is_empty();
         let is_process = process.as_ref().map(test);
@@ -66,9 +66,9 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             module: is_module.as_ref().map(|test| test as _),
             event: is_event.as_ref().map(|test| test as _),
         };
-        let found = count(trace, range, &filter);
+        let found = count(trace, range, &filter, functions);
         if found.stacks == 0 && !nothing {
-            return Err(usage("none of the recording's call stacks is what was asked for"));
+            return Err(usage("no call stack of the recording is of these processes, threads, modules and events"));
         }
         match form {
             Form::Butterfly(minimum) => write_butterfly(&found, minimum, out)?,

@@ -2,46 +2,75 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::cpu::CpuTotals;
+use onoff_analysis::functions::CodeFrame;
 use onoff_analysis::lists::cpu::{CpuList, CpuRow};
+use onoff_analysis::lists::functions::FunctionRow;
 
 use super::microseconds;
 use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::share;
 
-/// Writes the time in each module of each process: processes with most first, then their modules. The idle time is the
-/// process `Idle`. Without symbols there are no functions. `list` tells processes and modules apart.
+/// The time of a process in a module or a function.
+#[derive(Clone, Debug, Default)]
+pub struct CodeTime {
+    image: String,
+    pid: Option<u32>,
+    /// `module!function`, or the module; empty when no known module holds the address.
+    code: String,
+    ns: i64,
+}
+
+impl CodeTime {
+    /// Of a module.
+    #[must_use]
+    pub fn of_module(row: &CpuRow) -> Self {
+        Self { image: row.image.clone(), pid: row.pid, code: row.module.clone(), ns: row.cpu_ns }
+    }
+
+    /// Of a function.
+    #[must_use]
+    pub fn of_function(row: &FunctionRow) -> Self {
+        let frame = CodeFrame { module: row.module.clone(), function: row.function.clone() };
+        let code = if row.module.is_empty() && row.function.is_empty() { String::new() } else { frame.label() };
+        Self { image: row.image.clone(), pid: row.pid, code, ns: row.own_ns }
+    }
+}
+
+/// Writes the time in each module or function of each process: processes with most first, then their code. The idle time is
+/// the process `Idle`; shares are of the time of all processors, `cpu`.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_detail(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name")?;
-    let idle = CpuRow { image: "Idle".to_owned(), pid: Some(0), cpu_ns: list.cpu.idle_ns, ..CpuRow::default() };
-    // By process; each has the time of all its modules.
-    let mut processes: Vec<(i64, Vec<&CpuRow>)> = Vec::new();
-    if idle.cpu_ns > 0 {
-        processes.push((idle.cpu_ns, vec![&idle]));
+    // By process; each has the time of all its code.
+    let mut processes: Vec<(i64, Vec<CodeTime>)> = Vec::new();
+    if cpu.idle_ns > 0 {
+        let idle = CodeTime { image: "Idle".to_owned(), pid: Some(0), ns: cpu.idle_ns, ..CodeTime::default() };
+        processes.push((idle.ns, vec![idle]));
     }
     let mut places = std::collections::BTreeMap::new();
-    for row in &list.rows {
-        let at = *places.entry((row.pid, &row.image)).or_insert_with(|| {
+    for row in rows {
+        let at = *places.entry((row.pid, row.image.clone())).or_insert_with(|| {
             processes.push((0, Vec::new()));
             processes.len() - 1
         });
         let (sum, rows) = &mut processes[at];
-        *sum = sum.saturating_add(row.cpu_ns);
+        *sum = sum.saturating_add(row.ns);
         rows.push(row);
     }
     processes.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
     for row in processes.iter().flat_map(|(_, rows)| rows) {
-        let module = if row.module.is_empty() { "Unknown" } else { &row.module };
+        let code = if row.code.is_empty() { "Unknown" } else { &row.code };
         writeln!(
             out,
             "{}, {:>10}, {:>10.2}, {:>20}",
             ProcessName(Some(&row.image), row.pid),
-            microseconds(Some(row.cpu_ns)),
-            share(row.cpu_ns, list.cpu.capacity_ns),
-            printable(module),
+            microseconds(Some(row.ns)),
+            share(row.ns, cpu.capacity_ns),
+            printable(code),
         )?;
     }
     Ok(())

@@ -16,7 +16,7 @@ pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Resul
     writeln!(
         out,
         "<!DOCTYPE html>\n<html><head><meta charset='utf-8'><title>Stacks</title></head><body>\n\
-         <p>{} stacks. Without symbols, a module stands for its functions.</p>",
+         <p>{} stacks. A module counts for those of its functions that have no name.</p>",
         found.stacks
     )?;
     let page = Page { found, minimum };
