@@ -72,7 +72,7 @@ def register(spark: Any) -> None:
 
 
 def tables(summaries: Any) -> dict[str, Any]:
-    """The tables of ``onoff.summaries`` in a data frame that was read without the option ``table``, each as a data frame of its own.
+    """The tables of ``onoff.summaries`` in a data frame that was read without the option ``table``: a data frame for each.
 
     Each of them reads the recordings anew, unless the data frame given was written or cached before.
     """

@@ -23,7 +23,7 @@ pub struct Work {
     pub pid: Option<u32>,
     /// Session.
     pub session: Option<u32>,
-    /// The record that set the begin.
+    /// The record that set the start.
     pub event: String,
 }
 
@@ -43,13 +43,13 @@ impl Work {
     }
 }
 
-/// All work of `kind`, by begin.
+/// All work of `kind`, by start.
 #[must_use]
 pub fn of_kind(trace: &Trace, kind: ActivityKind) -> Vec<Work> {
     trace.activities.iter().filter(|row| row.kind == kind).map(|row| Work::of(trace, &row)).collect()
 }
 
-/// Puts the longest work first; work that did not end comes before all, by begin.
+/// Puts the longest work first; work that did not end comes before all, by start.
 pub fn worst_first(works: &mut [Work]) {
     works.sort_by_key(|work| (std::cmp::Reverse(work.duration_ns.unwrap_or(i64::MAX)), work.start_ns));
 }

@@ -149,13 +149,13 @@ impl Default for Settling {
 /// Slices looked at, at most: more than a day of 100 ms slices.
 const MOST_SLICES: i64 = 1_000_000;
 
-/// Disks told apart, at most; further ones count as one disk.
+/// Disks that are distinguished, at most; further ones count as one disk.
 const MOST_DISKS: usize = 64;
 
 /// Finds when the computer has settled, counting from `start_ns`.
 ///
 /// Only slices that lie wholly where processor times were recorded count. Without context switches, samples stand in and the answer is
-/// inferred; without either it cannot be told.
+/// inferred; without either it is not known.
 #[must_use]
 pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
     settle_before(trace, start_ns, i64::MAX, metric)

@@ -23,7 +23,7 @@ pub type Stretch = (i64, i64);
 /// What something cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Time, ns; `None` when it cannot be told.
+    /// Time, ns; `None` when it is not known.
     pub ns: Option<i64>,
     /// How it was found.
     pub basis: CostBasis,

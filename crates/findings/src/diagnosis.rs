@@ -79,9 +79,9 @@ pub struct UncheckedRule {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnosis {
-    /// The transitions that the recording holds, by begin.
+    /// The transitions that the recording holds, by start.
     pub transitions: Vec<DiagnosedTransition>,
-    /// What was found, what costs most first; last what has no cost of its own.
+    /// What was found, what costs most first; what has no known cost last.
     pub findings: Vec<RuleFinding>,
     /// What limits the trust in all else: losses, an untrained read-ahead, a person's time.
     pub caveats: Vec<RuleFinding>,

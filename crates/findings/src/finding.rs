@@ -123,7 +123,7 @@ pub struct RuleFinding {
     pub title: String,
     /// What it is about.
     pub subject: FindingSubject,
-    /// What it costs, ns; `None` when that cannot be told.
+    /// What it costs, ns; `None` when that is not known.
     pub cost_ns: Option<i64>,
     /// How that was found.
     pub cost_basis: CostBasis,

@@ -1,6 +1,6 @@
 //! Block numbers have 16 bits; files have more blocks. Which block a number means follows from those seen before.
 
-/// Blocks behind the highest that are told apart.
+/// Blocks behind the highest that are distinguished.
 const REMEMBERED: u64 = 1 << 15;
 const WORDS: usize = (1 << 16) / 64;
 

@@ -37,7 +37,7 @@ pub struct Capture {
     pub duplicate_frames: u64,
     /// Transfers by TFTP, by time of the request.
     pub transfers: Vec<Transfer>,
-    /// TCP connections, by begin.
+    /// TCP connections, by start.
     pub connections: Vec<Connection>,
     /// Names looked up, by time.
     pub lookups: Vec<Lookup>,

@@ -20,7 +20,7 @@ pub const REQUESTS: usize = 1 << 10;
 pub const LOOKUPS: usize = 1 << 14;
 /// Reports of packets that could not be delivered.
 pub const UNDELIVERED: usize = 1 << 12;
-/// Different lengths of a window whose turns are told apart, of one transfer.
+/// Different lengths of a window whose turns are distinguished, of one transfer.
 pub const WINDOW_LENGTHS: usize = 1 << 6;
 /// Stations and addresses remembered.
 pub const STATIONS: usize = 1 << 16;

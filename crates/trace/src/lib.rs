@@ -222,7 +222,7 @@ pub struct Trace {
     pub interrupts: Batches<Interrupts>,
     /// Disk requests, by completion.
     pub disk_ios: DiskIos,
-    /// File operations, by begin.
+    /// File operations, by start.
     pub file_ios: FileIos,
     /// Hard faults, by end.
     pub hard_faults: HardFaults,
@@ -236,11 +236,11 @@ pub struct Trace {
     pub device_operations: DeviceOperations,
     /// Milestones, by time.
     pub milestones: Milestones,
-    /// Activities, by begin.
+    /// Activities, by start.
     pub activities: Activities,
-    /// Notifications of a transition, by begin.
+    /// Notifications of a transition, by start.
     pub notifications: Notifications,
-    /// Power requests to devices, by begin.
+    /// Power requests to devices, by start.
     pub power_requests: PowerRequests,
     /// Generic events, by time.
     pub events: Batches<Events>,

@@ -159,7 +159,7 @@ tables! {
     Interrupts = "interrupts", Batches<tables::Interrupts>, interrupts;
     /// Disk requests, by completion.
     DiskIos = "disk_ios", tables::DiskIos, disk_ios;
-    /// File operations, by begin.
+    /// File operations, by start.
     FileIos = "file_ios", tables::FileIos, file_ios;
     /// Hard faults, by end.
     HardFaults = "hard_faults", tables::HardFaults, hard_faults;
@@ -173,11 +173,11 @@ tables! {
     DeviceOperations = "device_operations", tables::DeviceOperations, device_operations;
     /// Milestones, by time.
     Milestones = "milestones", tables::Milestones, milestones;
-    /// Activities, by begin.
+    /// Activities, by start.
     Activities = "activities", tables::Activities, activities;
-    /// Notifications of a transition, by begin.
+    /// Notifications of a transition, by start.
     Notifications = "notifications", tables::Notifications, notifications;
-    /// Power requests to devices, by begin.
+    /// Power requests to devices, by start.
     PowerRequests = "power_requests", tables::PowerRequests, power_requests;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;

@@ -12,7 +12,7 @@ use crate::table::{PageColumn, PageTable};
 
 /// Events that are listed one by one.
 const MOST_LISTED: usize = 400;
-/// Groups that are told apart; what comes later joins none and is counted.
+/// Groups that are distinguished; what comes later joins none and is counted.
 const MOST_GROUPS: usize = 20_000;
 /// Characters of an event's fields.
 const FIELD_CHARACTERS: usize = 600;

@@ -50,7 +50,7 @@ impl Range {
         self.resolve_in(&header)
     }
 
-    /// Begin and end in ns since the begin of a stream.
+    /// Begin and end in ns since the start of a stream.
     pub fn resolve_in(self, header: &StreamHeader) -> Result<(i64, i64), Failure> {
         match (self.from.resolve(header), self.until.resolve(header)) {
             (Some(from), Some(until)) if from <= until => Ok((from, until)),

@@ -25,7 +25,7 @@ pub struct CpuDiskRow {
     pub image: String,
     /// Process id; `None` when not known.
     pub pid: Option<u32>,
-    /// Thread id, where threads are told apart.
+    /// Thread id, where threads are distinguished.
     pub tid: Option<u32>,
     /// Processor time, ns.
     pub cpu_ns: i64,

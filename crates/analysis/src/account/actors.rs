@@ -121,7 +121,7 @@ pub(super) struct Actors<'t> {
     hosted: HashMap<usize, BTreeSet<String>>,
     /// From the start of csrss.exe to that of the process after it, and in whose session.
     video: Vec<(i64, i64, &'static str)>,
-    /// Steps of the kernel's shutdown, by begin.
+    /// Steps of the kernel's shutdown, by start.
     kernel_steps: Vec<(i64, i64, StringId)>,
     /// Linux: when the first program ran, and when that of the root file system did.
     first_programs_ns: (i64, i64),
@@ -663,7 +663,7 @@ const fn task(start_ns: i64, end_ns: i64, of: TaskOf) -> Task {
     Task { start_ns, end_ns, longest_before_ns: end_ns, of }
 }
 
-/// The steps of the kernel's shutdown, by begin.
+/// The steps of the kernel's shutdown, by start.
 fn kernel_steps(trace: &Trace) -> Vec<(i64, i64, StringId)> {
     let steps = trace.activities.iter().filter(|row| row.kind == ActivityKind::KernelShutdownStep);
     let mut steps: Vec<(i64, i64, StringId)> = steps

@@ -35,7 +35,7 @@ const PROGRAM: u8 = 3;
 const DRIVER: u8 = 4;
 const PERSON: u8 = 5;
 
-/// Recorded work, by begin.
+/// Recorded work, by start.
 #[derive(Debug, Default)]
 pub(super) struct RecordedWork {
     rows: Vec<Work>,

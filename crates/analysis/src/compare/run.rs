@@ -159,7 +159,7 @@ pub struct Measure {
     /// The phase in which it began; `None` where that has no meaning or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// Begin since the begin of that phase, ns.
+    /// Begin since the start of that phase, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since_phase_ns: Option<i64>,
     /// Whether losses of the recording touch it.

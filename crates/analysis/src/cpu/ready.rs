@@ -31,7 +31,7 @@ pub(crate) struct ReadyWait {
 }
 
 impl ReadyWait {
-    /// As the begin of the time it then ran, of no length.
+    /// As the start of the time it then ran, of no length.
     pub(crate) const fn stretch(&self) -> Stretch {
         Stretch {
             interval: 0,

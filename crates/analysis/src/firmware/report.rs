@@ -34,9 +34,9 @@ pub struct FirmwareReport {
     pub drivers: Vec<FirmwareDriver>,
     /// Devices that drivers were started on, longest first.
     pub devices: Vec<FirmwareDevice>,
-    /// Every measured piece of work that has a begin and an end, by begin.
+    /// Every measured piece of work that has a begin and an end, by start.
     pub work: Vec<FirmwareInterval>,
-    /// Work that begins and does not end, by begin. What never returns, such as the loader, is among it.
+    /// Work that begins and does not end, by start. What never returns, such as the loader, is among it.
     pub unended: Vec<FirmwareMark>,
     /// Points in time that the firmware marked, by time.
     pub marks: Vec<FirmwareMark>,

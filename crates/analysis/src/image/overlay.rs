@@ -12,7 +12,7 @@ use crate::processes::Images;
 pub const OVERLAY_TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
 /// Points of the curve.
 const POINTS: usize = 60;
-/// Blocks beyond which no more are told apart: 16 GiB of overlay in clusters of 4 KiB.
+/// Blocks beyond which no more are distinguished: 16 GiB of overlay in clusters of 4 KiB.
 const MOST_BLOCKS: usize = 4 << 20;
 
 /// What the overlay may hold.
@@ -86,7 +86,7 @@ pub struct OverlayGrowth {
     pub processes: Vec<OverlayOwner>,
     /// Writes whose file is not known: the file system's own, or those of files whose names were not recorded.
     pub unnamed_bytes: u64,
-    /// Whether there were more clusters than are told apart; the growth is then too small.
+    /// Whether there were more clusters than are distinguished; the growth is then too small.
     pub is_cut: bool,
 }
 

@@ -50,7 +50,7 @@ pub fn tables(by: &[CpuGroup]) -> Tables {
     }
 }
 
-/// Processor time of one process, thread, priority, module or processor, as asked for; what was not asked for is empty
+/// Processor time of one process, thread, priority, module or processor, as chosen; what was not chosen is empty
 /// or `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -18,7 +18,7 @@ use crate::scope::Scope;
 /// The tables this is made from.
 pub const TABLES: Tables = Tables::of(&[TableName::Interrupts, TableName::Images]);
 
-/// What interrupts are told apart by, besides their kind.
+/// What interrupts are distinguished by, besides their kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

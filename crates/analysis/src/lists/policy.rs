@@ -27,7 +27,7 @@ pub struct PolicyList {
     pub range: Interval,
     /// Work for policy in the whole recording.
     pub recorded: u64,
-    /// The work under way in the range, by begin: each application of policy, and its parts.
+    /// The work under way in the range, by start: each application of policy, and its parts.
     pub works: Vec<Work>,
     /// Names of the losses that touch this.
     pub touched_by: Vec<String>,

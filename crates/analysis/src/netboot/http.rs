@@ -20,7 +20,7 @@ pub(super) fn role(download: &Download) -> super::report::FileRole {
     super::transfers::role(path, None, false)
 }
 
-/// The downloads of a client, by begin.
+/// The downloads of a client, by start.
 pub(super) fn downloads(connections: &[&Connection], link: &LinkIndex<'_>) -> Vec<Download> {
     let mut downloads: Vec<Download> = connections
         .iter()

@@ -82,7 +82,7 @@ pub struct LatencyModel {
     pub per_acknowledgment: ClientTurn,
     /// The client's turn, when all of it is taken for each block; with `fitted`, the fitted one.
     pub per_block: ClientTurn,
-    /// Whether c0 and k were told apart, by transfers with several windows.
+    /// Whether c0 and k were separated, by transfers with several windows.
     pub fitted: bool,
     /// The windows that c0 and k were fitted to.
     pub fitted_windows: Vec<u32>,

@@ -16,7 +16,7 @@ use crate::scope::Scope;
 pub struct DiskGaps {
     /// Disk number.
     pub disk: u32,
-    /// The gaps, by begin.
+    /// The gaps, by start.
     pub gaps: Vec<Interval>,
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::queue::issued_ns;
 use crate::interval::Interval;
 
-/// Intervals that are told apart at most, summed over disks; where there were more, each is longer.
+/// Intervals that are distinguished at most, summed over disks; where there were more, each is longer.
 const INTERVALS: usize = 1 << 20;
 
 /// How busy the disks were, interval by interval.

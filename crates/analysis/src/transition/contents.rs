@@ -4,7 +4,7 @@ use onoff_trace::{ActivityKind, Duration, Trace, milestone};
 
 use super::TransitionKind;
 
-/// How a recording that does not hold the transition asked for is described.
+/// How a recording that does not hold the requested transition is described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// The clause: `in its 3.2 s, 0 processes start and 60 processes end: this looks like a shutdown`.

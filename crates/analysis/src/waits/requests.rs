@@ -49,7 +49,7 @@ pub(super) struct Overlap {
 pub(super) struct Requests {
     devices: Vec<Request>,
     services: Vec<Request>,
-    /// Positions in `devices` by thread, by begin.
+    /// Positions in `devices` by thread, by start.
     by_thread: HashMap<ThreadKey, Vec<usize>>,
 }
 

@@ -69,7 +69,7 @@ pub(super) struct Segment {
     pub(super) hold: Option<u32>,
 }
 
-/// The starts of each service, by begin.
+/// The starts of each service, by start.
 pub(super) struct Starts<'s> {
     places: HashMap<&'s str, Vec<usize>>,
 }

@@ -6,7 +6,7 @@ use onoff_analysis::lists::interrupts::InterruptGroup;
 use super::table::TableArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};
 
-/// What interrupts are told apart by.
+/// What interrupts are distinguished by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// Module of the routine: the driver

@@ -18,7 +18,7 @@ use crate::output::Destination;
 
 /// Exit code of a regression.
 const REGRESSION: u8 = 1;
-/// Exit code when it cannot be told.
+/// Exit code when it is not known.
 const NO_VERDICT: u8 = 2;
 
 pub fn run(question: &GateQuestion, destination: &Destination) -> Result<(), Failure> {

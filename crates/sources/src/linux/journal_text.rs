@@ -226,7 +226,7 @@ const UNNAMED: [&str; 4] = ["localhost", "localhost.localdomain", "(none)", "-"]
 /// Whether lines of several computers stand between each other: until the next kernel starts, a name comes back after another one.
 /// A computer that is given its name while it starts changes it once.
 fn several_computers(bytes: &[u8]) -> bool {
-    /// Names of one boot that are told apart, at most.
+    /// Names of one boot that are distinguished, at most.
     const NAMES: usize = 8;
     let mut names: Vec<String> = Vec::new();
     for raw in bytes.split(|&byte| byte == b'\n') {
@@ -259,12 +259,12 @@ struct Current {
     begun: bool,
 }
 
-/// What a text's lines turn into: boots are told apart, and each line has a time since its kernel's start.
+/// What a text's lines turn into: boots are distinguished, and each line has a time since its kernel's start.
 struct Walk {
     /// Number of the file, so that boots of two texts without ids are two.
     file: u128,
     count: u128,
-    /// Whether computers are told apart.
+    /// Whether computers are distinguished.
     several: bool,
     /// The computer of the last line that names one; empty where computers are not told apart.
     host: String,

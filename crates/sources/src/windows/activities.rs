@@ -82,7 +82,7 @@ impl ActivityTracker {
         self.rows.iter().any(|row| row.kind == kind)
     }
 
-    /// The table, by begin.
+    /// The table, by start.
     pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Activities {
         let Self { mut rows, unmatched, .. } = self;
         // Each session has a process of its own that ends its applications.

@@ -192,7 +192,7 @@ impl DeviceTracker {
         }
     }
 
-    /// The table, by begin, with what `devices` says of each instance.
+    /// The table, by start, with what `devices` says of each instance.
     pub(super) fn finish(
         mut self,
         devices: &[InstalledDevice],

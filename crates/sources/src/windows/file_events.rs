@@ -87,7 +87,7 @@ impl FileEventTracker {
         Some(())
     }
 
-    /// The table, by begin, with files and processes resolved.
+    /// The table, by start, with files and processes resolved.
     pub(super) fn finish(self, owners: &ThreadOwners, losses: &mut Losses) -> FileIos {
         self.operations.finish(&self.names, owners, losses)
     }

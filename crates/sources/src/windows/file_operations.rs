@@ -210,7 +210,7 @@ impl FileOperationTracker {
         });
     }
 
-    /// The table, by begin, with files and processes resolved.
+    /// The table, by start, with files and processes resolved.
     pub(super) fn finish(self, names: &FileNames, owners: &ThreadOwners, losses: &mut Losses) -> FileIos {
         let Self { rows, opened, unmatched_ends, .. } = self;
         let (mut unnamed, mut unfinished) = (0, 0);

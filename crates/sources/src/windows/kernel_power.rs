@@ -95,7 +95,7 @@ impl KernelPowerTracker {
         }
     }
 
-    /// Its activities, by begin, and its requests.
+    /// Its activities, by start, and its requests.
     pub(super) fn finish(self) -> (Vec<Activity>, PowerRequestTracker) {
         (self.activities, self.requests)
     }

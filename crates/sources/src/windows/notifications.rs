@@ -139,7 +139,7 @@ impl NotificationTracker {
         None
     }
 
-    /// The table, by begin, with the session of each teller.
+    /// The table, by start, with the session of each teller.
     pub(super) fn finish(self, processes: &ProcessTracker, losses: &mut Losses) -> Notifications {
         losses.add(&counters::ACTIVITY_END_WITHOUT_BEGIN, self.unmatched);
         self.rows

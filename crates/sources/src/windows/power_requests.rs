@@ -159,7 +159,7 @@ impl PowerRequestTracker {
         self.rows.get_mut(row)
     }
 
-    /// The table, by begin, with what `devices` says of each instance.
+    /// The table, by start, with what `devices` says of each instance.
     pub(super) fn finish(self, devices: &[InstalledDevice], texts: &mut Texts, losses: &mut Losses) -> PowerRequests {
         losses.add(&counters::POWER_REQUEST_END_WITHOUT_BEGIN, self.unmatched);
         let unfinished = self.rows.iter().filter(|row| row.end_ns.is_none()).count();

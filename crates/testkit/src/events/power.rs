@@ -153,7 +153,7 @@ pub struct Request<'a> {
     pub minor: u8,
     /// Device instance.
     pub instance: &'a str,
-    /// State asked for.
+    /// Requested state.
     pub state: u8,
 }
 

@@ -90,7 +90,7 @@ impl FocusListener {
         }
     }
 
-    /// Who had the focus, by begin. Changes that only name threads count where no change of process was recorded.
+    /// Who had the focus, by start. Changes that only name threads count where no change of process was recorded.
     #[must_use]
     pub fn finish(self) -> Vec<Focus> {
         let mut all = self.changes;

@@ -21,7 +21,7 @@ use std::hash::Hash;
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, EventOrigin};
 
-/// Most different things that are told apart.
+/// Most different things that are distinguished.
 const MOST_KEYS: usize = 1 << 20;
 
 /// Sums by key, of no more than [`MOST_KEYS`] keys.

@@ -98,7 +98,7 @@ impl WorkListener {
         });
     }
 
-    /// The work, by begin as recorded, and how many events are beyond the number that is kept.
+    /// The work, by start as recorded, and how many events are beyond the number that is kept.
     #[must_use]
     pub fn finish(self) -> (Vec<ReportedWork>, u64) {
         (self.rows, self.left_out)

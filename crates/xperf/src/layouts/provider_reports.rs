@@ -11,7 +11,7 @@ use super::microseconds;
 use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 
-/// Writes work and points in time, by begin.
+/// Writes work and points in time, by start.
 ///
 /// # Errors
 /// What `out` answers.
@@ -33,7 +33,7 @@ pub fn write_work(rows: &[ReportedWork], out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// Writes who had the keyboard's focus, by begin.
+/// Writes who had the keyboard's focus, by start.
 ///
 /// # Errors
 /// What `out` answers.

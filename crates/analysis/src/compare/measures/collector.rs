@@ -14,7 +14,7 @@ pub(super) struct Collector {
     transition: RunSubject,
     /// Whether names that differ in case only are different ones.
     keeps_case: bool,
-    /// Name and begin of the phases that have one, by begin.
+    /// Name and begin of the phases that have one, by start.
     phases: Vec<(String, i64)>,
     measures: Vec<Measure>,
     by_key: HashMap<String, usize>,

@@ -28,7 +28,7 @@ pub struct NetbootReport {
     pub capture: CaptureSummary,
     /// Speed of the client's link as assumed, bits per second: what a block takes on the wire follows from it.
     pub link_bits_per_s: u64,
-    /// The boots, by begin.
+    /// The boots, by start.
     pub boots: Vec<NetworkBoot>,
     /// What was lost.
     pub losses: Losses,
@@ -97,7 +97,7 @@ pub struct NetworkBoot {
     pub dhcp: Vec<DhcpExchange>,
     /// Transfers by TFTP, by time of the request.
     pub transfers: Vec<FileTransfer>,
-    /// Downloads over HTTP and HTTPS until the operating system's network begins, by begin.
+    /// Downloads over HTTP and HTTPS until the operating system's network begins, by start.
     pub downloads: Vec<Download>,
     /// First connection to a file server (SMB, port 445), ns: an operating system's.
     pub file_server_ns: Option<i64>,

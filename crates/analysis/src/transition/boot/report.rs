@@ -147,7 +147,7 @@ pub struct GroupPolicy {
     pub network_waits: Vec<Work>,
 }
 
-/// Logon: what a person and the system did between the welcome screen and the shell, by begin.
+/// Logon: what a person and the system did between the welcome screen and the shell, by start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Logon {
@@ -190,7 +190,7 @@ pub struct StartupApplication {
     pub cpu_ns: Option<i64>,
     /// Time the disks worked for that process in all phases, ns; `None` when it was not recorded.
     pub disk_service_ns: Option<i64>,
-    /// The record that set the begin.
+    /// The record that set the start.
     pub event: String,
 }
 
@@ -228,7 +228,7 @@ pub struct ReadAhead {
     pub training_count: Option<i64>,
     /// The state that follows.
     pub state: TrainingState,
-    /// Files read ahead, by begin.
+    /// Files read ahead, by start.
     pub work: Vec<Work>,
     /// The record that carried the count; empty when none.
     pub event: String,
@@ -264,7 +264,7 @@ pub struct WindowsBoot {
     pub main_path_boot: Span,
     /// The window in which services start by themselves.
     pub auto_start: Span,
-    /// Load-order groups, by begin.
+    /// Load-order groups, by start.
     pub service_groups: Vec<ServiceGroup>,
     /// Names of the losses that touch services.
     pub units_touched_by: Vec<String>,

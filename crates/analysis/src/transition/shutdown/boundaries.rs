@@ -47,11 +47,11 @@ pub(super) struct Facts<'a> {
     trace: &'a Trace,
     /// Ends of processes that look like one.
     pub burst: Option<Burst>,
-    /// The applications of sessions are ended, by begin.
+    /// The applications of sessions are ended, by start.
     sessions: Vec<Activity>,
-    /// Steps of ending sessions, by begin.
+    /// Steps of ending sessions, by start.
     steps: Vec<Activity>,
-    /// Steps of the kernel, by begin.
+    /// Steps of the kernel, by start.
     kernel_steps: Vec<Activity>,
     /// A memory image is made instead of a kernel's shutdown: since when.
     power: Option<Found>,

@@ -125,7 +125,7 @@ fn of_process(parts: &Parts, pid: u32, from_ns: i64, end_ns: i64) -> (Option<i64
     (ends.first().copied(), ends.len() as u64)
 }
 
-/// What ended at or after `from_ns`, the begin of the shutdown.
+/// What ended at or after `from_ns`, the start of the shutdown.
 pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
     let hosts = Hosts::of(trace);
     let threads = parts(trace.threads.iter().map(|row| (row.pid, row.end_ns)), from_ns);

@@ -198,7 +198,7 @@ fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
     intervals
 }
 
-/// When services were told: those before all others, and the rest.
+/// When services were notified: those before all others, and the rest.
 fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &Course) -> (Span, Span) {
     let step = of_kind(trace, ActivityKind::ShutdownStep)
         .into_iter()

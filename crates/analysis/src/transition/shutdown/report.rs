@@ -33,7 +33,7 @@ pub struct ShutdownInterval {
     pub end_ns: i64,
     /// Length, ns.
     pub duration_ns: i64,
-    /// Work that was under way in it, by begin: scripts, subscribers, waits.
+    /// Work that was under way in it, by start: scripts, subscribers, waits.
     pub work: Vec<Work>,
 }
 
@@ -53,9 +53,9 @@ pub struct SessionEnd {
     pub applications_ns: i64,
     /// The rest of its length, ns: nobody was being asked.
     pub other_ns: Option<i64>,
-    /// Its applications, in the order in which they were told.
+    /// Its applications, in the order in which they were notified.
     pub applications: Vec<ApplicationEnd>,
-    /// The record that set the begin; empty when the applications stand in for it.
+    /// The record that set the start; empty when the applications stand in for it.
     pub event: String,
 }
 
@@ -78,11 +78,11 @@ pub struct EndRequest {
     pub terminated: bool,
     /// Time-outs it ran into, by time.
     pub time_outs: Vec<TimeOut>,
-    /// Threads with windows that were asked, by begin.
+    /// Threads with windows that were asked, by start.
     pub threads: Vec<ThreadAsked>,
 }
 
-/// What kind of program was told.
+/// What kind of program was notified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -128,7 +128,7 @@ pub struct ServiceTimeOut {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelDifference {
-    /// From the begin of the shutdown to its end or the recording's, ns.
+    /// From the start of the shutdown to its end or the recording's, ns.
     pub shutdown_ns: i64,
     /// All sessions, the system's too, ns.
     pub sessions_ns: i64,
@@ -248,29 +248,29 @@ pub struct WindowsShutdown {
     pub ends: Boundary,
     /// The work that took most; `None` when nothing tells.
     pub longest: Option<LongestWork>,
-    /// What lies between the phases, by begin.
+    /// What lies between the phases, by start.
     pub intervals: Vec<ShutdownInterval>,
-    /// Sessions, by begin.
+    /// Sessions, by start.
     pub sessions: Vec<SessionEnd>,
     /// Names of the losses that touch sessions and applications.
     pub sessions_touched_by: Vec<String>,
-    /// Services that ask for it are told before all others: when that was.
+    /// Services that ask for it are notified before all others: when that was.
     pub pre_shutdown: Span,
-    /// All other services are told: when that was.
+    /// All other services are notified: when that was.
     pub service_shutdown: Span,
     /// How long the service control manager waits for them.
     pub service_time_out: ServiceTimeOut,
     /// Names of the losses that touch services.
     pub units_touched_by: Vec<String>,
-    /// Notifications of the logon process to its subscribers, by begin.
+    /// Notifications of the logon process to its subscribers, by start.
     pub notifications: Vec<Work>,
     /// Those subscribers, longest first.
     pub subscribers: Vec<Work>,
     /// Policy scripts, longest first.
     pub scripts: Vec<Work>,
-    /// Steps of ending the sessions, by begin.
+    /// Steps of ending the sessions, by start.
     pub session_steps: Vec<Work>,
-    /// Steps of the kernel, by begin.
+    /// Steps of the kernel, by start.
     pub kernel_steps: Vec<Work>,
     /// Devices that were told to power down, longest first.
     pub devices: Vec<DeviceEnd>,

@@ -42,7 +42,7 @@ pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeO
     ServiceTimeOut { limit_ns: Some(limit_ns), rule, certainty: Certainty::Inferred }
 }
 
-/// When services were told, as far as recorded.
+/// When services were notified, as far as recorded.
 pub(super) struct Windows<'a> {
     /// Before all others.
     pub pre_shutdown: &'a Span,
@@ -50,7 +50,7 @@ pub(super) struct Windows<'a> {
     pub shutdown: &'a Span,
 }
 
-/// The services that were told to stop at or after `from_ns`, by begin.
+/// The services that were told to stop at or after `from_ns`, by start.
 pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit: &ServiceTimeOut) -> Vec<Unit> {
     let images = Images::of(trace);
     let mut services: Vec<Unit> = trace
@@ -94,7 +94,7 @@ fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
 
 /// The time-out that a service ran into, if it did.
 ///
-/// Services told before all others have time-outs of their own, which are not recorded: of those only the ones that never
+/// Services notified before all others have time-outs of their own, which are not recorded: of those only the ones that never
 /// stopped count.
 fn time_out_of(
     trace: &Trace,

@@ -39,12 +39,12 @@ enum Whose {
     Teller(Option<u32>, Option<u32>),
 }
 
-/// Rows of one kind by whom they are about, by begin.
+/// Rows of one kind by whom they are about, by start.
 type ByWhom = HashMap<Whose, Vec<Notification>>;
 
 /// The rows that a session's applications are read from.
 struct Rows {
-    /// Applications that were told, by begin.
+    /// Applications that were notified, by start.
     applications: Vec<Notification>,
     /// Threads with windows that were asked.
     threads: ByWhom,
@@ -76,7 +76,7 @@ impl Rows {
     }
 }
 
-/// The sessions that were ended at or after `from_ns`, by begin.
+/// The sessions that were ended at or after `from_ns`, by start.
 pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
     let rows = Rows::of(trace, from_ns);
     let images = Images::of(trace);

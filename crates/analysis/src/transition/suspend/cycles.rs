@@ -18,7 +18,7 @@ use onoff_trace::{Activity, ActivityKind, Milestone, Trace, milestone};
 pub(super) struct Cycle {
     /// The row of the whole transition.
     pub whole: Option<Activity>,
-    /// Phases, by begin.
+    /// Phases, by start.
     pub phases: Vec<(PhaseName, Activity)>,
     /// Milestones, by time.
     pub milestones: Vec<Milestone>,
@@ -150,7 +150,7 @@ impl Item {
     }
 }
 
-/// The transitions, by begin.
+/// The transitions, by start.
 pub(super) fn find(trace: &Trace) -> Vec<Cycle> {
     let mut cycles = power_cycles(trace);
     let last_step_ns = trace

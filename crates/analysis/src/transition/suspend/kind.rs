@@ -41,7 +41,7 @@ struct Facts {
     session_ended: bool,
     boot_type: Option<i64>,
     idle_detection: String,
-    /// The deepest system state that devices were asked for.
+    /// The deepest system state that was requested of devices.
     asked_state: Option<i64>,
     action: Option<u32>,
     evidence: Vec<KindEvidence>,
@@ -191,7 +191,7 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
     facts
 }
 
-/// The deepest system state that devices were told to enter on the way down; `requests` are by begin.
+/// The deepest system state that devices were told to enter on the way down; `requests` are by start.
 fn asked_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
     let first = requests.partition_point(|row| row.start_ns < cycle.first_ns);
     requests

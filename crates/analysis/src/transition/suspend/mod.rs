@@ -64,7 +64,7 @@ const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
 /// Analyses the power transitions that `trace` holds.
 ///
 /// # Errors
-/// It holds none, or not the one asked for; the error says what it holds instead.
+/// It holds none, or not the requested one; the error says what it holds instead.
 pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport, NoSuspend> {
     let cycles = cycles::find(trace);
     if cycles.is_empty() {

@@ -1,4 +1,4 @@
-//! Applications and services that were told, how long each took, and whether it ran into its time-out.
+//! Applications and services that were notified, how long each took, and whether it ran into its time-out.
 
 use crate::transition::PhaseName;
 use onoff_trace::{Notification, NotificationKind, Trace};
@@ -34,7 +34,7 @@ const fn phase_of(kind: NotificationKind) -> Option<PhaseName> {
     })
 }
 
-/// Whoever was told between two times; `with_session` takes in the end of the user's session.
+/// Whoever was notified between two times; `with_session` takes in the end of the user's session.
 pub(super) fn between(
     trace: &Trace,
     rows: &[Notification],

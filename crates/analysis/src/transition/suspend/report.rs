@@ -47,7 +47,7 @@ pub struct WindowsSuspend {
     pub variant_certainty: Certainty,
     /// Everything recorded that speaks about the kind.
     pub evidence: Vec<KindEvidence>,
-    /// State asked for: 2 to 4 sleeping (S1 to S3), 5 hibernate (S4), 6 off (S5).
+    /// Requested state: 2 to 4 sleeping (S1 to S3), 5 hibernate (S4), 6 off (S5).
     pub target_state: Option<i64>,
     /// State that devices were prepared for, counted likewise.
     pub effective_state: Option<i64>,
@@ -65,9 +65,9 @@ pub struct WindowsSuspend {
     pub asleep: SleepGap,
     /// The way up.
     pub resume: PowerTotal,
-    /// Applications and services that were told, by begin.
+    /// Applications and services that were notified, by start.
     pub notifications: Vec<PowerNotification>,
-    /// Devices that were asked, by begin; what a device then asked of itself is under it.
+    /// Devices that were asked, by start; what a device then asked of itself is under it.
     pub devices: Vec<PowerDevice>,
     /// Drivers by phase, the longest time first.
     pub drivers: Vec<PowerDriverTotal>,
@@ -179,7 +179,7 @@ pub struct SleepNotice {
     pub time_out: Option<TimeOut>,
 }
 
-/// A device is asked for another power state.
+/// A device is requested to enter another power state.
 pub type PowerDevice = DeviceWork<StateRequest>;
 
 /// What only a request for another power state has.
@@ -192,7 +192,7 @@ pub struct StateRequest {
     pub kind: PowerRequestKind,
     /// Whose states `state` counts.
     pub state_kind: PowerStateKind,
-    /// State asked for.
+    /// Requested state.
     pub state: Option<u8>,
     /// When the power manager had nothing left to do but wait for it, ns.
     pub waiting_ns: Option<i64>,
@@ -208,9 +208,9 @@ pub struct StateRequest {
     pub irp: String,
     /// Thread that sent it.
     pub tid: Option<u32>,
-    /// What each driver of the device's stack held, by begin.
+    /// What each driver of the device's stack held, by start.
     pub drivers: Vec<PowerDriverPart>,
-    /// Requests that the device's own drivers sent to it meanwhile, by begin.
+    /// Requests that the device's own drivers sent to it meanwhile, by start.
     pub nested: Vec<PowerDevice>,
 }
 
@@ -332,10 +332,10 @@ pub enum NoSuspend {
         "the recording holds no suspend and no hibernation (no such event of the tracer or line of the kernel's log); {0}"
     )]
     NoneOnLinux(String),
-    /// It holds others than the one asked for.
+    /// It holds others than the requested one.
     #[error("the recording holds {found}, so there is no transition {number}")]
     NoSuch {
-        /// The number asked for.
+        /// The requested number.
         number: u32,
         /// What there is, as a phrase.
         found: String,

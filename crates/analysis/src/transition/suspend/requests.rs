@@ -52,7 +52,7 @@ fn window(rows: &[PowerRequest], from_ns: i64, until_ns: i64) -> impl Iterator<I
     rows.iter().skip(first).take_while(move |row| row.start_ns < until_ns)
 }
 
-/// The requests between two times; `rows` are by begin.
+/// The requests between two times; `rows` are by start.
 pub(super) fn between(
     trace: &Trace,
     rows: &[PowerRequest],

@@ -95,7 +95,7 @@ impl<'f> EventStream<'f> {
     }
 
     /// Reads through the recording for what it holds: which events, with which fields. All schemas and all that keys of
-    /// stacks stand for are known afterwards, wherever they were told. Gives the events that `filter` may choose, in the
+    /// stacks stand for are known afterwards, wherever they were notified. Gives the events that `filter` may choose, in the
     /// order of their names.
     pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventColumns> {
         self.look_ahead();

@@ -6,7 +6,7 @@
 //! ```text
 //! wininit ─► winlogon ─► csrss of the user's session ─► applications, one after the other
 //!    │                                                     (Windows 10: a level side by side)
-//!    ├────► services.exe ─► services told before all others
+//!    ├────► services.exe ─► services notified before all others
 //!    ├────► csrss of the system's session ─► services.exe ─► all other services, side by side
 //!    └────► the kernel's steps
 //! ```

@@ -84,7 +84,7 @@ const fn usual_level() -> u32 {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceStop {
-    /// It asked to be told before all others, and is waited for.
+    /// It asked to be notified before all others, and is waited for.
     #[serde(default)]
     pub pre_shutdown: bool,
     /// Among those, it is in the order that is set for them: told before the others.

@@ -77,7 +77,7 @@ pub struct PowerRequest {
     pub description: String,
     /// `system` or `device`: whose state.
     pub state_kind: &'static str,
-    /// State asked for, where recorded.
+    /// Requested state, where recorded.
     pub state: Option<u8>,
     /// Result status.
     pub status: Option<u32>,

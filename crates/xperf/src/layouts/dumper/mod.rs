@@ -17,7 +17,7 @@ use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of};
 use row::Plan;
 
-/// Days from the begin of Windows time, 1601-01-01, to 1970-01-01.
+/// Days from the start of Windows time, 1601-01-01, to 1970-01-01.
 const DAYS_1601_TO_1970: i128 = 134_774;
 
 /// How lines end.

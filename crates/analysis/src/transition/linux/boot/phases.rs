@@ -8,7 +8,7 @@ use super::report::DefaultTarget;
 use crate::evidence::{Boundary, Certainty};
 use crate::rule::Rule;
 
-/// What ends the parts of the start. Each is the begin of the next.
+/// What ends the parts of the start. Each is the start of the next.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     pub(super) firmware: Boundary,

@@ -22,7 +22,7 @@ pub struct DefaultTarget {
     pub unit: String,
     /// Reached, ns.
     pub reached_ns: i64,
-    /// From the begin of user space, ns; `None` when that is not known.
+    /// From the start of user space, ns; `None` when that is not known.
     pub in_user_space_ns: Option<i64>,
     /// How it was told that it is the default one.
     pub rule: Rule,
@@ -50,7 +50,7 @@ pub struct OtherUnit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ManagerStart {
-    /// From the begin of user space to the end of reading units: all of it.
+    /// From the start of user space to the end of reading units: all of it.
     pub whole: Span,
     /// Programs that make units ran.
     pub generators: Span,
@@ -113,7 +113,7 @@ pub struct LinuxBoot {
     pub initial_file_system: Option<Span>,
     /// The target that the system is started for; `None` when none was reached.
     pub default_target: Option<DefaultTarget>,
-    /// Units of users' service managers, and containers, by begin. Containers are units of the system too.
+    /// Units of users' service managers, and containers, by start. Containers are units of the system too.
     pub other_units: Vec<OtherUnit>,
     /// What the service manager did before the first unit.
     pub manager: ManagerStart,

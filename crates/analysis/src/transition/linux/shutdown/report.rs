@@ -17,7 +17,7 @@ pub type LinuxShutdownReport = Transition<LinuxShutdown>;
 pub struct LinuxShutdown {
     /// The rule that decided it.
     pub variant_rule: Rule,
-    /// What set the begin.
+    /// What set the start.
     pub starts: Boundary,
     /// What set the end.
     pub ends: Boundary,

@@ -8,7 +8,7 @@ use super::names::{asking, asks_devices};
 use super::path;
 use super::report::{Callback, DeviceCallback, DeviceSleep};
 
-/// The callbacks that began from `from_ns` to before `until_ns`, by begin.
+/// The callbacks that began from `from_ns` to before `until_ns`, by start.
 pub(super) fn between(trace: &Trace, phases: &[Phase], from_ns: i64, until_ns: i64) -> Vec<DeviceCallback> {
     let mut rows: Vec<_> = trace
         .power_requests

@@ -54,7 +54,7 @@ const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
 /// Analyses the sleeps that `trace` holds.
 ///
 /// # Errors
-/// It holds none, or not the one asked for; the error says what it holds instead.
+/// It holds none, or not the requested one; the error says what it holds instead.
 pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendReport, NoSuspend> {
     let cycles = cycles(trace);
     if cycles.is_empty() {
@@ -100,7 +100,7 @@ struct Cycle {
     milestones: Vec<Milestone>,
 }
 
-/// The sleeps, by begin.
+/// The sleeps, by start.
 fn cycles(trace: &Trace) -> Vec<Cycle> {
     let mut wholes: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition).collect();

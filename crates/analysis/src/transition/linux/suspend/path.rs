@@ -14,7 +14,7 @@ use super::report::DeviceCallback;
 /// Steps of a path, at most.
 const MOST_STEPS: usize = 4_096;
 
-/// Fills in the path of `phase`, whose callbacks are at `of_phase`, by begin.
+/// Fills in the path of `phase`, whose callbacks are at `of_phase`, by start.
 pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [DeviceCallback]) {
     // Those that ended, by end: what ended last before a time is found by halving.
     let mut ended: Vec<(i64, usize)> =

@@ -12,7 +12,7 @@ use crate::rule::Rule;
 /// Phases of one sleep, at most: a kernel goes through some twenty, and a few more when it tries again.
 const MOST_PHASES: usize = 256;
 
-/// The phases of `cycle`, by begin.
+/// The phases of `cycle`, by start.
 pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     cycle
         .phases

@@ -37,7 +37,7 @@ pub type LinuxSleep = Transition<LinuxSuspend>;
 pub struct LinuxSuspend {
     /// Which of the machine's ways, as the kernel's log says: `deep`, `s2idle`; empty when not recorded.
     pub way: String,
-    /// The record that told the begin.
+    /// The record that set the start.
     pub event: String,
     /// How it ended.
     pub outcome: SleepOutcome,
@@ -65,7 +65,7 @@ pub struct LinuxSuspend {
     pub reconnections: Vec<Reconnection>,
     /// The longest stretch that no phase accounts for, the time asleep left out; `None` when there is none.
     pub longest_gap: Option<UnknownStretch>,
-    /// Device callbacks, by begin.
+    /// Device callbacks, by start.
     pub callbacks: Vec<DeviceCallback>,
     /// Devices with the time of all their callbacks, longest first.
     pub devices: Vec<DeviceSleep>,
@@ -226,7 +226,7 @@ pub struct FrozenTask {
     pub name: String,
     /// When it ran for the last time before the machine slept, ns: it is frozen from there on.
     pub frozen_ns: i64,
-    /// How long after the begin of the freezing that was, ns.
+    /// How long after the start of the freezing that was, ns.
     pub after_ns: i64,
     /// When it ran again, ns; `None` when it did not in the recording.
     pub thawed_ns: Option<i64>,
