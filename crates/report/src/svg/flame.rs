@@ -37,12 +37,21 @@ pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::R
         let told = format!("{}: {}, {percent:.1} %", node.name, duration(node.total_ns));
         let look = format!(r##"fill="{}" stroke="#ffffff" stroke-width="0.5""##, shade(&node.name));
         drawing::area((x, y), (end - x, ROW - 1), &look, &told, out)?;
-        let name = fitting(&node.name, end - x - 6.0);
+        let name = label(&node.name, end - x - 6.0);
         if !name.is_empty() {
             drawing::line_at(x + 3.0, y + 13, INK, &name, out)?;
         }
     }
     drawing::close(out)
+}
+
+/// As much of a name as a box has room for: where the whole has none, a function without its module says most.
+fn label(name: &str, wide: f64) -> String {
+    let whole = fitting(name, wide);
+    match name.split_once('!') {
+        Some((_, function)) if whole != name => fitting(function, wide),
+        _ => whole,
+    }
 }
 
 /// One shade for one name, wherever it stands.
@@ -59,6 +68,14 @@ mod tests {
         let mut out = Vec::new();
         write(flame, "Boot", "samples", &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_narrow_box_has_the_function_rather_than_its_module() {
+        assert_eq!(label("driver.sys!Wait", 200.0), "driver.sys!Wait");
+        assert_eq!(label("driver.sys!Wait", 60.0), "Wait");
+        assert!(label("driver.sys", 40.0).starts_with("dri"));
+        assert_eq!(label("driver.sys!Wait", 1.0), "");
     }
 
     #[test]
