@@ -208,8 +208,7 @@ impl Session {
         // What is not worth a list is not worth a picture.
         let list = times.list(&[CodeGroup::Module], &names);
         if list.rows.is_empty() {
-            let nothing = format!("{}; {}", list.nothing(), what_it_is(&trace));
-            return Err(Refusal::Nothing(NoList::Nothing(nothing)));
+            return Err(nothing(&trace, &list));
         }
         Ok((times.flame(&names), scope))
     }
@@ -238,19 +237,22 @@ impl Session {
         question: &ListQuestion,
         list: impl FnOnce(&Trace, &Scope) -> T,
     ) -> Result<ListAnswer, Refusal<NoList>> {
-        let nothing = |nothing| Refusal::Nothing(NoList::Nothing(nothing));
         let (trace, scope, phase) = self.part(tables, question)?;
         let mut report = list(&trace, &scope.of_processes(question.processes.clone()));
         let left_out =
             arrange(&mut report, &question.order).map_err(|error| Refusal::Nothing(NoList::Column(error)))?;
         if report.rows().is_empty() {
-            let is_linux = trace.system.kind == SystemKind::Linux;
-            let on_linux = report.nothing_on_linux().filter(|_| is_linux);
-            let why = on_linux.map_or_else(|| report.nothing(), str::to_owned);
-            return Err(nothing(format!("{why}; {}", what_it_is(&trace))));
+            return Err(nothing(&trace, &report));
         }
         Ok(ListAnswer { table: Box::new(report), left_out, phase })
     }
+}
+
+/// Why a list has no row.
+fn nothing(trace: &Trace, list: &impl TableReport) -> Refusal<NoList> {
+    let on_linux = list.nothing_on_linux().filter(|_| trace.system.kind == SystemKind::Linux);
+    let why = on_linux.map_or_else(|| list.nothing(), str::to_owned);
+    Refusal::Nothing(NoList::Nothing(format!("{why}; {}", what_it_is(trace))))
 }
 
 /// What the recording is, for who got no answer from it.
