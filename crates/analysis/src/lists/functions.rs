@@ -23,7 +23,7 @@ use crate::scope::Scope;
 pub enum TimeOf {
     /// Samples that found a thread on a processor, each for the time to the next: an estimate.
     Samples,
-    /// Time from a thread's leaving a processor to its return, with the stack with which it came back.
+    /// Time from a thread's leaving a processor to its return, as far as it is in the range, with the stack with which it came back.
     Waits,
     /// Requests to disks from issue to completion, with the stack that issued them.
     DiskRequests,
@@ -397,11 +397,11 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
             for piece in trace.context_switches.pieces() {
                 let rows = piece.time_ns.iter().zip(&piece.new_tid).zip(&piece.old_tid);
                 for ((&time_ns, &new_tid), &old_tid) in rows {
+                    // A wait that goes on after the range counts with its part: its stack is known once it is over.
                     if let Some(left_ns) = left.remove(&new_tid)
-                        && range.contains(time_ns)
+                        && let ns @ 1.. = range.overlap_ns(left_ns, time_ns)
                     {
                         let (owner, _) = owners.whose(new_tid, time_ns);
-                        let ns = range.overlap_ns(left_ns, time_ns);
                         visit(Event { time_ns, tid: new_tid, owner, ns, address: None });
                     }
                     left.insert(old_tid, time_ns);
@@ -591,6 +591,12 @@ mod tests {
             is(&[("outer.dll", 5, None), ("no known module", 2, None)])
         );
         assert_eq!(of(TimeOf::HardFaults, &[]), is(&[("inner.dll", 4, Some(4))]));
+
+        // The part of a wait that is in a range, whenever it ends.
+        let range = Interval::new(12 * MS, 25 * MS);
+        let part = CodeTimes::of(&trace, &Scope { range, ..Scope::default() }, TimeOf::Waits);
+        let part = part.list(&[CodeGroup::Stack], &nameless);
+        assert_eq!(rows(&part), is(&[("outer.dll > inner.dll", 13, None), ("outer.dll", 5, None)]));
 
         let whole = Scope::whole(&trace);
         let of_other = whole.of_processes(vec![onoff_trace::Pattern::new("other.exe")]);
