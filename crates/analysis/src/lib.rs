@@ -18,6 +18,7 @@ pub mod activity;
 pub mod auto_start;
 pub mod boot_axis;
 pub mod boot_history;
+pub mod call_graph;
 pub mod call_stacks;
 pub mod compare;
 pub mod cpu;

@@ -3,6 +3,7 @@
 //! Field names and orders: the `TRACE_EVENT` definitions of Linux 4.15 to 6.x; the `format` files say the same.
 
 mod fields;
+pub(crate) mod graph_text;
 mod system_call;
 mod text_fields;
 
@@ -230,6 +231,31 @@ pub enum Kind<'a> {
         name: &'a str,
         /// What it returned; an error is negative.
         result: i64,
+    },
+    /// The function_graph tracer: a function of the kernel is called.
+    FunctionBegin {
+        /// Its name; its address in hexadecimal where the recording does not name it.
+        function: &'a str,
+        /// How many traced functions of the thread it is called from.
+        depth: u32,
+    },
+    /// It returns.
+    FunctionEnd {
+        /// As at the begin.
+        depth: u32,
+        /// How long it took, as the tracer says, ns; `None` when it does not.
+        duration_ns: Option<u64>,
+        /// Functions of the thread that were too deep for the tracer, so far; 0 in text, which does not say.
+        overrun: u64,
+    },
+    /// A function that calls none, on one line: begin and end.
+    FunctionWhole {
+        /// Its name.
+        function: &'a str,
+        /// As at a begin.
+        depth: u32,
+        /// How long it took, ns; `None` when the line does not say.
+        duration_ns: Option<u64>,
     },
     /// Text that somebody wrote into the trace.
     Mark(&'a str),

@@ -52,9 +52,9 @@ impl<'a> TextTrace<'a> {
                 losses.at(offset);
                 continue;
             };
-            match event(line) {
+            match event(line).or_else(|| graph_line(line)) {
                 Some(event) => each(event),
-                None if says_nothing(line) => {}
+                None if says_nothing(line) || is_graph_ornament(line) => {}
                 None => match events_lost(line) {
                     Some(lost) => losses.overwritten = losses.overwritten.saturating_add(lost),
                     None => {
@@ -96,6 +96,51 @@ fn event(line: &str) -> Option<Event<'_>> {
         _ => system_call(rest)?,
     };
     Some(Event { time_ns: time, cpu, pid: pid.parse().ok()?, task, context, name, body: Body::Text(body) })
+}
+
+/// A line of the kernel's text of the function_graph tracer, with the options `funcgraph-abstime` and `funcgraph-proc`, without which
+/// a line says neither when nor whose it is:
+///
+/// ```text
+///   137.336960 |   0)  kworker-1234  |   0.633 us    |    foo();
+///   137.336968 |   0)  kworker-1234  |               |  /* device_pm_callback_start: usb 1-1, … */
+/// ```
+fn graph_line(line: &str) -> Option<Event<'_>> {
+    if is_graph_ornament(line) {
+        return None;
+    }
+    let (time, rest) = line.split_once('|')?;
+    let time_ns = nanoseconds(time.trim())?;
+    let (cpu, rest) = rest.split_once(')')?;
+    let cpu = cpu.trim().parse().ok()?;
+    // A thread's name may hold the separator; what stands before the call does not.
+    let (who, call) = rest.split_once(" |")?;
+    let (task, pid) = who.trim().rsplit_once('-')?;
+    let pid = pid.trim().parse().ok()?;
+    let call = call.trim_start_matches('|');
+    let at = |name, body| Event { time_ns, cpu, pid, task, context: None, name, body: Body::Text(body) };
+    let words = call.rsplit_once('|').map_or(call, |(_, words)| words).trim();
+    if let Some((_, comment)) = call.split_once("/* ")
+        && words.starts_with("/*")
+    {
+        let (name, body) = comment.trim_end().trim_end_matches("*/").split_once(':')?;
+        return is_name(name).then(|| at(name, body.trim()));
+    }
+    let name = if words.starts_with('}') { "funcgraph_exit" } else { "funcgraph_entry" };
+    // With the option `latency-format` the flags stand between thread and duration.
+    let call = match call.split_once('|') {
+        Some((_, rest)) if rest.contains('|') => rest,
+        _ => call,
+    };
+    call.contains('|').then(|| at(name, call))
+}
+
+/// What the function_graph tracer draws between its lines: where a processor goes to another thread, where an interrupt begins and ends.
+fn is_graph_ornament(line: &str) -> bool {
+    let line = line.trim();
+    (line.len() > 2 && line.bytes().all(|byte| byte == b'-'))
+        || line.split_once(')').is_some_and(|(cpu, rest)| cpu.trim().parse::<u16>().is_ok() && rest.contains(" => "))
+        || (line.contains('|') && (line.contains("==========>") || line.contains("<==========")))
 }
 
 /// What stands before `[processor]`, the processor, and what stands behind it. A task's name may hold brackets too, so that
@@ -229,6 +274,35 @@ mod tests {
         assert_eq!((previous_task, next_task, next_pid), ("Web Content[1]", "a:b", 3));
         assert!(previous_state.preempted && previous_state.letter == b'R');
         assert_eq!(Kind::of(&kernel), Kind::of(&report));
+    }
+
+    #[test]
+    fn lines_of_the_function_graph_tracer_are_events_of_their_threads() {
+        let whole = only("  137.336960 |   0)  kworker/u4:2-77  |   0.633 us    |    foo();");
+        assert_eq!((whole.time_ns, whole.cpu, whole.pid, whole.task), (137_336_960_000, 0, 77, "kworker/u4:2"));
+        let is_foo = |event: &Event<'_>| {
+            assert_eq!(
+                Kind::of(event),
+                Some(Kind::FunctionWhole { function: "foo", depth: 1, duration_ns: Some(633) }),
+                "{event:?}"
+            );
+        };
+        is_foo(&whole);
+        is_foo(&only("  137.336960 |   0)  a-b-77  |  d..1. |   0.633 us    |    foo();"));
+        is_foo(&only(" a-77 [000] 137.336960: funcgraph_entry:        0.633 us   |    foo();"));
+        let end = only("  137.5 |   3)  a-77  | + 12.1 us     |  } /* foo */");
+        assert_eq!(Kind::of(&end), Some(Kind::FunctionEnd { depth: 0, duration_ns: Some(12_100), overrun: 0 }));
+        let raw = only(" a-77 [000] 1.5: funcgraph_exit:  func=0xff calltime=0x10 rettime=0x3e8 overrun=0x2 depth=1");
+        assert_eq!(Kind::of(&raw), Some(Kind::FunctionEnd { depth: 1, duration_ns: Some(984), overrun: 2 }));
+        let raw = only(" a-77 [000] 1.5: funcgraph_entry:  func=0xff depth=1");
+        assert_eq!(Kind::of(&raw), Some(Kind::FunctionBegin { function: "0xff", depth: 1 }));
+        let event = only("  137.5 |   3)  a-77  |               |    /* initcall_start: func=foo+0x0/0x1 */");
+        assert_eq!(Kind::of(&event), Some(Kind::InitcallBegin("foo")));
+        // Without a time or a thread a line is counted, and what is drawn between lines is no loss.
+        let text = " 0)   0.633 us    |  foo();\n ------------------------------------------\n 0)  a-1  =>  b-2\n\
+                    1.5 |   0)  a-1  |   ==========> |\n";
+        let losses = TextTrace::new(text.as_bytes()).read(|event| panic!("{event:?}"));
+        assert_eq!(losses.unreadable_lines, 1);
     }
 
     #[test]

@@ -44,7 +44,8 @@ proptest! {
     fn lines_of_known_events(
         name in prop::sample::select(vec![
             "sched_switch", "sched_waking", "block_rq_issue", "block_rq_complete", "initcall_finish",
-            "device_pm_callback_start", "device_pm_callback_end", "suspend_resume", "rpm_return_int",
+            "device_pm_callback_start", "device_pm_callback_end", "suspend_resume", "rpm_return_int", "funcgraph_entry",
+            "funcgraph_exit",
         ]),
         body in "[a-z0-9=+:,>\\[\\]() _-]{0,120}",
     ) {

@@ -231,7 +231,7 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no sleep.
     pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
-        let trace = self.system_tables(suspend::TABLES.union(waits::TABLES))?;
+        let trace = self.system_tables(suspend::TABLES.union(linux::suspend::TABLES).union(waits::TABLES))?;
         let recording = Box::new(summarise(&trace));
         if trace.system.kind == SystemKind::Linux {
             let mut report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;

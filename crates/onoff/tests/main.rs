@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod boot_history;
+mod call_graphs;
 mod linux_counts;
 mod linux_sleeps;
 mod netboot_properties;

@@ -101,6 +101,7 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::Activities,
             TableName::Notifications,
             TableName::PowerRequests,
+            TableName::CallGraphFunctions,
             TableName::FirmwareMeasurements,
             TableName::Events,
             TableName::EventFields,

@@ -242,6 +242,8 @@ pub struct Trace {
     pub notifications: Notifications,
     /// Power requests to devices, by start.
     pub power_requests: PowerRequests,
+    /// Call graphs of slow work on devices, by the work's begin, then as a tree is read.
+    pub call_graph_functions: CallGraphFunctions,
     /// Generic events, by time.
     pub events: Batches<Events>,
     /// Fields of generic events.

@@ -179,6 +179,8 @@ tables! {
     Notifications = "notifications", tables::Notifications, notifications;
     /// Power requests to devices, by start.
     PowerRequests = "power_requests", tables::PowerRequests, power_requests;
+    /// Call graphs of slow work on devices, by the work's begin, then as a tree is read: a function before those that it called.
+    CallGraphFunctions = "call_graph_functions", tables::CallGraphFunctions, call_graph_functions;
     /// Generic events, by time.
     Events = "events", Batches<tables::Events>, events;
     /// Fields of generic events, in the order of their events.

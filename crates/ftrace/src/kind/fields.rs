@@ -179,9 +179,29 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
             device: body.text("name")?,
             result: number("ret")?,
         }),
+        "funcgraph_entry" => Kind::FunctionBegin {
+            function: match body.function_around("func")? {
+                "" => body.text("func").unwrap_or_default(),
+                named => named,
+            },
+            depth: number_of_depth(body.number("depth")?)?,
+        },
+        "funcgraph_exit" => Kind::FunctionEnd {
+            depth: number_of_depth(body.number("depth")?)?,
+            duration_ns: body
+                .number("rettime")
+                .zip(body.number("calltime"))
+                .and_then(|(end, begin)| u64::try_from(end.checked_sub(begin)?).ok()),
+            overrun: body.number("overrun").and_then(|count| count.try_into().ok()).unwrap_or_default(),
+        },
         "print" | "tracing_mark_write" => Kind::Mark(body.text("buf")?.trim()),
         _ => Kind::Other,
     })
+}
+
+/// The kernel's depth is -1 where the tracer lost count.
+fn number_of_depth(depth: i64) -> Option<u32> {
+    depth.try_into().ok()
 }
 
 /// A kernel's device number holds the minor number in its low twenty bits.

@@ -1,6 +1,7 @@
 //! Events as the kernel and `trace-cmd report` write them.
 
 use super::fields::{self, RawText};
+use super::graph_text;
 use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
 
 pub(super) fn read<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
@@ -22,6 +23,7 @@ fn is_mark(name: &str) -> bool {
 
 fn as_words<'a>(name: &str, text: &'a str) -> Option<Kind<'a>> {
     Some(match name {
+        "funcgraph_entry" | "funcgraph_exit" => graph_text::read(text)?,
         "sched_switch" => switch(text)?,
         "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
             let (task, pid) = match between(text, "comm=", " pid=") {

@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    Activity, Batches, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo, FirmwareMeasurements,
-    Interrupts, Inventory, Losses, Milestone, Notification, PowerRequest, ProviderCount, ReadyThreads,
-    ServiceDependency, ServiceProcess, ServiceTransition, StringId, StringPool, SystemConfiguration, SystemKind,
-    TableName, Tables, Trace, milestone,
+    Activity, Batches, CallGraphFunction, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo,
+    FirmwareMeasurements, Interrupts, Inventory, Losses, Milestone, Notification, PowerRequest, ProviderCount,
+    ReadyThreads, ServiceDependency, ServiceProcess, ServiceTransition, StringId, StringPool, SystemConfiguration,
+    SystemKind, TableName, Tables, Trace, milestone,
 };
 
 use onoff_trace::system::Disk;
@@ -52,6 +52,7 @@ pub(super) struct Assembly {
     pub(super) activities: Vec<Activity>,
     pub(super) notifications: Vec<Notification>,
     pub(super) power_requests: Vec<PowerRequest>,
+    pub(super) call_graph_functions: Vec<CallGraphFunction>,
     pub(super) firmware_measurements: FirmwareMeasurements,
     /// Lines of logs, each with its only field.
     pub(super) log_lines: Vec<(Event, EventField)>,
@@ -87,6 +88,7 @@ impl Assembly {
             activities: Vec::new(),
             notifications: Vec::new(),
             power_requests: Vec::new(),
+            call_graph_functions: Vec::new(),
             firmware_measurements: FirmwareMeasurements::default(),
             log_lines: Vec::new(),
             last_ns: 0,
@@ -213,6 +215,9 @@ impl Assembly {
         if wants(TableName::PowerRequests) {
             trace.power_requests = self.power_requests.into_iter().collect();
         }
+        // Rows of one graph stay in their order.
+        self.call_graph_functions.sort_by_key(|row| (row.start_ns, row.tid));
+        trace.call_graph_functions = self.call_graph_functions.into_iter().collect();
         trace.firmware_measurements = self.firmware_measurements;
         self.log_lines.sort_by_key(|(row, _)| row.time_ns);
         for ((row, _), first_field) in self.log_lines.iter_mut().zip(0..) {

@@ -217,6 +217,7 @@ pub(in crate::linux) const TABLES: &[TableName] = &[
     TableName::FileIos,
     TableName::DeviceOperations,
     TableName::PowerRequests,
+    TableName::CallGraphFunctions,
     TableName::Activities,
     TableName::Milestones,
     TableName::Inventory,

@@ -1,9 +1,10 @@
 //! Every event to the tracker that knows it.
 
 use hashbrown::HashMap;
-use onoff_ftrace::{Event, Kind, system_call_arguments};
-use onoff_trace::{Counter, KindCount, Milestone, Severity, TableName, milestone};
+use onoff_ftrace::{Event, Kind, PowerEdge, system_call_arguments};
+use onoff_trace::{CallGraphSubject, Counter, KindCount, Milestone, Severity, TableName, milestone};
 
+use super::call_graph::{CallGraphTracker, Return};
 use super::disk::DiskTracker;
 use super::initcalls::InitcallTracker;
 use super::interrupts::InterruptTracker;
@@ -31,6 +32,8 @@ pub(super) struct Follower<'a> {
     initcalls: InitcallTracker,
     power: PowerTracker,
     system_calls: SystemCallTracker,
+    /// `None` when nobody wants its table.
+    call_graphs: Option<CallGraphTracker>,
     counts: Option<HashMap<String, u64>>,
     events: u64,
 }
@@ -46,6 +49,7 @@ impl<'a> Follower<'a> {
             initcalls: InitcallTracker::default(),
             power: PowerTracker::default(),
             system_calls: SystemCallTracker::default(),
+            call_graphs: assembly.wants(TableName::CallGraphFunctions).then(CallGraphTracker::default),
             events: 0,
             assembly,
         }
@@ -106,15 +110,33 @@ impl<'a> Follower<'a> {
             Kind::Request(request) => self.disk.on_request(time_ns, event.pid, &request, assembly),
             Kind::InitcallBegin(function) => {
                 self.initcalls.on_begin(time_ns, event.pid, function, assembly);
+                if let Some(graphs) = &mut self.call_graphs {
+                    // The row has the name by which the function is known: of a module's, the module's.
+                    let driver = assembly.device_operations.last().map(|row| row.description).unwrap_or_default();
+                    let name = assembly.text(function);
+                    graphs.begin(time_ns, event.pid, CallGraphSubject::Initcall, (name, driver), assembly);
+                }
             }
             Kind::InitcallEnd { function, result } => {
                 self.initcalls.on_end(time_ns, event.pid, function, result, assembly);
+                if let Some(graphs) = &mut self.call_graphs {
+                    // The name of a module's function can be another at its end.
+                    graphs.end(time_ns, event.pid, CallGraphSubject::Initcall, None, assembly);
+                }
             }
             Kind::ModuleLoad(module) => {
                 self.initcalls.on_module(time_ns, event.pid, module, assembly);
             }
             Kind::DevicePower { driver, device, edge } => {
                 self.power.on_device(time_ns, event.pid, driver, device, edge, assembly);
+                if let Some(graphs) = &mut self.call_graphs {
+                    let (name, driver) = (assembly.text(device), assembly.text(driver));
+                    let subject = CallGraphSubject::DeviceCallback;
+                    match edge {
+                        PowerEdge::Begin { .. } => graphs.begin(time_ns, event.pid, subject, (name, driver), assembly),
+                        PowerEdge::End { .. } => graphs.end(time_ns, event.pid, subject, Some(name), assembly),
+                    }
+                }
             }
             Kind::SuspendStep { action, value, begin } => {
                 self.power.on_step(time_ns, event.pid, action, value, begin, assembly);
@@ -136,6 +158,22 @@ impl<'a> Follower<'a> {
                     event: assembly.text("ftrace/tracing_mark_write"),
                 };
                 assembly.milestones.push(row);
+            }
+            Kind::FunctionBegin { function, depth } => {
+                if let Some(graphs) = &mut self.call_graphs {
+                    graphs.on_call(time_ns, event.pid, function, depth, assembly);
+                }
+            }
+            Kind::FunctionEnd { depth, duration_ns, overrun } => {
+                if let Some(graphs) = &mut self.call_graphs {
+                    graphs.on_return(event.pid, &Return { time_ns, depth, duration_ns, overrun }, assembly);
+                }
+            }
+            Kind::FunctionWhole { function, depth, duration_ns } => {
+                if let Some(graphs) = &mut self.call_graphs {
+                    graphs.on_call(time_ns, event.pid, function, depth, assembly);
+                    graphs.on_return(event.pid, &Return { time_ns, depth, duration_ns, overrun: 0 }, assembly);
+                }
             }
             Kind::SystemCallBegin(name) => {
                 let arguments = system_call_arguments(event);
@@ -161,12 +199,17 @@ impl<'a> Follower<'a> {
 
     /// What is still open at the trace's end.
     pub(super) fn finish(self) {
-        let Self { assembly, switches, interrupts, initcalls, power, system_calls, counts, events, .. } = self;
+        let Self {
+            assembly, switches, interrupts, initcalls, power, system_calls, call_graphs, counts, events, ..
+        } = self;
         switches.finish(assembly);
         interrupts.finish(assembly);
         initcalls.finish(assembly);
         power.finish(assembly);
         system_calls.finish(assembly);
+        if let Some(graphs) = call_graphs {
+            graphs.finish(assembly);
+        }
         let inventory = &mut assembly.inventory;
         inventory.events += events;
         for (name, count) in counts.into_iter().flatten() {

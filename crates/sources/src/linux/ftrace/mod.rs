@@ -5,8 +5,9 @@
 //! | [`files`] | which files are read, and by which clock? |
 //! | [`trace_file`] | how is one opened and read? |
 //! | [`follower`] | which tracker takes an event? |
-//! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `signals`, `system_calls` | trackers, one per subject |
+//! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `call_graph`, `signals`, `system_calls` | trackers, one per subject |
 
+mod call_graph;
 mod disk;
 pub(super) mod files;
 mod follower;

@@ -15,7 +15,8 @@ use crate::transition::{Phase, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, Variant, losses_touching};
 use hashbrown::HashSet;
 use onoff_trace::{
-    ActivityKind, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, Tables, Trace, milestone,
+    ActivityKind, CallGraphSubject, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, Tables, Trace,
+    milestone,
 };
 
 pub use report::*;
@@ -30,7 +31,7 @@ use crate::transition::boot::{BootOptions, NotABoot};
 use crate::transition::usage;
 use crate::units::declared_order::{Starts, first};
 use crate::units::{Unit, units};
-use crate::{devices, processes};
+use crate::{call_graph, devices, processes};
 use phases::Course;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
@@ -42,6 +43,7 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::ServiceTransitions,
     TableName::ServiceDependencies,
     TableName::DeviceOperations,
+    TableName::CallGraphFunctions,
     TableName::Milestones,
     TableName::Activities,
 ]);
@@ -115,7 +117,8 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),
         devices,
-        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
+        call_graphs: call_graph::of_work(trace, CallGraphSubject::Initcall, (i64::MIN, i64::MAX)),
+        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations, TableName::CallGraphFunctions]),
         firmware_table_difference_ns,
         firmware_table,
         axis,

@@ -6,6 +6,7 @@ use onoff_trace::{ClockConversion, RecordedBoot};
 use serde::Serialize;
 
 use crate::boot_axis::BootAxis;
+use crate::call_graph::CallGraph;
 use crate::cpu::ProcessCpu;
 use crate::devices::{Device, DeviceTotal};
 use crate::evidence::{Certainty, Span};
@@ -127,6 +128,8 @@ pub struct LinuxBoot {
     pub units_touched_by: Vec<String>,
     /// Initialisation functions, modules and probes, longest first.
     pub devices: Vec<Device>,
+    /// What slow initialisation functions called, longest first, where the recording has the kernel's calls; at most 32.
+    pub call_graphs: Vec<CallGraph>,
     /// By driver, longest first.
     pub drivers: Vec<DeviceTotal>,
     /// By device, longest first.

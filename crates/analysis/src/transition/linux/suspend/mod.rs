@@ -16,10 +16,13 @@ mod tests;
 use crate::transition::Phase;
 use crate::transition::{Half, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, Variant, total_of_halves};
-use onoff_trace::{Activity, ActivityKind, Milestone, SystemKind, TableName, Tables, Trace, milestone};
+use onoff_trace::{
+    Activity, ActivityKind, CallGraphSubject, Milestone, SystemKind, TableName, Tables, Trace, milestone,
+};
 
 pub use report::*;
 
+use crate::call_graph;
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking::{Lacking, Unanswered};
@@ -37,6 +40,7 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::Milestones,
     TableName::Activities,
     TableName::PowerRequests,
+    TableName::CallGraphFunctions,
 ]);
 
 /// The tables that say when what happened.
@@ -229,6 +233,11 @@ fn describe(
             asleep,
             resume,
             callbacks,
+            call_graphs: call_graph::of_work(
+                trace,
+                CallGraphSubject::DeviceCallback,
+                (whole.start_ns, callbacks_until),
+            ),
             devices,
             tasks,
             longest_gap: None,

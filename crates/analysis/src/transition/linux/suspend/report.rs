@@ -1,6 +1,7 @@
 //! The result of the analysis of sleeps of Linux. Its serialized names are the documented contract of
 //! `suspend --format json` for a recording of Linux.
 
+use crate::call_graph::CallGraph;
 use crate::device_work::DeviceWork;
 use crate::transition::PhaseName;
 use crate::transition::{Transition, Transitions};
@@ -67,6 +68,8 @@ pub struct LinuxSuspend {
     pub longest_gap: Option<UnknownStretch>,
     /// Device callbacks, by start.
     pub callbacks: Vec<DeviceCallback>,
+    /// What slow callbacks called, longest first, where the recording has the kernel's calls; at most 32.
+    pub call_graphs: Vec<CallGraph>,
     /// Devices with the time of all their callbacks, longest first.
     pub devices: Vec<DeviceSleep>,
     /// Tasks in the order in which they were frozen.

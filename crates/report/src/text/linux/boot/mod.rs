@@ -17,6 +17,7 @@ pub use boots::write as write_boots;
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 use crate::text::boot::BootTextOptions;
+use crate::text::linux::call_graphs;
 use crate::text::phases::touched_by;
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
@@ -49,6 +50,7 @@ pub fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
     sections.extend(units.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
     sections.extend(other_units(report, top));
     sections.extend(drivers(report, top, &named));
+    sections.extend(call_graphs::section(&report.details.call_graphs, top));
     sections.extend(usage::sections(&report.phases, &named));
     sections
 }

@@ -12,6 +12,7 @@ use onoff_analysis::transition::linux::suspend::{LinuxSleep, LinuxSuspendReport}
 
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
+use crate::text::linux::call_graphs;
 use crate::text::machine::machine;
 use crate::text::quantity::counted;
 use crate::text::style::{HEADLINE, QUIET, TITLE};
@@ -59,6 +60,7 @@ fn sections_of(sleep: &LinuxSleep, top: usize) -> Vec<Section<'_>> {
     sections.extend(phases::section(sleep));
     sections.extend(devices::devices(sleep, top));
     sections.extend(devices::callbacks(sleep, top));
+    sections.extend(call_graphs::section(&sleep.details.call_graphs, top));
     sections.extend(devices::paths(sleep, top));
     sections.extend(devices::tasks(sleep, top));
     sections.extend(usage::sections(&sleep.phases, &sleep.touched_by));
