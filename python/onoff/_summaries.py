@@ -16,7 +16,7 @@ from ._delta import DeltaStore, is_delta
 from ._errors import UsageError, raise_for
 from ._process import Reader
 from ._recording import Path, Paths, _listed
-from ._worker import SCHEMA, content_hash, failure
+from ._worker import SCHEMA, content_hash, failure, shown
 
 _TEXT, _NUMBER, _TRUTH = "string", "int64", "bool"
 
@@ -163,7 +163,7 @@ def summaries(
             digest = content_hash(files)
         except OSError as error:
             # Without what it holds it is known by its name.
-            unreadable.append((f"path:{'+'.join(files)}", files, str(error)))
+            unreadable.append((f"path:{shown(files)}", files, str(error)))
             continue
         if digest in known or digest in wanted:
             there += 1
@@ -206,8 +206,7 @@ def named(
     rows: Mapping[str, list[dict[str, Any]]], digest: str, files: list[str]
 ) -> dict[str, list[dict[str, Any]]]:
     """The rows about a recording, each with the recording's hash, and the one of ``recordings`` with its name and what made it."""
-    # A name that is no text is shown as far as it is.
-    about = {"path": "+".join(files).encode(errors="replace").decode(), "schema": SCHEMA, "version": _onoff.__version__}
+    about = {"path": shown(files), "schema": SCHEMA, "version": _onoff.__version__}
     return {
         name: [{"recording": digest, **(about if name == "recordings" else {}), **row} for row in its]
         for name, its in rows.items()

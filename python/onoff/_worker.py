@@ -37,6 +37,15 @@ def content_hash(paths: list[str]) -> str:
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
+def shown(paths: list[str]) -> str:
+    """The name of a recording, as far as it is text: a name on a disk may be any bytes, and neither rows nor documents hold those.
+
+    >>> shown(["a.etl", "b\\udcff.etl"])
+    'a.etl+b?.etl'
+    """
+    return "+".join(paths).encode(errors="replace").decode()
+
+
 def _files(paths: list[str]) -> Iterator[str]:
     for path in paths:
         if os.path.isdir(path):
@@ -56,7 +65,7 @@ def rows(paths: list[str]) -> dict[str, list[dict[str, Any]]]:
     """
     try:
         recording = _onoff.Recording(paths)
-        documents = json.loads(recording.documents("+".join(paths)))
+        documents = json.loads(recording.documents(shown(paths)))
     except _onoff.NoAnswer as error:
         return failure(str(error.args[1]))
     return rows_of(documents, recording.kind)

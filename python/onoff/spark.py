@@ -23,7 +23,7 @@ from ._errors import UsageError, raise_for
 from ._process import Reader
 from ._recording import _declarations
 from ._summaries import TABLES, named, schema_of
-from ._worker import content_hash, failure
+from ._worker import content_hash, failure, shown
 
 try:
     import pyarrow
@@ -62,6 +62,7 @@ _COLUMN_TYPES = {
     "code": pyarrow.string(),
     "addresses": pyarrow.list_(pyarrow.field("element", pyarrow.decimal128(20, 0))),
 }
+_RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 _IDENTITY = (("recording", pyarrow.string()),)
 _ORIGIN = (("recording_path", pyarrow.string()), ("recording_error", pyarrow.string()))
 
@@ -88,7 +89,8 @@ def tables(summaries: Any) -> dict[str, Any]:
 
 def read_files(spark: Any, path: str, table: str = "summaries", seconds: float = 600.0, memory_bytes: int = 0) -> Any:
     """The same data frame of recordings that Spark itself lists and reads: of ``s3a://``, ``abfss://``, ``hdfs://`` and whatever else its
-    Hadoop knows, with the credentials that it has. ``path`` is a file, a folder or a pattern, or several with commas.
+    Hadoop knows, with the credentials that it has. ``path`` is a file, a folder with all that is in it, or a pattern, or
+    several with commas.
 
     Each file is a recording; files that are none are left out. One at a time is copied into the folder for temporary files of its executor,
     read there, and deleted. A file of 2 GiB or more is more than Spark hands over.
@@ -107,8 +109,23 @@ def read_files(spark: Any, path: str, table: str = "summaries", seconds: float =
                     for row in batch.to_pylist():
                         yield tuple(_about_original(row, local, uri).values())
 
-    files = spark.sparkContext.binaryFiles(path)
+    files = _listed_by_spark(spark.sparkContext, path)
     return spark.createDataFrame(files.mapPartitions(rows), _spark_type(pyarrow.struct(list(schema))), verifySchema=False)
+
+
+def _listed_by_spark(context: Any, path: str) -> Any:
+    """The files there, also in folders of a folder, which Hadoop passes over unless a setting says otherwise."""
+    settings = context._jsc.hadoopConfiguration()
+    before = settings.get(_RECURSIVE)
+    settings.set(_RECURSIVE, "true")
+    try:
+        # Which keeps a copy of the settings.
+        return context.binaryFiles(path)
+    finally:
+        if before is None:
+            settings.unset(_RECURSIVE)
+        else:
+            settings.set(_RECURSIVE, before)
 
 
 def _about_original(row: dict[str, Any], copy: str, original: str) -> dict[str, Any]:
@@ -283,7 +300,7 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
                     for number in range(parts.num_record_batches):
                         part = parts.get_batch(number)
                         for start in range(0, part.num_rows, _BATCH_ROWS):
-                            yield _converted(part.slice(start, _BATCH_ROWS), schema, digest, _shown(files))
+                            yield _converted(part.slice(start, _BATCH_ROWS), schema, digest, shown(files))
 
 
 def _recordings(paths: list[str]) -> list[list[str]]:
@@ -309,8 +326,11 @@ def _recordings(paths: list[str]) -> list[list[str]]:
 def _local(path: str) -> str:
     if path.startswith("file:"):
         return unquote(urlsplit(path).path)
-    if "://" in path:
-        raise UsageError(f"{path}: only files of the computer, or of a file system that is mounted on all of them, are read")
+    if "://" in path or path.startswith("dbfs:"):
+        raise UsageError(
+            f"{path}: only files of a file system that is mounted on all computers are read by that name; "
+            "what Spark itself lists and reads, onoff.spark.read_files reads"
+        )
     return path
 
 
@@ -327,20 +347,16 @@ def _size(files: list[str]) -> int:
 
 def _hash(files: list[str]) -> tuple[str, Optional[str]]:
     """What the recording is known by, and why it cannot be read, as far as that is known now."""
-    unnamed = f"path:{_shown(files)}"
+    unnamed = f"path:{shown(files)}"
     try:
         for path in files:
             mode = os.stat(path).st_mode
             # Reading a pipe or a device may never end.
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                return unnamed, f"{path}: this is neither a file nor a folder"
+                return unnamed, f"{shown([path])}: this is neither a file nor a folder"
         return content_hash(files), None
     except OSError as error:
         return unnamed, str(error)
-
-
-def _shown(files: list[str]) -> str:
-    return "+".join(files).encode(errors="replace").decode()
 
 
 def _is_unread(about: Mapping[str, list[dict[str, Any]]]) -> bool:
@@ -349,7 +365,7 @@ def _is_unread(about: Mapping[str, list[dict[str, Any]]]) -> bool:
 
 
 def _unread(digest: str, files: list[str], said: str) -> dict[str, Any]:
-    return {"recording": digest, "recording_path": _shown(files), "recording_error": said}
+    return {"recording": digest, "recording_path": shown(files), "recording_error": said}
 
 
 def _temporary() -> Optional[str]:

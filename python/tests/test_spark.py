@@ -149,6 +149,28 @@ def test_tables_of_recordings_have_their_types_and_all_rows(spark, tmp_path):
     assert row.pid is None and "neither a file nor a folder" in row.recording_error
 
 
+def test_names_that_are_no_text_are_read_and_end_no_task(spark, tmp_path):
+    folder = os.fsencode(tmp_path / "recordings")
+    os.mkdir(folder)
+    shutil.copy(SAMPLES / "slow-boot.etl", os.path.join(folder, b"boot\xff.etl"))
+    os.mkfifo(os.path.join(folder, b"pipe\xff.etl"))
+    paths = [os.fsdecode(os.path.join(folder, name)) for name in (b"boot\xff.etl", b"pipe\xff.etl")]
+    assert [len(paths) for paths in onoff.spark._recordings(paths)] == [1, 1]
+    for table in ("summaries", "phases", "processes"):
+        reader = onoff.spark.OnoffReader(onoff.spark._Question.of({"table": table}), ["recording"])
+        digests = [digest for batch in reader.read(onoff.spark._Group([[path] for path in paths])) for digest in batch["recording"].to_pylist()]
+        assert digests[-1] == f"path:{tmp_path}/recordings/pipe?.etl" and len(set(digests)) == 2, table
+    [row] = spark.read.format("onoff").load(str(tmp_path / "recordings" / "boot*")).collect()
+    assert (row.path, row.error, len(row.transitions)) == (f"{tmp_path}/recordings/boot?.etl", "", 1)
+
+
+def test_a_recording_under_two_names_is_two_rows_of_one_recording(spark, tmp_path):
+    for name in ("a.etl", "b.etl"):
+        shutil.copy(SAMPLES / "slow-boot.etl", tmp_path / name)
+    found = spark.read.format("onoff").load(str(tmp_path))
+    assert (found.count(), found.dropDuplicates(["recording"]).count()) == (2, 1)
+
+
 def test_files_that_spark_lists_and_reads_itself_are_read_from_copies_that_are_gone_afterwards(spark, tmp_path):
     folder = tmp_path / "recordings"
     folder.mkdir()
@@ -157,6 +179,8 @@ def test_files_that_spark_lists_and_reads_itself_are_read_from_copies_that_are_g
     (folder / "damaged.etl").write_bytes((SAMPLES / "slow-boot.etl").read_bytes()[:100])
     (folder / "notes.txt").write_text("not a recording")
     onoff.summaries(folder, tmp_path / "out")
+    (folder / "notebooks").mkdir()
+    shutil.move(folder / NAMES[0], folder / "notebooks" / NAMES[0])
     # Hadoop's file system for local files stands in for one of objects.
     summaries = onoff.spark.read_files(spark, folder.as_uri()).cache()
     found, expected = tables_of(summaries), tables_in(tmp_path / "out")
@@ -166,7 +190,7 @@ def test_files_that_spark_lists_and_reads_itself_are_read_from_copies_that_are_g
     paths = {row.path: row.error for row in summaries.select("path", "error").collect()}
     assert sorted(pathlib.Path(path).name for path in paths) == sorted(("damaged.etl", *NAMES))
     assert all(path.startswith("file:/") for path in paths) and not any("/onoff-" in path + error for path, error in paths.items())
-    processes = onoff.spark.read_files(spark, f"{folder.as_uri()}/slow-boot.etl", table="processes")
+    processes = onoff.spark.read_files(spark, f"{folder.as_uri()}/notebooks/slow-boot.etl", table="processes")
     assert processes.count() == len(arrow(SAMPLES / "slow-boot.etl", "processes"))
 
 
@@ -186,6 +210,12 @@ def test_what_spark_has_goes_into_a_delta_table(spark, tmp_path):
 def test_what_it_does_not_know_is_refused_with_what_there_is(spark, options, said):
     with pytest.raises(Exception, match=said):
         spark.read.format("onoff").options(**options).load(str(SAMPLES / NAMES[0])).count()
+
+
+def test_what_only_spark_can_read_is_refused_with_what_does(spark):
+    for path in ("s3a://fleet/boots/a.etl", "dbfs:/Volumes/boots/a.etl"):
+        with pytest.raises(Exception, match="onoff.spark.read_files"):
+            spark.read.format("onoff").load(path).count()
 
 
 def executors():
