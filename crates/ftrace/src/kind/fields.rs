@@ -181,7 +181,8 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
         }),
         "funcgraph_entry" => Kind::FunctionBegin {
             function: match body.function_around("func")? {
-                "" => body.text("func").unwrap_or_default(),
+                // Raw text has the address; in a record the field is a number, and no text whatever its bytes are.
+                "" => body.text("func").filter(|text| text.starts_with("0x")).unwrap_or_default(),
                 named => named,
             },
             depth: number_of_depth(body.number("depth")?)?,
@@ -243,5 +244,50 @@ fn pm_event(event: i64) -> &'static str {
         0x40 => "restore",
         0x80 => "recover",
         _ => "?",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Format, KernelNames};
+
+    /// A record as kernels describe those of the function_graph tracer.
+    fn record(name: &str, fields: &[(&str, usize, i64)]) -> (Format, Vec<u8>) {
+        let mut text = format!("name: {name}\nID: 11\nformat:\n");
+        let mut bytes = Vec::new();
+        for &(field, size, value) in fields {
+            text +=
+                &format!("\tfield:{field};\toffset:{};\tsize:{size};\tsigned:{};\n", bytes.len(), u8::from(size == 4));
+            bytes.extend(&value.to_le_bytes()[..size]);
+        }
+        (Format::parse(&text).unwrap(), bytes)
+    }
+
+    #[test]
+    fn binary_records_of_the_function_graph_tracer_are_calls_with_their_names() {
+        let mut names = KernelNames::default();
+        names.symbols(b"ffffffff81000000 T sd_suspend\nffffffff81000100 T sd_resume\n");
+        let kind = |name: &str, fields: &[(&str, usize, i64)], expected: Option<Kind<'_>>| {
+            let (format, bytes) = record(name, fields);
+            assert_eq!(read(name, RecordBody::new(&format, &bytes, &names, false)), expected, "{fields:?}");
+        };
+        let address = 0xffff_ffff_8100_0100_u64 as i64;
+        let begin = |function, depth| Some(Kind::FunctionBegin { function, depth });
+        kind("funcgraph_entry", &[("unsigned long func", 8, address), ("int depth", 4, 2)], begin("sd_resume", 2));
+        // Newer kernels have a long depth; a module's function that was taken out again has no name.
+        kind("funcgraph_entry", &[("unsigned long func", 8, 0x10), ("unsigned long depth", 8, 0)], begin("", 0));
+        // Where the tracer lost count there is no depth.
+        kind("funcgraph_entry", &[("unsigned long func", 8, address), ("int depth", 4, -1)], None);
+        let end = [
+            ("unsigned long func", 8, address),
+            ("int depth", 4, 2),
+            ("unsigned int overrun", 4, 7),
+            ("unsigned long long calltime", 8, 1_000),
+            ("unsigned long long rettime", 8, 4_500),
+        ];
+        let expected = |duration_ns, overrun| Some(Kind::FunctionEnd { depth: 2, duration_ns, overrun });
+        kind("funcgraph_exit", &end, expected(Some(3_500), 7));
+        kind("funcgraph_exit", &end[..2], expected(None, 0));
     }
 }
