@@ -5,7 +5,7 @@ import datetime
 import hashlib
 import random
 
-from onoff._summaries import SCHEMA, _Store
+from onoff._summaries import SCHEMA, _Store, _tables
 
 PHASES = (("PreSMSS", 0.3), ("SMSSInit", 0.15), ("WinLogonInit", 0.3), ("ExplorerInit", 0.05), ("PostBoot", 0.2))
 MODELS = ("Contoso 100", "Contoso 200", "Fabrikam X", "Fabrikam Y", "Northwind 9")
@@ -98,7 +98,7 @@ def simulate(folder, seed, computers=700, runs=2000, causes=()):
                 {"recording": digest, "transition": "boot", "phase": phase, "kind": "process", "subject": subject, "ns": int(1e9 * took)}
             )
     folder.mkdir(parents=True, exist_ok=True)
-    _Store(folder / "runs").write(batch)
+    _Store(folder / "runs").write(_tables(batch))
     with open(folder / "tags.csv", "w", newline="") as file:
         out = csv.writer(file)
         out.writerow(("computer", "audio_driver"))
