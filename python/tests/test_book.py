@@ -28,3 +28,13 @@ def test_the_examples_of_a_page_answer_as_it_says(page, tmp_path, monkeypatch):
     results = doctest.DocTestRunner().run(examples)
     assert results.failed == 0
     assert os.getcwd() == str(tmp_path)
+
+
+def test_the_readme_s_python_answers(monkeypatch):
+    """It shows no answers, so what it calls need only have some."""
+    monkeypatch.chdir(ROOT)
+    (block,) = re.findall(r"```python\n(.*?)```", pathlib.Path("README.md").read_text(), re.DOTALL)
+    known: dict = {}
+    calls = [line.split("#")[0].strip() for line in block.splitlines() if line.startswith(("trace.", "onoff."))]
+    exec("".join(line + "\n" for line in block.splitlines() if line.startswith(("import", "trace ="))), known)
+    assert [len(eval(call, known)) > 0 for call in calls] == [True, True]
