@@ -8,7 +8,7 @@ import html
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, Optional, Union
+from typing import Any, Callable, Literal, NamedTuple, Optional, Union
 
 from . import _onoff
 from ._answers import Answer, Record, Records, parse
@@ -19,7 +19,7 @@ Paths = Union[Path, Iterable[Path]]
 Option = Union[None, bool, int, float, str, "os.PathLike[str]", Iterable[Union[int, str, "os.PathLike[str]"]]]
 """An option of a verb: as on the command line, with ``_`` for ``-``; ``True`` for one without a value, several in a list."""
 
-_PICTURED = {"boot", "shutdown", "suspend"}
+_TRANSITIONS = ("boot", "shutdown", "suspend")
 
 
 class ColumnDeclaration(NamedTuple):
@@ -122,6 +122,32 @@ class Table:
         return f"<p>{about}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>"
 
 
+class Transition(Answer):
+    """Where the time of a boot, a shutdown or a sleep went, with what its recording says of it besides.
+
+    >>> boot = boot("samples/slow-boot.etl")
+    >>> boot.findings()[0].subject.name, boot.account[0].name
+    ('SoundShaper', 'System')
+    """
+
+    __slots__ = ("_recording", "_verb")
+
+    def __init__(self, values: Mapping[str, Any], recording: Callable[[], Recording], verb: str) -> None:
+        super().__init__(values, lambda: recording()._picture(verb))
+        self._recording = recording
+        self._verb = verb
+
+    def findings(self, **options: Option) -> Records:
+        """What to change about it, most costly first: those of ``onoff diagnose`` that are about such a transition."""
+        found = self._recording().findings(**options)
+        return Records(finding for finding in found if finding.transition.split()[:1] == [self._verb])
+
+    @property
+    def account(self) -> Records:
+        """Who took the time of each of its phases. The entries of a phase sum to it, to the nanosecond."""
+        return Records(entry for entry in self._recording().account if entry.transition == self._verb)
+
+
 class Recording:
     """A recording. Every verb of the program about one recording is a method, with the program's options as keywords; every table is
     an attribute."""
@@ -157,15 +183,17 @@ class Recording:
         """What kind of recording it is."""
         return self._core.kind
 
-    def _ask(self, verb: str, options: Mapping[str, Option], *, paths: bool = True) -> Answer:
-        arguments = [verb, *(self._paths if paths else []), *self._reading(), *_flags(options), "--format", "json"]
+    def _ask(self, verb: str, options: Mapping[str, Option]) -> Answer:
+        arguments = [verb, *self._paths, *self._reading(), *_flags(options), "--format", "json"]
         known = self._answers.get(tuple(arguments))
         if known is not None:
             return known
-        picture = functools.partial(self._picture, verb) if verb in _PICTURED else None
-        answer = parse(_answer(arguments), picture)
+        answer = parse(_answer(arguments))
         self._answers[tuple(arguments)] = answer
         return answer
+
+    def _transition(self, verb: str, options: Mapping[str, Option]) -> Transition:
+        return Transition(self._ask(verb, options), lambda: self, verb)
 
     def _reading(self) -> list[str]:
         return [*_flags({"manifest": self._manifests}), *([f"--boot={self._boot}"] if self._boot else [])]
@@ -173,17 +201,17 @@ class Recording:
     def _picture(self, verb: str) -> str:
         return _answer([verb, *self._paths, *self._reading(), "--format", "svg"]).decode()
 
-    def boot(self, **options: Option) -> Answer:
+    def boot(self, **options: Option) -> Transition:
         """Where the time of the boot went: ``onoff boot``."""
-        return self._ask("boot", options)
+        return self._transition("boot", options)
 
-    def shutdown(self, **options: Option) -> Answer:
+    def shutdown(self, **options: Option) -> Transition:
         """Where the time of the shutdown went: ``onoff shutdown``."""
-        return self._ask("shutdown", options)
+        return self._transition("shutdown", options)
 
-    def suspend(self, **options: Option) -> Answer:
+    def suspend(self, **options: Option) -> Transition:
         """Where the time of sleeping and waking went: ``onoff suspend``."""
-        return self._ask("suspend", options)
+        return self._transition("suspend", options)
 
     def diagnose(self, **options: Option) -> Answer:
         """What to change: ``onoff diagnose``."""
@@ -300,7 +328,7 @@ class Recording:
     def _repr_html_(self) -> str:
         parts = [f"<p>{html.escape(repr(self)[1:-1])}</p>"]
         for transition in dict.fromkeys(row.transition for row in self.transitions()):
-            if transition in _PICTURED:
+            if transition in _TRANSITIONS:
                 parts.append(self._picture(transition))
         parts.append(self.transitions()._repr_html_())
         return "".join(parts)
@@ -335,19 +363,19 @@ def open(
     return Recording(paths, boot=boot, manifests=manifests, times=times)
 
 
-def boot(paths: Paths, **options: Option) -> Answer:
+def boot(paths: Paths, **options: Option) -> Transition:
     """Where the time of a boot went."""
-    return _about("boot", paths, options)
+    return _transition("boot", paths, options)
 
 
-def shutdown(paths: Paths, **options: Option) -> Answer:
+def shutdown(paths: Paths, **options: Option) -> Transition:
     """Where the time of a shutdown went."""
-    return _about("shutdown", paths, options)
+    return _transition("shutdown", paths, options)
 
 
-def suspend(paths: Paths, **options: Option) -> Answer:
+def suspend(paths: Paths, **options: Option) -> Transition:
     """Where the time of sleeping and waking went."""
-    return _about("suspend", paths, options)
+    return _transition("suspend", paths, options)
 
 
 def why(paths: Paths, **options: Option) -> Answer:
@@ -422,8 +450,24 @@ def _about(verb: str, paths: Paths, options: Mapping[str, Option]) -> Answer:
     listed = _listed(paths)
     if not listed:
         raise UsageError("no recording was named")
-    picture = (lambda: _answer([verb, *listed, "--format", "svg"]).decode()) if verb in _PICTURED else None
-    return parse(_answer([verb, *listed, *_flags(options), "--format", "json"]), picture)
+    return parse(_answer([verb, *listed, *_flags(options), "--format", "json"]))
+
+
+def _transition(verb: str, paths: Paths, options: Mapping[str, Option]) -> Transition:
+    answer = _about(verb, paths, options)
+    chosen = options.get("boot")
+    manifests = options.get("manifest") or ()
+
+    @functools.lru_cache(maxsize=None)
+    def recording() -> Recording:
+        """Opened when more than the answer is asked for."""
+        return Recording(
+            paths,
+            boot=chosen if isinstance(chosen, (int, str)) else None,
+            manifests=[str(each) for each in manifests] if isinstance(manifests, (list, tuple)) else str(manifests),
+        )
+
+    return Transition(answer, recording, verb)
 
 
 def _answer(arguments: list[str]) -> bytes:

@@ -62,6 +62,21 @@ def test_what_was_planted_is_found():
     assert onoff.open(SAMPLES / "slow-sleep.etl").phases and onoff.open(SAMPLES / "netboot-slow-link.pcap.xz").phases
 
 
+def test_a_transition_has_the_findings_and_the_account_of_its_recording():
+    trace = onoff.open(SAMPLES / "slow-boot.etl")
+    asked, opened = onoff.boot(SAMPLES / "slow-boot.etl"), trace.boot()
+    for boot in (asked, opened):
+        assert boot.findings() == trace.findings() and len(boot.findings()) > 3
+        assert sum(entry.ns for entry in boot.account) == sum(phase.duration_ns for phase in boot.phases if phase.name in {entry.phase for entry in boot.account})
+    sleep = onoff.suspend(SAMPLES / "slow-sleep.etl")
+    assert sleep.findings() and sleep.account
+    # Nothing of another kind of transition.
+    trace = onoff.open(SAMPLES / "slow-sleep.etl")
+    assert not onoff.Transition(sleep, lambda: trace, "boot").findings()
+    # It can be sent to another process, without the recording.
+    assert pickle.loads(pickle.dumps(asked)).total == asked.total
+
+
 def test_runs_are_compared_and_the_gate_closes():
     runs = SAMPLES / "runs"
     sides = sorted(path for path in runs.iterdir() if path.is_dir())

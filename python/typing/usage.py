@@ -8,7 +8,9 @@ from typing_extensions import assert_type
 import onoff
 
 boot = onoff.boot("boot.etl", idle="adk")
-assert_type(boot, onoff.Answer)
+assert_type(boot, onoff.Transition)
+assert_type(boot.findings(), onoff.Records)
+assert_type(boot.account, onoff.Records)
 assert_type(boot.total, Optional[timedelta])
 trace = onoff.open(["boot.etl"], times="timedelta")
 assert_type(trace, onoff.Recording)
