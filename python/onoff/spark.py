@@ -15,7 +15,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 from urllib.parse import unquote, urlsplit
 
 from . import _onoff
@@ -62,7 +62,6 @@ _COLUMN_TYPES = {
     "code": pyarrow.string(),
     "addresses": pyarrow.list_(pyarrow.field("element", pyarrow.decimal128(20, 0))),
 }
-_RECURSIVE = "mapreduce.input.fileinputformat.input.dir.recursive"
 _IDENTITY = (("recording", pyarrow.string()),)
 _ORIGIN = (("recording_path", pyarrow.string()), ("recording_error", pyarrow.string()))
 
@@ -87,10 +86,11 @@ def tables(summaries: Any) -> dict[str, Any]:
     return found
 
 
-def read_files(spark: Any, path: str, table: str = "summaries", seconds: float = 600.0, memory_bytes: int = 0) -> Any:
+def read_files(
+    spark: Any, path: Union[str, list[str]], table: str = "summaries", seconds: float = 600.0, memory_bytes: int = 0
+) -> Any:
     """The same data frame of recordings that Spark itself lists and reads: of ``s3a://``, ``abfss://``, ``hdfs://`` and whatever else its
-    Hadoop knows, with the credentials that it has. ``path`` is a file, a folder with all that is in it, or a pattern, or
-    several with commas.
+    Hadoop knows, with the credentials that it has. ``path`` is a file, a folder with all that is in it, a pattern, or several of them.
 
     Each file is a recording; files that are none are left out. One at a time is copied into the folder for temporary files of its executor,
     read there, and deleted. A file of 2 GiB or more is more than Spark hands over.
@@ -98,40 +98,31 @@ def read_files(spark: Any, path: str, table: str = "summaries", seconds: float =
     question = _Question.of({"table": table, "seconds": str(seconds), "memory_bytes": str(memory_bytes)})
     schema = _schema(table)
 
-    def rows(files: Iterator[tuple[str, bytes]]) -> Iterator[tuple[Any, ...]]:
+    def rows(batches: Iterator[Any]) -> Iterator[Any]:
         reader = OnoffReader(question, schema.names)
-        for uri, content in files:
-            with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary()) as folder:
-                local = os.path.join(folder, os.path.basename(urlsplit(uri).path) or "recording")
-                with open(local, "wb") as file:
-                    file.write(content)
-                for batch in reader.read(_Group(_recordings([folder]))):
-                    for row in batch.to_pylist():
-                        yield tuple(_about_original(row, local, uri).values())
+        for batch in batches:
+            for uri, content in zip(*batch.columns):
+                with tempfile.TemporaryDirectory(prefix="onoff-", dir=_temporary()) as folder:
+                    local = os.path.join(folder, os.path.basename(uri.as_py()) or "recording")
+                    with open(local, "wb") as file:
+                        file.write(content.as_buffer())
+                    # A folder of logs would be one recording, called by the folder's name.
+                    recordings = [[local] for _ in _recordings([folder])]
+                    for found in reader.read(_Group(recordings)):
+                        yield _about_original(found, local, uri.as_py())
 
-    files = _listed_by_spark(spark.sparkContext, path)
-    return spark.createDataFrame(files.mapPartitions(rows), _spark_type(pyarrow.struct(list(schema))), verifySchema=False)
-
-
-def _listed_by_spark(context: Any, path: str) -> Any:
-    """The files there, also in folders of a folder, which Hadoop passes over unless a setting says otherwise."""
-    settings = context._jsc.hadoopConfiguration()
-    before = settings.get(_RECURSIVE)
-    settings.set(_RECURSIVE, "true")
-    try:
-        # Which keeps a copy of the settings.
-        return context.binaryFiles(path)
-    finally:
-        if before is None:
-            settings.unset(_RECURSIVE)
-        else:
-            settings.set(_RECURSIVE, before)
+    files = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(path).select("path", "content")
+    return files.mapInArrow(rows, _spark_type(pyarrow.struct(list(schema))))
 
 
-def _about_original(row: dict[str, Any], copy: str, original: str) -> dict[str, Any]:
-    """A row about a copy as one about what it is a copy of."""
-    about = ("path", "error", "recording_path", "recording_error")
-    return {**row, **{name: row[name].replace(copy, original) for name in about if row.get(name)}}
+def _about_original(batch: Any, copy: str, original: str) -> Any:
+    """Rows about a copy as rows about what it is a copy of."""
+    for name in ("path", "error", "recording_path", "recording_error"):
+        if name in batch.schema.names:
+            number = batch.schema.get_field_index(name)
+            about = [None if text is None else text.replace(copy, original) for text in batch.column(number).to_pylist()]
+            batch = batch.set_column(number, batch.schema.field(number), pyarrow.array(about, pyarrow.string()))
+    return batch
 
 
 class OnoffDataSource(DataSource):  # type: ignore[misc] # Spark's classes are looked at by no type checker here.

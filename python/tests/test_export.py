@@ -53,12 +53,20 @@ def column_of(path, index):
     return table.column(index).to_pylist()
 
 
-def test_times_are_differences_and_everything_is_zstandard(tmp_path):
-    onoff.open(SAMPLES / "slow-boot.etl").export(tmp_path / "tables", "parquet", ["disk_ios"])
-    group = pyarrow.parquet.read_metadata(tmp_path / "tables" / "disk_ios.parquet").row_group(0)
-    columns = {group.column(number).path_in_schema: group.column(number) for number in range(group.num_columns)}
-    assert "DELTA_BINARY_PACKED" in columns["complete_ns"].encodings
-    assert "DELTA_BINARY_PACKED" not in columns["file"].encodings
+def test_times_and_places_are_differences_stacks_have_no_dictionary_and_everything_is_zstandard(tmp_path):
+    tables = ["disk_ios", "ready_threads", "stacks"]
+    onoff.open(SAMPLES / "slow-boot.etl").export(tmp_path / "tables", "parquet", tables)
+    columns = {}
+    for table in tables:
+        group = pyarrow.parquet.read_metadata(tmp_path / "tables" / f"{table}.parquet").row_group(0)
+        assert group.num_rows > 0
+        chunks = [group.column(number) for number in range(group.num_columns)]
+        columns.update({f"{table}.{chunk.path_in_schema}": chunk for chunk in chunks})
+    assert "DELTA_BINARY_PACKED" in columns["disk_ios.complete_ns"].encodings
+    assert "DELTA_BINARY_PACKED" in columns["ready_threads.after_switches"].encodings
+    assert "DELTA_BINARY_PACKED" not in columns["disk_ios.file"].encodings
+    assert "RLE_DICTIONARY" in columns["disk_ios.file"].encodings
+    assert "RLE_DICTIONARY" not in columns["stacks.stack.list.item"].encodings
     assert {column.compression for column in columns.values()} == {"ZSTD"}
 
 

@@ -1,5 +1,6 @@
 """Recordings on a cluster: a local one of two executors answers as one computer does."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -225,6 +226,37 @@ def executors():
     return [int(pid) for pid, _, words in rows if "CoarseGrainedExecutorBackend" in words and "java" in words.split()[0]]
 
 
+@contextlib.contextmanager
+def an_executor_killed(spark):
+    """Kills an executor when a part of what the block does is done, and fails when the block was done before."""
+    killed = []
+    over = threading.Event()
+
+    def kill_one():
+        tracker = spark.sparkContext.statusTracker()
+        while not over.wait(0.05):
+            for stage in tracker.getActiveStageIds():
+                information = tracker.getStageInfo(stage)
+                if information and information.numCompletedTasks > information.numTasks // 4:
+                    killed.append(executors()[0])
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
+
+    thread = threading.Thread(target=kill_one, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+    assert killed, "no executor was killed while the recordings were read"
+
+
+def said_of(name):
+    """What is said of a file that ends its reader."""
+    return f"signal {int(signal.SIGABRT)}" if "crash" in name else "longer than 5 s"
+
+
 def test_two_thousand_recordings_come_out_once_though_files_end_readers_and_an_executor_is_killed(spark, tmp_path, record_property):
     folder = tmp_path / "recordings"
     names = [f"{number:04}" for number in range(RECORDINGS)]
@@ -239,34 +271,43 @@ def test_two_thousand_recordings_come_out_once_though_files_end_readers_and_an_e
 
     paths = [str(folder / name) for name in names]
     summaries = spark.read.format("onoff").option("seconds", "5").load(paths)
-    killed = []
-
-    def kill_one():
-        """Kills an executor when a part of the recordings has been read."""
-        tracker = spark.sparkContext.statusTracker()
-        while not killed:
-            for stage in tracker.getActiveStageIds():
-                information = tracker.getStageInfo(stage)
-                if information and information.numCompletedTasks > information.numTasks // 4:
-                    killed.append(executors()[0])
-                    os.kill(killed[0], signal.SIGKILL)
-                    return
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=kill_one, daemon=True)
-    thread.start()
-    began = time.monotonic()
-    summaries.write.parquet(str(tmp_path / "parquet"))
-    by_cluster = time.monotonic() - began
-    assert killed, "the executor was killed while the recordings were read"
+    with an_executor_killed(spark):
+        began = time.monotonic()
+        summaries.write.parquet(str(tmp_path / "parquet"))
+        by_cluster = time.monotonic() - began
 
     written = spark.read.parquet(str(tmp_path / "parquet")).cache()
     errors = {pathlib.Path(row.path).name: row.error for row in written.select("path", "error").collect() if row.error}
     assert sorted(errors) == sorted(names[RECORDINGS:])
-    for name, said in errors.items():
-        assert (f"signal {int(signal.SIGABRT)}" if "crash" in name else "longer than 5 s") in said, said
+    assert all(said_of(name) in said for name, said in errors.items()), errors
     assert written.count() == written.select("path").distinct().count() == RECORDINGS + POISONED
     assert tables_of(written.where(col("error") == "")) == tables_in(tmp_path / "out")
     measured = {"recordings": RECORDINGS, "pool_s": round(by_pool, 1), "cluster_s": round(by_cluster, 1)}
     record_property("measured", json.dumps(measured))
     print(measured)
+
+
+def test_files_that_spark_reads_come_out_once_though_some_end_readers_and_an_executor_is_killed(spark, tmp_path):
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    names = [f"{number:03}" for number in range(200)]
+    poisoned = ["crash-0", "hang-0"]
+    for number, name in enumerate(names + poisoned):
+        (folder / name).mkdir()
+        (folder / name / f"{name}.log").write_text(kernel_log(number))
+    onoff.summaries([folder / name for name in names], tmp_path / "out", workers=2)
+    # Files are many to a partition; small partitions here, so that some are done when an executor is killed.
+    most = "spark.sql.files.maxPartitionBytes"
+    before = spark.conf.get(most)
+    spark.conf.set(most, str(64 << 20))
+    try:
+        summaries = onoff.spark.read_files(spark, folder.as_uri(), seconds=5)
+        with an_executor_killed(spark):
+            summaries.write.parquet(str(tmp_path / "parquet"))
+    finally:
+        spark.conf.set(most, before)
+    written = spark.read.parquet(str(tmp_path / "parquet")).cache()
+    errors = {pathlib.Path(row.path).stem: row.error for row in written.select("path", "error").collect() if row.error}
+    assert sorted(errors) == poisoned and all(said_of(name) in said for name, said in errors.items()), errors
+    assert written.count() == written.select("path").distinct().count() == len(names) + len(poisoned)
+    assert tables_of(written.where(col("error") == "")) == tables_in(tmp_path / "out")

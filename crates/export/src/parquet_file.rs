@@ -1,8 +1,10 @@
 //! A table as a Parquet file.
 //!
-//! Times are written as differences (`DELTA_BINARY_PACKED`): they grow by little from row to row, and a dictionary of them would be as
-//! large as they are. Everything else is Zstandard over Parquet's own dictionaries. The Arrow schema is kept in the file, with the
-//! units and descriptions of the columns; the same stands as JSON under the key `onoff.columns` for readers that know no Arrow.
+//! Times and places are written as differences (`DELTA_BINARY_PACKED`): they grow by little from row to row, and a dictionary of them
+//! would be as large as they are. Addresses of call stacks have no dictionary either: Zstandard finds the stacks that come again, and a
+//! dictionary hides them (a recording of .NET programs: 99 kB with one, 94 kB without, in a sixth of the time). Everything else is
+//! Zstandard over Parquet's own dictionaries. The Arrow schema is kept in the file, with the units and descriptions of the columns; the
+//! same stands as JSON under the key `onoff.columns` for readers that know no Arrow.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use onoff::trace::arrow::schema;
-use onoff::trace::column::ColumnType;
+use onoff::trace::column::{ColumnType, Meaning};
 use onoff::trace::{DECLARATIONS, TableDeclaration, TableName, Trace};
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, encode_arrow_schema};
@@ -126,13 +128,21 @@ fn properties(table: &TableDeclaration, schema: &SchemaRef, order: &TimeOrder) -
         .set_compression(zstd)
         .set_created_by(concat!("onoff ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_key_value_metadata(Some(metadata));
-    for column in
-        table.columns.iter().filter(|column| column.meaning.is_moment() && column.column_type == ColumnType::Int64)
-    {
-        let path = ColumnPath::from(column.name);
-        properties = properties
-            .set_column_dictionary_enabled(path.clone(), false)
-            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    for column in table.columns {
+        let growing = column.meaning.is_moment() || column.meaning == Meaning::Place;
+        match column.column_type {
+            ColumnType::Int64 | ColumnType::UInt64 | ColumnType::UInt32 if growing => {
+                let path = ColumnPath::from(column.name);
+                properties = properties
+                    .set_column_dictionary_enabled(path.clone(), false)
+                    .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+            }
+            ColumnType::Stack => {
+                let path = ColumnPath::new([column.name, "list", "item"].map(str::to_owned).to_vec());
+                properties = properties.set_column_dictionary_enabled(path, false);
+            }
+            _ => {}
+        }
     }
     if let Some(number) = order.column.and_then(|column| i32::try_from(column).ok()) {
         // Leaves are numbered as columns are: each has one.

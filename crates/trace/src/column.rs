@@ -40,6 +40,8 @@ pub enum Meaning {
     OtherProcess,
     /// Id of another thread that took part.
     OtherThread,
+    /// How many rows of another table come before; it grows from row to row.
+    Place,
 }
 
 impl Meaning {
@@ -68,6 +70,7 @@ impl Meaning {
             Self::OtherProcess => "other process",
             Self::OtherThread => "other thread",
             Self::Address => "address",
+            Self::Place => "place",
             Self::Plain | Self::Bytes => "",
         }
     }

@@ -29,7 +29,7 @@ table! {
         /// Opcode name.
         opcode: StringId,
         /// First row of this event's fields in [`EventFields`].
-        first_field: u64,
+        first_field: u64 as Place,
         /// Number of fields.
         fields: u16,
     }

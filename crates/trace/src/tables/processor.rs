@@ -54,7 +54,7 @@ table! {
         flags: u8,
         /// Context switches logged before it: its place among those of the same time, where the clock goes on in steps. `None` where
         /// none was logged before, or their order is not known.
-        after_switches: Option<u32>,
+        after_switches: Option<u32> as Place,
     }
 }
 
