@@ -200,8 +200,8 @@ pub struct RecordingArguments {
 /// How a recording is read.
 #[derive(Debug, Args)]
 pub struct ReadingArguments {
-    /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
-    #[arg(long = "manifest", value_name = "FILE")]
+    /// Event schemas of your own providers: an instrumentation manifest (.man), a provider's DLL or EXE, or a folder with such files
+    #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 
     /// Which boot of a Linux journal that holds several: 0 is the last, -1 the one before, or a boot's id. By itself the

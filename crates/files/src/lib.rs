@@ -25,6 +25,7 @@ mod drivers;
 mod firmware;
 mod image;
 mod kept;
+mod manifests;
 mod mapped;
 mod options;
 mod prefetch;

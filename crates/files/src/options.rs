@@ -1,17 +1,16 @@
 //! How to read a recording, with what it takes from other files by their paths.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use onoff_sources::{Error, Limits, NamedBytes, Progress};
+use onoff_sources::{Error, Limits, Progress};
 
-use crate::{drivers, failed};
+use crate::{drivers, manifests};
 
 /// How to read a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Event schemas of the user's own providers: instrumentation manifests (`.man`) or a provider's DLL.
+    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), a provider's DLL, or folders with such files.
     pub manifests: Vec<PathBuf>,
     /// Folders with drivers' files (`.sys`) of the recorded computer: how they are signed.
     pub drivers: Vec<PathBuf>,
@@ -29,16 +28,8 @@ impl Options {
     /// # Errors
     /// A file or folder that cannot be read.
     pub fn read(&self) -> Result<onoff_sources::Options, Error> {
-        let manifests: Result<Vec<NamedBytes>, Error> = self
-            .manifests
-            .iter()
-            .map(|path| {
-                let bytes = fs::read(path).map_err(failed(path))?;
-                Ok(NamedBytes { name: path.display().to_string(), bytes })
-            })
-            .collect();
         Ok(onoff_sources::Options {
-            manifests: manifests?,
+            manifests: manifests::read(&self.manifests)?,
             driver_files: if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) },
             limits: self.limits,
             boot: self.boot.clone(),

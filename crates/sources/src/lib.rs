@@ -57,6 +57,7 @@ pub use recordings::{FileRole, file_role, group};
 pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use store::{Sink, Store};
 pub use unpack::{Limits, unpacked_file};
+pub use windows::describes_events;
 pub use windows::event_stream::{EventFilter, EventStream, Pattern, StreamEnd};
 
 /// How far reading has come.

@@ -36,7 +36,7 @@ pub struct Processing {
     pub quiet: bool,
     /// Whether symbols were asked for, which are never loaded.
     pub symbols: bool,
-    /// Instrumentation manifests, or providers' DLLs, that describe events.
+    /// Instrumentation manifests, providers' DLLs, or folders with such files, that describe events.
     pub manifests: Vec<PathBuf>,
     /// The phases that a `-range` names: [`Self::with_phases`] gives them their times.
     pub phases: Vec<String>,

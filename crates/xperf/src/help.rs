@@ -17,7 +17,7 @@ Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S
   -a ACTION      what to show; several are answered from one reading [default: dumper]
   -ao FILE       where the answer of the action before goes instead
   -ae FILE       where the action before says why it cannot answer, instead of stderr
-  -manifest FILE describes the events of a provider: its manifest (.man) or DLL
+  -manifest PATH describes the events of providers: a manifest (.man), a DLL, or a folder with such files
   -tle           answer although events were lost
   -tti           answer although the clock ran backwards
   -target KIND   human or machine: for machines the dump has a row for a stack, not for a frame

@@ -85,8 +85,8 @@ pub struct RunsArguments {
     #[command(flatten)]
     pub sides: SidesArguments,
 
-    /// Event schemas of your own providers: an instrumentation manifest (.man) or a provider's DLL or EXE
-    #[arg(long = "manifest", value_name = "FILE")]
+    /// Event schemas of your own providers: an instrumentation manifest (.man), a provider's DLL or EXE, or a folder with such files
+    #[arg(long = "manifest", value_name = "PATH")]
     pub manifests: Vec<PathBuf>,
 }
 

@@ -36,6 +36,7 @@ mod kernel_power;
 mod losses;
 mod set_aside;
 pub(crate) use losses::count as count_losses;
+pub use schemas::describes_events;
 mod methods;
 mod milestone_rules;
 mod milestones;

@@ -39,6 +39,20 @@ pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
     Ok(schemas)
 }
 
+/// Whether the bytes are a manifest, or a program or library, that describes events of a provider.
+#[must_use]
+pub fn describes_events(bytes: &[u8]) -> bool {
+    let mut schemas = Schemas::new();
+    match bytes.starts_with(b"MZ") {
+        true => of_binary(&mut schemas, bytes).is_ok_and(|providers| providers > 0),
+        false => {
+            let text = text(bytes);
+            // A manifest that cannot be understood is one all the same: who wants it is told.
+            text.contains("instrumentationManifest")
+        }
+    }
+}
+
 fn add(schemas: &mut Schemas, manifest: &NamedBytes) -> Result<(), Error> {
     let refused = |reason: String| Error::Schema { path: manifest.name.clone().into(), reason };
     let providers = if manifest.bytes.starts_with(b"MZ") {
