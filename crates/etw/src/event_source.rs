@@ -43,7 +43,7 @@ pub(crate) fn manifest_event() -> &'static EventSchema {
 const MOST_PENDING: usize = 64 << 20;
 
 /// Puts chunks together.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Chunks {
     /// By provider and process: two processes may send different versions at the same time.
     pending: HashMap<(Guid, u32), Pending>,
@@ -52,7 +52,7 @@ pub(crate) struct Chunks {
     done: HashSet<(Guid, u64)>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     total: u16,
     chunks: BTreeMap<u16, Vec<u8>>,

@@ -30,7 +30,7 @@ const MOST_LEARNED: usize = 1 << 18;
 /// events describe themselves.
 ///
 /// Learn first, decode after: schemas usually follow, near the end of a recording, the events they describe.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Schemas {
     providers: HashMap<Guid, Known>,
     order: Vec<Guid>,
@@ -42,6 +42,7 @@ pub struct Schemas {
 }
 
 /// One provider.
+#[derive(Clone)]
 struct Known {
     index: ProviderIndex,
     name: Arc<str>,

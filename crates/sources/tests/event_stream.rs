@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use onoff_sources::{EventFilter, EventStream, Limits, Options, Pattern};
+use onoff_sources::{EventFilter, EventStream, EventWriter, Limits, Options, Pattern};
 use onoff_trace::DescribedEvent;
 
 fn samples() -> Option<PathBuf> {
@@ -132,4 +133,84 @@ fn a_visitor_that_has_seen_enough_gets_no_more() {
     let end = stream.for_each(&EventFilter::default(), &options, |event| ControlFlow::Break(event.time_ns));
     assert_eq!(end.shown, 1);
     assert_eq!(end.outcome, ControlFlow::Break(0));
+}
+
+/// All that is known of an event.
+struct Everything;
+
+impl EventWriter for Everything {
+    fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>) {
+        let who = (event.pid, event.tid, event.pid.and_then(|pid| event.directory.process(pid)));
+        writeln!(text, "{} {} {who:?} {:?} {:?}", event.time_ns, event.name, event.fields, event.derived).unwrap();
+    }
+}
+
+/// The text of `filter`'s events by `threads`, how many they are, and of how many kinds the losses are.
+fn side_by_side(path: &Path, filter: &EventFilter, threads: usize, stretch: u64) -> (Vec<u8>, u64, usize) {
+    let options = Options::default();
+    let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
+    let stream = EventStream::open(&files, &options).unwrap();
+    let writers = (0..threads).map(|_| Box::new(Everything) as Box<dyn EventWriter>).collect();
+    let mut text = Vec::new();
+    let end = stream.for_each_side_by_side(filter, &options, writers, stretch, |part| {
+        text.extend_from_slice(part);
+        ControlFlow::<Infallible>::Continue(())
+    });
+    (text, end.shown, end.losses.iter().count())
+}
+
+fn one_by_one(path: &Path, filter: &EventFilter) -> (Vec<u8>, u64, usize) {
+    let options = Options::default();
+    let files = onoff_files::open_all(&[path.to_owned()], &Limits::default()).unwrap();
+    let mut text = Vec::new();
+    let end = EventStream::open(&files, &options).unwrap().for_each(filter, &options, |event| {
+        Everything.event(event, &mut text);
+        ControlFlow::<Infallible>::Continue(())
+    });
+    (text, end.shown, end.losses.iter().count())
+}
+
+#[test]
+fn texts_made_side_by_side_are_those_made_one_by_one() {
+    let some = EventFilter { from_ns: Some(8_000_000_000), until_ns: Some(14_000_000_001), ..EventFilter::default() };
+    let of_one = EventFilter { processes: patterns(&["explorer.exe"]), ..EventFilter::default() };
+    let none = EventFilter { events: patterns(&["NoSuchEvent"]), ..EventFilter::default() };
+    for (filter, least) in [(EventFilter::default(), 40_000), (some, 1_000), (of_one, 1_000), (none, 0)] {
+        let expected = one_by_one(&demo(), &filter);
+        assert!(expected.1 >= least, "{}", expected.1);
+        for (threads, stretch) in [(1, 1_000), (2, 1 << 20), (2, 1), (3, 997), (7, 4_096)] {
+            assert!(side_by_side(&demo(), &filter, threads, stretch) == expected, "{threads} threads, {stretch} each");
+        }
+    }
+}
+
+#[test]
+fn so_are_those_of_every_sample() {
+    let Some(folder) = samples() else { return };
+    let mut compared = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "etl") {
+            let filter = EventFilter::default();
+            assert!(side_by_side(&path, &filter, 3, 501) == one_by_one(&path, &filter), "{}", path.display());
+            compared += 1;
+        }
+    }
+    assert!(compared >= 10, "{compared}");
+}
+
+#[test]
+fn who_has_enough_of_texts_gets_no_more() {
+    let options = Options::default();
+    let files = onoff_files::open_all(&[demo()], &Limits::default()).unwrap();
+    let writers = (0..3).map(|_| Box::new(Everything) as Box<dyn EventWriter>).collect();
+    let mut parts = 0;
+    let filter = EventFilter::default();
+    let stream = EventStream::open(&files, &options).unwrap();
+    let end = stream.for_each_side_by_side(&filter, &options, writers, 100, |_| {
+        parts += 1;
+        if parts == 5 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!((end.outcome, parts), (ControlFlow::Break("enough"), 5));
+    assert!(end.shown < 5_000, "{}", end.shown);
 }

@@ -128,8 +128,10 @@ pub struct Derived<'a> {
     pub operation: Option<&'a str>,
     /// File object of the file operation that the event ends.
     pub file_object: Option<u64>,
-    /// Return addresses that the event names by a key, innermost first.
+    /// Return addresses of a call stack, innermost first: the event's own, or those that it names by a key.
     pub frames: Option<&'a [u64]>,
+    /// Digits of such an address on the recorded computer: 8 or 16; 0 where the event has none.
+    pub frame_digits: u8,
 }
 
 /// What a manifest or TraceLogging event says of itself beside its payload.

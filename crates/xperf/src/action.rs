@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use onoff_analysis::functions::NameFunctions;
-use onoff_sources::{EventFilter, Pattern};
+use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader, Tables, Trace};
 
 use super::command_words::{Range, Words};
@@ -153,6 +153,22 @@ pub trait Listener {
     /// Before the first event.
     fn begin(&mut self, _header: &StreamHeader, _out: &mut dyn Write) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Whether it looks at call stacks among an event's fields, not only at [`Derived::frames`](onoff_trace::Derived::frames).
+    fn wants_stack_fields(&self) -> bool {
+        true
+    }
+
+    /// Who writes the events in its place, on a thread of its own; `None` where the text of an event hangs on what was written
+    /// before. Then [`Self::written`] is told the texts.
+    fn writer(&self) -> Option<Box<dyn EventWriter>> {
+        None
+    }
+
+    /// The text of the next events, by those who wrote in its place.
+    fn written(&mut self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(text)
     }
 
     /// An event.

@@ -1,9 +1,10 @@
 //! One reading for several listeners.
 
 use std::io;
+use std::num::NonZero;
 use std::ops::ControlFlow;
 
-use onoff_sources::EventFilter;
+use onoff_sources::{EventFilter, EventWriter, STRETCH_EVENTS};
 use onoff_trace::{DescribedEvent, Losses, StreamHeader, Tables, Trace};
 
 use super::action::Listener;
@@ -65,29 +66,49 @@ pub(super) fn listen(
             one.listener.columns(&columns);
         }
     }
+    if !listening.iter().any(|one| one.listener.wants_stack_fields()) {
+        stream = stream.without_stack_fields();
+    }
     for one in &mut listening {
         one.failed = one.listener.begin(&header, outputs.get(one.output)).err();
     }
-    let visit = |event: &DescribedEvent<'_>| {
-        let mut hearing = false;
-        for one in &mut listening {
-            if alone || one.hears(event) {
-                one.failed = one.listener.event(event, outputs.get(one.output)).err();
-            }
-            hearing |= one.failed.is_none();
-        }
-        match hearing {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
+    let writers = match (&mut listening[..], wanted) {
+        ([one], None) if one.failed.is_none() => writers(&**one.listener),
+        _ => Vec::new(),
     };
-    let (end, trace) = reader.with_progress(|options| match wanted {
-        None => Ok((stream.for_each(&filter, options, visit), None)),
-        Some(wanted) => {
-            let (end, trace) = stream.for_each_with_tables(wanted, &filter, options, visit)?;
-            Ok::<_, Failure>((end, Some(trace)))
-        }
-    })?;
+    let (end, trace) = if let ([one], false) = (&mut listening[..], writers.is_empty()) {
+        let take = |text: &[u8]| match one.listener.written(text, outputs.get(one.output)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                one.failed = Some(error);
+                ControlFlow::Break(())
+            }
+        };
+        let end = reader
+            .with_progress(|options| stream.for_each_side_by_side(&filter, options, writers, STRETCH_EVENTS, take));
+        (end, None)
+    } else {
+        let visit = |event: &DescribedEvent<'_>| {
+            let mut hearing = false;
+            for one in &mut listening {
+                if alone || one.hears(event) {
+                    one.failed = one.listener.event(event, outputs.get(one.output)).err();
+                }
+                hearing |= one.failed.is_none();
+            }
+            match hearing {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        };
+        reader.with_progress(|options| match wanted {
+            None => Ok((stream.for_each(&filter, options, visit), None)),
+            Some(wanted) => {
+                let (end, trace) = stream.for_each_with_tables(wanted, &filter, options, visit)?;
+                Ok::<_, Failure>((end, Some(trace)))
+            }
+        })?
+    };
     let failures: Vec<(usize, io::Error)> =
         listening.into_iter().filter_map(|one| Some((one.at, one.failed?))).collect();
     for (at, error) in failures {
@@ -96,6 +117,16 @@ pub(super) fn listen(
         }
     }
     Ok((end.losses, trace))
+}
+
+/// One for each processor, if there are several and the listener lets others write.
+fn writers(listener: &dyn Listener) -> Vec<Box<dyn EventWriter>> {
+    match std::thread::available_parallelism().map_or(1, NonZero::get) {
+        1 => Vec::new(),
+        processors => {
+            std::iter::repeat_with(|| listener.writer()).map_while(|writer| writer).take(processors).collect()
+        }
+    }
 }
 
 /// Puts the ranges of listeners into their filters, by the recording's clock.

@@ -13,7 +13,7 @@ use super::file_names::FileNames;
 use super::threads::ThreadOwners;
 
 /// Requests under way of all disks, and when each disk last completed one.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct DiskRequests {
     started: HashMap<u64, Started>,
     starts_recorded: bool,
@@ -23,7 +23,7 @@ pub(super) struct DiskRequests {
     most: Option<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Started {
     time_ns: i64,
     tid: Option<u32>,

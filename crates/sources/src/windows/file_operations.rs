@@ -19,7 +19,7 @@ const PAGING: u32 = 0x2 | 0x40;
 
 /// Operations that have begun and not ended, by request packet; a file system may pass one packet on for another
 /// operation, and then the latest ends first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct OperationsUnderWay<T> {
     by_packet: HashMap<u64, Vec<T>>,
     /// Most packets that are followed at a time; `None` for all.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::layouts::dumper::Dumper;
-use onoff_sources::{EventFilter, Pattern};
+use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader};
 
 use crate::action::{Action, Listener, Question};
@@ -41,24 +41,47 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    let listener = Dump {
-        dumper: Dumper::new(),
-        names,
-        whole_stacks: words.for_machines(),
-        header: StreamHeader::default(),
-        providers: filter.providers.clone(),
-        rows: 0,
-    };
+    let rows = Rows { dumper: Dumper::new(), providers: filter.providers.clone() };
+    let whole_stacks = words.for_machines();
+    let listener = Dump { rows, names, whole_stacks, header: StreamHeader::default(), begun: false, text: Vec::new() };
     Ok(Question::events(filter, range, listener))
 }
 
 struct Dump {
-    dumper: Dumper,
+    rows: Rows,
     names: bool,
     whole_stacks: bool,
     header: StreamHeader,
+    /// Whether the header block is written.
+    begun: bool,
+    /// Room for the rows of an event.
+    text: Vec<u8>,
+}
+
+/// The rows of events, each by itself.
+#[derive(Clone)]
+struct Rows {
+    dumper: Dumper,
     providers: Vec<Pattern>,
-    rows: u64,
+}
+
+impl EventWriter for Rows {
+    fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>) {
+        let is_chosen = self.providers.is_empty()
+            || self.providers.iter().any(|pattern| pattern.matches(event.provider) || pattern.matches(event.guid));
+        if is_chosen {
+            self.dumper.append(event, text);
+        }
+    }
+}
+
+impl Dump {
+    fn write_header(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.rows.dumper.begin(&self.header, out)?;
+        }
+        Ok(())
+    }
 }
 
 impl Listener for Dump {
@@ -71,7 +94,7 @@ impl Listener for Dump {
     }
 
     fn columns(&mut self, columns: &[EventColumns]) {
-        self.dumper =
+        self.rows.dumper =
             Dumper::after_survey(columns.to_vec()).with_names(self.names).with_whole_stacks(self.whole_stacks);
     }
 
@@ -81,22 +104,35 @@ impl Listener for Dump {
         Ok(())
     }
 
-    fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let is_chosen = self.providers.is_empty()
-            || self.providers.iter().any(|pattern| pattern.matches(event.provider) || pattern.matches(event.guid));
-        if !is_chosen {
+    fn wants_stack_fields(&self) -> bool {
+        false
+    }
+
+    /// After the survey a row hangs on nothing but its event.
+    fn writer(&self) -> Option<Box<dyn EventWriter>> {
+        Some(Box::new(self.rows.clone()))
+    }
+
+    fn written(&mut self, text: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        if text.is_empty() {
             return Ok(());
         }
-        if self.rows == 0 {
-            self.dumper.begin(&self.header, out)?;
-        }
-        self.rows += 1;
-        self.dumper.event(event, out)
+        self.write_header(out)?;
+        out.write_all(text)
+    }
+
+    fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        self.rows.event(event, &mut text);
+        let written = self.written(&text, out);
+        self.text = text;
+        written
     }
 
     fn end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        if self.rows == 0 {
-            self.dumper.begin(&self.header, out)?;
+        if !self.begun {
+            self.write_header(out)?;
             return Err(Failure::NoData("no event matches".to_owned()));
         }
         Ok(())

@@ -70,7 +70,7 @@ struct Running {
     since_ns: i64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Follower {
     pub(super) directory: Directory,
     running: Vec<Running>,

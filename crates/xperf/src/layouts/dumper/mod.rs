@@ -16,6 +16,7 @@ use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
 
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of};
 use row::Plan;
+use text::push;
 
 /// Days from the start of Windows time, 1601-01-01, to 1970-01-01.
 const DAYS_1601_TO_1970: i128 = 134_774;
@@ -38,7 +39,7 @@ impl LineEnds {
 }
 
 /// Writes a dump.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Dumper {
     ends: LineEnds,
     names: bool,
@@ -51,7 +52,7 @@ pub struct Dumper {
     announced: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
     /// By hook, version and number of fields, which are the same for events of the same fields.
     plans: HashMap<(u16, u16, usize), Option<Plan>>,
-    line: String,
+    line: Vec<u8>,
 }
 
 impl Dumper {
@@ -106,7 +107,7 @@ impl Dumper {
                 row::titles(&columns.name, columns.origin, fields, self.ends, &mut self.line);
             }
         }
-        out.write_all(self.line.as_bytes())?;
+        out.write_all(&self.line)?;
         write!(out, "EndHeader{end}")?;
         let (major, minor, build) = header.os_version;
         let length =
@@ -144,30 +145,34 @@ impl Dumper {
     /// # Errors
     /// What `out` answers.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-        self.line.clear();
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        self.append(event, &mut line);
+        let written = out.write_all(&line);
+        self.line = line;
+        written
+    }
+
+    /// Appends the rows of an event to a text.
+    pub fn append(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         if let EventOrigin::Kernel { hook } = event.origin {
             let key = (hook, event.version, event.fields.len());
             let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
             if let Some(plan) = plan {
-                row::with_layout(plan, event, self.ends, self.whole_stacks, &mut self.line);
-                return out.write_all(self.line.as_bytes());
+                row::with_layout(plan, event, self.ends, self.whole_stacks, line);
+                return;
             }
         }
         match layout_of(event.name) {
-            Some(layout) => {
-                row::with_layout(&Plan::new(layout, event), event, self.ends, self.whole_stacks, &mut self.line);
-            }
-            None if !event.described && is_classic(event.origin) => {
-                row::unknown(event, self.ends, &mut self.line);
-            }
+            Some(layout) => row::with_layout(&Plan::new(layout, event), event, self.ends, self.whole_stacks, line),
+            None if !event.described && is_classic(event.origin) => row::unknown(event, self.ends, line),
             None => {
                 if self.surveyed.is_none() {
-                    self.announce(event);
+                    self.announce(event, line);
                 }
-                row::generic(event, self.names, self.ends, &mut self.line);
+                row::generic(event, self.names, self.ends, line);
             }
         }
-        out.write_all(self.line.as_bytes())
     }
 
     fn write_titles(&self, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
@@ -187,7 +192,7 @@ impl Dumper {
     }
 
     /// Writes the header block of an event without a layout before its first row.
-    fn announce(&mut self, event: &DescribedEvent<'_>) {
+    fn announce(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         let kind = (event.id, event.version, event.fields.len());
         let known = match self.announced.get_mut(event.name) {
             Some(known) => known,
@@ -196,12 +201,12 @@ impl Dumper {
         if !known.contains(&kind) {
             known.push(kind);
             let end = self.ends.as_str();
-            self.line.push_str("BeginHeader");
-            self.line.push_str(end);
+            push("BeginHeader", line);
+            push(end, line);
             let fields = event.fields.iter().map(|field| &*field.name);
-            row::titles(event.name, event.origin, fields, self.ends, &mut self.line);
-            self.line.push_str("EndHeader");
-            self.line.push_str(end);
+            row::titles(event.name, event.origin, fields, self.ends, line);
+            push("EndHeader", line);
+            push(end, line);
         }
     }
 }

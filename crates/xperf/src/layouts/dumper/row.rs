@@ -1,13 +1,13 @@
 //! One event as rows of the dump.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::io::Write as _;
 
 use onoff_trace::{DescribedEvent, EventContext, EventOrigin, Field, FieldValue};
 
 use super::LineEnds;
 use super::layout::{Column, Content, DISPOSITIONS, Layout, OPEN_OPTIONS, Rows};
-use super::text::{self, right, signed, unsigned};
+use super::text::{hexadecimal as hexadecimal_digits, push, right, signed, unsigned};
 use onoff_report::text::printable::printable;
 
 /// What is not known, as xperf has it.
@@ -45,18 +45,18 @@ pub(super) fn with_layout(
     event: &DescribedEvent<'_>,
     ends: LineEnds,
     whole_stacks: bool,
-    line: &mut String,
+    line: &mut Vec<u8>,
 ) {
     let layout = plan.layout;
     match layout.rows {
         Rows::One(columns) => {
             begin(layout.name, event.time_ns, line);
             for (column, place) in columns.iter().zip(&plan.places) {
-                line.push_str(", ");
+                push(", ", line);
                 let field = place.and_then(|place| event.fields.get(place));
                 value(column, field.map(|field| &field.value), event, line);
             }
-            line.push_str(ends.as_str());
+            push(ends.as_str(), line);
         }
         Rows::Frames => frames(layout.name, event, ends, whole_stacks, line),
         Rows::GroupMasks => group_masks(layout.name, event, ends, line),
@@ -69,17 +69,17 @@ pub(super) fn titles<'f>(
     origin: EventOrigin,
     fields: impl Iterator<Item = &'f str>,
     ends: LineEnds,
-    line: &mut String,
+    line: &mut Vec<u8>,
 ) {
     let name = printable(name);
     put(line, format_args!("{name:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU"));
     if has_context(origin) {
-        line.push_str(", etw:ActivityId, etw:Related ActivityId, etw:UserSid, etw:SessionId");
+        push(", etw:ActivityId, etw:Related ActivityId, etw:UserSid, etw:SessionId", line);
     }
     for field in fields {
         put(line, format_args!(", {}", printable(field)));
     }
-    line.push_str(ends.as_str());
+    push(ends.as_str(), line);
 }
 
 /// Whether rows of such events say which activity, user and session logged them.
@@ -88,61 +88,61 @@ const fn has_context(origin: EventOrigin) -> bool {
 }
 
 /// The row of an event without a layout: who, and its fields in their order.
-pub(super) fn generic(event: &DescribedEvent<'_>, names: bool, ends: LineEnds, line: &mut String) {
-    begin(event.name, event.time_ns, line);
+pub(super) fn generic(event: &DescribedEvent<'_>, names: bool, ends: LineEnds, line: &mut Vec<u8>) {
+    begin(&printable(event.name), event.time_ns, line);
     who(event, line);
     if has_context(event.origin) {
         context(&event.context, line);
     }
     for field in event.fields {
-        line.push_str(", ");
+        push(", ", line);
         if names {
             put(line, format_args!("{} : ", printable(&field.name)));
         }
         match &field.value {
             // A structure is a list of one.
             FieldValue::Structure(fields) => {
-                line.push('[');
+                line.push(b'[');
                 structure(fields, line);
-                line.push(']');
+                line.push(b']');
             }
             value => plain(value, line),
         }
     }
-    line.push_str(ends.as_str());
+    push(ends.as_str(), line);
 }
 
 /// The four columns of what is known of an event beside its payload; empty where nothing is.
-fn context(context: &EventContext, line: &mut String) {
+fn context(context: &EventContext, line: &mut Vec<u8>) {
     for activity in [context.activity, context.related_activity] {
-        line.push_str(", ");
+        push(", ", line);
         if let Some(activity) = activity {
             guid(activity, line);
         }
     }
-    line.push_str(", ");
-    line.push_str(context.user_sid.as_deref().unwrap_or_default());
-    line.push_str(", ");
+    push(", ", line);
+    push(context.user_sid.as_deref().unwrap_or_default(), line);
+    push(", ", line);
     if let Some(session) = context.session {
         unsigned(session.into(), 0, line);
     }
 }
 
 /// A GUID, whose text is the number's hexadecimal digits, between braces.
-fn guid(number: u128, line: &mut String) {
+fn guid(number: u128, line: &mut Vec<u8>) {
     let digits = format!("{number:032x}");
-    line.push('{');
+    line.push(b'{');
     for (at, part) in [0..8, 8..12, 12..16, 16..20, 20..32].into_iter().enumerate() {
         if at > 0 {
-            line.push('-');
+            line.push(b'-');
         }
-        line.push_str(digits.get(part).unwrap_or_default());
+        push(digits.get(part).unwrap_or_default(), line);
     }
-    line.push('}');
+    line.push(b'}');
 }
 
 /// The row of an event that could not be decoded.
-pub(super) fn unknown(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
+pub(super) fn unknown(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec<u8>) {
     begin(UNKNOWN_CLASSIC, event.time_ns, line);
     who(event, line);
     let provider = if event.guid.is_empty() { event.provider } else { event.guid };
@@ -160,41 +160,42 @@ pub(super) fn unknown(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Str
     );
 }
 
-/// Appends to a text, which cannot fail.
-fn put(line: &mut String, text: std::fmt::Arguments<'_>) {
+/// Appends to a line, which cannot fail.
+fn put(line: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     let _ = line.write_fmt(text);
 }
 
-fn begin(name: &str, time_ns: i64, line: &mut String) {
-    right(&printable(name), 23, line);
-    line.push_str(", ");
+/// The event's name and its time in µs.
+fn begin(name: &str, time_ns: i64, line: &mut Vec<u8>) {
+    right(name, 23, line);
+    push(", ", line);
     signed(time_ns.div_euclid(1_000), 10, line);
 }
 
-fn who(event: &DescribedEvent<'_>, line: &mut String) {
-    line.push_str(", ");
+fn who(event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+    push(", ", line);
     process(event, event.pid, line);
-    line.push_str(", ");
+    push(", ", line);
     thread(event.tid, line);
-    line.push_str(", ");
+    push(", ", line);
     unsigned(event.cpu.into(), 3, line);
 }
 
-fn thread(tid: Option<u32>, line: &mut String) {
+fn thread(tid: Option<u32>, line: &mut Vec<u8>) {
     signed(tid.map_or(-1, i64::from), 10, line);
 }
 
 /// `name.exe (PID)` as xperf shows it: the name to the right of 16 characters, the id to the right of four.
-fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut String) {
+fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut Vec<u8>) {
     let name = pid.and_then(|pid| event.directory.process(pid));
     right(&name.map_or(Cow::Borrowed(UNKNOWN), printable), 16, line);
-    line.push_str(" (");
+    push(" (", line);
     signed(pid.map_or(-1, i64::from), 4, line);
-    line.push(')');
+    line.push(b')');
 }
 
 /// The value of a column; `field` is that of its first field.
-fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent<'_>, line: &mut String) {
+fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
     let width = column.width;
     let directory = event.directory;
     let number = field.and_then(FieldValue::as_u64);
@@ -217,9 +218,9 @@ fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent
                 FieldValue::Hexadecimal(_, digits) => usize::from(*digits),
                 _ => 16,
             });
-            text::hexadecimal(event.derived.file_object.unwrap_or(0), digits, line);
+            hexadecimal_digits(event.derived.file_object.unwrap_or(0), digits, line);
         }
-        Content::Operation => line.push_str(event.derived.operation.unwrap_or(UNKNOWN)),
+        Content::Operation => push(event.derived.operation.unwrap_or(UNKNOWN), line),
         Content::Path(_) => {
             let path = field.and_then(FieldValue::as_text).unwrap_or_default();
             quoted(&directory.readable(path), line);
@@ -243,9 +244,9 @@ fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent
         Content::OpenOptions(_) => {
             let number = number.unwrap_or(0);
             let disposition = usize::try_from(number >> 24).unwrap_or(usize::MAX);
-            line.push_str(DISPOSITIONS.get(disposition).unwrap_or(&UNKNOWN));
+            push(DISPOSITIONS.get(disposition).unwrap_or(&UNKNOWN), line);
             if number & 0x00ff_ffff != 0 {
-                line.push_str(" | ");
+                push(" | ", line);
                 bits(number & 0x00ff_ffff, OPEN_OPTIONS, line);
             }
         }
@@ -282,11 +283,11 @@ fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent
                 Some(FieldValue::Hexadecimal(_, digits)) => usize::from(*digits),
                 _ => 16,
             };
-            text::hexadecimal(end, digits, line);
+            hexadecimal_digits(end, digits, line);
         }
         Content::Text(_) => match field.and_then(FieldValue::as_text) {
-            Some(text) if !text.is_empty() => line.push_str(&printable(text)),
-            _ => line.push_str("<none>"),
+            Some(text) if !text.is_empty() => push(&printable(text), line),
+            _ => push("<none>", line),
         },
         Content::Quoted(_) => {
             quoted(field.and_then(FieldValue::as_text).unwrap_or_default(), line);
@@ -330,30 +331,30 @@ fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent
 }
 
 /// The names of the bits that are set, the lowest first; a bit without a name is its number.
-fn bits(number: u64, names: &[&str], line: &mut String) {
+fn bits(number: u64, names: &[&str], line: &mut Vec<u8>) {
     let mut first = true;
     for bit in (0..u64::BITS).filter(|bit| number >> bit & 1 != 0) {
         if !std::mem::take(&mut first) {
-            line.push_str(" | ");
+            push(" | ", line);
         }
         match names.get(bit as usize) {
-            Some(name) => line.push_str(name),
+            Some(name) => push(name, line),
             None => unsigned(bit.into(), 0, line),
         }
     }
 }
 
-fn quoted(text: &str, line: &mut String) {
-    line.push('"');
-    line.push_str(&printable(text));
-    line.push('"');
+fn quoted(text: &str, line: &mut Vec<u8>) {
+    line.push(b'"');
+    push(&printable(text), line);
+    line.push(b'"');
 }
 
-fn microseconds(ns: Option<i64>, width: usize, line: &mut String) {
+fn microseconds(ns: Option<i64>, width: usize, line: &mut Vec<u8>) {
     signed(ns.unwrap_or(0) / 1_000, width, line);
 }
 
-fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut String) {
+fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut Vec<u8>) {
     // Addresses take the digits of the recorded machine's pointers.
     let digits = match field {
         Some(&FieldValue::Hexadecimal(_, recorded)) if digits == 16 => usize::from(recorded),
@@ -364,62 +365,53 @@ fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut String)
         Some(&FieldValue::Signed(number)) if digits <= 8 => u64::from(number as u32),
         field => field.and_then(FieldValue::as_u64).unwrap_or(0),
     };
-    text::hexadecimal(number, digits, line);
+    hexadecimal_digits(number, digits, line);
 }
 
-fn image(event: &DescribedEvent<'_>, address: Option<u64>, pid: Option<u32>, line: &mut String) {
+fn image(event: &DescribedEvent<'_>, address: Option<u64>, pid: Option<u32>, line: &mut Vec<u8>) {
     let address = address.unwrap_or(0);
     let module = event.directory.module(pid.unwrap_or(0), address);
     right(&module.map_or(Cow::Borrowed(UNKNOWN), printable), 16, line);
-    line.push('!');
-    text::hexadecimal(address, 1, line);
+    line.push(b'!');
+    hexadecimal_digits(address, 1, line);
 }
 
-fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, whole: bool, line: &mut String) {
+fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, whole: bool, line: &mut Vec<u8>) {
     let time_ns = event.derived.stack_of_ns.unwrap_or(event.time_ns);
-    let pid = event.number("StackProcess").and_then(|pid| u32::try_from(pid).ok());
-    let tid = event.number("StackThread").and_then(|tid| u32::try_from(tid).ok());
-    let digits = |value: Option<&FieldValue<'_>>| match value {
-        Some(FieldValue::Hexadecimal(_, digits)) => usize::from(*digits),
-        _ => 16,
+    let Some(frames) = event.derived.frames else { return };
+    let digits = usize::from(event.derived.frame_digits);
+    let frame = |address: u64, line: &mut Vec<u8>| {
+        push(", ", line);
+        hexadecimal_digits(address, digits, line);
+        push(", ", line);
+        image(event, Some(address), event.pid, line);
     };
-    let frames: Vec<(u64, usize)> = match (event.derived.frames, event.field("Frames")) {
-        (Some(frames), _) => {
-            let digits = digits(event.field("StackKey"));
-            frames.iter().map(|&address| (address, digits)).collect()
+    // What all rows of a stack have in common is written once.
+    let start = line.len();
+    begin(name, time_ns, line);
+    push(", ", line);
+    thread(event.tid, line);
+    push(", ", line);
+    let common = start..line.len();
+    if frames.is_empty() {
+        line.truncate(start);
+    } else if whole {
+        unsigned(frames.len() as u64, 3, line);
+        frames.iter().for_each(|&address| frame(address, line));
+        push(ends.as_str(), line);
+    } else {
+        for (before, &address) in frames.iter().enumerate() {
+            if before > 0 {
+                line.extend_from_within(common.clone());
+            }
+            unsigned(before as u64 + 1, 3, line);
+            frame(address, line);
+            push(ends.as_str(), line);
         }
-        (None, Some(FieldValue::List(frames))) => {
-            frames.iter().map(|frame| (frame.as_u64().unwrap_or(0), digits(Some(frame)))).collect()
-        }
-        _ => return,
-    };
-    let begin = |number: usize, line: &mut String| {
-        begin(name, time_ns, line);
-        line.push_str(", ");
-        thread(tid, line);
-        line.push_str(", ");
-        unsigned(number as u64, 3, line);
-    };
-    let frame = |(address, digits): (u64, usize), line: &mut String| {
-        line.push_str(", ");
-        text::hexadecimal(address, digits, line);
-        line.push_str(", ");
-        image(event, Some(address), pid, line);
-    };
-    if whole && !frames.is_empty() {
-        begin(frames.len(), line);
-        frames.iter().for_each(|&one| frame(one, line));
-        line.push_str(ends.as_str());
-        return;
-    }
-    for (number, &one) in frames.iter().enumerate() {
-        begin(number + 1, line);
-        frame(one, line);
-        line.push_str(ends.as_str());
     }
 }
 
-fn group_masks(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mut String) {
+fn group_masks(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec<u8>) {
     let mut row = |number: usize, mask: Option<u64>| {
         begin(name, event.time_ns, line);
         put(line, format_args!(", {number:>3}, {:#010x}{}", mask.unwrap_or(0), ends.as_str()));
@@ -437,7 +429,7 @@ fn group_masks(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mu
 }
 
 /// A value of an event without a layout. Texts that could be taken for several columns stand between quotes.
-fn plain(value: &FieldValue<'_>, line: &mut String) {
+fn plain(value: &FieldValue<'_>, line: &mut Vec<u8>) {
     match value {
         FieldValue::Null => {}
         FieldValue::Boolean(flag) => put(line, format_args!("{flag}")),
@@ -452,31 +444,31 @@ fn plain(value: &FieldValue<'_>, line: &mut String) {
             if text.contains([',', '"']) || text.trim() != text {
                 put(line, format_args!("\"{}\"", text.replace('"', "\"\"")));
             } else {
-                line.push_str(&text);
+                push(&text, line);
             }
         }
         FieldValue::List(values) => {
-            line.push('[');
+            line.push(b'[');
             for (at, value) in values.iter().enumerate() {
                 if at > 0 {
-                    line.push_str("; ");
+                    push("; ", line);
                 }
                 plain(value, line);
             }
-            line.push(']');
+            line.push(b']');
         }
         FieldValue::Structure(fields) => structure(fields, line),
     }
 }
 
-fn structure(fields: &[Field<'_>], line: &mut String) {
-    line.push('{');
+fn structure(fields: &[Field<'_>], line: &mut Vec<u8>) {
+    line.push(b'{');
     for (at, field) in fields.iter().enumerate() {
         if at > 0 {
-            line.push_str("; ");
+            push("; ", line);
         }
         put(line, format_args!("{} : ", printable(&field.name)));
         plain(&field.value, line);
     }
-    line.push('}');
+    line.push(b'}');
 }

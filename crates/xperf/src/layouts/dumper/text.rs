@@ -1,111 +1,84 @@
-//! Numbers and texts at the end of a line, without the machinery of formatting: a dump writes hundreds of millions.
+//! Numbers and texts at the end of a line, without the machinery of formatting: a dump writes hundreds of millions. A line is bytes,
+//! so that what is known to be text is not looked at again.
 
 /// Blanks to put before what is short.
 const BLANKS: &str = "                                                                ";
 
-/// Room for the digits of 64 bits and a sign.
-type Digits = [u8; 24];
-
-fn pad(length: usize, width: usize, line: &mut String) {
-    let mut missing = width.saturating_sub(length);
-    while missing > 0 {
-        let now = missing.min(BLANKS.len());
-        line.push_str(BLANKS.get(..now).unwrap_or(BLANKS));
-        missing -= now;
+fn pad(length: usize, width: usize, line: &mut Vec<u8>) {
+    let missing = width.saturating_sub(length);
+    match BLANKS.get(..missing) {
+        Some(blanks) => push(blanks, line),
+        None => line.resize(line.len() + missing, b' '),
     }
 }
 
-/// Appends `digits` from `start` on, to the right of `width` characters.
-fn append(digits: &Digits, start: usize, width: usize, line: &mut String) {
-    let digits = digits.get(start..).unwrap_or_default();
+/// Appends a text.
+pub(super) fn push(text: &str, line: &mut Vec<u8>) {
+    line.extend_from_slice(text.as_bytes());
+}
+
+/// A number to the right of `width` characters.
+pub(super) fn unsigned(number: u64, width: usize, line: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(number);
     pad(digits.len(), width, line);
-    // Only ASCII was put there.
-    line.push_str(std::str::from_utf8(digits).unwrap_or_default());
-}
-
-/// Puts the decimal digits of `number` at the end of `digits`; gives where they begin.
-fn decimal(mut number: u64, digits: &mut Digits) -> usize {
-    let mut start = digits.len();
-    for (at, digit) in digits.iter_mut().enumerate().rev() {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
-        start = at;
-        if number == 0 {
-            break;
-        }
-    }
-    start
+    push(digits, line);
 }
 
 /// A number to the right of `width` characters.
-pub(super) fn unsigned(number: u64, width: usize, line: &mut String) {
-    let mut digits: Digits = [0; 24];
-    let start = decimal(number, &mut digits);
-    append(&digits, start, width, line);
-}
-
-/// A number to the right of `width` characters.
-pub(super) fn signed(number: i64, width: usize, line: &mut String) {
-    let mut digits: Digits = [0; 24];
-    let mut start = decimal(number.unsigned_abs(), &mut digits);
-    if number < 0 {
-        start = start.saturating_sub(1);
-        if let Some(sign) = digits.get_mut(start) {
-            *sign = b'-';
-        }
-    }
-    append(&digits, start, width, line);
+pub(super) fn signed(number: i64, width: usize, line: &mut Vec<u8>) {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(number);
+    pad(digits.len(), width, line);
+    push(digits, line);
 }
 
 /// `0x` and at least `least` hexadecimal digits.
-pub(super) fn hexadecimal(mut number: u64, least: usize, line: &mut String) {
+pub(super) fn hexadecimal(number: u64, least: usize, line: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut digits: Digits = [b'0'; 24];
-    let mut count = 0;
-    for digit in digits.iter_mut().rev() {
-        *digit = DIGITS[(number & 15) as usize];
-        number >>= 4;
-        count += 1;
-        if number == 0 && count >= least {
-            break;
-        }
-    }
-    line.push_str("0x");
-    append(&digits, digits.len() - count, 0, line);
+    let digits: [u8; 16] = std::array::from_fn(|at| DIGITS[(number >> (60 - 4 * at) & 15) as usize]);
+    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(least).max(1);
+    push("0x", line);
+    line.resize(line.len() + needed.saturating_sub(digits.len()), b'0');
+    line.extend_from_slice(digits.get(digits.len().saturating_sub(needed)..).unwrap_or(&digits));
 }
 
 /// A text to the right of `width` characters.
-pub(super) fn right(text: &str, width: usize, line: &mut String) {
-    let length = if text.is_ascii() { text.len() } else { text.chars().count() };
+pub(super) fn right(value: &str, width: usize, line: &mut Vec<u8>) {
+    let length = if value.is_ascii() { value.len() } else { value.chars().count() };
     pad(length, width, line);
-    line.push_str(text);
+    push(value, line);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn text_of(line: &[u8]) -> &str {
+        std::str::from_utf8(line).unwrap()
+    }
+
     #[test]
     fn texts_are_those_of_the_formatter() {
         for number in [0, 1, 9, 10, 255, 4_294_967_295, u64::MAX] {
             for width in [0, 1, 5, 10, 70] {
-                let mut line = String::new();
+                let mut line = Vec::new();
                 unsigned(number, width, &mut line);
-                assert_eq!(line, format!("{number:>width$}"));
-                let mut line = String::new();
+                assert_eq!(text_of(&line), format!("{number:>width$}"));
+                let mut line = Vec::new();
                 hexadecimal(number, width.min(16), &mut line);
-                assert_eq!(line, format!("{number:#0width$x}", width = width.min(16) + 2));
+                assert_eq!(text_of(&line), format!("{number:#0width$x}", width = width.min(16) + 2));
             }
         }
         for number in [0, -1, 1, i64::MIN, i64::MAX] {
-            let mut line = String::new();
+            let mut line = Vec::new();
             signed(number, 7, &mut line);
-            assert_eq!(line, format!("{number:>7}"));
+            assert_eq!(text_of(&line), format!("{number:>7}"));
         }
         for text in ["", "ab", "äö", "abcdefgh"] {
-            let mut line = String::new();
+            let mut line = Vec::new();
             right(text, 4, &mut line);
-            assert_eq!(line, format!("{text:>4}"));
+            assert_eq!(text_of(&line), format!("{text:>4}"));
         }
     }
 }
