@@ -126,6 +126,11 @@ impl<'a> Code<'a> {
         self.unloads.get(&pid).map_or(0, |times| times.partition_point(|&unload_ns| unload_ns <= time_ns))
     }
 
+    /// When a module or a method of a process went, in order.
+    pub(crate) fn into_unloads(self) -> HashMap<u32, Vec<i64>> {
+        self.unloads
+    }
+
     /// The place of an address; `None` where no known module holds it.
     pub(crate) fn place(&self, pid: u32, address: u64, time_ns: i64) -> Option<CodePlace> {
         let row = self.modules.row_at(pid, address, time_ns)?;

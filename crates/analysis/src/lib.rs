@@ -15,6 +15,7 @@
 
 pub mod account;
 pub mod activity;
+pub mod address_names;
 pub mod auto_start;
 pub mod boot_axis;
 pub mod boot_history;

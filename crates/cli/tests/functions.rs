@@ -141,19 +141,55 @@ fn what_does_not_go_together_is_wrong_usage() {
     refused("cpu boot.etl --format svg -o boot.etl", "boot.etl");
 }
 
+/// What `onoff xperf` prints and remarks.
+fn xperf(folder: &Folder, options: &str, symbols: Option<&str>) -> (String, String) {
+    let mut command = folder.command(&format!("xperf -i boot.etl {options}"));
+    if let Some(path) = symbols {
+        command.env("_NT_SYMBOL_PATH", path).env("ONOFF_OFFLINE", "1");
+    }
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{options}: {}", String::from_utf8_lossy(&output.stderr));
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn a_dump_has_functions_in_place_of_their_addresses_and_nothing_else_changes() {
+    let folder = with_samples();
+    folder.file("driver.pdb", &pdb());
+    let (plain, _) = xperf(&folder, "-a dumper", Some("."));
+    let (named, said) = xperf(&folder, "-symbols -a dumper", Some("."));
+    assert!(!said.contains("driver.pdb") && said.contains("no symbols: ntdll.pdb"), "{said}");
+    assert_eq!(plain.lines().count(), named.lines().count());
+    let mut functions = std::collections::BTreeMap::new();
+    for (plain, named) in plain.lines().zip(named.lines()).filter(|(plain, named)| plain != named) {
+        // Only the function differs, and it is always that of the address.
+        let cells = || plain.split(", ").zip(named.split(", "));
+        let (address, function) = cells().find(|(plain, named)| plain != named).unwrap();
+        assert_eq!(cells().filter(|(plain, named)| plain != named).count(), 1, "{plain} {named}");
+        let (address, function) = (address.split_once('!').unwrap(), function.split_once('!').unwrap());
+        assert_eq!(address.0, function.0, "the module");
+        assert_eq!(address.0.trim(), "driver.exe");
+        let event = plain.split(',').next().unwrap().trim().to_owned();
+        functions.entry((event, function.1.to_owned())).or_insert_with(Vec::new).push(address.1.to_owned());
+    }
+    let count = |event: &str, function: &str| {
+        functions.get(&(event.to_owned(), function.to_owned())).map_or(0, |addresses: &Vec<String>| addresses.len())
+    };
+    // The profile's own count, from the same symbols.
+    assert!((48..=52).contains(&count("SampledProfile", "t::wait_for_hardware")), "{functions:?}");
+    assert!(count("Stack", "t::start_device") > 0, "{functions:?}");
+    for ((_, function), addresses) in &functions {
+        assert!(addresses.iter().all(|address| address.starts_with("0x")), "{function}: {addresses:?}");
+    }
+    // Without symbols at hand it is the plain one.
+    assert_eq!(xperf(&folder, "-symbols -a dumper", None).0, plain);
+}
+
 #[test]
 fn xperf_names_functions_where_symbols_are_wanted_and_at_hand() {
     let folder = with_samples();
     folder.file("driver.pdb", &pdb());
-    let xperf = |options: &str, symbols: Option<&str>| {
-        let mut command = folder.command(&format!("xperf -i boot.etl {options}"));
-        if let Some(path) = symbols {
-            command.env("_NT_SYMBOL_PATH", path).env("ONOFF_OFFLINE", "1");
-        }
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{options}: {}", String::from_utf8_lossy(&output.stderr));
-        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
-    };
+    let xperf = |options: &str, symbols: Option<&str>| xperf(&folder, options, symbols);
     let (detail, said) = xperf("-symbols -a profile -detail", Some("."));
     let row = detail.lines().find(|line| line.contains("driver.exe!t::wait_for_hardware")).unwrap();
     let weight: f64 = row.split(',').nth(1).unwrap().trim().parse().unwrap();

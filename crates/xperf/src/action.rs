@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::Arc;
 
+use onoff_analysis::address_names::AddressNames;
 use onoff_analysis::functions::NameFunctions;
 use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader, Tables, Trace};
@@ -159,6 +161,14 @@ pub trait Listener {
     fn wants_stack_fields(&self) -> bool {
         true
     }
+
+    /// Whether it shows functions where `-symbols` asks for them.
+    fn wants_functions(&self) -> bool {
+        false
+    }
+
+    /// Functions by address; before anything else, to those who want them, where there are symbols.
+    fn functions(&mut self, _names: &Arc<AddressNames>) {}
 
     /// Who writes the events in its place, on a thread of its own; `None` where the text of an event hangs on what was written
     /// before. Then [`Self::written`] is told the texts.

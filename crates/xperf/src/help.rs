@@ -22,8 +22,8 @@ Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S
   -tti           answer although the clock ran backwards
   -target KIND   human or machine: for machines the dump has a row for a stack, not for a frame
   -quiet         no remarks on stderr
-  -symbols       functions by name in '-a profile -detail' and '-a stack', from the PDB files that _NT_SYMBOL_PATH
-                 names; other actions show module and address
+  -symbols       functions by name in '-a profile -detail', '-a stack' and '-a dumper', from the PDB files that
+                 _NT_SYMBOL_PATH names; other actions show module and address
   -help TOPIC    'processing', 'times', 'start' or an action
   -providers     the providers whose events are known by themselves
 

@@ -95,6 +95,14 @@ impl Asked {
         matches!(self.state, State::Events { .. })
     }
 
+    /// Who listens and shows functions.
+    pub(super) fn wants_functions(&mut self) -> Option<&mut dyn Listener> {
+        match &mut self.state {
+            State::Events { listener, .. } if listener.wants_functions() => Some(&mut **listener),
+            _ => None,
+        }
+    }
+
     pub(super) fn writes_at_once(&self) -> bool {
         matches!(&self.state, State::Events { listener, .. } if listener.writes_at_once())
     }

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::sync::Arc;
 
+use onoff_analysis::address_names::{ADDRESS_TABLES, AddressNames, MOST_ADDRESSES};
 use onoff_analysis::functions::{CodePlace, NameFunctions};
 use onoff_analysis::transition::{PHASE_TABLES, named_phase};
 use onoff_output::OutputFile;
@@ -92,6 +94,15 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
         let read = reader.tables(wanted)?;
         refuse(&mut asked, &Facts::of_trace(&read));
         trace = Some(read);
+    }
+
+    let show_functions: Vec<_> = asked.iter_mut().filter_map(Asked::wants_functions).collect();
+    if let (Some(functions), false) = (functions.as_mut(), show_functions.is_empty()) {
+        let names = Arc::new(AddressNames::of(&reader.tables(ADDRESS_TABLES)?, functions));
+        if names.is_full() && remarks {
+            remark(&format!("the recording has over {MOST_ADDRESSES} addresses: the others stay without a function"));
+        }
+        show_functions.into_iter().for_each(|listener| listener.functions(&names));
     }
 
     let mut lost = trace.as_ref().map(|trace| trace.losses.clone());

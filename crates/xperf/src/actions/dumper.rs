@@ -1,8 +1,10 @@
 //! `-a dumper`: every event as a row of text.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use crate::layouts::dumper::Dumper;
+use onoff_analysis::address_names::AddressNames;
 use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader};
 
@@ -43,7 +45,15 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     let rows = Rows { dumper: Dumper::new(), providers: filter.providers.clone() };
     let whole_stacks = words.for_machines();
-    let listener = Dump { rows, names, whole_stacks, header: StreamHeader::default(), begun: false, text: Vec::new() };
+    let listener = Dump {
+        rows,
+        names,
+        whole_stacks,
+        functions: None,
+        header: StreamHeader::default(),
+        begun: false,
+        text: Vec::new(),
+    };
     Ok(Question::events(filter, range, listener))
 }
 
@@ -51,6 +61,7 @@ struct Dump {
     rows: Rows,
     names: bool,
     whole_stacks: bool,
+    functions: Option<Arc<AddressNames>>,
     header: StreamHeader,
     /// Whether the header block is written.
     begun: bool,
@@ -94,8 +105,10 @@ impl Listener for Dump {
     }
 
     fn columns(&mut self, columns: &[EventColumns]) {
-        self.rows.dumper =
-            Dumper::after_survey(columns.to_vec()).with_names(self.names).with_whole_stacks(self.whole_stacks);
+        self.rows.dumper = Dumper::after_survey(columns.to_vec())
+            .with_names(self.names)
+            .with_whole_stacks(self.whole_stacks)
+            .with_functions(self.functions.clone());
     }
 
     /// The header block waits for the first row: without one there is no answer.
@@ -106,6 +119,14 @@ impl Listener for Dump {
 
     fn wants_stack_fields(&self) -> bool {
         false
+    }
+
+    fn wants_functions(&self) -> bool {
+        true
+    }
+
+    fn functions(&mut self, names: &Arc<AddressNames>) {
+        self.functions = Some(Arc::clone(names));
     }
 
     /// After the survey a row hangs on nothing but its event.

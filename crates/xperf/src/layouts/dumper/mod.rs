@@ -10,8 +10,10 @@ mod row;
 mod text;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
+use onoff_analysis::address_names::AddressNames;
 use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
 
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of};
@@ -38,13 +40,21 @@ impl LineEnds {
     }
 }
 
-/// Writes a dump.
+/// How rows look.
 #[derive(Clone, Debug, Default)]
-pub struct Dumper {
+struct Style {
     ends: LineEnds,
+    /// Whether each field of an event without a layout stands after its name.
     names: bool,
     /// Whether a call stack is one row.
     whole_stacks: bool,
+    functions: Option<Arc<AddressNames>>,
+}
+
+/// Writes a dump.
+#[derive(Clone, Debug, Default)]
+pub struct Dumper {
+    style: Style,
     /// Events without a layout, for the one header block; `None` when they announce themselves.
     surveyed: Option<Vec<EventColumns>>,
     /// Events without a layout of their own whose columns have been announced: by name the ids, versions and numbers of
@@ -65,20 +75,28 @@ impl Dumper {
     /// A dump at its start as xperf writes it, of a recording that holds events with these columns.
     #[must_use]
     pub fn after_survey(columns: Vec<EventColumns>) -> Self {
-        Self { ends: LineEnds::CrLf, surveyed: Some(columns), ..Self::default() }
+        let style = Style { ends: LineEnds::CrLf, ..Style::default() };
+        Self { style, surveyed: Some(columns), ..Self::default() }
     }
 
     /// The same with each field of an event without a layout after its name.
     #[must_use]
     pub fn with_names(mut self, names: bool) -> Self {
-        self.names = names;
+        self.style.names = names;
         self
     }
 
     /// The same with a row for a call stack, not one for each of its frames.
     #[must_use]
     pub fn with_whole_stacks(mut self, whole_stacks: bool) -> Self {
-        self.whole_stacks = whole_stacks;
+        self.style.whole_stacks = whole_stacks;
+        self
+    }
+
+    /// The same with these functions in place of their addresses.
+    #[must_use]
+    pub fn with_functions(mut self, functions: Option<Arc<AddressNames>>) -> Self {
+        self.style.functions = functions;
         self
     }
 
@@ -87,7 +105,7 @@ impl Dumper {
     /// # Errors
     /// What `out` answers.
     pub fn begin(&mut self, header: &StreamHeader, out: &mut dyn Write) -> io::Result<()> {
-        let end = self.ends.as_str();
+        let end = self.style.ends.as_str();
         write!(out, "BeginHeader{end}")?;
         write!(out, "FirstReliableEventTimeStamp, TimeStamp{end}")?;
         write!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp{end}")?;
@@ -104,7 +122,7 @@ impl Dumper {
             let unnamed = !columns.described && is_classic(columns.origin);
             if layout_of(&columns.name).is_none() && !unnamed {
                 let fields = columns.fields.iter().map(String::as_str);
-                row::titles(&columns.name, columns.origin, fields, self.ends, &mut self.line);
+                row::titles(&columns.name, columns.origin, fields, self.style.ends, &mut self.line);
             }
         }
         out.write_all(&self.line)?;
@@ -159,25 +177,25 @@ impl Dumper {
             let key = (hook, event.version, event.fields.len());
             let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
             if let Some(plan) = plan {
-                row::with_layout(plan, event, self.ends, self.whole_stacks, line);
+                row::with_layout(plan, event, &self.style, line);
                 return;
             }
         }
         match layout_of(event.name) {
-            Some(layout) => row::with_layout(&Plan::new(layout, event), event, self.ends, self.whole_stacks, line),
-            None if !event.described && is_classic(event.origin) => row::unknown(event, self.ends, line),
+            Some(layout) => row::with_layout(&Plan::new(layout, event), event, &self.style, line),
+            None if !event.described && is_classic(event.origin) => row::unknown(event, self.style.ends, line),
             None => {
                 if self.surveyed.is_none() {
                     self.announce(event, line);
                 }
-                row::generic(event, self.names, self.ends, line);
+                row::generic(event, &self.style, line);
             }
         }
     }
 
     fn write_titles(&self, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{:>23},  TimeStamp", layout.name)?;
-        let end = self.ends.as_str();
+        let end = self.style.ends.as_str();
         match layout.rows {
             Rows::One(columns) => {
                 for column in columns {
@@ -185,7 +203,7 @@ impl Dumper {
                 }
                 write!(out, "{end}")
             }
-            Rows::Frames if self.whole_stacks => write!(out, ", {STACK_TITLES}{end}"),
+            Rows::Frames if self.style.whole_stacks => write!(out, ", {STACK_TITLES}{end}"),
             Rows::Frames => write!(out, ", {FRAME_TITLES}{end}"),
             Rows::GroupMasks => write!(out, ", {GROUP_MASK_TITLES}{end}"),
         }
@@ -200,11 +218,11 @@ impl Dumper {
         };
         if !known.contains(&kind) {
             known.push(kind);
-            let end = self.ends.as_str();
+            let end = self.style.ends.as_str();
             push("BeginHeader", line);
             push(end, line);
             let fields = event.fields.iter().map(|field| &*field.name);
-            row::titles(event.name, event.origin, fields, self.ends, line);
+            row::titles(event.name, event.origin, fields, self.style.ends, line);
             push("EndHeader", line);
             push(end, line);
         }

@@ -5,9 +5,9 @@ use std::io::Write as _;
 
 use onoff_trace::{DescribedEvent, EventContext, EventOrigin, Field, FieldValue};
 
-use super::LineEnds;
 use super::layout::{Column, Content, DISPOSITIONS, Layout, OPEN_OPTIONS, Rows};
 use super::text::{hexadecimal as hexadecimal_digits, push, right, signed, unsigned};
+use super::{LineEnds, Style};
 use onoff_report::text::printable::printable;
 
 /// What is not known, as xperf has it.
@@ -40,13 +40,7 @@ impl Plan {
 }
 
 /// The rows of an event that has a layout.
-pub(super) fn with_layout(
-    plan: &Plan,
-    event: &DescribedEvent<'_>,
-    ends: LineEnds,
-    whole_stacks: bool,
-    line: &mut Vec<u8>,
-) {
+pub(super) fn with_layout(plan: &Plan, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<u8>) {
     let layout = plan.layout;
     match layout.rows {
         Rows::One(columns) => {
@@ -54,12 +48,12 @@ pub(super) fn with_layout(
             for (column, place) in columns.iter().zip(&plan.places) {
                 push(", ", line);
                 let field = place.and_then(|place| event.fields.get(place));
-                value(column, field.map(|field| &field.value), event, line);
+                value(column, field.map(|field| &field.value), event, style, line);
             }
-            push(ends.as_str(), line);
+            push(style.ends.as_str(), line);
         }
-        Rows::Frames => frames(layout.name, event, ends, whole_stacks, line),
-        Rows::GroupMasks => group_masks(layout.name, event, ends, line),
+        Rows::Frames => frames(layout.name, event, style, line),
+        Rows::GroupMasks => group_masks(layout.name, event, style.ends, line),
     }
 }
 
@@ -88,7 +82,7 @@ const fn has_context(origin: EventOrigin) -> bool {
 }
 
 /// The row of an event without a layout: who, and its fields in their order.
-pub(super) fn generic(event: &DescribedEvent<'_>, names: bool, ends: LineEnds, line: &mut Vec<u8>) {
+pub(super) fn generic(event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<u8>) {
     begin(&printable(event.name), event.time_ns, line);
     who(event, line);
     if has_context(event.origin) {
@@ -96,7 +90,7 @@ pub(super) fn generic(event: &DescribedEvent<'_>, names: bool, ends: LineEnds, l
     }
     for field in event.fields {
         push(", ", line);
-        if names {
+        if style.names {
             put(line, format_args!("{} : ", printable(&field.name)));
         }
         match &field.value {
@@ -109,7 +103,7 @@ pub(super) fn generic(event: &DescribedEvent<'_>, names: bool, ends: LineEnds, l
             value => plain(value, line),
         }
     }
-    push(ends.as_str(), line);
+    push(style.ends.as_str(), line);
 }
 
 /// The four columns of what is known of an event beside its payload; empty where nothing is.
@@ -195,7 +189,13 @@ fn process(event: &DescribedEvent<'_>, pid: Option<u32>, line: &mut Vec<u8>) {
 }
 
 /// The value of a column; `field` is that of its first field.
-fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+fn value(
+    column: &Column,
+    field: Option<&FieldValue<'_>>,
+    event: &DescribedEvent<'_>,
+    style: &Style,
+    line: &mut Vec<u8>,
+) {
     let width = column.width;
     let directory = event.directory;
     let number = field.and_then(FieldValue::as_u64);
@@ -298,12 +298,12 @@ fn value(column: &Column, field: Option<&FieldValue<'_>>, event: &DescribedEvent
         },
         Content::ImageIn(_, pid) => {
             let pid = event.number(pid).and_then(|pid| u32::try_from(pid).ok());
-            image(event, number, pid, line);
+            image(event, (pid, number, event.time_ns), style, line);
         }
-        Content::Image(_) => image(event, number, event.pid, line),
+        Content::Image(_) => image(event, (event.pid, number, event.time_ns), style, line),
         Content::ThreadStartImage => {
             let start = event.tid.and_then(|tid| directory.start_of_thread(tid));
-            image(event, start, event.pid, line);
+            image(event, (event.pid, start, event.time_ns), style, line);
         }
         Content::Elapsed => microseconds(event.derived.elapsed_ns, width, line),
         Content::Service => microseconds(event.derived.service_ns, width, line),
@@ -368,15 +368,26 @@ fn hexadecimal(field: Option<&FieldValue<'_>>, digits: usize, line: &mut Vec<u8>
     hexadecimal_digits(number, digits, line);
 }
 
-fn image(event: &DescribedEvent<'_>, address: Option<u64>, pid: Option<u32>, line: &mut Vec<u8>) {
-    let address = address.unwrap_or(0);
-    let module = event.directory.module(pid.unwrap_or(0), address);
+/// An address of a process at a time: its module, and the function where it has a name, else the address.
+fn image(
+    event: &DescribedEvent<'_>,
+    (pid, address, time_ns): (Option<u32>, Option<u64>, i64),
+    style: &Style,
+    line: &mut Vec<u8>,
+) {
+    let (pid, address) = (pid.unwrap_or(0), address.unwrap_or(0));
+    let named = style.functions.as_ref().and_then(|functions| functions.at(pid, address, time_ns));
+    let of_function = named.map(|frame| &*frame.module).filter(|module| !module.is_empty());
+    let module = event.directory.module(pid, address).or(of_function);
     right(&module.map_or(Cow::Borrowed(UNKNOWN), printable), 16, line);
     line.push(b'!');
-    hexadecimal_digits(address, 1, line);
+    match named {
+        Some(frame) => push(&printable(&frame.function), line),
+        None => hexadecimal_digits(address, 1, line),
+    }
 }
 
-fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, whole: bool, line: &mut Vec<u8>) {
+fn frames(name: &str, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<u8>) {
     let time_ns = event.derived.stack_of_ns.unwrap_or(event.time_ns);
     let Some(frames) = event.derived.frames else { return };
     let digits = usize::from(event.derived.frame_digits);
@@ -384,7 +395,7 @@ fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, whole: bool, l
         push(", ", line);
         hexadecimal_digits(address, digits, line);
         push(", ", line);
-        image(event, Some(address), event.pid, line);
+        image(event, (event.pid, Some(address), time_ns), style, line);
     };
     // What all rows of a stack have in common is written once.
     let start = line.len();
@@ -395,10 +406,10 @@ fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, whole: bool, l
     let common = start..line.len();
     if frames.is_empty() {
         line.truncate(start);
-    } else if whole {
+    } else if style.whole_stacks {
         unsigned(frames.len() as u64, 3, line);
         frames.iter().for_each(|&address| frame(address, line));
-        push(ends.as_str(), line);
+        push(style.ends.as_str(), line);
     } else {
         for (before, &address) in frames.iter().enumerate() {
             if before > 0 {
@@ -406,7 +417,7 @@ fn frames(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, whole: bool, l
             }
             unsigned(before as u64 + 1, 3, line);
             frame(address, line);
-            push(ends.as_str(), line);
+            push(style.ends.as_str(), line);
         }
     }
 }
