@@ -3,10 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use onoff::{Events, NoEvents, OutOfRange, Refusal, Session};
+use onoff::{NoEvents, OutOfRange, Refusal, Session};
 use onoff_report::json;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::{self, losses};
+use onoff_sources::EventWriter;
 use onoff_trace::{DescribedEvent, Losses, SystemKind};
 use onoff_xperf::layouts::dumper::Dumper;
 
@@ -36,11 +37,15 @@ pub fn run(recording: Recording, task: EventTask, destination: &Destination) -> 
     let mut shown = 0;
     let mut lost = Losses::new();
     destination.write(|out| {
-        let mut rows = Rows::begin(task.format, &events, out)?;
-        let end = events.for_each(|event| match rows.write(event, out) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        })?;
+        let end = match (task.format, events.system()) {
+            (PlainFormat::Json, _) => events.write_each(|| Box::new(JsonLines), |text| flow(out.write_all(text))),
+            (PlainFormat::Text, SystemKind::Linux) => events.for_each(|event| flow(text::events::write(event, out))),
+            (PlainFormat::Text, _) => {
+                let mut dumper = Dumper::new();
+                dumper.begin(events.header(), out)?;
+                events.for_each(|event| flow(dumper.event(event, out)))
+            }
+        }?;
         shown = end.shown;
         lost = end.losses;
         match end.outcome {
@@ -77,31 +82,17 @@ fn show_losses(lost: &Losses) {
     let _ = losses::write(lost, &mut anstream::stderr().lock() as &mut dyn Write);
 }
 
-/// Rows in one of the formats.
-enum Rows {
-    Dump(Dumper),
-    Lines,
-    Json,
+/// Breaks off where a row could not be written.
+fn flow(written: io::Result<()>) -> ControlFlow<io::Error> {
+    written.map_or_else(ControlFlow::Break, ControlFlow::Continue)
 }
 
-impl Rows {
-    fn begin(format: PlainFormat, events: &Events<'_>, out: &mut dyn Write) -> io::Result<Self> {
-        match (format, events.system()) {
-            (PlainFormat::Json, _) => Ok(Self::Json),
-            (PlainFormat::Text, SystemKind::Linux) => Ok(Self::Lines),
-            (PlainFormat::Text, _) => {
-                let mut dumper = Dumper::new();
-                dumper.begin(events.header(), out)?;
-                Ok(Self::Dump(dumper))
-            }
-        }
-    }
+/// Each event as a line of JSON.
+struct JsonLines;
 
-    fn write(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Dump(dumper) => dumper.event(event, out),
-            Self::Lines => text::events::write(event, out),
-            Self::Json => json::event::write(event, out),
-        }
+impl EventWriter for JsonLines {
+    fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>) {
+        // Writing into memory cannot fail.
+        let _ = json::event::write(event, text);
     }
 }
