@@ -460,7 +460,7 @@ def _transition(verb: str, paths: Paths, options: Mapping[str, Option]) -> Trans
 
     @functools.lru_cache(maxsize=None)
     def recording() -> Recording:
-        """Opened when more than the answer is asked for."""
+        """Opened when more than the answer is wanted."""
         return Recording(
             paths,
             boot=chosen if isinstance(chosen, (int, str)) else None,

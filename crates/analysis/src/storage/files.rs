@@ -28,7 +28,7 @@ pub struct FileReport {
     pub groups: Vec<FileGroup>,
     /// Disk requests that no group of operations accounts for: paging, read-ahead, writing back.
     pub disk_alone: DiskOperations,
-    /// Flushes that programs asked for, by start.
+    /// Flushes that programs requested, by start.
     pub flushes: Vec<FileFlush>,
     /// File operations in the recording, whatever was asked for.
     pub recorded: u64,
