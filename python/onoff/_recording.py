@@ -127,7 +127,7 @@ class Transition(Answer):
 
     >>> boot = boot("samples/slow-boot.etl")
     >>> boot.findings()[0].subject.name, boot.account[0].name
-    ('SoundShaper', 'System')
+    ('SoundShaper', 'LegacyScan')
     """
 
     __slots__ = ("_recording", "_verb")
