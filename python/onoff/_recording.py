@@ -8,7 +8,7 @@ import html
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Literal, NamedTuple, Optional, Union
+from typing import Any, Callable, Literal, NamedTuple, Optional, Union, cast
 
 from . import _onoff
 from ._answers import Answer, Record, Records, parse
@@ -454,18 +454,15 @@ def _about(verb: str, paths: Paths, options: Mapping[str, Option]) -> Answer:
 
 
 def _transition(verb: str, paths: Paths, options: Mapping[str, Option]) -> Transition:
-    answer = _about(verb, paths, options)
+    # Both are needed twice, and may be what can be gone through only once.
+    listed, manifests = _listed(paths), _listed(cast(Paths, options.get("manifest") or ()))
+    answer = _about(verb, listed, {**options, "manifest": manifests})
     chosen = options.get("boot")
-    manifests = options.get("manifest") or ()
 
     @functools.lru_cache(maxsize=None)
     def recording() -> Recording:
         """Opened when more than the answer is wanted."""
-        return Recording(
-            paths,
-            boot=chosen if isinstance(chosen, (int, str)) else None,
-            manifests=[str(each) for each in manifests] if isinstance(manifests, (list, tuple)) else str(manifests),
-        )
+        return Recording(listed, boot=chosen if isinstance(chosen, (int, str)) else None, manifests=manifests)
 
     return Transition(answer, recording, verb)
 

@@ -68,6 +68,8 @@ def test_a_transition_has_the_findings_and_the_account_of_its_recording():
     for boot in (asked, opened):
         assert boot.findings() == trace.findings() and len(boot.findings()) > 3
         assert sum(entry.ns for entry in boot.account) == sum(phase.duration_ns for phase in boot.phases if phase.name in {entry.phase for entry in boot.account})
+    once = onoff.boot((path for path in [SAMPLES / "slow-boot.etl"]), manifest=iter(()))
+    assert once.findings() == asked.findings()
     sleep = onoff.suspend(SAMPLES / "slow-sleep.etl")
     assert sleep.findings() and sleep.account
     # Nothing of another kind of transition.
