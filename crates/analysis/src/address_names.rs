@@ -127,7 +127,7 @@ mod tests {
         trace
     }
 
-    /// Names that say where they are; `places` is how often they were asked for.
+    /// Names that say where they are.
     fn names(trace: &Trace, places: &[CodePlace]) -> FunctionNames {
         let mut names = FunctionNames::default();
         for &place in places {

@@ -1,12 +1,11 @@
 //! Single events of a recording, whichever system it is of.
 
-use std::num::NonZero;
 use std::ops::ControlFlow;
 
 use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{
-    EventFilter, EventStream, EventWriter, LinuxEventStream, RecordingKind, STRETCH_EVENTS, StreamEnd,
+    EventFilter, EventStream, EventWriter, LinuxEventStream, RecordingKind, STRETCH_EVENTS, StreamEnd, writers_at_once,
 };
 use onoff_trace::{DescribedEvent, StreamHeader, SystemKind};
 
@@ -123,11 +122,9 @@ impl Events<'_> {
         self.session.files().check_complete()?;
         Ok(end)
     }
-}
 
-impl Events<'_> {
     /// Gives the texts that writers made of the events to `take`, in the order of time and many events at a time, until that breaks it
-    /// off. Each processor has a writer of its own.
+    /// off. There may be several writers at once, each for some of the events.
     ///
     /// # Errors
     /// A file that became shorter meanwhile: what was shown of it means nothing.
@@ -136,10 +133,10 @@ impl Events<'_> {
         new_writer: impl Fn() -> Box<dyn EventWriter>,
         mut take: impl FnMut(&[u8]) -> ControlFlow<B>,
     ) -> Result<StreamEnd<B>, Error> {
-        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let count = writers_at_once();
         match self.stream {
-            Stream::Windows(stream) if processors > 1 => {
-                let writers = (0..processors).map(|_| new_writer()).collect();
+            Stream::Windows(stream) if count > 1 => {
+                let writers = (0..count).map(|_| new_writer()).collect();
                 let options = self.session.options();
                 let end = stream.for_each_side_by_side(&self.filter, options, writers, STRETCH_EVENTS, take);
                 self.session.files().check_complete()?;

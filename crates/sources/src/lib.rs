@@ -58,7 +58,9 @@ pub use sniff::{Content, Packing, RecordingKind, sniff};
 pub use store::{Sink, Store};
 pub use unpack::{Limits, unpacked_file};
 pub use windows::describes_events;
-pub use windows::event_stream::{EventFilter, EventStream, EventWriter, Pattern, STRETCH_EVENTS, StreamEnd};
+pub use windows::event_stream::{
+    EventFilter, EventStream, EventWriter, Pattern, STRETCH_EVENTS, StreamEnd, writers_at_once,
+};
 
 /// How far reading has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! One reading for several listeners.
 
 use std::io;
-use std::num::NonZero;
 use std::ops::ControlFlow;
 
-use onoff_sources::{EventFilter, EventWriter, STRETCH_EVENTS};
+use onoff_sources::{EventFilter, EventWriter, STRETCH_EVENTS, writers_at_once};
 use onoff_trace::{DescribedEvent, Losses, StreamHeader, Tables, Trace};
 
 use super::action::Listener;
@@ -119,13 +118,11 @@ pub(super) fn listen(
     Ok((end.losses, trace))
 }
 
-/// One for each processor, if there are several and the listener lets others write.
+/// Those who write in the listener's place, if it lets others write and they are several.
 fn writers(listener: &dyn Listener) -> Vec<Box<dyn EventWriter>> {
-    match std::thread::available_parallelism().map_or(1, NonZero::get) {
+    match writers_at_once() {
         1 => Vec::new(),
-        processors => {
-            std::iter::repeat_with(|| listener.writer()).map_while(|writer| writer).take(processors).collect()
-        }
+        count => std::iter::repeat_with(|| listener.writer()).map_while(|writer| writer).take(count).collect(),
     }
 }
 

@@ -31,7 +31,7 @@ use follower::{Followed, Follower};
 use kinds::Kinds;
 use reliable::Reliable;
 
-pub use side_by_side::{EventWriter, STRETCH_EVENTS};
+pub use side_by_side::{EventWriter, STRETCH_EVENTS, writers_at_once};
 
 /// Bytes of records at the end of each file that are searched for schemas and names before the first event.
 const LOOK_AHEAD_BYTES: usize = 32 << 20;

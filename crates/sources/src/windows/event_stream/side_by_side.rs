@@ -1,9 +1,10 @@
 //! Events described on several threads at once, for who makes a text of each.
 //!
-//! What an event's text says hangs on the events before it: names, states, the last switch of a thread. So every thread walks through all of the
-//! recording and follows it, which is a tenth of the work; of the stretches of events each describes every n-th. The texts of the
-//! stretches come to the caller in their order, so that nobody can tell how many threads there were.
+//! What an event's text says hangs on the events before it: names, states, the last switch of a thread. So every thread walks through
+//! all of the recording and follows it, which is a tenth of the work; of the stretches of events each describes every n-th. The texts
+//! of the stretches come to the caller in their order, so that nobody can tell how many threads there were.
 
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -25,6 +26,15 @@ pub trait EventWriter: Send {
 /// Events that one thread describes before the next one does: their text is some megabytes.
 pub const STRETCH_EVENTS: u64 = 1 << 14;
 
+/// Threads that are worth their memory: each walks through all of the recording.
+const MOST_THREADS: usize = 8;
+
+/// How many writers describe events fastest here; 1 where they do it as fast one by one.
+#[must_use]
+pub fn writers_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS)
+}
+
 /// What a thread has to say at its end.
 struct Walked {
     shown: u64,
@@ -32,8 +42,8 @@ struct Walked {
 }
 
 impl EventStream<'_> {
-    /// As [`Self::for_each`], with a thread for each of `writers`, which describe `stretch` events each in turn. `take` is given the texts of stretches of events, in the order of
-    /// time, until it breaks. What was lost is that of the whole recording, however soon `take` breaks off.
+    /// As [`Self::for_each`], with a thread for each of `writers`, which describe `stretch` events each in turn. `take` is given the
+    /// texts of the stretches, in the order of time, until it breaks.
     pub fn for_each_side_by_side<B>(
         mut self,
         filter: &EventFilter,
