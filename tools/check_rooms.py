@@ -52,7 +52,15 @@ MAY_IMPORT = {
     "onoff-wasm": {"onoff-library"},
     "onoff-mcp": set(),
     "onoff-record": {"onoff-journal", "onoff-trace"},
-    "onoff-xperf": {"onoff-trace", "onoff-sources", "onoff-files", "onoff-analysis", "onoff-output", "onoff-report"},
+    "onoff-xperf": {
+        "onoff-etl",
+        "onoff-trace",
+        "onoff-sources",
+        "onoff-files",
+        "onoff-analysis",
+        "onoff-output",
+        "onoff-report",
+    },
     "onoff": {
         "onoff-library",
         "onoff-etl",

@@ -46,6 +46,7 @@ fn reads(invocation: &Invocation) -> Vec<PathBuf> {
         Task::Gate(question) => of_runs(&question.compared.runs, &mut paths),
         Task::View(question) => question.compared.iter().for_each(|compared| of_runs(&compared.runs, &mut paths)),
         Task::Xperf(CommandLine::Process(line)) => paths.extend_from_slice(&line.inputs),
+        Task::Xperf(CommandLine::Merge(merging)) => paths.extend_from_slice(&merging.inputs),
         Task::ListBoots(_)
         | Task::BootHistory(..)
         | Task::Suspend(..)
@@ -89,6 +90,7 @@ fn writes(invocation: &Invocation) -> Vec<PathBuf> {
             paths.extend(line.output.clone());
             paths.extend(line.calls.iter().flat_map(|call| [call.output.clone(), call.errors.clone()]).flatten());
         }
+        Task::Xperf(CommandLine::Merge(merging)) => paths.push(merging.output.clone()),
         Task::Io(question) => paths.extend(question.record.as_ref().and_then(|record| record.keep.clone())),
         _ => {}
     }

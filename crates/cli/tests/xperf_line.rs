@@ -176,6 +176,73 @@ fn a_pipe_which_can_be_read_only_once_is_enough_for_several_actions() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
+/// The kernel's and the programs' sessions of a boot, before they are merged.
+fn two_sessions() -> Folder {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios").join(SLOW);
+    let mut scenario = onoff_testkit::simulate::Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
+    scenario.recording.split = true;
+    let simulated = scenario.simulate().unwrap();
+    let folder = Folder::new();
+    folder.file("kernel.etl", &simulated.files[0]).file("user.etl", &simulated.files[1]);
+    folder
+}
+
+#[test]
+fn merged_files_say_what_they_say_together() {
+    let folder = two_sessions();
+    let said = folder.run("xperf -merge user.etl kernel.etl merged.etl -compress");
+    assert_eq!(said.status.code(), Some(0));
+    let text = String::from_utf8(said.stderr).unwrap();
+    assert!(text.starts_with("onoff: -compress: the file is written without compression\n"), "{text}");
+    assert!(said.stdout.is_empty());
+    for question in ["-a boot", "-a services -a pnp", "-a dumper"] {
+        // Of logfile headers there is one, which says another size and name.
+        let is_of_file = |line: &str| line.starts_with("OS Version: ") || line.contains("EventTrace/Header, ");
+        let without_size = |text: String| -> Vec<String> {
+            text.lines().filter(|line| !is_of_file(line)).map(str::to_owned).collect()
+        };
+        let merged = without_size(folder.answer(&format!("xperf -i merged.etl {question}")));
+        let together = without_size(folder.answer(&format!("xperf -i kernel.etl -i user.etl {question}")));
+        assert!(merged.len() > 10 && merged == together, "{question}");
+    }
+    // The same asked in other ways, over what is there.
+    let first = std::fs::read(folder.path("merged.etl")).unwrap();
+    for line in ["-merge -d user.etl kernel.etl merged.etl", "-stop -stop User -i user.etl -f kernel.etl -d merged.etl"]
+    {
+        folder.answer(&format!("xperf -quiet {line}"));
+        assert_eq!(std::fs::read(folder.path("merged.etl")).unwrap(), first);
+    }
+}
+
+#[test]
+fn what_is_read_is_never_merged_over() {
+    let folder = two_sessions();
+    let kernel = std::fs::read(folder.path("kernel.etl")).unwrap();
+    std::fs::hard_link(folder.path("kernel.etl"), folder.path("other-name.etl")).unwrap();
+    for output in ["kernel.etl", "./kernel.etl", "other-name.etl"] {
+        for line in [
+            format!("xperf -merge user.etl kernel.etl {output}"),
+            format!("xperf -i user.etl -i kernel.etl -d {output}"),
+        ] {
+            let (code, said) = folder.refusal(&line);
+            assert_eq!(code, 64, "{said}");
+            assert!(said.contains("which is read") || said.contains("one of the files to read"), "{said}");
+        }
+    }
+    // What is refused or cannot be read leaves the file as it was.
+    folder.file("out.etl", b"before").file("broken.etl", b"no recording");
+    let boot = Folder::boot(PAPER);
+    std::fs::copy(boot.path("boot.etl"), folder.path("boot.etl")).unwrap();
+    let (code, said) = folder.refusal("xperf -merge kernel.etl boot.etl out.etl");
+    assert_eq!(code, 2);
+    assert!(said.contains("kernel.etl and boot.etl cannot be one recording: "), "{said}");
+    assert_eq!(folder.refusal("xperf -merge kernel.etl broken.etl out.etl").0, 1);
+    assert_eq!(folder.refusal("xperf -merge kernel.etl absent.etl out.etl").0, 1);
+    assert_eq!(std::fs::read(folder.path("out.etl")).unwrap(), b"before");
+    assert_eq!(std::fs::read(folder.path("kernel.etl")).unwrap(), kernel);
+    assert_eq!(std::fs::read_dir(folder.path(".")).unwrap().count(), 6);
+}
+
 #[test]
 fn every_action_has_help() {
     let folder = Folder::new();

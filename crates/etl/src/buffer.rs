@@ -111,10 +111,12 @@ impl BufferKind {
 pub struct BufferFlags(pub u16);
 
 impl BufferFlags {
-    const FLUSH_MARKER: u16 = 0x01;
+    pub(crate) const FLUSH_MARKER: u16 = 0x01;
     const EVENTS_LOST: u16 = 0x02;
     const BUFFER_LOST: u16 = 0x04;
-    const PROCESSOR_INDEX: u16 = 0x20;
+    /// Both of what says that something was lost.
+    pub(crate) const LOSSY: u16 = Self::EVENTS_LOST | Self::BUFFER_LOST;
+    pub(crate) const PROCESSOR_INDEX: u16 = 0x20;
     const COMPRESSED: u16 = 0x40;
     const KNOWN: u16 = 0x7F;
 
@@ -127,7 +129,7 @@ impl BufferFlags {
     /// Events or buffers were lost before or in this buffer.
     #[must_use]
     pub const fn is_lossy(self) -> bool {
-        self.0 & (Self::EVENTS_LOST | Self::BUFFER_LOST) != 0
+        self.0 & Self::LOSSY != 0
     }
 
     /// The payload is compressed.

@@ -32,6 +32,7 @@
 //! | [`Window`] | the same for one span of time, so that spans can be decoded in parallel |
 //! | [`Record`] | one event: header fields and payload |
 //! | [`Clock`], [`LogfileHeader`], [`BufferInfo`] | when, by what machine, from which bytes? |
+//! | [`write_merged`] | how are files of one boot written as one? |
 //!
 //! # Design constraints
 //!
@@ -56,6 +57,7 @@ mod layout;
 mod logfile_header;
 mod losses;
 mod merge;
+mod merged_file;
 mod record;
 mod recording;
 mod same_recording;
@@ -71,6 +73,7 @@ pub use file::{FileSummary, Input};
 pub use header::{Defect, HeaderKind};
 pub use logfile_header::{LogfileHeader, TimeZone, log_file_mode};
 pub use losses::{Loss, Losses, Place, Severity};
+pub use merged_file::{MergeError, MergedFile, write_merged};
 pub use onoff_xca::CompressionFormat;
 pub use record::{EventDescriptor, InstanceIds, ProcessorTimes, Record};
 pub use recording::{BufferSpace, Recording, Walk};

@@ -12,6 +12,8 @@ const FIXED_SIZE_64: usize = 0x118;
 
 /// Bits of [`LogfileHeader::log_file_mode`] (`EVENT_TRACE_..._MODE` in `evntrace.h`).
 pub mod log_file_mode {
+    /// Buffer after buffer until the end.
+    pub const SEQUENTIAL: u32 = 0x1;
     /// A ring: the oldest buffers are overwritten.
     pub const CIRCULAR: u32 = 0x2;
     /// Several sessions one behind the other.
@@ -101,6 +103,24 @@ pub struct LogfileHeader {
 impl LogfileHeader {
     /// Reads the header out of a file's first buffer.
     pub(crate) fn read(file: &str, bytes: &[u8]) -> Result<LogfileHeader, Error> {
+        let (record, fixed_size, start_ticks) = Self::parts(file, bytes)?;
+        let fields = Self::fields(record.get(SYSTEM_HEADER_SIZE..).unwrap_or_default(), fixed_size, start_ticks);
+        fields.ok_or_else(|| Error::Truncated {
+            file: file.to_owned(),
+            offset: BUFFER_HEADER_SIZE as u64,
+            structure: "logfile header",
+            needed: SYSTEM_HEADER_SIZE + fixed_size,
+            available: record.len(),
+        })
+    }
+
+    /// The record of the header, of which the names at its end may be cut.
+    pub(crate) fn record<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b [u8], Error> {
+        Self::parts(file, bytes).map(|(record, ..)| record)
+    }
+
+    /// The record, the size of its payload without the names, and its time stamp.
+    fn parts<'b>(file: &str, bytes: &'b [u8]) -> Result<(&'b [u8], usize, u64), Error> {
         let record = bytes.get(BUFFER_HEADER_SIZE..).unwrap_or_default();
         let not_a_log = |reason: String| Error::NotAnEventTraceLog {
             file: file.to_owned(),
@@ -138,8 +158,7 @@ impl LogfileHeader {
         // Names may be cut away with the rest of the file; the fixed part may not.
         let record = record.get(..size).unwrap_or(record);
         let start_ticks = u64_at(record, 0x10).ok_or_else(|| cut(needed))?;
-        Self::fields(record.get(SYSTEM_HEADER_SIZE..).unwrap_or_default(), fixed_size, start_ticks)
-            .ok_or_else(|| cut(needed))
+        Ok((record, fixed_size, start_ticks))
     }
 
     fn fields(payload: &[u8], fixed_size: usize, start_ticks: u64) -> Option<LogfileHeader> {
@@ -194,6 +213,55 @@ impl LogfileHeader {
     #[must_use]
     pub fn has_mode(&self, bits: u32) -> bool {
         self.log_file_mode & bits != 0
+    }
+}
+
+/// What another file's header says differently.
+#[derive(Debug, Clone)]
+pub(crate) struct Rewritten {
+    pub buffer_size: u32,
+    pub layout_version: (u8, u8),
+    pub processors: u32,
+    pub end_time: u64,
+    pub log_file_mode: u32,
+    pub buffers_written: u32,
+    pub events_lost: u32,
+    pub buffers_lost: u32,
+    pub logger_name: &'static str,
+    pub log_file_name: &'static str,
+}
+
+impl Rewritten {
+    /// The record of a header with this in place of what it says.
+    pub(crate) fn apply(&self, record: &[u8]) -> Vec<u8> {
+        let is_wide = u32_at(record, 0).is_some_and(|marker| marker >> 16 == 0xC002);
+        let (fixed_size, times) = if is_wide { (FIXED_SIZE_64, 0xF8) } else { (FIXED_SIZE_32, 0xF0) };
+        let mut bytes = record.to_vec();
+        bytes.resize(SYSTEM_HEADER_SIZE + fixed_size, 0);
+        let mut put = |offset: usize, value: &[u8]| {
+            let start = SYSTEM_HEADER_SIZE + offset;
+            if let Some(place) = bytes.get_mut(start..start + value.len()) {
+                place.copy_from_slice(value);
+            }
+        };
+        put(0x00, &self.buffer_size.to_le_bytes());
+        put(0x06, &[self.layout_version.0, self.layout_version.1]);
+        put(0x0C, &self.processors.to_le_bytes());
+        put(0x10, &self.end_time.to_le_bytes());
+        // No limit of the file's size.
+        put(0x1C, &0u32.to_le_bytes());
+        put(0x20, &self.log_file_mode.to_le_bytes());
+        put(0x24, &self.buffers_written.to_le_bytes());
+        put(0x30, &self.events_lost.to_le_bytes());
+        put(times + 0x1C, &self.buffers_lost.to_le_bytes());
+        for name in [self.logger_name, self.log_file_name] {
+            bytes.extend(name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
+        }
+        let size = (bytes.len() as u16).to_le_bytes();
+        if let Some(place) = bytes.get_mut(4..6) {
+            place.copy_from_slice(&size);
+        }
+        bytes
     }
 }
 

@@ -5,6 +5,7 @@ mod assembled;
 mod damage;
 mod defects;
 mod losses_documented;
+mod merged;
 mod prefetch;
 mod recordings;
 mod records;

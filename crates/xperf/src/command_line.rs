@@ -7,6 +7,7 @@ use super::action::{Action, Question};
 use super::actions;
 use super::command_words::{PhaseTimes, Words, usage};
 use crate::failure::Failure;
+use crate::merge::{self, Merging};
 
 /// What the line asks for.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub enum CommandLine {
     Providers,
     /// Answers about a recording.
     Process(Processing),
+    /// Files of one boot as one file.
+    Merge(Merging),
 }
 
 /// Answers about a recording.
@@ -51,7 +54,9 @@ impl Processing {
     pub fn with_phases(self, times: PhaseTimes) -> Result<Self, Failure> {
         match parse_with(self.words, times)? {
             CommandLine::Process(line) => Ok(line),
-            CommandLine::Help(_) | CommandLine::Providers => Err(usage("the line has no recording")),
+            CommandLine::Help(_) | CommandLine::Providers | CommandLine::Merge(_) => {
+                Err(usage("the line has no recording"))
+            }
         }
     }
 }
@@ -76,22 +81,8 @@ impl Call {
 }
 
 /// What xperf does besides, which is not done here: by the option that asks for it.
-const NOT_PROCESSING: &[&str] = &[
-    "capturestate",
-    "cancel",
-    "d",
-    "f",
-    "flush",
-    "loggers",
-    "merge",
-    "on",
-    "profint",
-    "setprofint",
-    "start",
-    "stackwalk",
-    "stop",
-    "update",
-];
+const NOT_PROCESSING: &[&str] =
+    &["capturestate", "cancel", "flush", "loggers", "on", "profint", "setprofint", "start", "stackwalk", "update"];
 
 /// Understands the words after `onoff xperf`.
 pub fn parse(words: Vec<OsString>) -> Result<CommandLine, Failure> {
@@ -118,8 +109,21 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
         phases: Vec::new(),
         words: line_words,
     };
+    let mut sessions = Sessions::default();
     while let Some(option) = words.of_the_line()? {
         match option.as_str() {
+            "merge" => {
+                if !inputs.is_empty() || !calls.is_empty() {
+                    return Err(usage("-merge writes a recording and answers nothing: ask about the new file"));
+                }
+                return Ok(CommandLine::Merge(merge::parse(&mut words, line.quiet)?));
+            }
+            "d" => sessions.into = Some(words.path("d")?),
+            "f" => sessions.files.push(words.path("f")?),
+            "stop" => {
+                sessions.stopped = true;
+                words.skip_list();
+            }
             "help" | "h" | "?" => {
                 return Ok(CommandLine::Help(words.text("help", "a topic").ok()));
             }
@@ -153,14 +157,16 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
                 }
             }
             other if NOT_PROCESSING.contains(&other) => {
-                return Err(usage(format!(
-                    "'-{other}' is not among what onoff takes over from xperf: onoff reads recordings and makes none"
-                )));
+                return Err(no_recorder(other));
             }
             other => {
                 return Err(usage(format!("there is no option '-{other}'; 'onoff xperf -help processing' lists them")));
             }
         }
+    }
+    if sessions.are_named() {
+        inputs.extend(std::mem::take(&mut sessions.files));
+        return sessions.merging(inputs, &calls, line.quiet).map(CommandLine::Merge);
     }
     if inputs.is_empty() {
         return Err(usage("no recording was named; write '-i FILE'"));
@@ -169,6 +175,43 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
         calls.push(Call::new(&actions::dumper::ACTION, &mut words)?);
     }
     Ok(CommandLine::Process(Processing { inputs, output, calls, phases: words.into_unread_phases(), ..line }))
+}
+
+/// What a line says of sessions, which onoff has none of: `-stop … -d OUT` stops them and merges their files.
+#[derive(Debug, Default)]
+struct Sessions {
+    stopped: bool,
+    /// Files that they recorded into.
+    files: Vec<PathBuf>,
+    into: Option<PathBuf>,
+}
+
+impl Sessions {
+    fn are_named(&self) -> bool {
+        self.stopped || self.into.is_some() || !self.files.is_empty()
+    }
+
+    /// Merging the files that the line names.
+    fn merging(self, inputs: Vec<PathBuf>, calls: &[Call], quiet: bool) -> Result<Merging, Failure> {
+        let Some(output) = self.into else {
+            return Err(no_recorder(if self.stopped { "stop" } else { "f" }));
+        };
+        if inputs.is_empty() {
+            return Err(usage(
+                "-d: no session is stopped here, and the line names no files of one; write '-merge FILE… OUT'",
+            ));
+        }
+        if !calls.is_empty() {
+            return Err(usage("-d writes a recording and answers nothing: ask about the new file"));
+        }
+        let not_done =
+            if self.stopped { vec!["-stop: no session is stopped; the files are merged"] } else { Vec::new() };
+        Ok(Merging { inputs, output, quiet, not_done })
+    }
+}
+
+fn no_recorder(option: &str) -> Failure {
+    usage(format!("'-{option}' is not among what onoff takes over from xperf: onoff reads recordings and makes none"))
 }
 
 fn last<'c>(calls: &'c mut [Call], option: &str) -> Result<&'c mut Call, Failure> {
@@ -266,6 +309,46 @@ mod tests {
         }
         assert!(refusal("-i a.etl -a bla").starts_with("-a: there is no action 'bla'; there are boot, "));
         assert!(refusal("-on base").contains("makes none"));
+    }
+
+    fn merging(text: &str) -> (Vec<PathBuf>, PathBuf, usize) {
+        match line(text) {
+            Ok(CommandLine::Merge(merging)) => (merging.inputs, merging.output, merging.not_done.len()),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn files_are_merged_into_the_last_one() {
+        let paths = |names: &[&str]| -> Vec<PathBuf> { names.iter().map(PathBuf::from).collect() };
+        let expected = (paths(&["a.etl", "/tmp/b.etl"]), PathBuf::from("out.etl"));
+        for (text, not_done) in [
+            ("-merge a.etl /tmp/b.etl out.etl", 0),
+            ("-merge -d a.etl /tmp/b.etl out.etl", 0),
+            ("-quiet -merge a.etl /tmp/b.etl out.etl -compress -suppresspii", 1),
+            ("-i a.etl -i /tmp/b.etl -d out.etl", 0),
+            ("-stop -stop Session -f a.etl -d out.etl -f /tmp/b.etl", 1),
+        ] {
+            let (inputs, output, said) = merging(text);
+            assert_eq!(((inputs, output), said), (expected.clone(), not_done), "{text}");
+        }
+        assert_eq!(merging("-merge a.etl out.etl").0, paths(&["a.etl"]));
+        for (text, said) in [
+            ("-merge", "-merge: one file to read at least and the file to write; write '-merge FILE… OUT'"),
+            ("-merge a.etl", "-merge: one file to read at least and the file to write; write '-merge FILE… OUT'"),
+            ("-merge a.etl b.etl -a boot", "-merge has no option '-a'; write '-merge FILE… OUT'"),
+            ("-i a.etl -merge b.etl c.etl", "-merge writes a recording and answers nothing: ask about the new file"),
+            ("-i a.etl -a boot -d c.etl", "-d writes a recording and answers nothing: ask about the new file"),
+            (
+                "-stop -d out.etl",
+                "-d: no session is stopped here, and the line names no files of one; write '-merge FILE… OUT'",
+            ),
+        ] {
+            assert_eq!(refusal(text), said, "{text}");
+        }
+        for text in ["-stop", "-stop -i a.etl", "-i a.etl -f b.etl -a boot"] {
+            assert!(refusal(text).contains("makes none"), "{text}");
+        }
     }
 
     #[test]

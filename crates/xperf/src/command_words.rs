@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// Options that belong to the whole line: they end the options of an action.
 const OF_THE_LINE: &[&str] =
-    &["a", "ae", "ao", "help", "i", "manifest", "o", "quiet", "symbols", "target", "tle", "tti"];
+    &["a", "ae", "ao", "d", "help", "i", "manifest", "o", "quiet", "symbols", "target", "tle", "tti"];
 
 /// Those of them that have no value, and may stand among an action's options.
 const FLAGS: &[&str] = &["quiet", "tle", "tti"];
@@ -148,6 +148,14 @@ impl Words {
     /// The value of an option as a path.
     pub fn path(&mut self, option: &str) -> Result<PathBuf, Failure> {
         self.value(option, "a file name").map(PathBuf::from)
+    }
+
+    /// The next word, which is a path or an option: its name in lower case. A word that begins with a slash is a path.
+    pub fn path_or_option(&mut self) -> Option<Result<PathBuf, String>> {
+        let word = self.words.get(self.at).cloned()?;
+        self.at += 1;
+        let option = option_name(&word).filter(|_| begins_with_dash(&word));
+        Some(option.map_or_else(|| Ok(PathBuf::from(word)), Err))
     }
 
     /// The value of an option as a text.

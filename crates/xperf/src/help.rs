@@ -24,7 +24,9 @@ Usage: onoff xperf -i FILE [-i FILE…] [-o FILE] [OPTIONS] [-a ACTION [ACTION'S
   -quiet         no remarks on stderr
   -symbols       functions by name in '-a profile -detail', '-a stack' and '-a dumper', from the PDB files that
                  _NT_SYMBOL_PATH names; other actions show module and address
-  -help TOPIC    'processing', 'times', 'start' or an action
+  -merge FILE… OUT
+                 writes recordings of one boot as one file; '-i FILE… -d OUT' is the same
+  -help TOPIC    'processing', 'times', 'start', 'merge' or an action
   -providers     the providers whose events are known by themselves
 
 An option may begin with '/' instead of '-'. An action's options follow it.
@@ -39,9 +41,21 @@ A length of time is 1234[s|ms|us|ns] or hh:mm:ss.ffff.
 ";
 
 const RECORDING: &str = "\
-onoff answers from recordings here and makes none: -on, -start, -stop, -d, -merge and the like are refused.
+onoff answers from recordings here and makes none: -on, -start, -stop and the like are refused.
 To record a computer with Windows 10 or 11: 'onoff record boot' on that computer, or 'onoff record boot --plan windows'
 anywhere, which prints the lines for wpr and xbootmgr. -providers lists the providers whose events onoff knows by itself.
+";
+
+const MERGING: &str = "\
+Writes recordings of one boot as one file: the events of all in order of time, what their recorders lost added up.
+
+  onoff xperf -merge [-d] FILE… OUT [-quiet]
+  onoff xperf [-stop [SESSION…]] -i FILE… -d OUT        the same; -f FILE may stand for -i FILE, no session is stopped
+
+The last file is written, never one that is read, and takes its place when it is complete. Clocks must agree: another
+boot, frequency or build of Windows is refused with the reason. Nothing of this computer is added, neither images nor
+symbols' names nor its configuration. -compress is accepted and the file is written without compression; -suppresspii
+and -mergeonly are accepted.
 ";
 
 const EXAMPLES: &str = "\
@@ -71,9 +85,10 @@ pub fn write(topic: Option<&str>, out: &mut dyn Write) -> Result<(), Failure> {
             out.write_all(EXAMPLES.as_bytes())?;
         }
         Some("times" | "time" | "format") => out.write_all(TIMES.as_bytes())?,
-        Some("start" | "stop" | "on" | "stackwalk" | "providers" | "merge" | "capturestate") => {
+        Some("start" | "stop" | "on" | "stackwalk" | "providers" | "capturestate") => {
             out.write_all(RECORDING.as_bytes())?
         }
+        Some("merge" | "d" | "f") => out.write_all(MERGING.as_bytes())?,
         Some("symbols") => {
             let text = "Functions have names in '-a profile -detail' and '-a stack', from the PDB files that _NT_SYMBOL_PATH names;\nother actions show module and address.";
             writeln!(out, "{text}")?;

@@ -15,6 +15,7 @@
 //! | `listen` | who is told which event in one reading? |
 //! | `quality` | is the recording good enough? |
 //! | [`output`] | where does each answer go? |
+//! | `merge` | how do several recordings become one file? |
 //! | [`collected`], [`boot_prefetch`], [`cpu_disk`] | what do only xperf's actions compute? One file each |
 //! | [`layouts`] | how is each answer written? One file each |
 //!
@@ -43,6 +44,7 @@ mod failure;
 pub mod help;
 pub mod layouts;
 mod listen;
+mod merge;
 pub mod output;
 mod quality;
 mod ranges;
@@ -51,5 +53,6 @@ pub mod run;
 
 pub use command_line::{CommandLine, parse};
 pub use failure::Failure;
+pub use merge::{Merging, run as merge};
 pub use reading::{NewProgress, ReadingProgress};
 pub use run::run;

@@ -97,6 +97,7 @@ fn answer(task: Task, recording: Recording, destination: &Destination) -> Result
             destination.write(|out| Ok(onoff_xperf::help::write(topic.as_deref(), out)?))
         }
         Task::Xperf(CommandLine::Providers) => destination.write(|out| Ok(onoff_xperf::help::write_providers(out)?)),
+        Task::Xperf(CommandLine::Merge(merging)) => Ok(onoff_xperf::merge(&merging)?),
         Task::Xperf(CommandLine::Process(line)) => {
             let symbols = SymbolTask::resolve(SymbolArguments { symbols: None, offline: false });
             let has_place = !symbols.path.places().is_empty() || !symbols.path.servers().is_empty();

@@ -1,0 +1,217 @@
+//! Several logs of one boot as one file: what is read of it is what is read of them together.
+
+use std::io::Cursor;
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+
+use crate::assembled::{START, interleaved, numbered, small_buffers};
+use crate::samples_folder::samples;
+use onoff_etl::{HeaderKind, Input, Loss, Losses, MergeError, MergedFile, Recording, log_file_mode, write_merged};
+use onoff_testkit::assemble::{EtlBuilder, Session, mode};
+use onoff_testkit::compress::Compression;
+
+/// Losses that a merged file has as its inputs do.
+const KEPT: [Loss; 6] = [
+    Loss::EventsLost,
+    Loss::BuffersLost,
+    Loss::BuffersMarkedLossy,
+    Loss::BuffersAbsent,
+    Loss::MissingSequence,
+    Loss::UntimedRecord,
+];
+
+fn merge(files: &[&[u8]]) -> Result<(Vec<u8>, MergedFile), MergeError> {
+    let names: Vec<String> = (0..files.len()).map(|number| format!("{number}.etl")).collect();
+    let inputs: Vec<Input<'_>> = files.iter().zip(&names).map(|(bytes, name)| Input { name, bytes }).collect();
+    let mut out = Cursor::new(Vec::new());
+    let merged = write_merged(&inputs, &mut out)?;
+    Ok((out.into_inner(), merged))
+}
+
+/// A record: when, on which processor, its bytes.
+type Told = (i64, u16, Vec<u8>);
+
+/// All records but logfile headers, and what was lost.
+fn read(files: &[&[u8]]) -> (Vec<Told>, Losses) {
+    let inputs: Vec<Input<'_>> = files.iter().map(|bytes| Input { name: "log.etl", bytes }).collect();
+    let recording = Recording::open(&inputs).unwrap();
+    let mut records = Vec::new();
+    let walk = recording.for_each(|record| {
+        if record.kind() != HeaderKind::System || record.hook() != Some(0) {
+            records.push((record.time_ns(), record.cpu(), record.bytes().to_vec()));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    let mut losses = recording.losses().clone();
+    losses.merge(&walk.losses);
+    (records, losses)
+}
+
+/// Merges files, and holds what is read of the result against what is read of them together.
+fn merged_as_together(files: &[&[u8]]) -> Vec<u8> {
+    let (bytes, said) = merge(files).unwrap();
+    let (together, lost_together) = read(files);
+    let (merged, lost_merged) = read(&[&bytes]);
+    assert_eq!(merged.len(), together.len());
+    assert!(merged == together);
+    assert_eq!(said.records, together.len() as u64 + 1);
+    assert_eq!(said.bytes, bytes.len() as u64);
+    for loss in KEPT {
+        assert_eq!(lost_merged.count(loss), lost_together.count(loss), "{}", loss.name());
+    }
+    bytes
+}
+
+/// A session for a program's events, beside the kernel's.
+fn user_session() -> Session {
+    Session {
+        buffer_size: 0x4000,
+        header_buffer_size: 0x200,
+        mode: mode::SEQUENTIAL | mode::NO_PER_PROCESSOR_BUFFERING,
+        logger_name: "UserTrace".to_owned(),
+        start_ticks: START + 70,
+        start_time: Session::windows_10(1).start_time + 70,
+        end_time: Session::windows_10(1).end_time + 500,
+        ..Session::windows_10(1)
+    }
+}
+
+fn user_log(count: u32) -> EtlBuilder {
+    let mut etl = EtlBuilder::new(user_session());
+    for number in 0..count {
+        etl.push(0, &numbered(START + 75 + u64::from(number) * 33, 1_000_000 + number));
+    }
+    etl
+}
+
+#[test]
+fn two_sessions_of_one_boot_are_one_file() {
+    let kernel = interleaved(small_buffers(3).compressed(Compression::Xpress), 5000).finish();
+    let user = user_log(1500).finish();
+    let bytes = merged_as_together(&[&user, &kernel]);
+    let recording = Recording::open(&[Input { name: "merged.etl", bytes: &bytes }]).unwrap();
+    let header = recording.header();
+    assert_eq!((header.processors, header.logger_name.as_str()), (3, "Relogger"));
+    assert_eq!(header.log_file_name, "[multiple files]");
+    assert_eq!(header.log_file_mode, log_file_mode::RELOG | log_file_mode::SEQUENTIAL);
+    assert_eq!(header.end_time, user_session().end_time);
+    assert_eq!(header.start_ticks, START);
+    assert_eq!((header.buffer_size, header.buffers_written as usize), (0x4000, recording.buffers().len()));
+    assert!(read(&[&bytes]).1.is_empty());
+}
+
+#[test]
+fn what_was_lost_is_lost_in_the_new_file_too() {
+    let mut kernel = interleaved(small_buffers(2), 3000);
+    kernel.session_mut().events_lost = 7;
+    for processor in [0, 1] {
+        for _ in 0..2 {
+            kernel.flush(processor).flag_last_buffer(0x2).lose_buffer();
+            kernel.push(processor, &numbered(START + 40_000, 1)).flush(processor).flag_last_buffer(0x4);
+        }
+        kernel.push(processor, &numbered(START + 50_000, 1));
+    }
+    let mut user = user_log(20);
+    user.session_mut().events_lost = 5;
+    user.session_mut().buffers_lost = 2;
+    user.flush(0).flag_last_buffer(0x6);
+    let (kernel, user) = (kernel.finish(), user.finish());
+    let bytes = merged_as_together(&[&kernel, &user]);
+    let (_, losses) = read(&[&bytes]);
+    let counted = [Loss::EventsLost, Loss::BuffersLost, Loss::BuffersMarkedLossy].map(|loss| losses.count(loss));
+    assert_eq!(counted, [12, 6, 7]);
+
+    // One whose end was cut off, and one that was never finished.
+    let cut = kernel.get(..kernel.len() - 0x2000).unwrap();
+    merged_as_together(&[cut, &user]);
+    let unfinished = interleaved(small_buffers(2), 900).finish_interrupted();
+    let bytes = merged_as_together(&[&unfinished, &user]);
+    assert_eq!(read(&[&bytes]).1.count(Loss::UnfinishedFile), 1);
+}
+
+#[test]
+fn a_ring_stays_known_as_one() {
+    let ring = interleaved(small_buffers(2), 5000).finish_circular(4);
+    let bytes = merged_as_together(&[&ring, &user_log(10).finish()]);
+    let recording = Recording::open(&[Input { name: "merged.etl", bytes: &bytes }]).unwrap();
+    assert!(recording.header().has_mode(log_file_mode::CIRCULAR));
+}
+
+#[test]
+fn one_file_is_written_anew_and_may_be_merged_again() {
+    let first = merged_as_together(&[&interleaved(small_buffers(2), 500).finish()]);
+    merged_as_together(&[&first, &user_log(100).finish()]);
+}
+
+#[test]
+fn what_cannot_be_one_recording_is_refused_and_says_why() {
+    let kernel = interleaved(small_buffers(2), 50).finish();
+    let apart = |session: Session| {
+        let mut other = EtlBuilder::new(session);
+        other.push(0, &numbered(START + 100, 1));
+        merge(&[&kernel, &other.finish()]).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let other_boot = Session { start_ticks: START + (1 << 40), boot_time: 1, ..user_session() };
+    let refused = apart(other_boot).unwrap_err();
+    assert_eq!(refused, "0.etl and 1.etl cannot be one recording: they are of two boots");
+    let refused = apart(Session { perf_freq: 3_579_545, ..user_session() }).unwrap_err();
+    let clocks = "their clocks are performance counter at 10000000 Hz and performance counter at 3579545 Hz";
+    assert!(refused.ends_with(clocks), "{refused}");
+    let refused = apart(Session { build: 26100, ..user_session() }).unwrap_err();
+    assert!(refused.ends_with("they are of two builds of Windows, 19045 and 26100"), "{refused}");
+    let refused = apart(Session { logger_name: "nt kernel logger".to_owned(), ..user_session() }).unwrap_err();
+    assert!(refused.contains("both are of a session 'NT Kernel Logger' at one time"), "{refused}");
+    // The same name later is the next file of the session.
+    let first = Session::windows_10(1);
+    let next = Session {
+        logger_name: first.logger_name.clone(),
+        start_time: first.end_time,
+        start_ticks: START + (first.end_time - first.start_time),
+        ..user_session()
+    };
+    assert_eq!(apart(next), Ok(()));
+
+    let mut second = EtlBuilder::new(small_buffers(2));
+    second.push(0, &numbered(START + 5, 1));
+    let appended = interleaved(small_buffers(2), 2000).finish_appended(second);
+    assert!(matches!(merge(&[&appended]), Err(MergeError::ClockRestarted)));
+    assert!(matches!(merge(&[b"no log"]), Err(MergeError::Read(_))));
+}
+
+#[test]
+fn real_recordings_are_what_they_were() {
+    for sample in samples() {
+        match merge(&[&sample.bytes]) {
+            Ok(_) => drop(merged_as_together(&[&sample.bytes])),
+            Err(error) => panic!("{}: {error}", sample.name),
+        }
+    }
+    let named = |name: &str| samples().iter().find(|sample| sample.name == name).map(|sample| &*sample.bytes);
+    let kernel = named("diagsession-diaghub.kernel.1.etl");
+    if let (Some(kernel), Some(user)) = (kernel, named("diagsession-diaghub.user_paged.1.etl")) {
+        merged_as_together(&[kernel, user]);
+        let other = named("powershell.etl").unwrap();
+        assert!(matches!(merge(&[kernel, other]), Err(MergeError::Apart { .. })));
+    }
+}
+
+proptest! {
+    #[test]
+    fn damaged_logs_are_merged_or_refused(
+        changes in prop::collection::vec((0usize..40_000, any::<u8>()), 1..20),
+        cut in 0usize..40_000,
+    ) {
+        let mut kernel = interleaved(small_buffers(2).compressed(Compression::Xpress), 1200).finish();
+        for (at, value) in changes {
+            let length = kernel.len();
+            kernel[at % length] = value;
+        }
+        kernel.truncate(kernel.len().saturating_sub(cut % 9000));
+        if let Ok((bytes, said)) = merge(&[&kernel, &user_log(30).finish()]) {
+            let (together, _) = read(&[&kernel, &user_log(30).finish()]);
+            prop_assert_eq!(said.records, together.len() as u64 + 1);
+            prop_assert_eq!(read(&[&bytes]).0.len(), together.len());
+        }
+    }
+}
