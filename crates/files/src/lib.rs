@@ -18,6 +18,7 @@
 //! * Folders are walked in one place, to a limited depth and number of files, without following links.
 //! * Files are mapped into memory; streams are read up to the limit of packed files. What is unpacked is held while it is small,
 //!   else put into a file that is mapped too and kept for the next question.
+//! * So are the largest tables of a recording beyond 1 GiB of them: into a file without a name, of which 512 MiB are in memory at a time.
 
 #![deny(unsafe_code)]
 
@@ -30,6 +31,7 @@ mod mapped;
 mod options;
 mod prefetch;
 mod recordings;
+mod shelf;
 mod spill;
 mod standard_input;
 pub mod volume;

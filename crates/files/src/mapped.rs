@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 use onoff_sources::{Bytes, Shortened};
 
 /// A read-only memory map of a file.
@@ -107,6 +107,33 @@ impl Bytes for Mapped {
         }
         #[cfg(not(unix))]
         let _ = range;
+    }
+}
+
+/// Part of a file that has no name, so that nobody else changes it, as memory.
+#[derive(Debug)]
+pub(crate) struct MappedPart {
+    map: Mmap,
+}
+
+impl MappedPart {
+    /// Maps `length` bytes of `file` from `offset` on: written before, and never again.
+    pub(crate) fn of(file: &File, offset: u64, length: usize) -> io::Result<Self> {
+        // SAFETY: as for a whole file; this one cannot be opened by others, and what is mapped of it is not written any more.
+        let map = unsafe { MmapOptions::new().offset(offset).len(length).map(file)? };
+        Ok(Self { map })
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// Lets the system take back the memory, which is read again from the file if it is touched again.
+    pub(crate) fn release(&self) {
+        // SAFETY: the map is file-backed and read-only, so dropped pages come back with the file's bytes: borrowed slices keep
+        // reading the same values. Advice only: where it is refused, the memory is kept.
+        #[cfg(unix)]
+        let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
     }
 }
 

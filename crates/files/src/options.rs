@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use onoff_sources::{Error, Limits, Progress};
 
+use crate::shelf::{FileShelf, HELD_BYTES};
 use crate::{drivers, manifests};
 
 /// How to read a recording.
@@ -18,6 +19,8 @@ pub struct Options {
     pub limits: Limits,
     /// Which boot to read of a recording that holds several: see [`onoff_sources::Options::boot`].
     pub boot: Option<String>,
+    /// Bytes of large tables that stay in memory, 1 GiB where `None`. What is more goes to a file, of which half as much is in memory at a time.
+    pub tables_in_memory_bytes: Option<usize>,
     /// Called from time to time while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
@@ -33,6 +36,7 @@ impl Options {
             driver_files: if self.drivers.is_empty() { None } else { Some(drivers::read(&self.drivers)?) },
             limits: self.limits,
             boot: self.boot.clone(),
+            shelf: Some(Arc::new(FileShelf::new(self.tables_in_memory_bytes.unwrap_or(HELD_BYTES)))),
             progress: self.progress.clone(),
         })
     }
@@ -46,6 +50,7 @@ impl std::fmt::Debug for Options {
             .field("drivers", &self.drivers)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
+            .field("tables_in_memory_bytes", &self.tables_in_memory_bytes)
             .field("progress", &self.progress.is_some())
             .finish()
     }

@@ -3,6 +3,7 @@
 
 mod boot_history;
 mod call_graphs;
+mod large_recordings;
 mod linux_counts;
 mod linux_sleeps;
 mod netboot_properties;

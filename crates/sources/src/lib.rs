@@ -42,7 +42,7 @@ mod windows;
 
 use std::sync::Arc;
 
-use onoff_trace::{DriverFile, Tables, Trace};
+use onoff_trace::{DriverFile, Shelf, Tables, Trace};
 
 pub use capture::read_capture;
 pub use driver_files::driver_file;
@@ -94,6 +94,8 @@ pub struct Options {
     /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl --list-boots`
     /// counts, 0 the last and -1 the one before. `None` for the one that the other parts belong to, else the last.
     pub boot: Option<String>,
+    /// Takes batches of tables that are too much for memory; `None` where all stay there.
+    pub shelf: Option<Arc<dyn Shelf>>,
     /// Called from time to time while reading, from any thread.
     pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
@@ -114,6 +116,7 @@ impl std::fmt::Debug for Options {
             .field("driver_files", &self.driver_files)
             .field("limits", &self.limits)
             .field("boot", &self.boot)
+            .field("shelf", &self.shelf)
             .field("progress", &self.progress.is_some())
             .finish()
     }

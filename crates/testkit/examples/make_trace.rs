@@ -6,7 +6,7 @@
 //!
 //! `SCENARIO` is a file, or the name of one in this crate's `scenarios` folder. With `--size` the
 //! recording goes on until it is about that large; it is written as it is played, so memory stays
-//! small. A scenario that splits kernel and user events writes `OUT` and `OUT` with `.user`
+//! small. Where what the scenario plays is not near that size, the recording is kept and the program fails. A scenario that splits kernel and user events writes `OUT` and `OUT` with `.user`
 //! before its extension.
 #![allow(clippy::print_stderr)]
 
@@ -76,5 +76,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         length,
         truth.end_ns as f64 / 1e9
     );
-    Ok(())
+    match arguments.size {
+        Some(size) if length > size.saturating_mul(5) / 4 => Err(format!(
+            "--size: the scenario alone takes {length} bytes, more than the {size} wanted; one with fewer events a second takes less"
+        )
+        .into()),
+        Some(size) if length < size / 5 * 4 => {
+            Err(format!("--size: the recording has {length} bytes, fewer than the {size} wanted: its records are smaller than most").into())
+        }
+        _ => Ok(()),
+    }
 }

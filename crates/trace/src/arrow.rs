@@ -134,7 +134,7 @@ impl ArrowTables {
 
     fn number_array<A: ArrowPrimitiveType>(&self, place: ColumnPlace, numbers: Numbers<'_, A::Native>) -> ArrayRef {
         let shared = Buffer::from(Bytes::from_owner(SharedNumbers { trace: Arc::clone(&self.trace), place }));
-        let nulls = numbers.present.map(|present| NullBuffer::from(present.to_vec()));
+        let nulls = numbers.present.map(|present| NullBuffer::from_iter(present.iter().map(|&present| present != 0)));
         Arc::new(PrimitiveArray::<A>::new(ScalarBuffer::new(shared, 0, numbers.values.len()), nulls))
     }
 

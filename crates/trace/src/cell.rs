@@ -1,10 +1,12 @@
 //! What a column can hold, and how it is stored.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use crate::column::{Column, ColumnType, Numbers};
 use crate::stack::StackId;
 use crate::string::StringId;
+use crate::values::{Plain, Shelved, Values};
 
 /// A value that a table's column can hold.
 pub trait Cell: Copy + Debug + PartialEq {
@@ -22,28 +24,51 @@ pub trait Cell: Copy + Debug + PartialEq {
     fn memory(column: &Self::Column) -> usize;
     /// Gives back the memory that the column holds beyond its rows.
     fn shrink(column: &mut Self::Column);
+    /// Shows `visit` the values that a shelf can take, one kind after the other.
+    fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>);
     /// The column's values as anybody can read them.
     fn view(column: &Self::Column) -> Column<'_>;
 }
 
-/// A column of optional numbers: values (zero where null) and their presence.
-#[derive(Clone, Debug)]
-pub struct Nullable<T> {
-    values: Vec<T>,
-    present: Vec<bool>,
+/// Values that a shelf can take, whatever their type.
+pub trait Shelvable {
+    /// The bytes that it would take.
+    fn held_bytes(&self) -> &[u8];
+    /// Reads them from `piece`, from byte `start` on, from now on.
+    fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize);
 }
 
-impl<T> Default for Nullable<T> {
-    fn default() -> Self {
-        Self { values: Vec::new(), present: Vec::new() }
+/// Who is shown values that a shelf can take.
+pub type ShelfVisitor<'v> = dyn FnMut(&mut dyn Shelvable) + 'v;
+
+impl<T: Plain> Shelvable for Values<T> {
+    fn held_bytes(&self) -> &[u8] {
+        self.held_bytes()
+    }
+    fn read_from(&mut self, piece: &Arc<dyn Shelved>, start: usize) {
+        self.read_from(piece, start);
     }
 }
 
-impl<T: Default> Nullable<T> {
+/// A column of optional numbers: values (zero where null) and their presence.
+#[derive(Clone, Debug)]
+pub struct Nullable<T: Plain> {
+    values: Values<T>,
+    /// One where the value is there, zero where not.
+    present: Values<u8>,
+}
+
+impl<T: Plain> Default for Nullable<T> {
+    fn default() -> Self {
+        Self { values: Values::default(), present: Values::default() }
+    }
+}
+
+impl<T: Plain + Default> Nullable<T> {
     /// Replaces the value at `row`; nothing happens when there is no such row. For what becomes known later.
     pub fn set(&mut self, row: usize, value: Option<T>) {
         if let (Some(cell), Some(present)) = (self.values.get_mut(row), self.present.get_mut(row)) {
-            *present = value.is_some();
+            *present = u8::from(value.is_some());
             *cell = value.unwrap_or_default();
         }
     }
@@ -54,11 +79,11 @@ impl<T: Default> Nullable<T> {
 macro_rules! shrink_numbers {
     ($($number:ty)*) => {$(
         impl Shrink for $number {
-            fn shrink(column: &mut Vec<Self>) {
+            fn shrink(column: &mut Values<Self>) {
                 if column.iter().any(|value| value.to_ne_bytes() != [0; size_of::<Self>()]) {
-                    column.shrink_to_fit();
+                    column.vector().shrink_to_fit();
                 } else {
-                    *column = vec![Self::default(); column.len()];
+                    *column = Values::from(vec![Self::default(); column.len()]);
                 }
             }
         }
@@ -66,27 +91,28 @@ macro_rules! shrink_numbers {
 }
 
 trait Shrink: Sized {
-    fn shrink(column: &mut Vec<Self>);
+    fn shrink(column: &mut Values<Self>);
 }
 
 shrink_numbers! { i8 i16 i32 i64 u8 u16 u32 u64 f64 }
 
-fn shrink_numbers<T: Shrink>(column: &mut Vec<T>) {
+fn shrink_numbers<T: Shrink>(column: &mut Values<T>) {
     T::shrink(column);
 }
 
 macro_rules! number_cell {
     ($($number:ty => $kind:ident),* $(,)?) => {$(
         impl Cell for $number {
-            type Column = Vec<$number>;
+            type Column = Values<$number>;
             const NULLABLE: bool = false;
             const TYPE: ColumnType = ColumnType::$kind;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
-            fn memory(column: &Self::Column) -> usize { column.capacity() * size_of::<$number>() }
+            fn memory(column: &Self::Column) -> usize { column.memory() }
             fn shrink(column: &mut Self::Column) { shrink_numbers(column); }
+            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) { visit(column); }
             fn view(column: &Self::Column) -> Column<'_> {
                 Column::$kind(Numbers { values: column, present: None })
             }
@@ -98,23 +124,23 @@ macro_rules! number_cell {
             #[inline]
             fn push(column: &mut Self::Column, value: Self) {
                 column.values.push(value.unwrap_or_default());
-                column.present.push(value.is_some());
+                column.present.push(u8::from(value.is_some()));
             }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self {
-                column.present[row].then(|| column.values[row])
+                (column.present[row] != 0).then(|| column.values[row])
             }
             fn memory(column: &Self::Column) -> usize {
-                column.values.capacity() * size_of::<$number>() + column.present.capacity()
+                column.values.memory() + column.present.memory()
             }
             fn shrink(column: &mut Self::Column) {
                 shrink_numbers(&mut column.values);
-                if column.present.contains(&true) {
-                    column.present.shrink_to_fit();
-                } else {
-                    // Memory that is zero from the start, as below.
-                    column.present = vec![false; column.present.len()];
-                }
+                // Where none is there, they are zeros too.
+                shrink_numbers(&mut column.present);
+            }
+            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) {
+                visit(&mut column.values);
+                visit(&mut column.present);
             }
             fn view(column: &Self::Column) -> Column<'_> {
                 Column::$kind(Numbers { values: &column.values, present: Some(&column.present) })
@@ -128,28 +154,53 @@ number_cell! {
     f64 => Float64,
 }
 
-/// A cell whose column is a vector of it. The empty text and the empty stack mean "not known".
-macro_rules! plain_cell {
-    ($($cell:ty => $kind:ident, $nullable:literal;)*) => {$(
+/// A cell whose column is its values. The empty text and the empty stack mean "not known".
+macro_rules! id_cell {
+    ($($cell:ty => $kind:ident;)*) => {$(
         impl Cell for $cell {
-            type Column = Vec<$cell>;
-            const NULLABLE: bool = $nullable;
+            type Column = Values<$cell>;
+            const NULLABLE: bool = true;
             const TYPE: ColumnType = ColumnType::$kind;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             #[inline]
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
-            fn memory(column: &Self::Column) -> usize { column.capacity() * size_of::<$cell>() }
-            fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
+            fn memory(column: &Self::Column) -> usize { column.memory() }
+            fn shrink(column: &mut Self::Column) { column.vector().shrink_to_fit(); }
+            fn shelvable(column: &mut Self::Column, visit: &mut ShelfVisitor<'_>) { visit(column); }
             fn view(column: &Self::Column) -> Column<'_> { Column::$kind(column) }
         }
     )*};
 }
 
-plain_cell! {
-    bool => Boolean, false;
-    StringId => Text, true;
-    StackId => Stack, true;
+id_cell! {
+    StringId => Text;
+    StackId => Stack;
+}
+
+impl Cell for bool {
+    type Column = Vec<bool>;
+    const NULLABLE: bool = false;
+    const TYPE: ColumnType = ColumnType::Boolean;
+    #[inline]
+    fn push(column: &mut Self::Column, value: Self) {
+        column.push(value);
+    }
+    #[inline]
+    fn get(column: &Self::Column, row: usize) -> Self {
+        column[row]
+    }
+    fn memory(column: &Self::Column) -> usize {
+        column.capacity()
+    }
+    fn shrink(column: &mut Self::Column) {
+        column.shrink_to_fit();
+    }
+    // Not every byte is one: these stay in memory, as codes do.
+    fn shelvable(_: &mut Self::Column, _: &mut ShelfVisitor<'_>) {}
+    fn view(column: &Self::Column) -> Column<'_> {
+        Column::Boolean(column)
+    }
 }
 
 /// The schema of an enumeration that a column can hold: what it is, and each code with what it means.
@@ -209,6 +260,7 @@ macro_rules! codes {
             fn get(column: &Self::Column, row: usize) -> Self { column[row] }
             fn memory(column: &Self::Column) -> usize { column.capacity() }
             fn shrink(column: &mut Self::Column) { column.shrink_to_fit(); }
+            fn shelvable(_: &mut Self::Column, _: &mut $crate::cell::ShelfVisitor<'_>) {}
             fn view(column: &Self::Column) -> $crate::column::Column<'_> { $crate::column::Column::Code(column) }
         }
     };

@@ -155,13 +155,13 @@ pub struct ColumnDeclaration {
 pub struct Numbers<'a, T> {
     /// One per row; zero where absent.
     pub values: &'a [T],
-    /// Whether each is there; `None` where all are.
-    pub present: Option<&'a [bool]>,
+    /// One where the value is there, zero where not; `None` where all are there.
+    pub present: Option<&'a [u8]>,
 }
 
 impl<T: Copy> Numbers<'_, T> {
     fn at(&self, row: usize) -> Option<T> {
-        let there = self.present.is_none_or(|present| present.get(row).copied().unwrap_or(false));
+        let there = self.present.is_none_or(|present| present.get(row).is_some_and(|&present| present != 0));
         self.values.get(row).copied().filter(|_| there)
     }
 }

@@ -35,6 +35,7 @@ pub mod system;
 pub mod table;
 pub mod tables;
 pub mod utc;
+pub mod values;
 pub mod wait_reason;
 pub mod wanted;
 mod windows_release;
@@ -56,8 +57,11 @@ pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
 pub use tables::*;
 pub use utc::CivilTime;
+pub use values::{Shelf, Shelved, Values};
 pub use wanted::Tables;
 pub use windows_release::windows_release;
+
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -256,6 +260,8 @@ pub struct Trace {
     pub name_lookups: NameLookups,
     /// What firmware measured of itself, as it wrote it.
     pub firmware_measurements: FirmwareMeasurements,
+    /// Where what is made of the tables and is too much for memory goes; `None` where all stays there.
+    pub shelf: Option<Arc<dyn Shelf>>,
     /// Drivers' files of the recorded computer; `None` when they were not given beside the recording.
     pub driver_files: Option<Vec<DriverFile>>,
     /// Counts by provider and kind, when asked for.

@@ -1,11 +1,18 @@
 //! Call stacks, each kept once: tables hold a four-byte [`StackId`].
 
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::values::{Chunks, Shelf};
 
 /// A stack of a [`StackPool`]; [`StackId::EMPTY`] means "none recorded".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(transparent)]
 pub struct StackId(u32);
 
 impl StackId {
@@ -18,23 +25,26 @@ impl StackId {
 /// Holds at most 2³² addresses; what would not fit is kept as the empty stack, and [`StackPool::refused`] counts it.
 #[derive(Clone, Debug)]
 pub struct StackPool {
-    frames: Vec<u64>,
-    spans: Vec<(u32, u32)>,
+    frames: Chunks<u64>,
+    /// One for each id.
+    spans: Chunks<Span>,
     /// Ids, each with its stack's hash: to grow without reading the stacks again.
     index: HashTable<(u32, u32)>,
     hasher: DefaultHashBuilder,
     refused: u64,
 }
 
+/// Where a stack's addresses are.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Span {
+    start: u32,
+    length: u32,
+}
+
 impl Default for StackPool {
     fn default() -> Self {
-        Self {
-            frames: Vec::new(),
-            spans: vec![(0, 0)],
-            index: HashTable::new(),
-            hasher: DefaultHashBuilder::default(),
-            refused: 0,
-        }
+        Self::on(None)
     }
 }
 
@@ -45,45 +55,66 @@ impl StackPool {
         Self::default()
     }
 
+    /// The same, which puts on `shelf` what it takes.
+    #[must_use]
+    pub fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
+        let mut spans = Chunks::on(shelf.clone());
+        spans.append(&[Span { start: 0, length: 0 }]);
+        Self {
+            frames: Chunks::on(shelf),
+            spans,
+            index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            refused: 0,
+        }
+    }
+
     /// The id of the stack with these return addresses, which is added if it is new.
     pub fn intern(&mut self, frames: &[u64]) -> StackId {
         if frames.is_empty() {
             return StackId::EMPTY;
         }
         let short = self.hasher.hash_one(frames) as u32;
-        let Self { frames: all, spans, index, .. } = self;
-        let same = |&(id, hash): &(u32, u32)| hash == short && slice(all, spans, id) == frames;
-        if let Some(&(found, _)) = index.find(spread(short), same) {
+        let same = |&(id, hash): &(u32, u32)| hash == short && self.get(StackId(id)) == frames;
+        if let Some(&(found, _)) = self.index.find(spread(short), same) {
             return StackId(found);
         }
-        let (Ok(start), Ok(length), Ok(id)) =
-            (u32::try_from(all.len()), u32::try_from(frames.len()), u32::try_from(spans.len()))
-        else {
+        let Some(id) = self.add(frames) else {
             self.refused += 1;
             return StackId::EMPTY;
         };
-        all.extend_from_slice(frames);
-        spans.push((start, length));
-        index.insert_unique(spread(short), (id, short), |&(_, hash)| spread(hash));
+        self.index.insert_unique(spread(short), (id, short), |&(_, hash)| spread(hash));
         StackId(id)
+    }
+
+    /// Appends a stack; `None` when its place or its number is beyond what an id can say.
+    fn add(&mut self, frames: &[u64]) -> Option<u32> {
+        let length = u32::try_from(frames.len()).ok()?;
+        let id = u32::try_from(self.spans.next()).ok()?;
+        // Asked before it is appended, where it would be for nothing.
+        u32::try_from(self.frames.next()).ok()?;
+        let start = u32::try_from(self.frames.append(frames)?).ok()?;
+        self.spans.append(&[Span { start, length }])?;
+        Some(id)
     }
 
     /// Return addresses of `id`, innermost first.
     #[must_use]
     pub fn get(&self, id: StackId) -> &[u64] {
-        slice(&self.frames, &self.spans, id.0)
+        let span = self.spans.get(id.0 as usize, 1).first();
+        span.map_or(&[], |span| self.frames.get(span.start as usize, span.length as usize))
     }
 
     /// Number of distinct stacks, the empty one included.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.spans.len()
+        self.spans.next()
     }
 
     /// Whether only the empty stack is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.spans.len() == 1
+        self.len() == 1
     }
 
     /// Stacks that did not fit and became empty.
@@ -95,20 +126,13 @@ impl StackPool {
     /// Bytes of memory held.
     #[must_use]
     pub fn memory(&self) -> usize {
-        (self.frames.capacity() + self.spans.capacity()) * 8 + self.index.allocation_size()
+        self.frames.memory() + self.spans.memory() + self.index.allocation_size()
     }
 }
 
 /// A hash for the table, which looks at both ends of it.
 fn spread(short: u32) -> u64 {
     u64::from(short) << 32 | u64::from(short)
-}
-
-fn slice<'a>(frames: &'a [u64], spans: &[(u32, u32)], id: u32) -> &'a [u64] {
-    spans
-        .get(id as usize)
-        .and_then(|&(start, length)| frames.get(start as usize..start as usize + length as usize))
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

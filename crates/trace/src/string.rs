@@ -3,9 +3,13 @@
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A text of a [`StringPool`]. [`StringId::EMPTY`] is the empty text, which means "not known".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(transparent)]
 pub struct StringId(u32);
 
 impl StringId {

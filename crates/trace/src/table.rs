@@ -2,7 +2,9 @@
 
 use std::fmt::Debug;
 
+use crate::cell::ShelfVisitor;
 use crate::column::{Column, ColumnDeclaration};
+use crate::values::{SHELF_ALIGNMENT, Shelf};
 
 /// What a table says of itself.
 pub(crate) trait Declared {
@@ -85,6 +87,12 @@ macro_rules! table {
             pub fn shrink_to_fit(&mut self) {
                 $(<$cell as $crate::cell::Cell>::shrink(&mut self.$field);)*
             }
+            /// Puts what is in memory of the columns on `shelf`, if it takes them.
+            pub fn shelve(&mut self, shelf: &dyn $crate::values::Shelf) {
+                $crate::table::shelve(shelf, &mut |visit| {
+                    $(<$cell as $crate::cell::Cell>::shelvable(&mut self.$field, visit);)*
+                });
+            }
         }
 
         impl FromIterator<$row> for $table {
@@ -138,6 +146,26 @@ macro_rules! table {
             ),*];
         }
     };
+}
+
+/// Puts values on a shelf, in one piece: `each` shows all of them whenever it is called.
+pub(crate) fn shelve(shelf: &dyn Shelf, each: &mut dyn FnMut(&mut ShelfVisitor<'_>)) {
+    let mut bytes = Vec::new();
+    each(&mut |values| {
+        let end: usize = bytes.len().next_multiple_of(SHELF_ALIGNMENT);
+        bytes.resize(end, 0);
+        bytes.extend_from_slice(values.held_bytes());
+    });
+    let Some(piece) = shelf.keep(&bytes) else {
+        return;
+    };
+    let mut start = 0_usize;
+    each(&mut |values| {
+        let length = values.held_bytes().len();
+        start = start.next_multiple_of(SHELF_ALIGNMENT);
+        values.read_from(&piece, start);
+        start += length;
+    });
 }
 
 /// The meaning of a column that says it, or else the plain one.

@@ -232,8 +232,7 @@ impl Ledger {
             .into_iter()
             .map(|(who, mut sum)| {
                 sum.did.sort_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
-                keep_longest(&mut sum.stretches);
-                sum.stretches.sort_unstable();
+                list_longest(&mut sum.stretches);
                 let (subject, not_known) = match who {
                     Who::Subject(id) => {
                         let named = |subject: &Subject| match folders.get(&id) {
@@ -299,8 +298,7 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
                 }
                 only.did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
                 only.stretches.extend(entry.stretches);
-                keep_longest(&mut only.stretches);
-                only.stretches.sort_unstable();
+                list_longest(&mut only.stretches);
                 only.stretch_count = only.stretch_count.saturating_add(entry.stretch_count);
             }
             _ => others.push(entry),
@@ -309,12 +307,17 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
     *entries = others;
 }
 
+/// Leaves the longest, in order of time, whatever the order in which they came.
+fn list_longest(stretches: &mut Vec<AccountStretch>) {
+    stretches.sort_unstable_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
+    stretches.truncate(LISTED_STRETCHES);
+    stretches.sort_unstable();
+}
+
+/// Leaves the longest of those that do not grow any more, and the last, which may.
 fn keep_longest(stretches: &mut Vec<AccountStretch>) {
-    if stretches.len() > LISTED_STRETCHES {
-        // The last one may still grow.
-        let last = stretches.pop();
-        stretches.sort_by_key(|one| std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)));
-        stretches.truncate(LISTED_STRETCHES - 1);
-        stretches.extend(last);
+    if let Some(last) = stretches.pop() {
+        list_longest(stretches);
+        stretches.push(last);
     }
 }

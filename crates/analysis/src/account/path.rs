@@ -175,7 +175,7 @@ impl<'t> PathDivider<'t> {
     fn was_ready(&self, waits: &Waits<'t>, actors: &mut Actors<'t>, whole: &Part, tid: u32, parts: &mut Vec<Part>) {
         let occupants = self.occupants.get_or_init(|| Occupants::of(self.trace));
         let mut holders: Vec<Who> = Vec::new();
-        occupants.each(whole.start_ns, whole.end_ns, &mut |from, to, threads| {
+        occupants.each(self.trace, whole.start_ns, whole.end_ns, &mut |from, to, threads| {
             if let Some((lost_from, lost_to)) = self.gaps.of_any(from, to).next() {
                 parts.push(Part { start_ns: from, end_ns: lost_from, ..*whole });
                 parts.push(lost(lost_from, lost_to));

@@ -4,8 +4,8 @@ use crate::interval::union;
 use hashbrown::HashMap;
 use onoff_trace::{Interrupt, StringId, Trace};
 
-/// Switches looked at on one processor for one stretch, at most.
-const MOST_SWITCHES: usize = 1 << 16;
+/// Switches looked at for one stretch, at most.
+const MOST_CHANGES: usize = 1 << 20;
 
 /// Stretches in which a processor's events were lost: it was said to begin one thread, and next to stop another; or the recorder
 /// lost events, and nothing at all was recorded for longer than a running machine is silent.
@@ -135,25 +135,43 @@ pub(super) struct Taken {
     pub(super) name: StringId,
 }
 
-/// Interrupts and deferred procedure calls by processor.
+/// Rows of one block of an index: few enough to be looked at one by one, and many enough that blocks take little memory.
+const BLOCK_ROWS: usize = 512;
+/// Rows between two marks for each processor, at least: marks then take a fraction of the table's memory.
+const ROWS_PER_PROCESSOR: usize = 16;
+
+/// When interrupts and deferred procedure calls began and ended, by blocks of the table.
 #[derive(Debug, Default)]
 pub(super) struct InterruptIndex {
-    /// Rows of the table by processor, in order of their ends: piece and place.
-    by_processor: HashMap<u16, Vec<(u32, u32)>>,
+    blocks: Vec<InterruptBlock>,
     /// The longest routine, ns.
     longest_ns: i64,
+}
+
+#[derive(Debug)]
+struct InterruptBlock {
+    piece: usize,
+    first_row: usize,
+    /// The earliest begin, ns.
+    first_start_ns: i64,
+    /// The last end, ns.
+    last_end_ns: i64,
 }
 
 impl InterruptIndex {
     pub(super) fn of(trace: &Trace) -> Self {
         let mut index = Self::default();
-        for (piece, rows) in (0_u32..).zip(trace.interrupts.pieces()) {
-            let times = rows.start_ns.iter().zip(&rows.end_ns).zip(&rows.cpu);
-            for (place, ((&start, &end), &cpu)) in (0_u32..).zip(times) {
-                if end > start {
-                    index.longest_ns = index.longest_ns.max(end.saturating_sub(start));
-                    index.by_processor.entry(cpu).or_default().push((piece, place));
-                }
+        for (piece, rows) in trace.interrupts.pieces().iter().enumerate() {
+            let blocks = rows.start_ns.chunks(BLOCK_ROWS).zip(rows.end_ns.chunks(BLOCK_ROWS));
+            for (number, (starts, ends)) in blocks.enumerate() {
+                let lengths = starts.iter().zip(ends).map(|(&start, &end)| end.saturating_sub(start));
+                index.longest_ns = index.longest_ns.max(lengths.max().unwrap_or(0));
+                index.blocks.push(InterruptBlock {
+                    piece,
+                    first_row: number * BLOCK_ROWS,
+                    first_start_ns: starts.iter().copied().min().unwrap_or(i64::MAX),
+                    last_end_ns: ends.last().copied().unwrap_or(i64::MIN),
+                });
             }
         }
         index
@@ -162,21 +180,32 @@ impl InterruptIndex {
     /// What routines took of a stretch of a processor, in order of time and without overlap: of nested ones, the inner one has
     /// the time in which it ran.
     pub(super) fn within(&self, trace: &Trace, cpu: u16, start_ns: i64, end_ns: i64) -> Vec<Taken> {
-        let Some(rows) = self.by_processor.get(&cpu) else {
-            return Vec::new();
-        };
-        let at = |&(piece, place): &(u32, u32)| -> Option<Interrupt> {
-            trace.interrupts.pieces().get(piece as usize)?.get(place as usize)
-        };
-        let ended = |row: &(u32, u32)| at(row).is_none_or(|row| row.end_ns <= start_ns);
-        let first = rows.partition_point(ended);
+        let first = self.blocks.partition_point(|block| block.last_end_ns <= start_ns);
         let mut found: Vec<Interrupt> = Vec::new();
-        for row in rows.get(first..).unwrap_or(&[]).iter().filter_map(at) {
-            if row.end_ns.saturating_sub(self.longest_ns) >= end_ns {
+        'blocks: for block in self.blocks.get(first..).unwrap_or(&[]).iter() {
+            let Some(rows) = trace.interrupts.pieces().get(block.piece) else {
                 break;
+            };
+            let last_row = block.first_row.saturating_add(BLOCK_ROWS).min(rows.len());
+            let ends = rows.end_ns.get(block.first_row..last_row).unwrap_or(&[]);
+            // What ends so much later began later, too.
+            let is_beyond = |&end: &i64| end.saturating_sub(self.longest_ns) >= end_ns;
+            if block.first_start_ns >= end_ns {
+                if ends.first().is_some_and(is_beyond) {
+                    break;
+                }
+                continue;
             }
-            if row.start_ns < end_ns && row.end_ns > start_ns {
-                found.push(row);
+            let from = ends.partition_point(|&end| end <= start_ns);
+            for (row, end) in (block.first_row..).zip(ends).skip(from) {
+                if is_beyond(end) {
+                    break 'blocks;
+                }
+                let is_of = rows.cpu.get(row) == Some(&cpu);
+                let starts = rows.start_ns.get(row).copied().unwrap_or(i64::MAX);
+                if is_of && starts < end_ns && *end > start_ns && starts < *end {
+                    found.extend(rows.get(row));
+                }
             }
         }
         flat(&mut found, start_ns, end_ns)
@@ -219,58 +248,203 @@ fn flat(found: &mut [Interrupt], start_ns: i64, end_ns: i64) -> Vec<Taken> {
 /// Who had each processor when.
 #[derive(Debug, Default)]
 pub(super) struct Occupants {
-    /// Time and thread of each switch, by processor.
-    switches: Vec<Vec<(i64, u32)>>,
+    /// By number of a processor: its place among those that switched, in the order in which they first did.
+    places: Vec<Option<u16>>,
+    /// By place: the thread that the processor had before its first switch.
+    first: Vec<u32>,
+    marks: Vec<Mark>,
+    /// The threads of all marks.
+    threads: Vec<u32>,
+}
+
+/// Who had the processors before one row of the table of switches.
+#[derive(Debug)]
+struct Mark {
+    piece: usize,
+    row: usize,
+    /// Time of the row, ns.
+    time_ns: i64,
+    /// The place of the first processor's thread among those of all marks, and of how many processors a switch came before.
+    threads: usize,
+    known: usize,
 }
 
 impl Occupants {
     pub(super) fn of(trace: &Trace) -> Self {
-        let mut switches: Vec<Vec<(i64, u32)>> = Vec::new();
-        for piece in trace.context_switches.pieces() {
-            let rows = piece.time_ns.iter().zip(&piece.cpu).zip(piece.new_tid.iter().zip(&piece.old_tid));
-            for ((&time_ns, &cpu), (&new_tid, &old_tid)) in rows {
-                let cpu = usize::from(cpu);
-                if cpu >= switches.len() {
-                    switches.resize_with(cpu + 1, Vec::new);
+        let mut index = Self::default();
+        let mut now: Vec<u32> = Vec::new();
+        for (piece, rows) in trace.context_switches.pieces().iter().enumerate() {
+            let (times, cpus) = (&*rows.time_ns, &*rows.cpu);
+            let (new_tids, old_tids) = (&*rows.new_tid, &*rows.old_tid);
+            let mut since_mark = usize::MAX;
+            for (row, (((&time_ns, &cpu), &new_tid), &old_tid)) in
+                times.iter().zip(cpus).zip(new_tids).zip(old_tids).enumerate()
+            {
+                if since_mark >= BLOCK_ROWS.max(now.len() * ROWS_PER_PROCESSOR) {
+                    since_mark = 0;
+                    index.marks.push(Mark { piece, row, time_ns, threads: index.threads.len(), known: now.len() });
+                    index.threads.extend_from_slice(&now);
                 }
-                if let Some(list) = switches.get_mut(cpu) {
-                    if list.is_empty() {
-                        list.push((i64::MIN, old_tid));
-                    }
-                    list.push((time_ns, new_tid));
+                since_mark += 1;
+                let cpu = usize::from(cpu);
+                if cpu >= index.places.len() {
+                    index.places.resize(cpu + 1, None);
+                }
+                let place = usize::from(*index.places[cpu].get_or_insert_with(|| {
+                    index.first.push(old_tid);
+                    now.push(old_tid);
+                    // There are no more processors than numbers of them.
+                    (now.len() - 1) as u16
+                }));
+                if let Some(thread) = now.get_mut(place) {
+                    *thread = new_tid;
                 }
             }
         }
-        Self { switches }
+        index
     }
 
-    /// Calls `each` for every stretch between two times in which no processor changed hands, with the thread on each.
-    pub(super) fn each(&self, start_ns: i64, end_ns: i64, each: &mut impl FnMut(i64, i64, &[u32])) {
-        let mut threads: Vec<u32> = Vec::new();
-        let mut changes: Vec<(i64, usize, u32)> = Vec::new();
-        for list in &self.switches {
-            if list.is_empty() {
-                continue;
-            }
-            let after = list.partition_point(|&(time, _)| time <= start_ns);
-            let at = threads.len();
-            threads.push(after.checked_sub(1).and_then(|at| list.get(at)).map_or(0, |&(_, tid)| tid));
-            let later = list.get(after..).unwrap_or(&[]).iter().take(MOST_SWITCHES);
-            changes.extend(later.take_while(|&&(time, _)| time < end_ns).map(|&(time, tid)| (time, at, tid)));
-        }
-        changes.sort_unstable();
+    /// Calls `each` for every stretch between two times in which no processor changed hands, with the thread on each. Who had them after
+    /// the first million of switches is not said: there are no threads then.
+    pub(super) fn each(&self, trace: &Trace, start_ns: i64, end_ns: i64, each: &mut impl FnMut(i64, i64, &[u32])) {
+        let mut threads = self.first.clone();
+        let mark = self.marks.partition_point(|mark| mark.time_ns <= start_ns).saturating_sub(1);
         let mut from = start_ns;
-        for (time, at, tid) in changes {
-            if time > from {
-                each(from, time, &threads);
-                from = time;
+        if let Some(mark) = self.marks.get(mark) {
+            let known = self.threads.get(mark.threads..mark.threads.saturating_add(mark.known)).unwrap_or(&[]);
+            for (thread, &known) in threads.iter_mut().zip(known) {
+                *thread = known;
             }
-            if let Some(slot) = threads.get_mut(at) {
-                *slot = tid;
+            let mut changes = 0;
+            let pieces = trace.context_switches.pieces().get(mark.piece..).unwrap_or(&[]);
+            'pieces: for (number, piece) in pieces.iter().enumerate() {
+                let first_row = if number == 0 { mark.row } else { 0 };
+                let rows = piece.time_ns.iter().zip(&piece.cpu).zip(&piece.new_tid).skip(first_row);
+                for ((&time_ns, &cpu), &tid) in rows {
+                    if time_ns >= end_ns || changes > MOST_CHANGES {
+                        break 'pieces;
+                    }
+                    if time_ns > from {
+                        each(from, time_ns, &threads);
+                        from = time_ns;
+                    }
+                    changes += usize::from(time_ns > start_ns);
+                    let place = self.places.get(usize::from(cpu)).copied().flatten();
+                    if let Some(thread) = place.and_then(|place| threads.get_mut(usize::from(place))) {
+                        *thread = tid;
+                    }
+                }
+            }
+            if changes > MOST_CHANGES {
+                threads.clear();
             }
         }
         if from < end_ns {
             each(from, end_ns, &threads);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_trace::{ContextSwitch, ContextSwitches, InterruptKind, Interrupts};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Rows in pieces of several lengths, so that blocks end anywhere.
+    fn in_pieces<T>(rows: Vec<T>) -> Vec<Vec<T>> {
+        let mut pieces = vec![Vec::new()];
+        for (number, row) in rows.into_iter().enumerate() {
+            if number % 1777 == 1500 || number % 1777 == 1600 {
+                pieces.push(Vec::new());
+            }
+            pieces.last_mut().unwrap().push(row);
+        }
+        pieces
+    }
+
+    fn switched(rows: &[(i64, u16, u32)]) -> Trace {
+        let mut now = [0; 4];
+        let rows = rows.iter().map(|&(time_ns, cpu, new_tid)| {
+            let old_tid = std::mem::replace(&mut now[usize::from(cpu)], new_tid);
+            ContextSwitch {
+                time_ns,
+                cpu,
+                new_tid,
+                old_tid,
+                new_priority: 8,
+                old_priority: 8,
+                old_wait_reason: 0,
+                old_wait_mode: 0,
+                old_state: 5,
+                previous_c_state: 0,
+                old_ideal_processor: 0,
+                new_wait_ticks: 0,
+            }
+        });
+        let pieces = in_pieces(rows.collect()).into_iter().map(|piece| piece.into_iter().collect::<ContextSwitches>());
+        Trace { context_switches: pieces.collect(), ..Trace::default() }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+        #[test]
+        fn who_had_the_processors_is_what_the_switches_before_say(
+            steps in prop::collection::vec((0_i64..3, 0_u16..4, 1_u32..9), 1..6000),
+            asked in prop::collection::vec((0_i64..6000, 1_i64..40), 20),
+        ) {
+            let mut time_ns = 10;
+            let rows: Vec<(i64, u16, u32)> = steps.into_iter().map(|(later, cpu, tid)| {
+                time_ns += later;
+                (time_ns, cpu, tid)
+            }).collect();
+            let trace = switched(&rows);
+            let occupants = Occupants::of(&trace);
+            for (start_ns, length) in asked {
+                let end_ns = start_ns + length;
+                let mut next = start_ns;
+                occupants.each(&trace, start_ns, end_ns, &mut |from, to, threads| {
+                    assert_eq!(from, next);
+                    assert!(from < to);
+                    next = to;
+                    for at in from..to {
+                        let mut expected: Vec<u32> = (0..4).filter(|cpu| rows.iter().any(|row| row.1 == *cpu)).map(|cpu| {
+                            rows.iter().rfind(|row| row.1 == cpu && row.0 <= at).map_or(0, |row| row.2)
+                        }).collect();
+                        let mut threads = threads.to_vec();
+                        expected.sort_unstable();
+                        threads.sort_unstable();
+                        assert_eq!(threads, expected, "at {at}");
+                    }
+                });
+                prop_assert_eq!(next, end_ns);
+            }
+        }
+
+        #[test]
+        fn what_routines_took_is_what_those_of_the_processor_did(
+            steps in prop::collection::vec((0_i64..4, 1_i64..30, 0_u16..4), 1..6000),
+            asked in prop::collection::vec((0_i64..9000, 1_i64..40, 0_u16..4), 20),
+        ) {
+            let mut end_ns = 10;
+            let rows: Vec<Interrupt> = steps.into_iter().zip(1..).map(|((later, length, cpu), routine)| {
+                end_ns += later;
+                // Few are long.
+                let length = if routine % 100 == 0 { length * 50 } else { length };
+                let start_ns = end_ns - length;
+                Interrupt { start_ns, end_ns, cpu, kind: InterruptKind::Dpc, routine, vector: 0, name: StringId::EMPTY }
+            }).collect();
+            let pieces = in_pieces(rows.clone()).into_iter().map(|piece| piece.into_iter().collect::<Interrupts>());
+            let trace = Trace { interrupts: pieces.collect(), ..Trace::default() };
+            let index = InterruptIndex::of(&trace);
+            for (from, length, cpu) in asked {
+                let to = from + length;
+                let mut expected: Vec<Interrupt> =
+                    rows.iter().filter(|row| row.cpu == cpu && row.start_ns < to && row.end_ns > from).copied().collect();
+                prop_assert_eq!(index.within(&trace, cpu, from, to), flat(&mut expected, from, to));
+            }
         }
     }
 }

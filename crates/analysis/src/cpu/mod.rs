@@ -148,7 +148,7 @@ pub fn recorded(trace: &Trace) -> Option<(i64, i64)> {
 }
 
 fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
-    fn ends<'a>(mut pieces: impl DoubleEndedIterator<Item = &'a Vec<i64>>) -> Option<(i64, i64)> {
+    fn ends<'a>(mut pieces: impl DoubleEndedIterator<Item = &'a [i64]>) -> Option<(i64, i64)> {
         let first = pieces.next()?;
         let last = pieces.next_back().unwrap_or(first);
         Some((*first.first()?, *last.last()?))
@@ -156,9 +156,9 @@ fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
     let (first, last) = match source {
         CpuSource::ContextSwitches => {
             let pieces = trace.context_switches.pieces().iter();
-            ends(pieces.map(|piece| &piece.time_ns))
+            ends(pieces.map(|piece| &*piece.time_ns))
         }
-        CpuSource::Samples => ends(trace.samples.pieces().iter().map(|piece| &piece.time_ns)),
+        CpuSource::Samples => ends(trace.samples.pieces().iter().map(|piece| &*piece.time_ns)),
         CpuSource::None => None,
     }?;
     let begin = if first.saturating_sub(trace.start_ns) > QUIET_NS { first } else { trace.start_ns };

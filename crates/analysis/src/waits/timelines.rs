@@ -1,11 +1,12 @@
 //! Each thread's switches and wake-ups, found from a thread id and a time.
 //!
-//! The tables lie in the order of time, whatever thread a row is about. Here every thread has the list of its rows: four
-//! bytes per row and thread, eight for a switch, which is about two. A question costs a search in one list.
+//! The tables are in the order of time, whatever thread a row is about. Here every thread has a list of its rows for each piece of a
+//! table: four bytes per row and thread, eight for a switch, which is about two. A question costs a search in one list, and touches one
+//! piece: where pieces are on a shelf, so are their lists, and those of other times stay there.
 
 use super::reason::{self, Off};
 use hashbrown::HashMap;
-use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Trace};
+use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Shelf, Trace, Values};
 
 /// Thread ids below this have a place in an array; those of damaged recordings may go beyond and use a map.
 const DENSE_THREADS: u32 = 1 << 20;
@@ -37,74 +38,168 @@ pub(super) struct ThreadSwitch {
     pub(super) row: ContextSwitch,
 }
 
-/// The rows of every thread, one list after the other.
+/// The rows of a table by thread: each piece of the table has a list, in which those of one thread come after those of another.
 #[derive(Debug, Default)]
 struct Lists {
-    /// Begin of each thread's list; one more than threads.
+    /// By piece: its list.
+    rows: Vec<Values<u32>>,
+    /// By piece: time of its first row, ns.
+    first_ns: Vec<i64>,
+    /// Where the runs of each thread begin; one more than threads.
     starts: Vec<usize>,
-    rows: Vec<u32>,
+    /// In order of their pieces, for each thread.
+    runs: Vec<Run>,
 }
+
+/// A thread's rows in one piece.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    piece: u32,
+    /// Its place in the piece's list.
+    first: u32,
+    rows: u32,
+    /// The thread's rows in the pieces before.
+    before: u32,
+}
+
+/// A row of a table: its piece, and the row there.
+type Place = (usize, usize);
 
 impl Lists {
-    /// `visit` tells (slot, row) of every row in order; it is called twice.
-    fn of(slots: usize, mut visit: impl FnMut(&mut dyn FnMut(u32, u32))) -> Self {
-        let mut starts = vec![0_usize; slots + 1];
-        visit(&mut |slot, _| {
-            if let Some(count) = starts.get_mut(slot as usize + 1) {
-                *count += 1;
-            }
-        });
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut next = starts.clone();
-        let mut rows = vec![0_u32; starts.last().copied().unwrap_or(0)];
-        visit(&mut |slot, row| {
-            if let Some(at) = next.get_mut(slot as usize) {
-                if let Some(place) = rows.get_mut(*at) {
-                    *place = row;
+    /// `pieces` gives the times of each piece, and a visitor, called twice, that says the slot of each row's thread, in order; of a row that two
+    /// threads have, twice.
+    fn of<'a, V>(slots: usize, pieces: impl Iterator<Item = (&'a [i64], V)>, shelf: Option<&dyn Shelf>) -> Self
+    where
+        V: Fn(&mut dyn FnMut(u32, u32)),
+    {
+        let mut lists = Self::default();
+        let mut counts = vec![0_u32; slots];
+        let mut before = vec![0_u32; slots];
+        let mut runs: Vec<(u32, Run)> = Vec::new();
+        for (piece, (times, visit)) in (0_u32..).zip(pieces) {
+            let mut met: Vec<u32> = Vec::new();
+            visit(&mut |slot, _| {
+                if let Some(count) = counts.get_mut(slot as usize) {
+                    if *count == 0 {
+                        met.push(slot);
+                    }
+                    *count += 1;
                 }
-                *at += 1;
+            });
+            let mut total = 0_u32;
+            for slot in met.iter().copied() {
+                let (count, before) = (&mut counts[slot as usize], &mut before[slot as usize]);
+                runs.push((slot, Run { piece, first: total, rows: *count, before: *before }));
+                *before = before.saturating_add(*count);
+                // From here on, where the thread's next row goes.
+                (*count, total) = (total, total.saturating_add(*count));
             }
+            let mut list = vec![0_u32; total as usize];
+            visit(&mut |slot, row| {
+                if let Some(next) = counts.get_mut(slot as usize) {
+                    if let Some(place) = list.get_mut(*next as usize) {
+                        *place = row;
+                    }
+                    *next += 1;
+                }
+            });
+            met.iter().for_each(|&slot| counts[slot as usize] = 0);
+            let mut list = Values::from(list);
+            if let Some(shelf) = shelf {
+                list.shelve(shelf);
+            }
+            lists.rows.push(list);
+            lists.first_ns.push(times.first().copied().unwrap_or(i64::MAX));
+        }
+        lists.sort(slots, &runs);
+        lists
+    }
+
+    /// Puts the runs of each thread together, which keep their order.
+    fn sort(&mut self, slots: usize, runs: &[(u32, Run)]) {
+        self.starts = vec![0; slots + 1];
+        for &(slot, _) in runs {
+            self.starts[slot as usize + 1] += 1;
+        }
+        for at in 1..self.starts.len() {
+            self.starts[at] += self.starts[at - 1];
+        }
+        let mut next = self.starts.clone();
+        self.runs = vec![Run::default(); runs.len()];
+        for &(slot, run) in runs {
+            let at = &mut next[slot as usize];
+            self.runs[*at] = run;
+            *at += 1;
+        }
+    }
+
+    /// The rows of the thread in `slot`; none without a slot.
+    fn get(&self, slot: Option<u32>) -> ThreadRows<'_> {
+        let runs = slot.and_then(|slot| {
+            let at = slot as usize;
+            self.runs.get(*self.starts.get(at)?..*self.starts.get(at.checked_add(1)?)?)
         });
-        Self { starts, rows }
+        ThreadRows { lists: self, runs: runs.unwrap_or(&[]) }
     }
 
-    fn get(&self, slot: u32) -> &[u32] {
-        let at = slot as usize;
-        match (self.starts.get(at), self.starts.get(at.saturating_add(1))) {
-            (Some(&start), Some(&end)) => self.rows.get(start..end).unwrap_or(&[]),
-            _ => &[],
-        }
+    fn list(&self, run: &Run) -> &[u32] {
+        let rows = self.rows.get(run.piece as usize).map_or(&[][..], |rows| rows);
+        let first = run.first as usize;
+        rows.get(first..first.saturating_add(run.rows as usize)).unwrap_or(&[])
     }
 }
 
-/// Where each piece of a table begins among all rows.
-#[derive(Debug, Default)]
-struct Pieces {
-    starts: Vec<u32>,
+/// One thread's rows of a table, in order.
+#[derive(Clone, Copy)]
+struct ThreadRows<'l> {
+    lists: &'l Lists,
+    runs: &'l [Run],
 }
 
-impl Pieces {
-    /// Rows beyond 2³² have no number and are left out.
-    fn of(lengths: impl Iterator<Item = usize>) -> Self {
-        let mut starts = Vec::new();
-        let mut total = 0_u32;
-        for length in lengths {
-            starts.push(total);
-            match u32::try_from(length).ok().and_then(|n| total.checked_add(n)) {
-                Some(sum) => total = sum,
-                None => break,
+impl<'l> ThreadRows<'l> {
+    /// The row at `place` among the thread's.
+    fn get(self, place: usize) -> Option<Place> {
+        let run = self.runs.get(self.runs.partition_point(|run| run.before as usize <= place).checked_sub(1)?)?;
+        let row = self.lists.list(run).get(place - run.before as usize)?;
+        Some((run.piece as usize, *row as usize))
+    }
+
+    /// How many of them come before `time_ns`; `times` gives those of a piece of the table.
+    fn before(self, time_ns: i64, times: impl Fn(usize) -> &'l [i64]) -> usize {
+        // All of the pieces before the last that begins earlier come before, and nothing of those behind it.
+        let last = self.lists.first_ns.partition_point(|&first| first < time_ns).saturating_sub(1);
+        let run = self.runs.partition_point(|run| (run.piece as usize) < last);
+        match self.runs.get(run) {
+            Some(run) if run.piece as usize == last => {
+                let times = times(last);
+                let is_before = |&row: &u32| times.get(row as usize).is_some_and(|&time| time < time_ns);
+                run.before as usize + self.lists.list(run).partition_point(is_before)
             }
+            Some(later) => later.before as usize,
+            None => self.runs.last().map_or(0, |run| run.before as usize + run.rows as usize),
         }
-        Self { starts }
     }
 
-    fn locate(&self, row: u32) -> (usize, usize) {
-        let piece = self.starts.partition_point(|&start| start <= row).saturating_sub(1);
-        let start = self.starts.get(piece).copied().unwrap_or(0);
-        (piece, row.saturating_sub(start) as usize)
+    /// From `place` on.
+    fn from(self, place: usize) -> impl Iterator<Item = Place> + 'l {
+        (place..).map_while(move |place| self.get(place))
     }
+}
+
+/// How many rows come before each piece of a table.
+///
+/// Rows beyond 2³² have no number: their pieces are left out.
+fn numbers(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
+    let mut starts = Vec::new();
+    let mut total = 0_u32;
+    for length in lengths {
+        let Some(sum) = u32::try_from(length).ok().and_then(|length| total.checked_add(length)) else {
+            break;
+        };
+        starts.push(total);
+        total = sum;
+    }
+    starts
 }
 
 /// Whether a wake-up was logged before a switch; `false` where that is not known.
@@ -125,8 +220,8 @@ pub(super) struct Timelines<'t> {
     trace: &'t Trace,
     dense: Vec<u32>,
     sparse: HashMap<u32, u32>,
-    switch_pieces: Pieces,
-    ready_pieces: Pieces,
+    /// How many switches come before each piece of them.
+    switches_before: Vec<u32>,
     switches: Lists,
     readies: Lists,
     /// Whether any wake-up is marked as done in an interrupt: only then does a mark's absence say something.
@@ -165,12 +260,11 @@ impl<'t> Timelines<'t> {
         for piece in readies.pieces() {
             piece.ready_tid.iter().for_each(|&tid| meet(tid));
         }
-        let mut index = Self {
+        let index = Self {
             trace,
             dense,
             sparse,
-            switch_pieces: Pieces::of(switches.pieces().iter().map(ContextSwitches::len)),
-            ready_pieces: Pieces::of(readies.pieces().iter().map(ReadyThreads::len)),
+            switches_before: numbers(switches.pieces().iter().map(ContextSwitches::len)),
             switches: Lists::default(),
             readies: Lists::default(),
             marks_interrupts: readies
@@ -178,10 +272,11 @@ impl<'t> Timelines<'t> {
                 .iter()
                 .any(|piece| piece.flags.iter().any(|flags| flags & IN_INTERRUPT != 0)),
         };
-        let slots = slots as usize;
-        index.switches = Lists::of(slots, |tell| {
-            for (piece, &start) in switches.pieces().iter().zip(&index.switch_pieces.starts) {
-                for (row, (&new, &old)) in (start..).zip(piece.new_tid.iter().zip(&piece.old_tid)) {
+        let (slots, shelf) = (slots as usize, trace.shelf.as_deref());
+        let numbered = switches.pieces().iter().zip(&index.switches_before);
+        let by_thread = numbered.map(|(piece, _)| {
+            let visit = |tell: &mut dyn FnMut(u32, u32)| {
+                for (row, (&new, &old)) in (0..).zip(piece.new_tid.iter().zip(&piece.old_tid)) {
                     if let Some(slot) = index.slot(old) {
                         tell(slot, row);
                     }
@@ -191,18 +286,22 @@ impl<'t> Timelines<'t> {
                         tell(slot, row);
                     }
                 }
-            }
+            };
+            (&*piece.time_ns, visit)
         });
-        index.readies = Lists::of(slots, |tell| {
-            for (piece, &start) in readies.pieces().iter().zip(&index.ready_pieces.starts) {
-                for (row, &tid) in (start..).zip(&piece.ready_tid) {
+        let switches = Lists::of(slots, by_thread, shelf);
+        let by_thread = readies.pieces().iter().map(|piece| {
+            let visit = |tell: &mut dyn FnMut(u32, u32)| {
+                for (row, &tid) in (0..).zip(&piece.ready_tid) {
                     if let Some(slot) = index.slot(tid) {
                         tell(slot, row);
                     }
                 }
-            }
+            };
+            (&*piece.time_ns, visit)
         });
-        index
+        let readies = Lists::of(slots, by_thread, shelf);
+        Self { switches, readies, ..index }
     }
 
     pub(super) const fn trace(&self) -> &'t Trace {
@@ -226,36 +325,37 @@ impl<'t> Timelines<'t> {
         (slot != NO_SLOT).then_some(slot)
     }
 
-    fn switch_rows(&self, tid: u32) -> &[u32] {
-        self.slot(tid).map_or(&[], |slot| self.switches.get(slot))
+    fn switch_rows(&self, tid: u32) -> ThreadRows<'_> {
+        self.switches.get(self.slot(tid))
     }
 
-    fn switch_time(&self, row: u32) -> i64 {
-        let (piece, at) = self.switch_pieces.locate(row);
-        let pieces = self.trace.context_switches.pieces();
-        let time = pieces.get(piece).and_then(|piece| piece.time_ns.get(at));
-        time.copied().unwrap_or(i64::MAX)
+    fn ready_rows(&self, tid: u32) -> ThreadRows<'_> {
+        self.readies.get(self.slot(tid))
     }
 
-    fn ready_time(&self, row: u32) -> i64 {
-        let (piece, at) = self.ready_pieces.locate(row);
-        let pieces = self.trace.ready_threads.pieces();
-        let time = pieces.get(piece).and_then(|piece| piece.time_ns.get(at));
-        time.copied().unwrap_or(i64::MAX)
+    fn ready(&self, (piece, row): Place) -> Option<ReadyThread> {
+        self.trace.ready_threads.pieces().get(piece)?.get(row)
     }
 
     /// The switch at `place` of a thread's list.
     pub(super) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
-        let number = *self.switch_rows(tid).get(place)?;
-        let (piece, at) = self.switch_pieces.locate(number);
+        let (piece, at) = self.switch_rows(tid).get(place)?;
         let row = self.trace.context_switches.pieces().get(piece)?.get(at)?;
+        let number = self.switches_before.get(piece)?.checked_add(u32::try_from(at).ok()?)?;
         let turn = if row.new_tid == tid { Turn::In } else { Turn::Out };
         Some(ThreadSwitch { place, number, turn, row })
     }
 
     /// How many of the thread's switches come before `time_ns`.
     pub(super) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
-        self.switch_rows(tid).partition_point(|&row| self.switch_time(row) < time_ns)
+        let pieces = self.trace.context_switches.pieces();
+        self.switch_rows(tid).before(time_ns, |piece| pieces.get(piece).map_or(&[], |piece| &*piece.time_ns))
+    }
+
+    /// How many of the thread's wake-ups come before `time_ns`.
+    fn readies_before(&self, tid: u32, time_ns: i64) -> usize {
+        let pieces = self.trace.ready_threads.pieces();
+        self.ready_rows(tid).before(time_ns, |piece| pieces.get(piece).map_or(&[], |piece| &*piece.time_ns))
     }
 
     /// The thread's last switch before `time_ns`.
@@ -265,10 +365,7 @@ impl<'t> Timelines<'t> {
 
     /// The first time from `from_ns` on that the thread was made ready.
     pub(super) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
-        let rows = self.slot(tid).map_or(&[][..], |slot| self.readies.get(slot));
-        let place = rows.partition_point(|&row| self.ready_time(row) < from_ns);
-        let (piece, at) = self.ready_pieces.locate(*rows.get(place)?);
-        self.trace.ready_threads.pieces().get(piece)?.get(at)
+        self.ready(self.ready_rows(tid).get(self.readies_before(tid, from_ns))?)
     }
 
     /// The wake-up that ended the wait which began with switch `out` and ended with `next`, if it ended.
@@ -282,12 +379,10 @@ impl<'t> Timelines<'t> {
         out: &ThreadSwitch,
         next: Option<&ThreadSwitch>,
     ) -> Option<ReadyThread> {
-        let rows = self.slot(tid).map_or(&[][..], |slot| self.readies.get(slot));
-        let first = rows.partition_point(|&row| self.ready_time(row) < out.row.time_ns);
+        let first = self.readies_before(tid, out.row.time_ns);
         let mut of_another_processor = None;
-        for &row in rows.get(first..).unwrap_or(&[]).iter().take(MOST_AT_ONE_TIME) {
-            let (piece, at) = self.ready_pieces.locate(row);
-            let ready = self.trace.ready_threads.pieces().get(piece)?.get(at)?;
+        for place in self.ready_rows(tid).from(first).take(MOST_AT_ONE_TIME) {
+            let ready = self.ready(place)?;
             if next.is_some_and(|next| ready.time_ns > next.row.time_ns) {
                 break;
             }
@@ -328,9 +423,7 @@ impl<'t> Timelines<'t> {
 
     /// How often the thread was made ready at one time.
     fn readies_at(&self, tid: u32, time_ns: i64) -> usize {
-        let rows = self.slot(tid).map_or(&[][..], |slot| self.readies.get(slot));
-        let first = rows.partition_point(|&row| self.ready_time(row) < time_ns);
-        rows.get(first..).unwrap_or(&[]).partition_point(|&row| self.ready_time(row) <= time_ns)
+        self.readies_before(tid, time_ns.saturating_add(1)).saturating_sub(self.readies_before(tid, time_ns))
     }
 
     /// How often the thread came to run at the time of its switch `out`, and before it, for which it must have been made ready then.

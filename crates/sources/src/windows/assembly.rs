@@ -1,5 +1,7 @@
 //! The pieces of all windows put together in order, and the trackers that follow what happens across them.
 
+use std::sync::Arc;
+
 use onoff_etl::{Clock, Record};
 use onoff_etw::Schemas;
 use onoff_etw::kernel::{
@@ -8,7 +10,7 @@ use onoff_etw::kernel::{
     ImageIdentification, KernelPayload, Mark, Process, StackKeyDefinition, Thread, ThreadName,
 };
 use onoff_trace::{
-    ActivityKind, Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, TableName, Trace,
+    ActivityKind, Batches, ContextSwitches, Interrupts, Losses, ReadyThreads, Samples, Shelf, TableName, Trace,
 };
 
 use super::compact_switches::CompactSwitchTracker;
@@ -34,6 +36,7 @@ use super::window_rows::{Running, WindowRows};
 /// Everything known so far of a recording that is being read.
 pub(super) struct Assembly<'r> {
     clock: &'r Clock,
+    shelf: Option<Arc<dyn Shelf>>,
     texts: Texts,
     losses: Losses,
     walk_losses: onoff_etl::Losses,
@@ -62,9 +65,11 @@ pub(super) struct Assembly<'r> {
 }
 
 impl<'r> Assembly<'r> {
-    pub(super) fn new(clock: &'r Clock, build: u32, system: SystemTracker) -> Self {
+    pub(super) fn new(clock: &'r Clock, build: u32, system: SystemTracker, shelf: Option<Arc<dyn Shelf>>) -> Self {
         Self {
             clock,
+            stacks: StackTracker::on(shelf.clone()),
+            shelf,
             texts: Texts::default(),
             losses: Losses::new(),
             walk_losses: onoff_etl::Losses::default(),
@@ -75,7 +80,6 @@ impl<'r> Assembly<'r> {
             ready_threads: Batches::default(),
             samples: Batches::default(),
             interrupts: Batches::default(),
-            stacks: StackTracker::default(),
             processes: ProcessTracker::default(),
             threads: ThreadTracker::default(),
             images: ImageTracker::default(),
@@ -104,12 +108,18 @@ impl<'r> Assembly<'r> {
         }
         self.switches_before = self.switches_before.saturating_add(piece.switch_count);
         self.running.update(&piece.running);
+        if let Some(shelf) = self.shelf.as_deref() {
+            piece.context_switches.shelve(shelf);
+            piece.ready_threads.shelve(shelf);
+            piece.samples.shelve(shelf);
+            piece.interrupts.shelve(shelf);
+        }
         self.context_switches.push(piece.context_switches);
         self.ready_threads.push(piece.ready_threads);
         self.samples.push(piece.samples);
         self.interrupts.push(piece.interrupts);
         self.stacks.absorb(piece.stacks, &piece.stack_pool, piece.stack_references);
-        self.generic.absorb(piece.generic, &mut self.texts);
+        self.generic.absorb(piece.generic, &mut self.texts, self.shelf.as_deref());
         self.replay(&piece.ordered);
         self.at_end.append(&piece.at_end);
         self.explanations.append(&piece.explanations);
@@ -310,6 +320,7 @@ impl<'r> Assembly<'r> {
         losses.add(&counters::TEXTS_REFUSED, self.texts.pool.refused());
         super::schemas::count(schemas, losses);
         trace.strings = self.texts.pool;
+        trace.shelf = self.shelf;
         trace.losses.merge(self.losses);
         self.walk_losses
     }

@@ -95,7 +95,8 @@ fn read(
     let selection = Selection::new(wanted);
     let mut trace = describe(recording, files, wanted);
     let header = recording.header();
-    let mut assembly = Assembly::new(recording.clock(), header.os_build, SystemTracker::new(recording));
+    let mut assembly =
+        Assembly::new(recording.clock(), header.os_build, SystemTracker::new(recording), options.shelf.clone());
     let mut walk_losses = onoff_etl::Losses::default();
     if selection.survey {
         let survey = Survey::of(recording, &selection, files, options);

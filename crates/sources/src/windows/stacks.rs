@@ -3,14 +3,17 @@
 //! A session can log a key in place of a stack. What the key stands for follows when the key is given up or in the
 //! rundown at the end, so that references are resolved last: to the first definition at or after them.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use onoff_etw::kernel::{StackKeyDefinition, StackKeyDefinitionKind};
-use onoff_trace::{Batches, Losses, StackId, StackPool, Stacks};
+use onoff_trace::{Batches, Losses, Shelf, StackId, StackPool, Stacks};
 
 use super::counters;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct StackTracker {
+    shelf: Option<Arc<dyn Shelf>>,
     pool: StackPool,
     pieces: Vec<Piece>,
     definitions: HashMap<u64, Vec<(i64, StackId)>>,
@@ -24,6 +27,17 @@ struct Piece {
 }
 
 impl StackTracker {
+    /// Puts on `shelf` what it takes.
+    pub(super) fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
+        Self {
+            pool: StackPool::on(shelf.clone()),
+            shelf,
+            pieces: Vec::new(),
+            definitions: HashMap::new(),
+            frames: Vec::new(),
+        }
+    }
+
     pub(super) fn on_definition(&mut self, time_ns: i64, definition: &StackKeyDefinition<'_>) {
         // A key that is created says its frames before it is used; the same frames come again when it goes.
         let time_ns = match definition.kind {
@@ -46,7 +60,16 @@ impl StackTracker {
         for id in &mut stacks.stack {
             *id = *ids.entry(*id).or_insert_with(|| self.pool.intern(pool.get(*id)));
         }
+        if references.is_empty() {
+            self.shelve(&mut stacks);
+        }
         self.pieces.push(Piece { stacks, references });
+    }
+
+    fn shelve(&self, stacks: &mut Stacks) {
+        if let Some(shelf) = self.shelf.as_deref() {
+            stacks.shelve(shelf);
+        }
     }
 
     /// The table and the stacks it refers to.
@@ -55,10 +78,12 @@ impl StackTracker {
             definitions.sort_by_key(|&(time_ns, _)| time_ns);
         }
         let mut unknown = 0;
-        let batches = self
-            .pieces
+        let batches = std::mem::take(&mut self.pieces)
             .into_iter()
             .map(|mut piece| {
+                if piece.references.is_empty() {
+                    return piece.stacks;
+                }
                 for (row, key) in piece.references {
                     let Some(time_ns) = piece.stacks.time_ns.get(row).copied() else {
                         continue;
@@ -72,6 +97,7 @@ impl StackTracker {
                         _ => unknown += 1,
                     }
                 }
+                self.shelve(&mut piece.stacks);
                 piece.stacks
             })
             .collect();
