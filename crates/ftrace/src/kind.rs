@@ -8,6 +8,7 @@ mod system_call;
 mod text_fields;
 
 use crate::event::{Body, Event};
+use crate::record::StackAddresses;
 
 pub use system_call::{SystemCallArgument, system_call_arguments};
 
@@ -256,6 +257,16 @@ pub enum Kind<'a> {
         depth: u32,
         /// How long it took, ns; `None` when the line does not say.
         duration_ns: Option<u64>,
+    },
+    /// The kernel's call stack of the event before it on its processor, in the same thread and context (option `stacktrace`, or a
+    /// trigger of that name).
+    KernelStack(StackAddresses<'a>),
+    /// The process's call stack of the same event (option `userstacktrace`).
+    UserStack {
+        /// The process, of which the event's thread is one; 0 when the record does not say.
+        process: u32,
+        /// Its return addresses.
+        addresses: StackAddresses<'a>,
     },
     /// Text that somebody wrote into the trace.
     Mark(&'a str),

@@ -23,12 +23,12 @@ mod losses;
 mod record;
 pub mod text;
 
-pub use data::DataFile;
+pub use data::{DataFile, MappedFile, ProcessMap};
 pub use error::Error;
 pub use event::{Body, Context, Event};
 pub use kind::{
     BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, SystemCallArgument, TaskState, system_call_arguments,
 };
 pub use losses::Losses;
-pub use record::{RecordBody, RecordValue};
+pub use record::{KernelCode, KernelFunction, RecordBody, RecordValue, StackAddresses};
 pub use text::TextTrace;

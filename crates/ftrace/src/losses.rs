@@ -11,6 +11,10 @@ pub struct Losses {
     pub unreadable_lines: u64,
     /// Records whose event has no description in the file.
     pub unknown_events: u64,
+    /// Lines of the file's lists of the kernel's symbols and of processes' mapped files that are neither.
+    pub unreadable_symbols: u64,
+    /// Call stacks of text, which has names and no addresses.
+    pub text_stacks: u64,
     /// Records and pages that are cut or contradict themselves.
     pub damaged: u64,
     /// Where the first of the unreadable or damaged is, in bytes from the start of the file.

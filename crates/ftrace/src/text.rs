@@ -53,8 +53,12 @@ impl<'a> TextTrace<'a> {
                 continue;
             };
             match event(line).or_else(|| graph_line(line)) {
-                Some(event) => each(event),
-                None if says_nothing(line) || is_graph_ornament(line) => {}
+                Some(event) => {
+                    losses.text_stacks += u64::from(matches!(event.name, "kernel_stack" | "user_stack"));
+                    each(event);
+                }
+                None if says_nothing(line) || is_graph_ornament(line) || is_frame(line) => {}
+                None if begins_stack(line) => losses.text_stacks += 1,
                 None => match events_lost(line) {
                     Some(lost) => losses.overwritten = losses.overwritten.saturating_add(lost),
                     None => {
@@ -239,6 +243,16 @@ fn says_nothing(line: &str) -> bool {
         || (line.starts_with("CPU ") && line.ends_with(" is empty"))
 }
 
+/// The head of a call stack in the kernel's text: `task-1 [000] d..2. 1.5: <stack trace>`, of a process `<user stack trace>`.
+fn begins_stack(line: &str) -> bool {
+    line.ends_with(": <stack trace>") || line.ends_with(": <user stack trace>")
+}
+
+/// A frame of a call stack: ` => schedule`, with an address only where somebody chose so.
+fn is_frame(line: &str) -> bool {
+    line.trim_start().starts_with("=> ")
+}
+
 /// `CPU:0 [LOST 123 EVENTS]` and `CPU:0 [123 EVENTS DROPPED]`.
 fn events_lost(line: &str) -> Option<u64> {
     let (_, what) = line.trim().strip_prefix("CPU:")?.split_once('[')?;
@@ -388,6 +402,17 @@ mod tests {
                 TextTrace::new(line.as_bytes()).read(|event| { let _ = Kind::of(&event); });
             }
         }
+    }
+
+    #[test]
+    fn call_stacks_of_text_are_counted_and_their_lines_are_no_faults() {
+        let text = " a-1 [000] d..2. 1.5: module_load: ext4 E\n a-1 [000] d..2. 1.5: <stack trace>\n => trace_event\n => do_init_module\n\
+                    a-1 [000] d..2. 1.6: <user stack trace>\n =>  <00007f1632b37b70>\n\
+                    a-1 [000] 1.7: kernel_stack:         <stack trace >\n=> schedule (ffffffff98247a0a)\nno => frame\n";
+        let mut found = Vec::new();
+        let losses = TextTrace::new(text.as_bytes()).read(|event| found.push(event.name));
+        assert_eq!((losses.text_stacks, losses.unreadable_lines), (3, 1));
+        assert_eq!(found, ["module_load", "kernel_stack"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use onoff_ftrace::{DataFile, Kind, Losses, TextTrace};
+use onoff_ftrace::{DataFile, Kind, Losses, StackAddresses, TextTrace};
 
 /// The files of an archive whose name ends in one of `endings`.
 fn files(archive: &Path, endings: [&str; 2]) -> BTreeMap<String, Vec<u8>> {
@@ -75,4 +75,66 @@ fn text_and_data_file_of_one_trace_say_the_same() {
     }
     println!("{compared} events of text and data compared");
     assert!(compared > 100_000, "{compared}");
+}
+
+/// The call stacks of a kernel's text: a stack of the kernel is names, one of a process addresses.
+fn stacks_of_text(text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
+    let (mut kernel, mut user) = (Vec::new(), Vec::new());
+    let mut of_user = false;
+    for line in text.lines() {
+        if line.ends_with(": <stack trace>") {
+            of_user = false;
+            kernel.push(Vec::new());
+        } else if line.ends_with(": <user stack trace>") {
+            of_user = true;
+            user.push(Vec::new());
+        } else if let Some(frame) = line.strip_prefix(" => ")
+            && let Some(stack) = if of_user { user.last_mut() } else { kernel.last_mut() }
+        {
+            stack.push(frame.trim().to_owned());
+        }
+    }
+    (kernel, user)
+}
+
+/// A boot with the options `stacktrace` and `userstacktrace`: the kernel names the functions in its text itself.
+#[test]
+fn functions_of_call_stacks_are_named_as_the_kernel_names_them() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let archive = samples.join("boot-stacks.tar.xz");
+    if !archive.exists() {
+        println!("no recording with call stacks: not compared");
+        return;
+    }
+    let files = files(&archive, ["boot.trace.txt", "boot.trace.dat"]);
+    let of = |ending: &str| files.iter().find(|(path, _)| path.ends_with(ending)).unwrap().1;
+    let (mut kernel, mut user) = stacks_of_text(&String::from_utf8_lossy(of(".txt")));
+    let file = DataFile::open(of(".dat")).unwrap();
+    let (mut named, mut addresses) = (Vec::new(), Vec::new());
+    let mut frames = 0;
+    file.read(|event| {
+        let name = |address| match file.kernel_function(address) {
+            Some(function) => function.name.to_owned(),
+            None => format!("{address:#x}"),
+        };
+        let list = |stack: StackAddresses<'_>| stack.iter().collect::<Vec<u64>>();
+        match Kind::of(&event) {
+            Some(Kind::KernelStack(stack)) => {
+                frames += list(stack).len();
+                named.push(list(stack).into_iter().map(name).collect::<Vec<_>>());
+            }
+            Some(Kind::UserStack { addresses: stack, .. }) => {
+                addresses.push(list(stack).into_iter().map(|address| format!("<{address:016x}>")).collect::<Vec<_>>());
+            }
+            _ => {}
+        }
+    });
+    // Text and file are both in the order of time; of one time on two processors the order may differ.
+    for list in [&mut kernel, &mut named, &mut user, &mut addresses] {
+        list.sort();
+    }
+    println!("{} stacks of the kernel, {frames} frames; {} of processes", named.len(), addresses.len());
+    assert!(named.len() > 5_000 && named == kernel && addresses == user);
 }

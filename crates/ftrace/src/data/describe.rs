@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use super::pages::PageLayout;
+use super::process_map::ProcessMap;
 use crate::record::{Format, KernelNames, RecordBody, unsigned};
 
 /// Everything that describes records.
@@ -16,6 +17,12 @@ pub(super) struct Description {
     pub(super) tasks: HashMap<u32, String>,
     /// What the kernel calls its addresses.
     pub(super) names: KernelNames,
+    /// Bytes of an address.
+    long_size: usize,
+    /// Which files processes had mapped.
+    pub(super) maps: Vec<ProcessMap>,
+    /// Lines of [`Self::maps`] that cannot be read.
+    pub(super) unreadable_maps: u64,
 }
 
 impl Description {
@@ -32,6 +39,9 @@ impl Description {
             type_field: (0, 2),
             tasks: HashMap::new(),
             names: KernelNames::default(),
+            long_size,
+            maps: Vec::new(),
+            unreadable_maps: 0,
         }
     }
 
@@ -53,7 +63,8 @@ impl Description {
 
     pub(super) fn format(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
-        if let Some(format) = Format::parse(&text) {
+        if let Some(mut format) = Format::parse(&text) {
+            format.long_size = self.long_size;
             if let Some(place) = Format::place(&text, "common_type")
                 && (1..=8).contains(&place.1)
             {
@@ -72,6 +83,13 @@ impl Description {
                 self.tasks.insert(pid, name.to_owned());
             }
         }
+    }
+
+    /// What a process had mapped.
+    pub(super) fn process_map(&mut self, text: &[u8]) {
+        let (map, unreadable) = ProcessMap::parse(&String::from_utf8_lossy(text));
+        self.maps.extend(map);
+        self.unreadable_maps += unreadable;
     }
 
     /// A record's format and its body; `None` when its event is not described.

@@ -13,15 +13,18 @@ mod compression;
 mod describe;
 mod pages;
 mod places;
+mod process_map;
 
 use std::borrow::Cow;
 
 use crate::error::Error;
 use crate::event::{Body, Context, Event};
 use crate::losses::Losses;
+use crate::record::{KernelCode, KernelFunction};
 use bytes::Bytes;
 use describe::Description;
 use pages::Pages;
+pub use process_map::{MappedFile, ProcessMap};
 
 /// A trace.dat file, its descriptions read.
 #[derive(Debug)]
@@ -63,9 +66,36 @@ impl<'a> DataFile<'a> {
         &self.clock
     }
 
+    /// The kernel's function at an address, as the file lists it (`/proc/kallsyms`); `None` where it lists none, for data, and behind the
+    /// end of a module's code.
+    #[must_use]
+    pub fn kernel_function(&self, address: u64) -> Option<KernelFunction<'_>> {
+        self.description.names.function_at(address)
+    }
+
+    /// Where the kernel's code and that of its modules is.
+    #[must_use]
+    pub fn kernel_code(&self) -> Vec<KernelCode<'_>> {
+        self.description.names.code()
+    }
+
+    /// Whether the file lists the kernel's functions without their addresses: its maker was not allowed to see them.
+    #[must_use]
+    pub fn kernel_addresses_are_hidden(&self) -> bool {
+        self.description.names.are_hidden()
+    }
+
+    /// Which files traced processes had mapped when the recording ended (`trace-cmd record --proc-map`).
+    #[must_use]
+    pub fn process_maps(&self) -> &[ProcessMap] {
+        &self.description.maps
+    }
+
     /// Gives every event to `each`, those of all processors in the order of time.
     pub fn read(&self, mut each: impl FnMut(Event<'_>)) -> Losses {
         let mut losses = self.losses.clone();
+        losses.unreadable_symbols =
+            self.description.names.unreadable().saturating_add(self.description.unreadable_maps);
         let layout = self.description.page;
         let mut streams: Vec<_> = self
             .processors

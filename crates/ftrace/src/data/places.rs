@@ -16,6 +16,7 @@ mod number {
     pub(super) const DONE: u16 = 0;
     pub(super) const BUFFER: u16 = 3;
     pub(super) const TRACE_CLOCK: u16 = 4;
+    pub(super) const PROCESS_MAP: u16 = 10;
     pub(super) const HEADER: u16 = 16;
     pub(super) const FTRACE_FORMATS: u16 = 17;
     pub(super) const EVENT_FORMATS: u16 = 18;
@@ -90,8 +91,10 @@ fn version_6<'a>(all: &'a [u8], mut bytes: Bytes<'a>, file: &mut DataFile<'a>) -
                 }
                 let length = bytes.u32("an option")? as usize;
                 let data = bytes.take(length, "an option")?;
-                if option == number::TRACE_CLOCK {
-                    file.clock = chosen_clock(data);
+                match option {
+                    number::TRACE_CLOCK => file.clock = chosen_clock(data),
+                    number::PROCESS_MAP => file.description.process_map(data),
+                    _ => {}
                 }
             },
             b"flyrecord\0" => break,
@@ -152,6 +155,7 @@ fn take_option<'a>(
 ) -> Result<(), Error> {
     match option {
         number::TRACE_CLOCK => file.clock = chosen_clock(data.rest()),
+        number::PROCESS_MAP => file.description.process_map(data.rest()),
         number::BUFFER => {
             const BUFFER: &str = "the description of a buffer";
             data.u64(BUFFER)?;

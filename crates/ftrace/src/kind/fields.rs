@@ -1,7 +1,7 @@
 //! Events by the names of their fields: binary records, and the text of `trace-cmd report -R`.
 
 use super::{BlockRequest, Kind, PowerEdge, RequestStage, RuntimePower, TaskState};
-use crate::record::RecordBody;
+use crate::record::{RecordBody, StackAddresses};
 
 /// An event's fields by their names.
 pub(super) trait Fields<'a>: Copy {
@@ -15,6 +15,10 @@ pub(super) trait Fields<'a>: Copy {
     fn function_around(self, field: &str) -> Option<&'a str>;
     /// The text at the address in a field.
     fn string_at(self, field: &str) -> Option<&'a str>;
+    /// The addresses from a field on, `most` at most.
+    fn addresses(self, field: &str, most: usize) -> Option<StackAddresses<'a>>;
+    /// Whether call stacks are addresses here.
+    fn has_addresses(self) -> bool;
 }
 
 impl<'a> Fields<'a> for RecordBody<'a> {
@@ -36,6 +40,14 @@ impl<'a> Fields<'a> for RecordBody<'a> {
 
     fn string_at(self, field: &str) -> Option<&'a str> {
         RecordBody::string_at(&self, field)
+    }
+
+    fn addresses(self, field: &str, most: usize) -> Option<StackAddresses<'a>> {
+        RecordBody::addresses(&self, field, most)
+    }
+
+    fn has_addresses(self) -> bool {
+        true
     }
 }
 
@@ -106,6 +118,14 @@ impl<'a> Fields<'a> for RawText<'a> {
 
     fn string_at(self, _field: &str) -> Option<&'a str> {
         None
+    }
+
+    fn addresses(self, _field: &str, _most: usize) -> Option<StackAddresses<'a>> {
+        None
+    }
+
+    fn has_addresses(self) -> bool {
+        false
     }
 }
 
@@ -195,6 +215,16 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
                 .and_then(|(end, begin)| u64::try_from(end.checked_sub(begin)?).ok()),
             overrun: body.number("overrun").and_then(|count| count.try_into().ok()).unwrap_or_default(),
         },
+        "kernel_stack" | "user_stack" if !body.has_addresses() => Kind::Other,
+        "kernel_stack" => {
+            // Kernels before 2.6.38 do not say how many there are.
+            let most = body.number("size").map_or(MOST_FRAMES, |count| usize::try_from(count).unwrap_or(0));
+            Kind::KernelStack(body.addresses("caller", most.min(MOST_FRAMES))?)
+        }
+        "user_stack" => Kind::UserStack {
+            process: body.number("tgid").and_then(|process| process.try_into().ok()).unwrap_or_default(),
+            addresses: body.addresses("caller", MOST_USER_FRAMES)?,
+        },
         "print" | "tracing_mark_write" => Kind::Mark(body.text("buf")?.trim()),
         _ => Kind::Other,
     })
@@ -204,6 +234,11 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
 fn number_of_depth(depth: i64) -> Option<u32> {
     depth.try_into().ok()
 }
+
+/// More frames than a record of the tracer, which is within a page, can hold.
+const MOST_FRAMES: usize = 1024;
+/// Frames of a process's stack (`FTRACE_STACK_ENTRIES`).
+const MOST_USER_FRAMES: usize = 8;
 
 /// A kernel's device number holds the minor number in its low twenty bits.
 const MINOR_BITS: u32 = 20;
@@ -289,5 +324,40 @@ mod tests {
         let expected = |duration_ns, overrun| Some(Kind::FunctionEnd { depth: 2, duration_ns, overrun });
         kind("funcgraph_exit", &end, expected(Some(3_500), 7));
         kind("funcgraph_exit", &end[..2], expected(None, 0));
+    }
+
+    #[test]
+    fn call_stacks_are_addresses_up_to_their_end() {
+        // Linux 6.1: 88 bytes of record describe 64 of `caller`, and `size` says how many there are.
+        let names = KernelNames::default();
+        let header: &[(&str, usize, i64)] = &[("int size", 4, 3), ("int pad", 4, 0)];
+        let kernel = |size: i64, rest: &[u64]| {
+            let mut fields = header.to_vec();
+            fields[0].2 = size;
+            fields.push(("unsigned long caller[8]", 8, 0x10));
+            let (format, mut bytes) = record("kernel_stack", &fields);
+            bytes.extend(rest.iter().flat_map(|address| address.to_le_bytes()));
+            match read("kernel_stack", RecordBody::new(&format, &bytes, &names, false)) {
+                Some(Kind::KernelStack(stack)) => stack.iter().collect::<Vec<u64>>(),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(kernel(3, &[0x20, 0x30, 0x40]), [0x10, 0x20, 0x30], "what is behind the count is of no stack");
+        assert_eq!(kernel(9, &[0x20]), [0x10, 0x20], "a record that is cut keeps what it has");
+        assert_eq!(kernel(4, &[0x20, u64::MAX, 0x40]), [0x10, 0x20], "old kernels end with all bits");
+        assert_eq!(kernel(3, &[0x7fff_ffff, 0x30]), [0x10, 0x30], "the tracer's own code is no frame");
+        assert_eq!(kernel(-1, &[0x20]), [0_u64; 0]);
+        let user: &[(&str, usize, i64)] =
+            &[("unsigned int tgid", 4, 77), ("int pad", 4, 0), ("unsigned long caller[8]", 8, 0x10)];
+        let (format, mut bytes) = record("user_stack", user);
+        bytes.extend([0x20_u64, 0, 0x30].iter().flat_map(|address| address.to_le_bytes()));
+        let Some(Kind::UserStack { process: 77, addresses }) =
+            read("user_stack", RecordBody::new(&format, &bytes, &names, false))
+        else {
+            panic!("no stack");
+        };
+        assert_eq!(addresses.iter().collect::<Vec<u64>>(), [0x10, 0x20]);
+        // A record that ends before its addresses has no stack; in text there is none either.
+        assert_eq!(read("user_stack", RecordBody::new(&format, &bytes[..6], &names, false)), None);
     }
 }

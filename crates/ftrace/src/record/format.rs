@@ -37,12 +37,42 @@ pub enum RecordValue<'a> {
     Bytes(&'a [u8]),
 }
 
+/// Return addresses of a call stack as recorded, innermost first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct StackAddresses<'a> {
+    bytes: &'a [u8],
+    size: usize,
+    big_endian: bool,
+}
+
+impl<'a> StackAddresses<'a> {
+    /// The addresses up to the first that stands for none: all bits clear, as behind a short stack of a process, or all bits set, with
+    /// which kernels before 5.2 end their own.
+    pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
+        // The tracer's mark for code that it made itself.
+        const TRAMPOLINE: u64 = 0x7fff_ffff;
+        let all_set = if self.size == 4 { u64::from(u32::MAX) } else { u64::MAX };
+        let addresses = self.bytes.chunks_exact(self.size.max(1)).map(move |bytes| unsigned(bytes, self.big_endian));
+        addresses
+            .take_while(move |&address| address != 0 && address != all_set)
+            .filter(|&address| address != TRAMPOLINE)
+    }
+}
+
+impl std::fmt::Debug for StackAddresses<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(self.iter().map(|address| format!("{address:#x}"))).finish()
+    }
+}
+
 /// An event's description.
 #[derive(Clone, Debug)]
 pub(crate) struct Format {
     pub(crate) name: String,
     pub(crate) id: u16,
     fields: Vec<Field>,
+    /// Bytes of an address.
+    pub(crate) long_size: usize,
 }
 
 /// More fields than any event has.
@@ -65,7 +95,7 @@ impl Format {
                 fields.push(field);
             }
         }
-        Some(Self { name: name?, id: id?, fields })
+        Some(Self { name: name?, id: id?, fields, long_size: 8 })
     }
 
     fn field(&self, name: &str) -> Option<&Field> {
@@ -188,6 +218,15 @@ impl<'a> RecordBody<'a> {
         let bytes = self.bytes.get(offset..offset.checked_add(length)?)?;
         let length = memchr::memchr(0, bytes).unwrap_or(bytes.len());
         std::str::from_utf8(bytes.get(..length)?).ok()
+    }
+
+    /// The addresses from a field to the record's end, `most` at most: a call stack, whose length the description does not say.
+    #[must_use]
+    pub fn addresses(&self, name: &str, most: usize) -> Option<StackAddresses<'a>> {
+        let size = self.format.long_size;
+        let bytes = self.bytes.get(self.format.field(name)?.offset..)?;
+        let bytes = bytes.get(..most.saturating_mul(size)).unwrap_or(bytes);
+        Some(StackAddresses { bytes, size, big_endian: self.big_endian })
     }
 
     /// The function that begins at the address in a field; empty when the file lists none there, such as a module's that was

@@ -4,8 +4,9 @@ mod format;
 mod kernel_names;
 
 pub(crate) use format::Format;
-pub use format::{RecordBody, RecordValue};
+pub use format::{RecordBody, RecordValue, StackAddresses};
 pub(crate) use kernel_names::KernelNames;
+pub use kernel_names::{KernelCode, KernelFunction};
 
 /// An unsigned number of up to eight bytes.
 pub(crate) fn unsigned(bytes: &[u8], big_endian: bool) -> u64 {

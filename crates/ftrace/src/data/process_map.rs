@@ -1,0 +1,96 @@
+//! What a process had mapped, as trace-cmd keeps it (option `PROCMAPS`).
+//!
+//! ```text
+//! 74 13 /bin/busy                              process, number of lines, program; numbers are hexadecimal
+//! 55b4e3f73000 55b4e3f74000 /bin/busy          begin, end, file
+//! ```
+//!
+//! Source: trace-cmd.dat(5), and files of trace-cmd 3.1.6.
+
+/// A file, or the part of it, in a process's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MappedFile {
+    /// First address.
+    pub begin: u64,
+    /// The address behind the last.
+    pub end: u64,
+    /// The file's path, or a name in brackets for what is no file.
+    pub path: String,
+}
+
+/// What a process had mapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessMap {
+    /// Process id.
+    pub pid: u32,
+    /// Path of its program.
+    pub program: String,
+    /// In the order of addresses.
+    pub files: Vec<MappedFile>,
+}
+
+/// More mapped places than the kernel allows a process by default (`vm.max_map_count`).
+const MOST_PLACES: usize = 65_530;
+
+impl ProcessMap {
+    /// Reads one map; and how many of its lines are none. Pieces of one file that follow each other are one: the file's beginning, which
+    /// is mapped first, is what its addresses count from.
+    pub(super) fn parse(text: &str) -> (Option<Self>, u64) {
+        let mut lines = text.trim_end_matches('\0').lines();
+        let Some((pid, program)) = lines.next().and_then(head) else {
+            return (None, 1);
+        };
+        let mut files: Vec<MappedFile> = Vec::new();
+        let mut unreadable = 0;
+        for line in lines {
+            let Some(place) = place(line) else {
+                unreadable += 1;
+                continue;
+            };
+            let is_full = files.len() >= MOST_PLACES;
+            match files.last_mut() {
+                Some(last) if last.path == place.path && last.end <= place.begin => last.end = place.end,
+                _ if is_full => unreadable += 1,
+                _ => files.push(place),
+            }
+        }
+        (Some(Self { pid, program: program.to_owned(), files }), unreadable)
+    }
+}
+
+fn head(line: &str) -> Option<(u32, &str)> {
+    let (pid, rest) = line.split_once(' ')?;
+    let (_, program) = rest.split_once(' ')?;
+    Some((u32::from_str_radix(pid, 16).ok()?, program))
+}
+
+fn place(line: &str) -> Option<MappedFile> {
+    let (begin, rest) = line.split_once(' ')?;
+    let (end, path) = rest.split_once(' ')?;
+    let (begin, end) = (u64::from_str_radix(begin, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    (begin < end && !path.is_empty()).then(|| MappedFile { begin, end, path: path.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pieces_of_a_file_are_one() {
+        let text = "74 5 /bin/busy\n1000 2000 /bin/busy\n2000 3000 /bin/busy\n4000 5000 [heap]\n6000 7000 /lib/c.so\n\
+                    9000 a000 /lib/c.so\n\0";
+        let (map, unreadable) = ProcessMap::parse(text);
+        let map = map.unwrap();
+        let files: Vec<_> = map.files.iter().map(|file| (file.begin, file.end, file.path.as_str())).collect();
+        assert_eq!((map.pid, map.program.as_str(), unreadable), (0x74, "/bin/busy", 0));
+        assert_eq!(files, [(0x1000, 0x3000, "/bin/busy"), (0x4000, 0x5000, "[heap]"), (0x6000, 0xa000, "/lib/c.so")]);
+    }
+
+    #[test]
+    fn what_is_no_map_is_counted() {
+        assert_eq!(ProcessMap::parse(""), (None, 1));
+        assert_eq!(ProcessMap::parse("xyz 1 a\n"), (None, 1));
+        let (map, unreadable) = ProcessMap::parse("1 ffffffff a\n2000 1000 /backwards\n1 2\n1 zz b\n1000 2000 /a b\n");
+        assert_eq!((map.unwrap().files[0].path.as_str(), unreadable), ("/a b", 3));
+    }
+}
