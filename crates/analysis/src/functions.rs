@@ -72,7 +72,10 @@ pub(crate) struct Code<'a> {
     unloads: HashMap<u32, Vec<i64>>,
 }
 
-/// Methods that a runtime compiled, by the place of their code.
+/// The process under which a kernel's own functions are listed.
+const KERNEL: u32 = 0;
+
+/// Methods that a runtime compiled and functions of a kernel that its recording names, by the place of their code.
 #[derive(Debug, Default)]
 pub(crate) struct CompiledMethods {
     /// Rows of the table by process, in the order of first addresses and loads.
@@ -97,6 +100,12 @@ impl CompiledMethods {
     }
 
     pub(crate) fn at(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
+        // Functions of a kernel are the same in all processes.
+        let of = |pid| self.of_process(trace, pid, address, time_ns);
+        of(pid).or_else(|| of(KERNEL).filter(|_| pid != KERNEL))
+    }
+
+    fn of_process(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
         let rows = self.by_process.get(&pid)?;
         let after = rows.partition_point(|&row| trace.methods.get(row).is_some_and(|method| method.address <= address));
         rows[..after].iter().rev().take(Self::MOST_AT_AN_ADDRESS).filter_map(|&row| trace.methods.get(row)).find(

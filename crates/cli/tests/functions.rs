@@ -1,6 +1,7 @@
 //! In which functions the time went: `onoff cpu`, `disk` and `hardfaults` with `--by module`, `function` and `stack`, and their pictures.
 #![allow(clippy::unwrap_used)]
 
+use onoff_testkit::linux::{At, TraceData};
 use serde_json::Value;
 
 use crate::running::Folder;
@@ -213,4 +214,86 @@ fn xperf_names_functions_where_symbols_are_wanted_and_at_hand() {
     folder.file("driver.pdb", b"other");
     let (_, said) = xperf("-symbols -a profile -detail", Some("."));
     assert!(said.contains("no symbols: driver.pdb"), "{said}");
+}
+
+/// Addresses of the kernel as [`linux`] lists them: two functions of its own, one of a module.
+const LINUX_STACK: [u64; 3] = [0xffff_ffff_8100_0388, 0xffff_ffff_8100_0525, 0xffff_ffff_c000_0042];
+
+/// A file of trace-cmd: thread 70 sleeps for 2 ms, called from the module ext4, and reads a disk for 1 ms.
+fn linux() -> TraceData {
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    TraceData::new()
+        .kallsyms(
+            "ffffffff81000000 T _stext\nffffffff81000300 t __schedule\nffffffff81000500 T do_nanosleep\n\
+             ffffffff81000600 T _etext\nffffffffc0000000 t ext4_read\t[ext4]\n",
+        )
+        .switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0"))
+        .kernel_stack(at(1_000_500, 70), &LINUX_STACK)
+        .switch(at(3_000_000, 0), ("swapper/0", 0), (70, "sleeper"))
+        .disk_read(at(4_000_000, 70), 64, &LINUX_STACK[1..], 5_000_000)
+}
+
+#[test]
+fn waits_and_disk_requests_of_linux_are_in_the_functions_of_its_kernel() {
+    let folder = Folder::new();
+    folder.file("trace.dat", &linux().bytes());
+    let shown = |question: &str| {
+        let list = json(&folder, &format!("{question} --format json"));
+        let row = |row: &Value| {
+            let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+            (text("module"), text("function"), row["own_ns"].as_i64().unwrap(), row["inclusive_ns"].as_i64())
+        };
+        list["rows"].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
+    };
+    let row = |module: &str, function: &str, own_ns: i64, inclusive_ns: i64| {
+        (module.to_owned(), function.to_owned(), own_ns, Some(inclusive_ns))
+    };
+    const MS: i64 = 1_000_000;
+    let waited = shown("cpu trace.dat --of waits --by function");
+    assert_eq!(
+        waited,
+        [
+            row("[kernel]", "__schedule", 2 * MS, 2 * MS),
+            row("[ext4]", "ext4_read", 0, 2 * MS),
+            row("[kernel]", "do_nanosleep", 0, 2 * MS),
+        ]
+    );
+    assert_eq!(
+        shown("cpu trace.dat --of waits --by module"),
+        [row("[kernel]", "", 2 * MS, 2 * MS), row("[ext4]", "", 0, 2 * MS)]
+    );
+    assert_eq!(
+        shown("disk trace.dat --by function"),
+        [row("[kernel]", "do_nanosleep", MS, MS), row("[ext4]", "ext4_read", 0, MS)]
+    );
+    let text = folder.answer("cpu trace.dat --of waits --by stack");
+    assert!(text.contains("[kernel]!__schedule < [kernel]!do_nanosleep < [ext4]!ext4_read"), "{text}");
+    assert!(!text.contains("--symbols") && !text.contains("LOADER"), "{text}");
+}
+
+#[test]
+fn what_a_trace_of_linux_lacks_is_said_in_its_words() {
+    let folder = Folder::new();
+    folder.file("trace.dat", &linux().bytes());
+    let refused = |question: &str, why: &str| {
+        let (_, answer) = folder.refusal(question);
+        assert!(answer.contains(why), "{question}: {answer}");
+    };
+    refused("cpu trace.dat --by function", "Linux's tracer takes no samples; '--of waits'");
+    refused("hardfaults trace.dat --by function", "do not say which page faults");
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    let bare = TraceData::new().switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0")).switch(
+        at(3_000_000, 0),
+        ("swapper/0", 0),
+        (70, "sleeper"),
+    );
+    folder.file("trace.dat", &bare.bytes());
+    refused("cpu trace.dat --of waits --by function", "the tracer's options 'stacktrace' and 'userstacktrace'");
+    refused("disk trace.dat --by function", "block:block_rq_issue");
+    // A list that an unprivileged user copied: stacks without names, and why.
+    let hidden = linux().kallsyms("0000000000000000 T _stext\n0000000000000000 T do_nanosleep\n");
+    folder.file("trace.dat", &hidden.bytes());
+    let text = folder.answer("cpu trace.dat --of waits --by function");
+    assert!(text.contains("unknown") && text.contains("kernel.kptr_restrict"), "{text}");
+    assert!(!text.contains("do_nanosleep") && !text.contains("LOADER"), "{text}");
 }

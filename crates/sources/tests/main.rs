@@ -7,6 +7,7 @@ mod event_stream;
 mod firmware;
 mod golden_rows;
 mod linux;
+mod linux_stacks;
 mod linux_text;
 mod linux_units;
 mod opening;

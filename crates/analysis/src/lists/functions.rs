@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{Losses, TableName, Tables, Trace};
+use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
 use crate::cpu::charge_samples_of;
@@ -358,7 +358,8 @@ impl<'a> CodeTimes<'a> {
         } else if self.with_stack == 0 {
             missing.push(MissingRecords::CallStacks);
         }
-        if self.trace.images.is_empty() {
+        // On Linux the recorder lists code by itself; where it could not, a loss says so.
+        if self.trace.images.is_empty() && self.trace.system.kind != SystemKind::Linux {
             missing.push(MissingRecords::ModuleLoads);
         }
         missing

@@ -78,7 +78,21 @@ impl TableReport for FunctionList {
     }
 
     fn nothing_on_linux(&self) -> Option<&'static str> {
-        Some("call stacks are read from recordings of Windows only; 'onoff cpu' shows who used the processors")
+        Some(match self.missing.first()? {
+            MissingRecords::ProfileSamples => {
+                "Linux's tracer takes no samples; '--of waits' shows with which call stacks threads waited, 'onoff cpu' who used the processors"
+            }
+            MissingRecords::HardFaults => "traces of Linux do not say which page faults had to be read from a disk",
+            MissingRecords::ContextSwitches => "not recorded: context switches (event sched:sched_switch)",
+            MissingRecords::DiskRequests => {
+                "not recorded: disk requests (events block:block_rq_issue and block:block_rq_complete)"
+            }
+            MissingRecords::CallStacks => {
+                "not recorded: call stacks, which the tracer's options 'stacktrace' and 'userstacktrace' add to each event; they are read from \
+                 the file of trace-cmd, which has their addresses"
+            }
+            _ => return None,
+        })
     }
 
     fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {

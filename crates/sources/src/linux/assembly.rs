@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 use onoff_trace::{
-    Activity, Batches, CallGraphFunction, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo,
-    FirmwareMeasurements, Interrupts, Inventory, Losses, Milestone, Notification, PowerRequest, ProviderCount,
-    ReadyThreads, ServiceDependency, ServiceProcess, ServiceTransition, StringId, StringPool, SystemConfiguration,
-    SystemKind, TableName, Tables, Trace, milestone,
+    Activity, Batches, CallGraphFunction, ContextSwitches, Counter, DeviceOperation, DiskIo, Event, EventField, FileIo,
+    FirmwareMeasurements, Image, Interrupts, Inventory, Losses, Method, Milestone, Notification, PowerRequest,
+    ProviderCount, ReadyThreads, ServiceDependency, ServiceProcess, ServiceTransition, Severity, Stack, StackPool,
+    StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace, milestone,
 };
 
 use onoff_trace::system::Disk;
@@ -14,6 +14,13 @@ use super::critical_chain::ChainStart;
 use super::network;
 use super::processes::ProcessTracker;
 use super::unit_rows;
+
+const NOT_KEPT: Counter = Counter {
+    name: "stacks_beyond_memory",
+    severity: Severity::Error,
+    help: "call stacks that did not fit in memory were left out",
+    touches: &[TableName::Stacks],
+};
 
 /// Everything known so far of a recording that is being read. Times of rows are on the axis.
 #[derive(Debug)]
@@ -53,6 +60,12 @@ pub(super) struct Assembly {
     pub(super) notifications: Vec<Notification>,
     pub(super) power_requests: Vec<PowerRequest>,
     pub(super) call_graph_functions: Vec<CallGraphFunction>,
+    pub(super) stacks: Vec<Stack>,
+    pub(super) stack_pool: StackPool,
+    /// The kernel's functions that stacks hold.
+    pub(super) methods: Vec<Method>,
+    /// Whose code stacks may hold.
+    pub(super) images: Vec<Image>,
     pub(super) firmware_measurements: FirmwareMeasurements,
     /// Lines of logs, each with its only field.
     pub(super) log_lines: Vec<(Event, EventField)>,
@@ -89,6 +102,10 @@ impl Assembly {
             notifications: Vec::new(),
             power_requests: Vec::new(),
             call_graph_functions: Vec::new(),
+            stacks: Vec::new(),
+            stack_pool: StackPool::new(),
+            methods: Vec::new(),
+            images: Vec::new(),
             firmware_measurements: FirmwareMeasurements::default(),
             log_lines: Vec::new(),
             last_ns: 0,
@@ -218,6 +235,18 @@ impl Assembly {
         // Rows of one graph stay in their order.
         self.call_graph_functions.sort_by_key(|row| (row.start_ns, row.tid));
         trace.call_graph_functions = self.call_graph_functions.into_iter().collect();
+        if wants(TableName::Stacks) {
+            trace.losses.add(&NOT_KEPT, self.stack_pool.refused());
+            self.stacks.sort_by_key(|row| row.time_ns);
+            trace.stacks = std::iter::once(self.stacks.into_iter().collect()).collect();
+            trace.stack_pool = self.stack_pool;
+        }
+        if wants(TableName::Methods) {
+            trace.methods = self.methods.into_iter().collect();
+        }
+        if wants(TableName::Images) {
+            trace.images = self.images.into_iter().collect();
+        }
         trace.firmware_measurements = self.firmware_measurements;
         self.log_lines.sort_by_key(|(row, _)| row.time_ns);
         for ((row, _), first_field) in self.log_lines.iter_mut().zip(0..) {

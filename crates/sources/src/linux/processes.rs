@@ -1,7 +1,7 @@
 //! Who is who: processes and threads, from the trace and from the journal.
 //!
 //! The trace tells of tasks, which are threads; which of them form a process it does not say. A task that nothing else places
-//! is its own process. Children of `kthreadd` (2) are kernel threads.
+//! is its own process; the call stacks of processes place their threads. Children of `kthreadd` (2) are kernel threads.
 
 use hashbrown::HashMap;
 use onoff_trace::{Process, Processes, StringId, StringPool, Thread, Threads};
@@ -10,6 +10,8 @@ use onoff_trace::{Process, Processes, StringId, StringPool, Thread, Threads};
 #[derive(Clone, Copy, Debug)]
 struct Life {
     pid: u32,
+    /// The process of which the task is a thread; itself when nothing else is known.
+    process: u32,
     parent_pid: Option<u32>,
     start_ns: Option<i64>,
     end_ns: Option<i64>,
@@ -24,6 +26,7 @@ impl Life {
     const fn of(pid: u32) -> Self {
         Self {
             pid,
+            process: pid,
             parent_pid: None,
             start_ns: None,
             end_ns: None,
@@ -127,6 +130,14 @@ impl ProcessTracker {
         }
     }
 
+    /// The task `tid` is a thread of the process `pid`; of 0 nothing is known.
+    pub(super) fn is_thread_of(&mut self, tid: u32, pid: u32) {
+        if pid != 0 && tid != 0 {
+            self.life(tid).process = pid;
+            self.life(pid);
+        }
+    }
+
     /// The task `pid` stopped for good.
     pub(super) fn ended(&mut self, time_ns: i64, pid: u32) {
         let life = self.life(pid);
@@ -159,6 +170,17 @@ impl ProcessTracker {
         for life in &self.lives {
             let identity = self.identities.get(&life.pid).copied().unwrap_or_default();
             let name = if life.name.is_empty() { identity.name } else { life.name };
+            let thread = Thread {
+                creator_tid: life.parent_pid,
+                start_ns: life.start_ns,
+                end_ns: life.end_ns,
+                name,
+                ..Thread::unknown(life.pid, life.process)
+            };
+            threads.push(thread);
+            if life.process != life.pid {
+                continue;
+            }
             processes.push(Process {
                 parent_pid: life.parent_pid,
                 creator_tid: life.parent_pid,
@@ -168,13 +190,6 @@ impl ProcessTracker {
                 command_line: if identity.command_line.is_empty() { life.program } else { identity.command_line },
                 user: identity.user,
                 ..Process::unknown(life.pid)
-            });
-            threads.push(Thread {
-                creator_tid: life.parent_pid,
-                start_ns: life.start_ns,
-                end_ns: life.end_ns,
-                name,
-                ..Thread::unknown(life.pid, life.pid)
             });
         }
         (processes, threads)

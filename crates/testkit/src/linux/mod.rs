@@ -23,10 +23,12 @@ mod processors;
 mod records;
 mod shutdown;
 mod sleep;
+mod trace_data;
 mod truth;
 
 pub use plan::{Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Work};
 pub use records::{JournalledBoot, LinuxFiles, journal_of_boots};
+pub use trace_data::{At, TraceData};
 pub use truth::{LinuxTruth, TrueLife};
 
 use processors::Processors;

@@ -151,9 +151,10 @@ table! {
 }
 
 table! {
-    /// A method whose code a .NET runtime compiled or mapped.
+    /// A method whose code a .NET runtime compiled or mapped; on Linux a function of the kernel that a call stack holds, as the recording
+    /// names it.
     Methods of Method {
-        /// Process id.
+        /// Process id; 0 for the kernel.
         pid: u32 as Process,
         /// First address of its code.
         address: u64 as Address,

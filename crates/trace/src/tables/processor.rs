@@ -77,7 +77,8 @@ table! {
 }
 
 table! {
-    /// A call stack recorded with an event at the same time on the same thread.
+    /// A call stack recorded with an event at the same time on the same thread. On Linux that of a thread that left a processor has the time of
+    /// its return, when it is in the same functions still.
     Stacks of Stack {
         /// Time of the event the stack belongs to, ns.
         time_ns: i64 as Time,

@@ -64,6 +64,20 @@ const DAMAGED: Counter = Counter {
     touches: &[],
 };
 
+const UNREADABLE_SYMBOLS: Counter = Counter {
+    name: "trace_symbols_unreadable",
+    severity: Severity::Warning,
+    help: "lines of the trace's lists of the kernel's functions and of processes' mapped files that are neither were left out",
+    touches: &[TableName::Methods, TableName::Images],
+};
+
+const TEXT_STACKS: Counter = Counter {
+    name: "text_stacks",
+    severity: Severity::Notice,
+    help: "call stacks in a trace's text, which has no addresses, are in no table; the file that 'trace-cmd extract' or 'trace-cmd record' writes has them",
+    touches: &[TableName::Stacks],
+};
+
 /// The traces that are read.
 #[derive(Debug, Default)]
 pub(in crate::linux) struct Chosen<'f> {
@@ -199,6 +213,8 @@ pub(in crate::linux) fn count(name: &str, lost: &TraceLosses, losses: &mut Losse
     losses.add(&UNREADABLE_LINES, lost.unreadable_lines);
     losses.add(&UNKNOWN_EVENTS, lost.unknown_events);
     losses.add(&DAMAGED, lost.damaged);
+    losses.add(&UNREADABLE_SYMBOLS, lost.unreadable_symbols);
+    losses.add(&TEXT_STACKS, lost.text_stacks);
     if let Some(offset) = lost.first_at {
         for counter in [&UNREADABLE_LINES, &UNKNOWN_EVENTS, &DAMAGED] {
             losses.place(counter, || format!("{name}, byte offset {offset:#x}"));
@@ -218,6 +234,9 @@ pub(in crate::linux) const TABLES: &[TableName] = &[
     TableName::DeviceOperations,
     TableName::PowerRequests,
     TableName::CallGraphFunctions,
+    TableName::Stacks,
+    TableName::Methods,
+    TableName::Images,
     TableName::Activities,
     TableName::Milestones,
     TableName::Inventory,

@@ -1,7 +1,7 @@
 //! Every event to the tracker that knows it.
 
 use hashbrown::HashMap;
-use onoff_ftrace::{Event, Kind, PowerEdge, system_call_arguments};
+use onoff_ftrace::{DataFile, Event, Kind, PowerEdge, system_call_arguments};
 use onoff_trace::{CallGraphSubject, Counter, KindCount, Milestone, Severity, TableName, milestone};
 
 use super::call_graph::{CallGraphTracker, Return};
@@ -10,6 +10,7 @@ use super::initcalls::InitcallTracker;
 use super::interrupts::InterruptTracker;
 use super::power::PowerTracker;
 use super::signals;
+use super::stacks::StackTracker;
 use super::switches::SwitchTracker;
 use super::system_calls::SystemCallTracker;
 use crate::linux::assembly::Assembly;
@@ -32,6 +33,8 @@ pub(super) struct Follower<'a> {
     initcalls: InitcallTracker,
     power: PowerTracker,
     system_calls: SystemCallTracker,
+    /// `None` when nobody wants its tables, and of text, which has no addresses.
+    stacks: Option<StackTracker<'a>>,
     /// `None` when nobody wants its table.
     call_graphs: Option<CallGraphTracker>,
     counts: Option<HashMap<String, u64>>,
@@ -39,7 +42,7 @@ pub(super) struct Follower<'a> {
 }
 
 impl<'a> Follower<'a> {
-    pub(super) fn new(clocks: &'a Clocks, assembly: &'a mut Assembly) -> Self {
+    pub(super) fn new(clocks: &'a Clocks, data: Option<&'a DataFile<'a>>, assembly: &'a mut Assembly) -> Self {
         Self {
             clocks,
             counts: assembly.wants(TableName::Inventory).then(HashMap::new),
@@ -49,6 +52,7 @@ impl<'a> Follower<'a> {
             initcalls: InitcallTracker::default(),
             power: PowerTracker::default(),
             system_calls: SystemCallTracker::default(),
+            stacks: data.filter(|_| assembly.wants(TableName::Stacks)).map(StackTracker::new),
             call_graphs: assembly.wants(TableName::CallGraphFunctions).then(CallGraphTracker::default),
             events: 0,
             assembly,
@@ -75,7 +79,23 @@ impl<'a> Follower<'a> {
             assembly.losses.add_at(&UNREADABLE, || format!("{} at {time_ns} ns", event.name));
             return;
         };
+        if let Some(stacks) = &mut self.stacks
+            && !matches!(kind, Kind::KernelStack(_) | Kind::UserStack { .. })
+        {
+            stacks.on_event(time_ns, event, &kind, assembly);
+        }
         match kind {
+            Kind::KernelStack(addresses) => {
+                if let Some(stacks) = &mut self.stacks {
+                    stacks.on_kernel(event, addresses, assembly);
+                }
+            }
+            Kind::UserStack { process, addresses } => {
+                assembly.processes.is_thread_of(event.pid, process);
+                if let Some(stacks) = &mut self.stacks {
+                    stacks.on_user(event, process, addresses, assembly);
+                }
+            }
             Kind::Switch { .. } => self.switches.on_switch(time_ns, event.cpu, &kind, assembly),
             Kind::Waking { task, pid, first } => {
                 let in_interrupt = self.interrupts.is_open(event);
@@ -200,13 +220,26 @@ impl<'a> Follower<'a> {
     /// What is still open at the trace's end.
     pub(super) fn finish(self) {
         let Self {
-            assembly, switches, interrupts, initcalls, power, system_calls, call_graphs, counts, events, ..
+            assembly,
+            switches,
+            interrupts,
+            initcalls,
+            power,
+            system_calls,
+            stacks,
+            call_graphs,
+            counts,
+            events,
+            ..
         } = self;
         switches.finish(assembly);
         interrupts.finish(assembly);
         initcalls.finish(assembly);
         power.finish(assembly);
         system_calls.finish(assembly);
+        if let Some(stacks) = stacks {
+            stacks.finish(assembly);
+        }
         if let Some(graphs) = call_graphs {
             graphs.finish(assembly);
         }

@@ -5,7 +5,7 @@
 //! | [`files`] | which files are read, and by which clock? |
 //! | [`trace_file`] | how is one opened and read? |
 //! | [`follower`] | which tracker takes an event? |
-//! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `call_graph`, `signals`, `system_calls` | trackers, one per subject |
+//! | `switches`, `interrupts`, `disk`, `initcalls`, `power`, `call_graph`, `signals`, `stacks`, `system_calls` | trackers, one per subject |
 
 mod call_graph;
 mod disk;
@@ -15,6 +15,7 @@ mod initcalls;
 mod interrupts;
 mod power;
 mod signals;
+mod stacks;
 mod switches;
 mod system_calls;
 pub(super) mod trace_file;
@@ -27,7 +28,7 @@ use follower::Follower;
 pub(super) fn read(chosen: &files::Chosen<'_>, clocks: &Clocks, assembly: &mut Assembly) {
     chosen.count_losses(&mut assembly.losses);
     for trace in &chosen.traces {
-        let mut follower = Follower::new(clocks, assembly);
+        let mut follower = Follower::new(clocks, trace.data(), assembly);
         let lost = trace.events(|event| follower.on_event(&event));
         follower.finish();
         assembly.events_lost = assembly.events_lost.saturating_add(lost.overwritten);

@@ -47,6 +47,11 @@ impl<'f> TraceFile<'f> {
         (!clock.is_empty()).then_some(clock)
     }
 
+    /// The file of trace-cmd; `None` for text.
+    pub(super) const fn data(&self) -> Option<&DataFile<'f>> {
+        self.data.as_ref()
+    }
+
     /// Gives every event to `each`.
     pub(in crate::linux) fn events(&self, each: impl FnMut(Event<'_>)) -> Losses {
         match &self.data {

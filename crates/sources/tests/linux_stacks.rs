@@ -1,0 +1,181 @@
+//! Call stacks of files of trace-cmd: whose they are, what their functions are called, what is counted.
+
+use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_testkit::linux::{At, TraceData};
+use onoff_trace::{Tables, Trace};
+
+const KALLSYMS: &str = "\
+ffffffff81000000 T _stext
+ffffffff81000100 t trace_event_raw_event_sched_switch
+ffffffff81000200 T __traceiter_sched_switch
+ffffffff81000300 t __schedule
+ffffffff81000400 T schedule
+ffffffff81000500 T do_nanosleep
+ffffffff81000600 T blk_mq_start_request
+ffffffff81000700 T _etext
+ffffffffc0000000 t ext4_read\t[ext4]
+ffffffffc0000100 d ext4_data\t[ext4]
+";
+const TRACER: [u64; 2] = [0xffff_ffff_8100_0136, 0xffff_ffff_8100_0271];
+const SCHEDULE: [u64; 2] = [0xffff_ffff_8100_0388, 0xffff_ffff_8100_040a];
+const SLEEP: u64 = 0xffff_ffff_8100_0525;
+const READ: u64 = 0xffff_ffff_c000_0042;
+
+fn read(data: &TraceData) -> Trace {
+    let files = Files::held([("trace.dat".to_owned(), data.bytes())], &Limits::default()).unwrap();
+    open_files(&files, Tables::all(), &Options::default()).unwrap()
+}
+
+fn with(addresses: &[u64]) -> Vec<u64> {
+    [&TRACER[..], &SCHEDULE, addresses].concat()
+}
+
+/// Rows as time, process, thread and addresses.
+fn stacks(trace: &Trace) -> Vec<(i64, u32, u32, &[u64])> {
+    let row = |row: onoff_trace::Stack| (row.time_ns, row.pid, row.tid, trace.stack_pool.get(row.stack));
+    trace.stacks.iter().map(row).collect()
+}
+
+fn losses(trace: &Trace) -> Vec<(&str, u64)> {
+    trace.losses.iter().map(|loss| (loss.counter, loss.count)).collect()
+}
+
+/// Thread 70 sleeps from 1 to 3 ms, and reads a disk at 4 ms.
+fn sleeper() -> TraceData {
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    TraceData::new()
+        .kallsyms(KALLSYMS)
+        .switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0"))
+        .kernel_stack(at(1_000_500, 70), &with(&[SLEEP]))
+        .switch(at(3_000_000, 0), ("swapper/0", 0), (70, "sleeper"))
+        .kernel_stack(at(3_000_500, 0), &with(&[]))
+        .disk_read(at(4_000_000, 70), 64, &[0xffff_ffff_8100_0610, READ], 5_000_000)
+}
+
+#[test]
+fn a_stack_is_of_the_event_before_it_and_that_of_a_wait_has_the_time_of_its_end() {
+    let trace = read(&sleeper());
+    let waited = [&SCHEDULE[..], &[SLEEP]].concat();
+    assert_eq!(
+        stacks(&trace),
+        [
+            (3_000_000, 70, 70, &waited[..]),
+            (3_000_000, 0, 0, &SCHEDULE[..]),
+            (4_000_000, 70, 70, &[0xffff_ffff_8100_0610, READ]),
+        ]
+    );
+    let issued = trace.disk_ios.get(0).unwrap();
+    assert_eq!((issued.issue_ns, issued.tid), (Some(4_000_000), Some(70)));
+    // Only what stacks hold is a row, and the tracer's own functions are in no stack.
+    let functions: Vec<_> = trace.methods.iter().map(|row| (trace.text(row.name), trace.text(row.module))).collect();
+    let expected = ["__schedule", "schedule", "do_nanosleep", "blk_mq_start_request"].map(|name| (name, "[kernel]"));
+    assert_eq!(functions, [&expected[..], &[("ext4_read", "[ext4]")]].concat());
+    let images: Vec<_> = trace.images.iter().map(|row| (trace.text(row.path), row.base, row.size)).collect();
+    assert_eq!(images, [("[kernel]", 0xffff_ffff_8100_0000, 0x700), ("[ext4]", 0xffff_ffff_c000_0000, 0x100)]);
+    assert_eq!(losses(&trace), []);
+}
+
+#[test]
+fn a_trace_without_stacks_has_none() {
+    let trace = read(&TraceData::new().kallsyms(KALLSYMS).switch(At::new(1, 0, 70), ("a", 1), (0, "swapper/0")));
+    assert!(trace.stacks.is_empty() && trace.methods.is_empty() && trace.images.is_empty());
+}
+
+#[test]
+fn a_stack_is_given_to_no_other_event() {
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    let interrupt = at(2_000, 70).in_interrupt();
+    let data = TraceData::new()
+        .kallsyms(KALLSYMS)
+        // An interrupt between an event and its stack has an event and a stack of its own.
+        .waking(at(1_000, 70), (71, "other"))
+        .waking(interrupt, (72, "third"))
+        .kernel_stack(At { time_ns: 2_100, ..interrupt }, &[SLEEP])
+        .kernel_stack(at(2_200, 70), &[READ])
+        // A second stack of one event, one of a thread that recorded nothing there, and one on another processor.
+        .kernel_stack(at(2_300, 70), &[SLEEP])
+        .kernel_stack(at(2_400, 99), &[SLEEP])
+        .kernel_stack(At::new(2_500, 1, 70), &[SLEEP]);
+    let trace = read(&data);
+    assert_eq!(stacks(&trace), [(1_000, 70, 70, &[READ][..]), (2_000, 70, 70, &[SLEEP])]);
+    assert_eq!(losses(&trace), [("stacks_without_event", 3)]);
+}
+
+#[test]
+fn a_wait_that_does_not_end_keeps_its_stack_where_it_began() {
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    let data = TraceData::new()
+        .kallsyms(KALLSYMS)
+        .switch(at(1_000, 70), ("a", 1), (71, "b"))
+        .kernel_stack(at(1_001, 70), &[SLEEP])
+        // Events were lost: the thread leaves again without having come back.
+        .switch(at(2_000, 70), ("a", 1), (0, "swapper/0"))
+        .kernel_stack(at(2_001, 70), &[READ]);
+    assert_eq!(stacks(&read(&data)), [(1_000, 70, 70, &[SLEEP][..]), (2_000, 70, 70, &[READ])]);
+}
+
+#[test]
+fn addresses_that_the_list_does_not_have_are_counted_and_named_by_nothing() {
+    let at = |time_ns| At::new(time_ns, 0, 70);
+    // One byte behind the end of the kernel's code, and the module's data.
+    let outside = [0xffff_ffff_8100_0700, 0xffff_ffff_c000_0100];
+    let data = TraceData::new().kallsyms(KALLSYMS).waking(at(1_000), (71, "other")).kernel_stack(at(1_100), &outside);
+    let trace = read(&data);
+    assert_eq!(stacks(&trace), [(1_000, 70, 70, &outside[..])]);
+    assert!(trace.methods.is_empty() && trace.images.is_empty());
+    assert_eq!(losses(&trace), [("kernel_addresses_unlisted", 2)]);
+}
+
+#[test]
+fn a_list_without_addresses_names_nothing_and_says_why() {
+    let hidden: String =
+        KALLSYMS.lines().map(|line| format!("{}{}\n", "0".repeat(16), line.get(16..).unwrap_or_default())).collect();
+    let trace = read(&sleeper().kallsyms(&hidden));
+    assert_eq!(trace.stacks.len(), 3);
+    assert!(trace.methods.is_empty() && trace.images.is_empty());
+    assert_eq!(losses(&trace), [("kernel_addresses_hidden", 1)]);
+}
+
+#[test]
+fn stacks_of_processes_follow_those_of_the_kernel_and_say_whose_thread_it_is() {
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    let data = TraceData::new()
+        .kallsyms(KALLSYMS)
+        .switch(at(1_000_000, 71), ("worker", 1), (0, "swapper/0"))
+        .kernel_stack(at(1_000_500, 71), &with(&[SLEEP]))
+        .user_stack(at(1_000_600, 71), 70, &[0x5010, 0x5020])
+        .switch(at(3_000_000, 0), ("swapper/0", 0), (71, "worker"))
+        .process_map(
+            70,
+            "/bin/sleeper",
+            &[
+                (0x5000, 0x6000, "/bin/sleeper"),
+                (0x6000, 0x7000, "/bin/sleeper"),
+                (0x8000, 0x9000, "[heap]"),
+                (0xa000, 0xb000, "[vdso]"),
+            ],
+        );
+    let trace = read(&data);
+    let waited = [&SCHEDULE[..], &[SLEEP]].concat();
+    assert_eq!(stacks(&trace), [(3_000_000, 70, 71, &waited[..]), (3_000_000, 70, 71, &[0x5010, 0x5020])]);
+    let of_process: Vec<_> =
+        trace.images.iter().filter(|row| row.pid == 70).map(|row| (trace.text(row.path), row.base, row.size)).collect();
+    assert_eq!(of_process, [("/bin/sleeper", 0x5000, 0x2000), ("[vdso]", 0xa000, 0x1000)]);
+    let threads: Vec<_> = trace.threads.iter().filter(|row| row.tid == 71).map(|row| row.pid).collect();
+    assert_eq!(threads, [70]);
+    let processes: Vec<_> = trace.processes.iter().map(|row| row.pid).collect();
+    assert!(processes.contains(&70) && !processes.contains(&71), "{processes:?}");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_damage_is_read_or_refused(at in 0_usize..1 << 16, byte: u8, cut in 0_usize..1 << 16) {
+        let mut bytes = sleeper().user_stack(At::new(6_000_000, 0, 70), 70, &[0x5010]).process_map(70, "a", &[(1, 2, "b")]).bytes();
+        let length = bytes.len();
+        bytes[at % length] = byte;
+        bytes.truncate(length - cut % length / 8);
+        if let Ok(files) = Files::held([("trace.dat".to_owned(), bytes)], &Limits::default()) {
+            let _ = open_files(&files, Tables::all(), &Options::default());
+        }
+    }
+}

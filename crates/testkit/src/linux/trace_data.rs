@@ -1,0 +1,349 @@
+//! Files of trace-cmd (`trace.dat`, version 6) with switches and call stacks, event by event.
+//!
+//! Source of the forms: trace-cmd.dat(5) and the `format` files of Linux 6.1.
+
+/// What a file of trace-cmd holds.
+#[derive(Clone, Debug, Default)]
+pub struct TraceData {
+    kallsyms: String,
+    process_maps: Vec<String>,
+    records: Vec<Record>,
+}
+
+#[derive(Clone, Debug)]
+struct Record {
+    time_ns: u64,
+    cpu: usize,
+    payload: Vec<u8>,
+}
+
+/// In which thread, on which processor and when something was recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    /// Time, ns.
+    pub time_ns: u64,
+    /// Processor.
+    pub cpu: usize,
+    /// Thread.
+    pub tid: u32,
+    /// Whether it was in an interrupt.
+    pub in_interrupt: bool,
+}
+
+impl At {
+    /// In a thread.
+    #[must_use]
+    pub const fn new(time_ns: u64, cpu: usize, tid: u32) -> Self {
+        Self { time_ns, cpu, tid, in_interrupt: false }
+    }
+
+    /// The same in an interrupt.
+    #[must_use]
+    pub const fn in_interrupt(self) -> Self {
+        Self { in_interrupt: true, ..self }
+    }
+}
+
+const PAGE: usize = 4096;
+const PAGE_HEAD: usize = 16;
+const KERNEL_STACK: u16 = 4;
+const USER_STACK: u16 = 12;
+const SWITCH: u16 = 300;
+const WAKING: u16 = 301;
+const ISSUE: u16 = 302;
+const COMPLETE: u16 = 303;
+
+const COMMON: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+    \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\
+    \tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\
+    \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
+
+/// Fields of each event: declaration, offset, size.
+type Fields = &'static [(&'static str, usize, usize)];
+
+/// Name, number and fields.
+type Described = (&'static str, u16, Fields);
+
+const OWN_EVENTS: &[Described] = &[
+    ("kernel_stack", KERNEL_STACK, &[("int size", 8, 4), ("unsigned long caller[8]", 16, 64)]),
+    ("user_stack", USER_STACK, &[("unsigned int tgid", 8, 4), ("unsigned long caller[8]", 16, 64)]),
+];
+
+const EVENTS: &[(&str, &[Described])] = &[
+    (
+        "sched",
+        &[
+            (
+                "sched_switch",
+                SWITCH,
+                &[
+                    ("char prev_comm[16]", 8, 16),
+                    ("pid_t prev_pid", 24, 4),
+                    ("int prev_prio", 28, 4),
+                    ("long prev_state", 32, 8),
+                    ("char next_comm[16]", 40, 16),
+                    ("pid_t next_pid", 56, 4),
+                    ("int next_prio", 60, 4),
+                ],
+            ),
+            (
+                "sched_waking",
+                WAKING,
+                &[("char comm[16]", 8, 16), ("pid_t pid", 24, 4), ("int prio", 28, 4), ("int target_cpu", 32, 4)],
+            ),
+        ],
+    ),
+    (
+        "block",
+        &[
+            (
+                "block_rq_issue",
+                ISSUE,
+                &[
+                    ("dev_t dev", 8, 4),
+                    ("sector_t sector", 16, 8),
+                    ("unsigned int nr_sector", 24, 4),
+                    ("unsigned int bytes", 28, 4),
+                    ("char rwbs[8]", 32, 8),
+                    ("char comm[16]", 40, 16),
+                ],
+            ),
+            (
+                "block_rq_complete",
+                COMPLETE,
+                &[
+                    ("dev_t dev", 8, 4),
+                    ("sector_t sector", 16, 8),
+                    ("unsigned int nr_sector", 24, 4),
+                    ("int error", 28, 4),
+                    ("char rwbs[8]", 32, 8),
+                ],
+            ),
+        ],
+    ),
+];
+
+impl TraceData {
+    /// An empty recording of two processors.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With the kernel's symbols, as `/proc/kallsyms` lists them.
+    #[must_use]
+    pub fn kallsyms(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.kallsyms);
+        self
+    }
+
+    /// With what a process had mapped: begin, end and file.
+    #[must_use]
+    pub fn process_map(mut self, pid: u32, program: &str, files: &[(u64, u64, &str)]) -> Self {
+        use std::fmt::Write as _;
+        let mut text = format!("{pid:x} {:x} {program}\n", files.len());
+        for (begin, end, path) in files {
+            let _ = writeln!(text, "{begin:x} {end:x} {path}");
+        }
+        self.process_maps.push(text + "\0");
+        self
+    }
+
+    /// The processor goes from the thread `at` to another, the old one in the state `state` (`TASK_INTERRUPTIBLE` 1).
+    #[must_use]
+    pub fn switch(mut self, at: At, (old_name, state): (&str, i64), (new_tid, new_name): (u32, &str)) -> Self {
+        let mut payload = head(SWITCH, at);
+        payload.extend(name(old_name));
+        payload.extend(at.tid.to_le_bytes());
+        payload.extend(120_i32.to_le_bytes());
+        payload.extend(state.to_le_bytes());
+        payload.extend(name(new_name));
+        payload.extend(new_tid.to_le_bytes());
+        payload.extend(120_i32.to_le_bytes());
+        self.push(at, payload);
+        self
+    }
+
+    /// A thread is woken.
+    #[must_use]
+    pub fn waking(mut self, at: At, (tid, task): (u32, &str)) -> Self {
+        let mut payload = head(WAKING, at);
+        payload.extend(name(task));
+        payload.extend(tid.to_le_bytes());
+        payload.extend([120_i32, 0].into_iter().flat_map(i32::to_le_bytes));
+        self.push(at, payload);
+        self
+    }
+
+    /// Eight sectors are read from the disk 8:0: the request goes out, and its call stack follows it.
+    #[must_use]
+    pub fn disk_read(mut self, at: At, sector: u64, kernel: &[u64], complete_ns: u64) -> Self {
+        let request = |id: u16, at: At| {
+            let mut payload = head(id, at);
+            payload.extend((8_u32 << 20).to_le_bytes());
+            payload.extend([0; 4]);
+            payload.extend(sector.to_le_bytes());
+            payload.extend(8_u32.to_le_bytes());
+            payload.extend((if id == ISSUE { 4096_u32 } else { 0 }).to_le_bytes());
+            payload.extend(b"R\0\0\0\0\0\0\0");
+            payload
+        };
+        let mut payload = request(ISSUE, at);
+        payload.extend(name("reader"));
+        self.push(at, payload);
+        self = self.kernel_stack(at, kernel);
+        let end = At { time_ns: complete_ns, tid: 0, in_interrupt: true, ..at };
+        self.push(end, request(COMPLETE, end));
+        self
+    }
+
+    /// The kernel's call stack of the event before it.
+    #[must_use]
+    pub fn kernel_stack(mut self, at: At, addresses: &[u64]) -> Self {
+        let mut payload = head(KERNEL_STACK, at);
+        payload.extend(u32::try_from(addresses.len()).unwrap_or(u32::MAX).to_le_bytes());
+        payload.extend([0; 4]);
+        payload.extend(addresses.iter().flat_map(|address| address.to_le_bytes()));
+        self.push(at, payload);
+        self
+    }
+
+    /// The process's call stack of the event before it: eight addresses at most.
+    #[must_use]
+    pub fn user_stack(mut self, at: At, pid: u32, addresses: &[u64]) -> Self {
+        let mut payload = head(USER_STACK, at);
+        payload.extend(pid.to_le_bytes());
+        payload.extend([0; 4]);
+        let addresses = addresses.iter().copied().chain(std::iter::repeat(0)).take(8);
+        payload.extend(addresses.flat_map(u64::to_le_bytes));
+        self.push(at, payload);
+        self
+    }
+
+    fn push(&mut self, at: At, payload: Vec<u8>) {
+        self.records.push(Record { time_ns: at.time_ns, cpu: at.cpu, payload });
+    }
+
+    /// The file's bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut file = b"\x17\x08\x44tracing6\0\0\x08".to_vec();
+        file.extend((PAGE as u32).to_le_bytes());
+        let page = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n\
+                    \tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+        for (section, text) in [("header_page", page), ("header_event", "# compressed entry header\n")] {
+            file.extend(section.as_bytes());
+            file.push(0);
+            long_text(&mut file, text);
+        }
+        formats(&mut file, OWN_EVENTS);
+        file.extend((EVENTS.len() as u32).to_le_bytes());
+        for (system, events) in EVENTS {
+            file.extend(system.as_bytes());
+            file.push(0);
+            formats(&mut file, events);
+        }
+        file.extend((self.kallsyms.len() as u32).to_le_bytes());
+        file.extend(self.kallsyms.as_bytes());
+        file.extend(0_u32.to_le_bytes());
+        long_text(&mut file, "");
+        const PROCESSORS: usize = 2;
+        file.extend((PROCESSORS as u32).to_le_bytes());
+        file.extend(b"options  \0");
+        let clock = (4_u16, "local global [mono] boot\n");
+        let maps = self.process_maps.iter().map(|map| (10_u16, map.as_str()));
+        for (number, text) in std::iter::once(clock).chain(maps) {
+            file.extend(number.to_le_bytes());
+            file.extend((text.len() as u32).to_le_bytes());
+            file.extend(text.as_bytes());
+        }
+        file.extend(0_u16.to_le_bytes());
+        file.extend(b"flyrecord\0");
+        let pages: Vec<Vec<u8>> = (0..PROCESSORS).map(|cpu| self.pages(cpu)).collect();
+        let mut place = (file.len() + PROCESSORS * 16).next_multiple_of(PAGE);
+        for pages in &pages {
+            file.extend((place as u64).to_le_bytes());
+            file.extend((pages.len() as u64).to_le_bytes());
+            place += pages.len();
+        }
+        file.resize(file.len().next_multiple_of(PAGE), 0);
+        pages.iter().for_each(|pages| file.extend(pages));
+        file
+    }
+
+    /// The records of one processor in pages: each page begins with its own time, each record with the time since the one before.
+    fn pages(&self, cpu: usize) -> Vec<u8> {
+        let mut records: Vec<&Record> = self.records.iter().filter(|record| record.cpu == cpu).collect();
+        records.sort_by_key(|record| record.time_ns);
+        let mut pages = Vec::new();
+        let mut data: Vec<u8> = Vec::new();
+        let (mut begin_ns, mut last_ns) = (0, 0);
+        for record in records {
+            let length = record.payload.len().next_multiple_of(4);
+            if data.len() + length + 16 > PAGE - PAGE_HEAD {
+                page(&mut pages, begin_ns, &data);
+                data.clear();
+            }
+            if data.is_empty() {
+                (begin_ns, last_ns) = (record.time_ns, record.time_ns);
+            }
+            let delta = record.time_ns - last_ns;
+            last_ns = record.time_ns;
+            let (low, high) = (delta & ((1 << 27) - 1), delta >> 27);
+            if high > 0 {
+                data.extend((30_u32 | (low as u32) << 5).to_le_bytes());
+                data.extend((high as u32).to_le_bytes());
+            }
+            let low = if high > 0 { 0 } else { low as u32 };
+            data.extend((low << 5).to_le_bytes());
+            data.extend((length as u32 + 4).to_le_bytes());
+            data.extend(&record.payload);
+            data.resize(data.len().next_multiple_of(4), 0);
+        }
+        if !data.is_empty() {
+            page(&mut pages, begin_ns, &data);
+        }
+        pages
+    }
+}
+
+fn page(pages: &mut Vec<u8>, begin_ns: u64, data: &[u8]) {
+    pages.extend(begin_ns.to_le_bytes());
+    pages.extend((data.len() as u64).to_le_bytes());
+    pages.extend(data);
+    pages.resize(pages.len().next_multiple_of(PAGE), 0);
+}
+
+fn head(id: u16, at: At) -> Vec<u8> {
+    const INTERRUPT: u8 = 0x08;
+    let mut bytes = id.to_le_bytes().to_vec();
+    bytes.extend([if at.in_interrupt { INTERRUPT } else { 0 }, 0]);
+    bytes.extend(at.tid.to_le_bytes());
+    bytes
+}
+
+fn name(text: &str) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    for (place, byte) in bytes.iter_mut().zip(text.bytes().take(15)) {
+        *place = byte;
+    }
+    bytes
+}
+
+fn long_text(file: &mut Vec<u8>, text: &str) {
+    file.extend((text.len() as u64).to_le_bytes());
+    file.extend(text.as_bytes());
+}
+
+fn formats(file: &mut Vec<u8>, events: &[Described]) {
+    use std::fmt::Write as _;
+    file.extend((events.len() as u32).to_le_bytes());
+    for (name, id, fields) in events {
+        let mut text = format!("name: {name}\nID: {id}\nformat:\n{COMMON}");
+        for (field, offset, size) in *fields {
+            let signed = u8::from(field.starts_with("int") || field.starts_with("pid_t") || field.starts_with("long"));
+            let _ = writeln!(text, "\tfield:{field};\toffset:{offset};\tsize:{size};\tsigned:{signed};");
+        }
+        long_text(file, &text);
+    }
+}
