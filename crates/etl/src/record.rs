@@ -359,14 +359,21 @@ impl<'b> Record<'b> {
         if self.kind == HeaderKind::Perfinfo && self.u8(1) & 0x80 != 0 { u64_at(self.bytes, 0x10) } else { None }
     }
 
-    /// Hardware counters that a kernel event carries, in the order they were configured. Empty for most records.
-    pub fn hardware_counters(&self) -> impl Iterator<Item = u64> + use<'b> {
-        let bytes = self.bytes;
-        let (first, end) = match self.kind {
-            HeaderKind::Perfinfo => (0x10 + 8 * usize::from(self.u8(1) >> 7), usize::from(self.header)),
-            _ => (0, 0),
+    /// Values of hardware counters that the recorder kept with the event, in the order they were configured; of kernel events behind
+    /// the header, of others in an extended item. Empty for most records.
+    pub fn hardware_counters(&self) -> impl ExactSizeIterator<Item = u64> + use<'b> {
+        let values = match self.kind {
+            HeaderKind::Perfinfo => {
+                let first = 0x10 + 8 * usize::from(self.u8(1) >> 7);
+                self.bytes.get(first..usize::from(self.header)).unwrap_or_default()
+            }
+            HeaderKind::Event if self.has_extended_items() => {
+                self.extended_item(ExtendedItem::PMC_COUNTERS).map_or(&[][..], |item| item.data)
+            }
+            _ => &[],
         };
-        (first..end).step_by(8).filter_map(move |place| u64_at(bytes, place))
+        let (values, _) = values.as_chunks::<8>();
+        values.iter().map(|value| u64::from_le_bytes(*value))
     }
 
     /// Number of a WPP message within its message file.

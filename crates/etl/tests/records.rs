@@ -47,6 +47,19 @@ fn kernel_headers() {
 }
 
 #[test]
+fn counters_of_other_events_are_an_extended_item() {
+    let data: Vec<u8> = [5u64, u64::MAX].iter().flat_map(|value| value.to_le_bytes()).collect();
+    for (data, expected) in [(&data[..], &[5, u64::MAX][..]), (&data[..15], &[5]), (&[], &[])] {
+        let item = Item { kind: ExtendedItem::PMC_COUNTERS, data: data.to_vec() };
+        let event = ManifestEvent { extended: vec![item], ..ManifestEvent::default() };
+        let bytes = encoded(&Assembled::manifest(event, TICKS, Payload::wide().u32(1)));
+        assert_eq!(read(&bytes).hardware_counters().collect::<Vec<_>>(), expected);
+    }
+    let bytes = encoded(&Assembled::manifest(ManifestEvent::default(), TICKS, Payload::wide().u32(1)));
+    assert_eq!(read(&bytes).hardware_counters().len(), 0);
+}
+
+#[test]
 fn perfinfo_headers_with_and_without_counters() {
     for (pointer_size, size) in SIZES {
         for pebs_index in [None, Some(99)] {

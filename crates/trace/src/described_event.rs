@@ -132,6 +132,10 @@ pub struct Derived<'a> {
     pub frames: Option<&'a [u64]>,
     /// Digits of such an address on the recorded computer: 8 or 16; 0 where the event has none.
     pub frame_digits: u8,
+    /// Values of hardware counters that were kept with the event; usually none.
+    pub counters: &'a [u64],
+    /// Names of those counters, as far as the recording tells them.
+    pub counter_names: &'a [Box<str>],
 }
 
 /// What a manifest or TraceLogging event says of itself beside its payload.

@@ -111,11 +111,15 @@ fn recording() -> Vec<u8> {
     builder.finish()
 }
 
-/// What `onoff xperf -i trace.etl OPTIONS` writes.
 fn answer(options: &str) -> String {
+    answer_about(&recording(), options)
+}
+
+/// What `onoff xperf -i trace.etl OPTIONS` writes.
+pub fn answer_about(recording: &[u8], options: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| -> OsString { Path::new(folder.path()).join(name).into() };
-    std::fs::write(path("trace.etl"), recording()).unwrap();
+    std::fs::write(path("trace.etl"), recording).unwrap();
     let mut words: Vec<OsString> = vec!["-i".into(), path("trace.etl"), "-o".into(), path("out.txt")];
     words.extend(options.split_whitespace().map(OsString::from));
     let Ok(CommandLine::Process(line)) = parse(words) else {
@@ -133,7 +137,7 @@ fn answer(options: &str) -> String {
 }
 
 /// The line with its runs of blanks as one.
-fn squeezed(line: &str) -> String {
+pub fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

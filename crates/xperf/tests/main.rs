@@ -1,5 +1,6 @@
 //! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
 #![allow(clippy::unwrap_used)]
 
+mod counters;
 mod dumper;
 mod suspend;

@@ -49,6 +49,59 @@ impl SampledProfile {
 }
 parse_from_record!(SampledProfile);
 
+/// A hardware counter reached its limit: what the processor executed then. Hook 0x0F2F.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterInterrupt {
+    /// The instruction.
+    pub instruction_pointer: u64,
+    /// The thread.
+    pub thread_id: u32,
+    /// Number of the counter's kind on the recorded computer (`KPROFILE_SOURCE`).
+    pub profile_source: u16,
+}
+
+impl CounterInterrupt {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0f2f;
+
+    /// Reads the payload.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        Some(Self { instruction_pointer: fields.pointer()?, thread_id: fields.u32()?, profile_source: fields.u16()? })
+    }
+}
+parse_from_record!(CounterInterrupt);
+
+/// Names of the hardware counters whose values are kept with events, in their order. Hook 0x0F30.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterConfiguration<'b> {
+    /// The names.
+    pub names: Vec<Utf16<'b>>,
+}
+
+impl<'b> CounterConfiguration<'b> {
+    /// Its hook.
+    pub const HOOK: u16 = 0x0f30;
+    /// Most names that are read; recorders keep seven values at most.
+    const MOST_NAMES: usize = 64;
+
+    /// Reads the payload: how many, then as many texts.
+    #[must_use]
+    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
+        (payload.hook == Self::HOOK).then_some(())?;
+        let mut fields = payload.fields;
+        let count = fields.u32()? as usize;
+        let mut names = Vec::new();
+        while names.len() < count.min(Self::MOST_NAMES) && fields.remaining() > 0 {
+            names.push(fields.utf16_z());
+        }
+        Some(Self { names })
+    }
+}
+parse_from_record!(CounterConfiguration<'b>);
+
 /// Which kind of deferred routine a [`DeferredProcedureCall`] ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeferredProcedureCallKind {
@@ -298,5 +351,20 @@ mod tests {
         bytes.extend([0x40, 2]);
         let v2 = SampledProfile::read(KernelPayload::new(0x0f2e, 2, &bytes, 4)).unwrap();
         assert_eq!((v2.flags, v2.rank), (0x40, 2));
+    }
+
+    #[test]
+    fn names_of_counters_are_as_many_as_there_are() {
+        let names = |count: u32, texts: &[&str]| -> Vec<String> {
+            let mut bytes = count.to_le_bytes().to_vec();
+            texts.iter().for_each(|text| bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes)));
+            let read = CounterConfiguration::read(KernelPayload::new(0x0f30, 2, &bytes, 8)).unwrap();
+            read.names.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(names(2, &["LLCMisses\0", "TotalCycles\0"]), ["LLCMisses", "TotalCycles"]);
+        assert_eq!(names(1, &["LLCMisses\0", "TotalCycles\0"]), ["LLCMisses"]);
+        // More are announced than there are, and the last is cut.
+        assert_eq!(names(u32::MAX, &["LLCMisses\0", "Tot"]), ["LLCMisses", "Tot"]);
+        assert!(CounterConfiguration::read(KernelPayload::new(0x0f30, 2, &[1, 0], 8)).is_none());
     }
 }

@@ -36,6 +36,8 @@ fn classic_name(record: &Record<'_>) -> Option<&'static str> {
     match record.opcode() {
         0 if class == IMAGE_ID_CLASS => Some("ImageId"),
         35 if class == SYSTEM_CONFIG_EX_CLASS => Some("VolumeMapping"),
+        33 if class == WINSAT_CLASS => Some("WinSAT_WinSPR"),
+        35 if class == WINSAT_CLASS => Some("WinSAT_Metrics"),
         37 if class == WINSAT_CLASS => Some("WinSAT_SystemConfig"),
         _ => None,
     }

@@ -18,6 +18,7 @@ pub mod image;
 pub mod marks;
 pub mod pagefault;
 pub mod perfctrs;
+pub mod pmc;
 pub mod pnp;
 pub mod pool;
 pub mod pooltag;
@@ -62,6 +63,7 @@ pub const ACTIONS: &[&Action] = &[
     &marks::ACTION,
     &pagefault::ACTION,
     &perfctrs::ACTION,
+    &pmc::ACTION,
     &pnp::ACTION,
     &pool::ACTION,
     &pooltag::ACTION,

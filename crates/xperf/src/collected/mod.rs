@@ -7,6 +7,7 @@ pub mod driver_calls;
 pub mod focus;
 #[cfg(test)]
 mod hand_made;
+pub mod hardware_counters;
 pub mod heap;
 pub mod pool;
 pub mod prefetch;

@@ -14,6 +14,7 @@ pub mod driver_delays;
 pub mod dumper;
 pub mod filename;
 pub mod hardfault;
+pub mod hardware_counters;
 pub mod image;
 mod interval_xml;
 pub mod marks;

@@ -4,10 +4,11 @@
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
-    ContextSwitch, DeferredProcedureCall, DiskFlush, DiskRequestStart, DiskTransfer, FileName, FileNameKind, FileOpen,
-    FileOperationEnd, FileSubject, HardFault, Image, ImageEventKind, InterruptServiceRoutine, KernelPayload,
-    NetworkTransfer, Process, ProcessEventKind, ReadyThread, RegistryKeyOperation, SampledProfile, Stack,
-    StackKeyDefinition, StackKeyReference, SystemConfigEx, Thread, ThreadEventKind, thread_state_name,
+    ContextSwitch, CounterConfiguration, CounterInterrupt, DeferredProcedureCall, DiskFlush, DiskRequestStart,
+    DiskTransfer, FileName, FileNameKind, FileOpen, FileOperationEnd, FileSubject, HardFault, Image, ImageEventKind,
+    InterruptServiceRoutine, KernelPayload, NetworkTransfer, Process, ProcessEventKind, ReadyThread,
+    RegistryKeyOperation, SampledProfile, Stack, StackKeyDefinition, StackKeyReference, SystemConfigEx, Thread,
+    ThreadEventKind, thread_state_name,
 };
 use onoff_trace::{Directory, wait_reason};
 
@@ -82,6 +83,8 @@ pub(super) struct Follower {
     stacks: HashMap<u64, Box<[u64]>>,
     /// Return addresses in `stacks`.
     stack_addresses: usize,
+    /// Names of the hardware counters that are kept with events.
+    pub(super) counter_names: Vec<Box<str>>,
 }
 
 impl Follower {
@@ -94,6 +97,7 @@ impl Follower {
             file_operations: OperationsUnderWay::of_at_most(MOST_FILE_OPERATIONS),
             stacks: HashMap::new(),
             stack_addresses: 0,
+            counter_names: Vec::new(),
         }
     }
 
@@ -123,7 +127,14 @@ impl Follower {
                 }
             }
             Subject::StackKeyDefinition => self.stack_definition(payload),
+            _ if hook == CounterConfiguration::HOOK => self.counter_names(payload),
             _ => {}
+        }
+    }
+
+    fn counter_names(&mut self, payload: KernelPayload<'_>) {
+        if let Some(configuration) = CounterConfiguration::read(payload) {
+            self.counter_names = configuration.names.iter().map(|name| name.to_string().into()).collect();
         }
     }
 
@@ -282,7 +293,14 @@ impl Follower {
                     self.charge_running(record, followed);
                 }
             }
+            _ if hook == CounterInterrupt::HOOK => {
+                followed.tid = CounterInterrupt::read(payload).map(|interrupt| interrupt.thread_id);
+                followed.pid = None;
+            }
             _ => {
+                if hook == CounterConfiguration::HOOK {
+                    self.counter_names(payload);
+                }
                 if followed.tid.is_none() {
                     self.charge_running(record, followed);
                 }

@@ -15,9 +15,11 @@ use std::ops::ControlFlow;
 
 use hashbrown::HashSet;
 use onoff_etl::{BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
-use onoff_etw::kernel::{KernelPayload, Stack};
+use onoff_etw::kernel::{CounterConfiguration, KernelPayload, Stack};
 use onoff_etw::{Fields, Schemas, Sid, Value};
-use onoff_trace::{Derived, DescribedEvent, EventColumns, EventContext, Losses, StreamHeader, Tables, Trace};
+use onoff_trace::{
+    Derived, DescribedEvent, EventColumns, EventContext, EventOrigin, Losses, StreamHeader, Tables, Trace,
+};
 
 pub use onoff_trace::Pattern;
 
@@ -126,9 +128,10 @@ impl<'f> EventStream<'f> {
         for window in recording.windows((bytes / STEP_BYTES).max(1)) {
             // What is lost here is counted when the events themselves are read.
             let _ = window.for_each(|record| {
+                surveyed.most_counters = surveyed.most_counters.max(record.hardware_counters().len());
                 match kernel_hook(record) {
                     Some(hook) => {
-                        if matches!(hook, 0x1822..=0x1824) {
+                        if matches!(hook, 0x1822..=0x1824 | CounterConfiguration::HOOK) {
                             follower.look_ahead(hook, record);
                         }
                         if surveyed.knows(hook, record.version()) {
@@ -149,7 +152,8 @@ impl<'f> EventStream<'f> {
                 files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
             }
         }
-        surveyed.columns.into_values().collect()
+        let counters = counter_columns(&follower.counter_names, surveyed.most_counters);
+        surveyed.columns.into_values().chain(counters).collect()
     }
 
     fn look_ahead(&mut self) {
@@ -254,6 +258,8 @@ struct Walker<'w> {
     spare: Fields<'static>,
     /// Room for return addresses.
     frames: Vec<u64>,
+    /// Room for the values of hardware counters.
+    counters: Vec<u64>,
     shown: u64,
 }
 
@@ -265,6 +271,17 @@ struct Surveyed {
     /// By kind of event, so that a better name found later takes the place of one found before.
     columns: BTreeMap<(String, u16, u16, usize), EventColumns>,
     spare: Fields<'static>,
+    /// Most hardware counters that any event has.
+    most_counters: usize,
+}
+
+/// The columns of the rows about hardware counters, as those of the event that names them; none where there is none.
+fn counter_columns(names: &[Box<str>], most: usize) -> Option<EventColumns> {
+    let fields: Vec<String> = (0..names.len().max(most))
+        .map(|at| names.get(at).map_or_else(|| format!("Counter {}", at + 1), |name| name.to_string()))
+        .collect();
+    let origin = EventOrigin::Kernel { hook: CounterConfiguration::HOOK };
+    (!fields.is_empty()).then(|| EventColumns { name: "Pmc".to_owned(), origin, described: true, fields })
 }
 
 /// Most kinds of event that a survey describes; others are announced when they are met.
@@ -344,7 +361,8 @@ impl<'w> Walker<'w> {
         stack_fields: bool,
     ) -> Self {
         let (clock, kinds, spare) = (recording.clock(), Kinds::default(), Fields::new());
-        Self { clock, schemas, follower, kinds, filter, stack_fields, spare, frames: Vec::new(), shown: 0 }
+        let (frames, counters) = (Vec::new(), Vec::new());
+        Self { clock, schemas, follower, kinds, filter, stack_fields, spare, frames, counters, shown: 0 }
     }
 
     fn visit<B>(
@@ -402,6 +420,8 @@ impl<'w> Walker<'w> {
             }
             None => followed.stack_key.and_then(|key| self.follower.stack(key)),
         };
+        self.counters.clear();
+        self.counters.extend(record.hardware_counters());
         let directory = &self.follower.directory;
         let event = DescribedEvent {
             time_ns,
@@ -442,6 +462,8 @@ impl<'w> Walker<'w> {
                 file_object: followed.file_object,
                 frames,
                 frame_digits: frames.map_or(0, |_| if record.pointer_size() == 4 { 8 } else { 16 }),
+                counters: &self.counters,
+                counter_names: &self.follower.counter_names,
             },
             context: match record.kind() {
                 HeaderKind::Event => context(record),

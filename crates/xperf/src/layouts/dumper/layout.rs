@@ -76,8 +76,24 @@ pub(super) enum Content {
     IoPriority(&'static str),
     /// Lowest bit of a field, as yes or no.
     Flag(&'static str),
+    /// Quality of service of a thread: three bits of a field, from this bit on.
+    QualityOfService(&'static str, u32),
+    /// Text in a field that is packed, as many bytes as another field says.
+    Packed(&'static str, &'static str),
+    /// GUID in a field, between braces.
+    Guid(&'static str),
     /// The same in every row: what newer and older systems do not record.
     Always(&'static str),
+}
+
+impl Layout {
+    /// How many columns a row has after its time stamp.
+    pub(super) const fn columns(&self) -> usize {
+        match self.rows {
+            Rows::One(columns) => columns.len(),
+            Rows::Frames | Rows::GroupMasks => 0,
+        }
+    }
 }
 
 impl Content {
@@ -103,6 +119,9 @@ impl Content {
             | Self::OpenOptions(name)
             | Self::IoPriorityName(name)
             | Self::Plain(name)
+            | Self::QualityOfService(name, _)
+            | Self::Packed(name, _)
+            | Self::Guid(name)
             | Self::Flag(name) => Some(name),
             _ => None,
         }
@@ -202,28 +221,46 @@ const IMAGE: &[Column] = &[
     column("FileName", 0, Content::Path("FileName")),
 ];
 
-const CONTEXT_SWITCH: &[Column] = &[
-    column("New Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("NewThreadId")),
-    column("   New TID", 10, Content::Number("NewThreadId")),
-    column("NPri", 4, Content::Number("NewThreadPriority")),
-    // Quanta were recorded by the first version only; later dumps show -1.
-    column("NQnt", 4, Content::Number("NewThreadQuantum")),
-    column("TmSinceLast", 11, Content::SinceLast),
-    column("WaitTime", 8, Content::Number("NewThreadWaitTime")),
-    column("Old Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("OldThreadId")),
-    column("   Old TID", 10, Content::Number("OldThreadId")),
-    column("OPri", 4, Content::Number("OldThreadPriority")),
-    column("OQnt", 4, Content::Number("OldThreadQuantum")),
-    column("       OldState", 15, Content::OldState),
-    column("     Wait Reason", 16, Content::WaitReason),
-    column("Swapable", 8, Content::Swapable("OldThreadWaitMode")),
-    column("InSwitchTime", 6, Content::Ran),
-    CPU,
-    column("IdealProc", 3, Content::Number("OldThreadWaitIdealProcessor")),
-    column(" OldRemQnt", 10, Content::Number("OldThreadRemainingQuantum")),
-    column("NewPriDecr", 4, Content::Number("SpareByte")),
-    column("PrevCState", 4, Content::Number("PreviousCState")),
-];
+/// Columns of a context switch; the wait mode is the lowest bit of what later versions call flags.
+macro_rules! context_switch_columns {
+    ($wait_mode:literal $(, $more:expr)* $(,)?) => {
+        &[
+            column("New Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("NewThreadId")),
+            column("   New TID", 10, Content::Number("NewThreadId")),
+            column("NPri", 4, Content::Number("NewThreadPriority")),
+            // Quanta were recorded by the first version only; later dumps show -1.
+            column("NQnt", 4, Content::Number("NewThreadQuantum")),
+            column("TmSinceLast", 11, Content::SinceLast),
+            column("WaitTime", 8, Content::Number("NewThreadWaitTime")),
+            column("Old Process Name ( PID)", PROCESS_WIDTH, Content::ProcessOfThread("OldThreadId")),
+            column("   Old TID", 10, Content::Number("OldThreadId")),
+            column("OPri", 4, Content::Number("OldThreadPriority")),
+            column("OQnt", 4, Content::Number("OldThreadQuantum")),
+            column("       OldState", 15, Content::OldState),
+            column("     Wait Reason", 16, Content::WaitReason),
+            column("Swapable", 8, Content::Swapable($wait_mode)),
+            column("InSwitchTime", 6, Content::Ran),
+            CPU,
+            column("IdealProc", 3, Content::Number("OldThreadWaitIdealProcessor")),
+            column(" OldRemQnt", 10, Content::Number("OldThreadRemainingQuantum")),
+            column("NewPriDecr", 4, Content::Number("SpareByte")),
+            column("PrevCState", 4, Content::Number("PreviousCState")),
+            $($more),*
+        ]
+    };
+}
+
+const CONTEXT_SWITCH: &[Column] = context_switch_columns!("OldThreadWaitMode");
+
+/// The same from version 3 on, whose flags have the threads' quality of service.
+const CONTEXT_SWITCH_WITH_QUALITY: &[Column] = context_switch_columns!(
+    "Flags",
+    column("OldThrdBamQosLevel", 11, Content::QualityOfService("Flags", 1)),
+    column("NewThrdBamQosLevel", 11, Content::QualityOfService("Flags", 4)),
+);
+
+/// What the levels are called; the first as posted rows have it, the others as the kernel's headers do.
+pub(super) const QUALITIES_OF_SERVICE: &[&str] = &["Important", "Medium", "Low", "Multimedia", "Deadline", "Eco"];
 
 const READY_THREAD: &[Column] = &[
     PROCESS,
@@ -244,6 +281,14 @@ const SAMPLED_PROFILE: &[Column] = &[
     column("           Image!Function", 0, Content::Image("InstructionPointer")),
     column("Count", 5, Content::Number("Count")),
     column("SampledProfile type", 0, Content::Always("Unbatched")),
+];
+
+const COUNTER_INTERRUPT: &[Column] = &[
+    CPU,
+    PROCESS,
+    column("           Image!Function", 0, Content::Image("InstructionPointer")),
+    column("ProfileSource", 13, Content::Number("ProfileSource")),
+    column("Reserved", 8, Content::Number("Reserved")),
 ];
 
 const INTERRUPT: &[Column] = &[
@@ -499,6 +544,29 @@ pub(super) const OPEN_OPTIONS: &[&str] = &[
 /// Names of what is to happen with a file that is there, or is not (dispositions of `NtCreateFile`).
 pub(super) const DISPOSITIONS: &[&str] = &["supersede", "open", "create", "open_if", "overwrite", "overwrite_if"];
 
+const PACKED_TEXT: &[Column] = &[
+    column("State", 5, Content::Number("State")),
+    column("Xml", 0, Content::Packed("CompressedXml", "UncompressedLength")),
+];
+
+const IMAGE_IDENTITY: &[Column] = &[
+    column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
+    column("         ImageBase", 0, Content::Hexadecimal("ImageBase", 16)),
+    column("ImageSize", 0, Content::Hexadecimal("ImageSize", 8)),
+    column("TimeDateStamp", 13, Content::Hexadecimal("TimeDateStamp", 8)),
+    column("OriginalFileName", 0, Content::Quoted("OriginalFileName")),
+];
+
+const IMAGE_SYMBOLS: &[Column] = &[
+    IMAGE_IDENTITY[0],
+    IMAGE_IDENTITY[1],
+    column("GuidSig", 0, Content::Guid("GuidSig")),
+    column("Age", 3, Content::Number("Age")),
+    column("PdbFileName", 0, Content::Quoted("PdbFileName")),
+];
+
+const IMAGE_ALONE: &[Column] = &[IMAGE_IDENTITY[0], IMAGE_IDENTITY[1]];
+
 const MARK: &[Column] = &[column("Label", 0, Content::Quoted("Message"))];
 
 const PROFILE_INTERVAL: &[Column] = &[
@@ -520,6 +588,11 @@ const fn one(name: &'static str, columns: &'static [Column]) -> Layout {
     Layout { name, rows: Rows::One(columns) }
 }
 
+const CONTEXT_SWITCH_LAYOUT: Layout = one("CSwitch", CONTEXT_SWITCH);
+
+/// The layout of a context switch whose fields are these.
+const SWITCH_WITH_QUALITY: Layout = one("CSwitch", CONTEXT_SWITCH_WITH_QUALITY);
+
 /// Every event with a layout of its own, in the order of the header block.
 pub(super) const LAYOUTS: &[Layout] = &[
     one("P-Start", PROCESS_START),
@@ -534,9 +607,10 @@ pub(super) const LAYOUTS: &[Layout] = &[
     one("I-End", IMAGE),
     one("I-DCStart", IMAGE),
     one("I-DCEnd", IMAGE),
-    one("CSwitch", CONTEXT_SWITCH),
+    CONTEXT_SWITCH_LAYOUT,
     one("ReadyThread", READY_THREAD),
     one("SampledProfile", SAMPLED_PROFILE),
+    one("PmcInterrupt", COUNTER_INTERRUPT),
     Layout { name: "Stack", rows: Rows::Frames },
     one("Interrupt", INTERRUPT),
     one("DPC", DPC),
@@ -605,6 +679,13 @@ pub(super) const LAYOUTS: &[Layout] = &[
     one("UdpSendIPV6", SOCKET_IPV6),
     one("UdpRecvIPV6", SOCKET_IPV6),
     one("VolumeMapping", VOLUME_MAPPING),
+    one("ImageId", IMAGE_IDENTITY),
+    one("ImageId/DbgID_RSDS", IMAGE_SYMBOLS),
+    one("ImageId/DbgID_ILRSDS", IMAGE_SYMBOLS),
+    one("ImageId/None", IMAGE_ALONE),
+    one("WinSAT_SystemConfig", PACKED_TEXT),
+    one("WinSAT_Metrics", PACKED_TEXT),
+    one("WinSAT_WinSPR", PACKED_TEXT),
     one("Mark", MARK),
     one("ProfileFreq-SetInterval", PROFILE_INTERVAL),
     one("ProfileFreq-DCStart", PROFILE_INTERVAL),
@@ -615,4 +696,12 @@ pub(super) const LAYOUTS: &[Layout] = &[
 /// The layout of an event's name.
 pub(super) fn layout_of(name: &str) -> Option<&'static Layout> {
     LAYOUTS.iter().find(|layout| layout.name == name)
+}
+
+/// The layout of an event's name where its fields have another one than others of its name.
+pub(super) fn layout_with<'f>(name: &str, mut fields: impl Iterator<Item = &'f str>) -> Option<&'static Layout> {
+    match name {
+        "CSwitch" if fields.any(|field| field == "Flags") => Some(&SWITCH_WITH_QUALITY),
+        _ => layout_of(name),
+    }
 }

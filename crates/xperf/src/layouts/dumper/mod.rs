@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use onoff_analysis::address_names::AddressNames;
 use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
 
-use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of};
+use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of, layout_with};
 use row::Plan;
 use text::push;
 
@@ -60,6 +60,8 @@ pub struct Dumper {
     /// Events without a layout of their own whose columns have been announced: by name the ids, versions and numbers of
     /// fields, for providers may give different events one name.
     announced: HashMap<Box<str>, Vec<(u16, u16, usize)>>,
+    /// Whether the dump has rows of some events only, and none of what is kept with events.
+    only_some: bool,
     /// By hook, version and number of fields, which are the same for events of the same fields.
     plans: HashMap<(u16, u16, usize), Option<Plan>>,
     line: Vec<u8>,
@@ -110,7 +112,7 @@ impl Dumper {
         write!(out, "FirstReliableEventTimeStamp, TimeStamp{end}")?;
         write!(out, "FirstReliableCSwitchEventTimeStamp, TimeStamp{end}")?;
         for layout in LAYOUTS {
-            self.write_titles(layout, out)?;
+            write_titles(self.met(layout), &self.style, out)?;
         }
         write!(
             out,
@@ -119,6 +121,10 @@ impl Dumper {
         )?;
         self.line.clear();
         for columns in self.surveyed.iter().flatten() {
+            if is_of_counters(columns) {
+                row::counter_titles(columns.fields.iter().map(String::as_str), self.style.ends, &mut self.line);
+                continue;
+            }
             let unnamed = !columns.described && is_classic(columns.origin);
             if layout_of(&columns.name).is_none() && !unnamed {
                 let fields = columns.fields.iter().map(String::as_str);
@@ -147,13 +153,21 @@ impl Dumper {
         write!(out, "FirstReliableCSwitchEventTimeStamp, {switches}{end}")
     }
 
+    /// The layout that events of the name have in this recording, as far as a survey tells.
+    fn met(&self, layout: &'static Layout) -> &'static Layout {
+        let of_name = self.surveyed.iter().flatten().filter(|columns| columns.name == layout.name);
+        let with_fields = |columns: &EventColumns| layout_with(layout.name, columns.fields.iter().map(String::as_str));
+        of_name.filter_map(with_fields).max_by_key(|layout| layout.columns()).unwrap_or(layout)
+    }
+
     /// Writes no header block but the titles of these events' columns, for a dump of nothing else.
     ///
     /// # Errors
     /// What `out` answers.
     pub fn begin_with(&mut self, events: &[&str], out: &mut dyn Write) -> io::Result<()> {
+        self.only_some = true;
         for layout in events.iter().filter_map(|name| layout_of(name)) {
-            self.write_titles(layout, out)?;
+            write_titles(layout, &self.style, out)?;
         }
         Ok(())
     }
@@ -173,10 +187,18 @@ impl Dumper {
 
     /// Appends the rows of an event to a text.
     pub fn append(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+        if !event.derived.counters.is_empty() && !self.only_some {
+            self.counters(event, line);
+        }
         if let EventOrigin::Kernel { hook } = event.origin {
             let key = (hook, event.version, event.fields.len());
-            let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(layout_of(event.name)?, event)));
+            let of_fields = || layout_with(event.name, event.fields.iter().map(|field| &*field.name));
+            let plan = self.plans.entry(key).or_insert_with(|| Some(Plan::new(of_fields()?, event)));
             if let Some(plan) = plan {
+                // A survey has announced the columns that only some events of a name have.
+                if !std::mem::replace(&mut plan.announced, true) && self.surveyed.is_none() && !self.only_some {
+                    announce_layout(plan.layout, &self.style, line);
+                }
                 row::with_layout(plan, event, &self.style, line);
                 return;
             }
@@ -193,20 +215,30 @@ impl Dumper {
         }
     }
 
-    fn write_titles(&self, layout: &Layout, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "{:>23},  TimeStamp", layout.name)?;
-        let end = self.style.ends.as_str();
-        match layout.rows {
-            Rows::One(columns) => {
-                for column in columns {
-                    write!(out, ", {}", column.title)?;
-                }
-                write!(out, "{end}")
+    /// Appends the row of the hardware counters that were kept with an event.
+    fn counters(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+        let values = event.derived.counters;
+        let ends = self.style.ends;
+        if self.surveyed.is_none() {
+            let known = self.announced.entry(row::COUNTERS.into()).or_default();
+            let kind = (0, 0, values.len());
+            if !known.contains(&kind) {
+                known.push(kind);
+                push("BeginHeader", line);
+                push(ends.as_str(), line);
+                let names = event.derived.counter_names;
+                let unnamed: Vec<String> =
+                    (names.len()..values.len()).map(|at| format!("Counter {}", at + 1)).collect();
+                row::counter_titles(
+                    names.iter().map(AsRef::as_ref).chain(unnamed.iter().map(String::as_str)),
+                    ends,
+                    line,
+                );
+                push("EndHeader", line);
+                push(ends.as_str(), line);
             }
-            Rows::Frames if self.style.whole_stacks => write!(out, ", {STACK_TITLES}{end}"),
-            Rows::Frames => write!(out, ", {FRAME_TITLES}{end}"),
-            Rows::GroupMasks => write!(out, ", {GROUP_MASK_TITLES}{end}"),
         }
+        row::counters(event, ends, line);
     }
 
     /// Writes the header block of an event without a layout before its first row.
@@ -227,6 +259,37 @@ impl Dumper {
             push(end, line);
         }
     }
+}
+
+fn write_titles(layout: &Layout, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{:>23},  TimeStamp", layout.name)?;
+    let end = style.ends.as_str();
+    match layout.rows {
+        Rows::One(columns) => {
+            for column in columns {
+                write!(out, ", {}", column.title)?;
+            }
+            write!(out, "{end}")
+        }
+        Rows::Frames if style.whole_stacks => write!(out, ", {STACK_TITLES}{end}"),
+        Rows::Frames => write!(out, ", {FRAME_TITLES}{end}"),
+        Rows::GroupMasks => write!(out, ", {GROUP_MASK_TITLES}{end}"),
+    }
+}
+
+/// Writes a header block with the columns of one layout. A line takes all that is written to it.
+fn announce_layout(layout: &Layout, style: &Style, line: &mut Vec<u8>) {
+    let end = style.ends.as_str();
+    push("BeginHeader", line);
+    push(end, line);
+    let _ = write_titles(layout, style, line);
+    push("EndHeader", line);
+    push(end, line);
+}
+
+/// Whether these are the columns of hardware counters that are kept with events, not of an event.
+fn is_of_counters(columns: &EventColumns) -> bool {
+    columns.name == row::COUNTERS && matches!(columns.origin, EventOrigin::Kernel { .. })
 }
 
 /// Whether an event has no name of its own but a class and a number.

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::io::Write as _;
 
+use onoff_etl::CompressionFormat;
 use onoff_trace::{DescribedEvent, EventContext, EventOrigin, Field, FieldValue};
 
-use super::layout::{Column, Content, DISPOSITIONS, Layout, OPEN_OPTIONS, Rows};
+use super::layout::{Column, Content, DISPOSITIONS, Layout, OPEN_OPTIONS, QUALITIES_OF_SERVICE, Rows, layout_of};
 use super::text::{hexadecimal as hexadecimal_digits, push, right, signed, unsigned};
 use super::{LineEnds, Style};
 use onoff_report::text::printable::printable;
@@ -16,10 +17,36 @@ const UNKNOWN: &str = "\"Unknown\"";
 /// Name of events that no description fits.
 pub(super) const UNKNOWN_CLASSIC: &str = "UnknownEvent/Classic";
 
+/// Name of the rows of hardware counters.
+pub(super) const COUNTERS: &str = "Pmc";
+
+/// The titles of the rows of hardware counters.
+pub(super) fn counter_titles<'n>(names: impl Iterator<Item = &'n str>, ends: LineEnds, line: &mut Vec<u8>) {
+    put(line, format_args!("{COUNTERS:>23},  TimeStamp,   ThreadID"));
+    for name in names {
+        put(line, format_args!(", {}", printable(name)));
+    }
+    push(ends.as_str(), line);
+}
+
+/// The row of the hardware counters that were kept with an event, of the thread that the event is charged to.
+pub(super) fn counters(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec<u8>) {
+    begin(COUNTERS, event.time_ns, line);
+    push(", ", line);
+    thread(event.tid, line);
+    for &value in event.derived.counters {
+        push(", ", line);
+        unsigned(value, 0, line);
+    }
+    push(ends.as_str(), line);
+}
+
 /// A layout, and where the fields of its columns stand in the events of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    layout: &'static Layout,
+    pub(super) layout: &'static Layout,
+    /// Whether the columns are those that the name has everywhere, or have been announced since.
+    pub(super) announced: bool,
     /// For each column.
     places: Vec<Option<usize>>,
 }
@@ -35,7 +62,8 @@ impl Plan {
             Rows::One(columns) => columns.iter().map(place).collect(),
             Rows::Frames | Rows::GroupMasks => Vec::new(),
         };
-        Self { layout, places }
+        let announced = layout_of(layout.name).is_none_or(|usual| usual.columns() == layout.columns());
+        Self { layout, announced, places }
     }
 }
 
@@ -314,7 +342,7 @@ fn value(
             right(event.derived.old_wait_reason.unwrap_or("Unknown"), width, line);
         }
         Content::Swapable(_) => {
-            let text = if number == Some(1) { "Swapable" } else { "NonSwap" };
+            let text = if number.is_some_and(|mode| mode & 1 != 0) { "Swapable" } else { "NonSwap" };
             right(text, width, line);
         }
         // Bits 17 to 19 of the flags: 0 not set, 1 very low, 2 low, 3 normal, 4 high, 5 critical. A posted row with flags
@@ -326,8 +354,45 @@ fn value(
             let set = number.unwrap_or(0) & 1 != 0;
             right(if set { "Yes" } else { "No" }, width, line);
         }
+        Content::QualityOfService(_, bit) => {
+            let level = number.map_or(0, |flags| flags >> bit & 7);
+            match usize::try_from(level).ok().and_then(|level| QUALITIES_OF_SERVICE.get(level)) {
+                Some(name) => right(name, width, line),
+                None => unsigned(level, width, line),
+            }
+        }
+        Content::Packed(_, length) => {
+            let packed = field.and_then(FieldValue::as_text).unwrap_or_default();
+            let length = event.number(length).and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+            push(&printable(&unpacked(packed, length)), line);
+        }
+        Content::Guid(_) => {
+            line.push(b'{');
+            push(&printable(field.and_then(FieldValue::as_text).unwrap_or_default()), line);
+            line.push(b'}');
+        }
         Content::Always(text) => right(text, width, line),
     }
+}
+
+/// Most bytes that a packed text is unpacked to.
+const MOST_TEXT_BYTES: usize = 4 << 20;
+
+/// A text of UTF-16 that was packed (LZNT1) and is given in hexadecimal digits, in one line.
+fn unpacked(packed: &str, length: usize) -> String {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let bytes: Vec<u8> = packed
+        .as_bytes()
+        .as_chunks::<2>()
+        .0
+        .iter()
+        .map_while(|&[high, low]| Some(digit(high)? << 4 | digit(low)?))
+        .collect();
+    let mut text = vec![0; length.min(MOST_TEXT_BYTES)];
+    let good = CompressionFormat::Lznt1.decompress(&bytes, &mut text);
+    let units = text.get(..good).unwrap_or_default().as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+    let text = String::from_utf16_lossy(&units.take_while(|&unit| unit != 0).collect::<Vec<u16>>());
+    text.split(['\r', '\n', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The names of the bits that are set, the lowest first; a bit without a name is its number.
