@@ -51,7 +51,7 @@ pub use firmware::{FirmwareGathering, GuidNames, open_firmware_bytes, parse_guid
 pub use known_kinds::{KnownKind, known_kind};
 pub use linux::each_boot;
 pub use linux::event_stream::LinuxEventStream;
-pub use onoff_etw::known_providers;
+pub use onoff_etw::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
 pub use opened::{Bytes, Files, Gathering, LOOKED_AT, Shortened, SourceFile, refuse_at_first_look};
 pub use recordings::{FileRole, file_role, group};
 pub use sniff::{Content, Packing, RecordingKind, sniff};
@@ -61,6 +61,7 @@ pub use windows::describes_events;
 pub use windows::event_stream::{
     EventFilter, EventStream, EventWriter, Pattern, STRETCH_EVENTS, StreamEnd, writers_at_once,
 };
+pub use windows::kernel_events::xperf_event_names;
 
 /// How far reading has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

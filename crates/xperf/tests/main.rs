@@ -3,4 +3,5 @@
 
 mod counters;
 mod dumper;
+mod event_names;
 mod suspend;

@@ -107,6 +107,52 @@ pub fn known_providers() -> Vec<(Guid, &'static str)> {
     known
 }
 
+/// A provider of the catalogue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownProvider {
+    /// Its GUID.
+    pub guid: Guid,
+    /// Its name.
+    pub name: &'static str,
+    /// Events whose fields are known, each of its versions counted.
+    pub events: usize,
+}
+
+/// Every provider of the catalogue with how many events of it are known, by name.
+#[must_use]
+pub fn known_provider_events() -> Vec<KnownProvider> {
+    let of = |(guid, name)| KnownProvider {
+        guid,
+        name,
+        events: providers().get(&guid).map_or(0, |provider| provider.schema().events.len()),
+    };
+    known_providers().into_iter().map(of).collect()
+}
+
+/// A kind of kernel event of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownKernelEvent {
+    /// `group << 8 | type`.
+    pub hook: u16,
+    /// Its class.
+    pub class: Arc<str>,
+    /// Its name in the class.
+    pub name: Arc<str>,
+    /// Versions whose fields are known.
+    pub layouts: usize,
+}
+
+/// Every kind of kernel event of the catalogue, by hook.
+#[must_use]
+pub fn known_kernel_events() -> Vec<KnownKernelEvent> {
+    let of = |hook: u16| {
+        let event = kernel().by_hook(hook)?;
+        let (class, name) = (Arc::clone(&event.class), Arc::clone(&event.name));
+        Some(KnownKernelEvent { hook, class, name, layouts: event.versions.len() })
+    };
+    (0..=u16::MAX).filter_map(of).collect()
+}
+
 fn index() -> Option<HashMap<Guid, CatalogueProvider>> {
     let mut block = Block::new(PROVIDERS);
     let mut entries = Vec::new();

@@ -266,6 +266,11 @@ pub(super) fn xperf_name(hook: u16) -> Option<&'static str> {
     Some(name).filter(|name| !name.is_empty())
 }
 
+/// Every hook whose events have a name in `xperf`'s text dump, and that name.
+pub fn xperf_event_names() -> impl Iterator<Item = (u16, &'static str)> {
+    DECLARED.iter().filter(|(_, name, _)| !name.is_empty()).map(|&(hook, name, _)| (hook, name))
+}
+
 /// One more than the highest declared hook.
 const END: usize = DECLARED[DECLARED.len() - 1].0 as usize + 1;
 

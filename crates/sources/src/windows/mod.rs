@@ -31,7 +31,7 @@ mod file_operations;
 mod generic_events;
 mod hard_faults;
 mod images;
-mod kernel_events;
+pub(crate) mod kernel_events;
 mod kernel_power;
 mod losses;
 mod set_aside;

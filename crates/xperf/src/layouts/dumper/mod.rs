@@ -20,6 +20,12 @@ use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLE
 use row::Plan;
 use text::push;
 
+/// Whether rows of this name have the columns that xperf has; others have the fields of their event.
+#[must_use]
+pub fn has_columns(name: &str) -> bool {
+    layout_of(name).is_some()
+}
+
 /// Days from the start of Windows time, 1601-01-01, to 1970-01-01.
 const DAYS_1601_TO_1970: i128 = 134_774;
 
