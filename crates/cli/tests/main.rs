@@ -35,6 +35,7 @@ mod shutdown;
 mod storage;
 mod study;
 mod summary;
+mod sums_of_rows;
 mod suspend;
 mod terminal;
 mod this_computer;

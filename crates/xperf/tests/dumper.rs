@@ -257,6 +257,39 @@ fn manifest_rows_say_which_activity_user_and_session_logged_them() {
 }
 
 #[test]
+fn who_was_there_is_known_before_a_late_rundown_tells() {
+    let mut builder = EtlBuilder::new(Session::windows_10(1));
+    let mut push = |record: &Record<'_>| {
+        builder.push(0, record);
+    };
+    let sample = |us: u64, thread: u32| {
+        Record::perfinfo(0x0f2e, 2, at(us), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, thread)))
+    };
+    let thread = |id: u32, process: u32| Thread { id, process, base_priority: 8, io_priority: 2, service_tag: 0 };
+    // Thread 301 is told of late, 302 by its end, 303 starts later: who had its number before is not known.
+    for (us, id) in [(10, 301), (11, 302), (12, 303)] {
+        push(&sample(us, id));
+    }
+    let image = "late.exe";
+    let process = Process { id: 300, parent: 4, session: 1, exit_status: 0, image, command_line: image, user: &[18] };
+    push(&process.record(Moment::RundownStart, at(20), 301, 300));
+    push(&thread(301, 300).record(Moment::RundownStart, at(21), 301, 300));
+    push(&thread(302, 300).record(Moment::End, at(22), 302, 300));
+    push(&thread(303, 300).record(Moment::Start, at(23), 303, 300));
+    // Its number goes to another process: that is no news about the time before.
+    push(&thread(302, 4).record(Moment::Start, at(24), 302, 4));
+    push(&sample(30, 303));
+    let dump = answer_about(&builder.finish(), "-a dumper");
+    let who: Vec<String> = dump
+        .lines()
+        .map(squeezed)
+        .filter(|row| row.starts_with("SampledProfile, ") && !row.contains("TimeStamp"))
+        .map(|row| row.split(", ").skip(2).take(2).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(who, ["late.exe ( 300) 301", "late.exe ( 300) 302", "\"Unknown\" ( -1) 303", "late.exe ( 300) 303"]);
+}
+
+#[test]
 fn an_action_without_data_writes_its_columns() {
     assert!(answer("-quiet -a dumper -provider Nobody").contains("EndHeader\r\nOS Version: "));
     assert_eq!(answer("-quiet -a marks -range 1s").lines().count(), 1);

@@ -1,7 +1,7 @@
 //! Follows processes, threads, modules, files, processors and disks through the events, so that each event can be told
 //! with names and with the times that only several events together give.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
     ContextSwitch, CounterConfiguration, CounterInterrupt, DeferredProcedureCall, DiskFlush, DiskRequestStart,
@@ -25,8 +25,22 @@ const MOST_DISK_REQUESTS: usize = 1 << 16;
 /// Most return addresses that are kept by their stacks' keys: 64 MB. References to others have no rows.
 const MOST_STACK_ADDRESSES: usize = 1 << 23;
 
+/// Most threads and processes of which it is known that they were told of.
+const MOST_TOLD: usize = 1 << 20;
+
 /// Most processors that are followed; what lies beyond keeps its events and loses its names.
 const MOST_PROCESSORS: usize = 1 << 12;
+
+/// Threads and processes that events have told of.
+#[derive(Debug, Default)]
+pub(super) struct FirstTold(HashSet<(Subject, u32)>);
+
+impl FirstTold {
+    /// Whether nothing told of it before. Beyond a number that no recording comes near to, nothing is the first.
+    fn is_first(&mut self, of: &(Subject, u32)) -> bool {
+        self.0.len() < MOST_TOLD && self.0.insert(*of)
+    }
+}
 
 /// Who an event is about, and what follows from the events before. Times are ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,6 +142,31 @@ impl Follower {
             }
             Subject::StackKeyDefinition => self.stack_definition(payload),
             _ if hook == CounterConfiguration::HOOK => self.counter_names(payload),
+            _ => {}
+        }
+    }
+
+    /// Takes what the first event about a thread or a process tells, for events before it: what did not start was there all the time,
+    /// also where a rundown tells of it late.
+    pub(super) fn first_told(&mut self, hook: u16, record: &Record<'_>, told: &mut FirstTold) {
+        let payload = payload(hook, record);
+        match Subject::of(hook) {
+            Subject::Thread => {
+                if let Some(thread) = Thread::read(payload)
+                    && told.is_first(&(Subject::Thread, thread.thread_id))
+                    && thread.kind != ThreadEventKind::Start
+                {
+                    self.thread(&thread);
+                }
+            }
+            Subject::Process => {
+                if let Some(process) = Process::read(payload)
+                    && told.is_first(&(Subject::Process, process.process_id))
+                    && process.kind != ProcessEventKind::Start
+                {
+                    self.directory.set_process(process.process_id, &process.image_file_name.to_str());
+                }
+            }
             _ => {}
         }
     }

@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::opened::Files;
 use crate::sniff::RecordingKind;
 use crate::{Options, Progress};
-use follower::{Followed, Follower};
+use follower::{FirstTold, Followed, Follower};
 use kinds::Kinds;
 use reliable::Reliable;
 
@@ -124,6 +124,7 @@ impl<'f> EventStream<'f> {
         let Self { files, recording, schemas, follower, .. } = self;
         let mut kinds = Kinds::default();
         let mut surveyed = Surveyed::default();
+        let mut told = FirstTold::default();
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         for window in recording.windows((bytes / STEP_BYTES).max(1)) {
             // What is lost here is counted when the events themselves are read.
@@ -133,6 +134,9 @@ impl<'f> EventStream<'f> {
                     Some(hook) => {
                         if matches!(hook, 0x1822..=0x1824 | CounterConfiguration::HOOK) {
                             follower.look_ahead(hook, record);
+                        }
+                        if matches!(hook, 0x0301..=0x0304 | 0x0501..=0x0504) {
+                            follower.first_told(hook, record, &mut told);
                         }
                         if surveyed.knows(hook, record.version()) {
                             return ControlFlow::<()>::Continue(());
