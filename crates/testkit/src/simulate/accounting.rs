@@ -3,19 +3,9 @@
 //! Time is cut into buckets: one per phase until the desktop is ready, then one per 100 ms slice,
 //! so that PostBoot's end, which is only known afterwards, still falls on a bucket's edge.
 
-use super::span::TICKS_PER_SECOND;
 use super::timeline::Timeline;
-use super::truth::{PostBoot, Slice, Usage};
+use super::usage::{LOW_PRIORITY, NANOSECONDS, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
 use crate::events::storage::{IoPriority, Operation};
-
-/// Length of a slice of the idle metric.
-pub(super) const SLICE: u64 = TICKS_PER_SECOND / 10;
-/// Idle slices that make PostBoot complete: 10 s.
-pub(super) const REQUIRED_SLICES: usize = 100;
-/// Thread priorities below this do not count as busy.
-pub(super) const LOW_PRIORITY: u8 = 8;
-
-pub(super) const NANOSECONDS: i64 = (1_000_000_000 / TICKS_PER_SECOND) as i64;
 
 #[derive(Debug, Default)]
 struct Bucket {

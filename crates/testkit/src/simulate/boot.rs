@@ -3,12 +3,12 @@
 use uuid::Uuid;
 
 use super::devices;
-use super::plan::{BOOT_PRIORITY, Plan, SYSTEM};
+use super::plan::{BOOT_PRIORITY, Cast, Plan};
+use super::program::SYSTEM;
 use super::program::{Edge, Note, Step};
 use super::scenario::{Firmware, Scenario, ScenarioError};
 use super::services;
 use super::span::{Span, TICKS_PER_SECOND};
-use super::transition::Cast;
 use super::work::Transfer;
 use crate::events::{device, logon, service};
 

@@ -1,6 +1,7 @@
 //! The Plug and Play manager: one driver after another, except where a driver pends.
 
-use super::plan::{BOOT_PRIORITY, Plan, SYSTEM};
+use super::plan::{BOOT_PRIORITY, Plan};
+use super::program::SYSTEM;
 use super::program::{Note, Signal, Step};
 use super::scenario::Driver;
 use super::truth::Device;

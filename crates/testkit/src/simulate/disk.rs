@@ -112,3 +112,19 @@ impl Disk {
         Some((self.access + ((u64::from(next.request.size) * self.per_mib) >> 20)).max(1))
     }
 }
+
+/// NT path of a path on the system volume, or on that of a further disk: `D:\...`.
+pub(super) fn volume_path(path: &str) -> String {
+    match disk_of(path) {
+        0 => format!("\\Device\\HarddiskVolume2{path}"),
+        disk => format!("\\Device\\HarddiskVolume{}{}", disk + 2, &path[2..]),
+    }
+}
+
+/// The disk that a path is on: `D:` is the second one.
+pub(super) fn disk_of(path: &str) -> usize {
+    match path.as_bytes() {
+        [letter @ b'D'..=b'Z', b':', ..] => usize::from(letter - b'C'),
+        _ => 0,
+    }
+}

@@ -21,11 +21,12 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::accounting::{Accounting, SLICE};
+use super::accounting::Accounting;
 use super::disk::Disk;
 use super::program::{Note, ProcessPlan, ThreadPlan};
 use super::random::Random;
 use super::recorder::Recorder;
+use super::usage::SLICE;
 use crate::assemble::{Header, PointerSize, Record};
 use crate::events::kernel::{self, ContextSwitch, Left};
 
@@ -559,21 +560,5 @@ impl<'s> Machine<'s> {
     /// Thread id to process id of everything played.
     pub(super) fn identities(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.threads.iter().map(|thread| (thread.plan.id, self.processes[thread.plan.process].plan.id))
-    }
-}
-
-/// NT path of a path on the system volume, or on that of a further disk: `D:\...`.
-pub(super) fn volume_path(path: &str) -> String {
-    match disk_of(path) {
-        0 => format!("\\Device\\HarddiskVolume2{path}"),
-        disk => format!("\\Device\\HarddiskVolume{}{}", disk + 2, &path[2..]),
-    }
-}
-
-/// The disk that a path is on: `D:` is the second one.
-pub(super) fn disk_of(path: &str) -> usize {
-    match path.as_bytes() {
-        [letter @ b'D'..=b'Z', b':', ..] => usize::from(letter - b'C'),
-        _ => 0,
     }
 }

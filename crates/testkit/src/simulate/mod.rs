@@ -23,6 +23,7 @@ mod span;
 mod timeline;
 mod transition;
 mod truth;
+mod usage;
 mod work;
 
 use std::io::{Cursor, Seek, Write};
@@ -30,14 +31,16 @@ use std::io::{Cursor, Seek, Write};
 pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
 pub use span::{Size, Span, TICKS_PER_SECOND};
 pub use timeline::Timeline;
-pub use transition::truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
-pub use truth::{Device, Phase, PostBoot, Process, Service, Slice, Truth, Usage};
+pub use truth::transitions::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
+pub use truth::{Device, Phase, Process, Service, Truth};
+pub use usage::{PostBoot, Slice, Usage};
 pub use work::{Transfer, Work};
 
 use crate::assemble::{EtlWriter, Session};
 use crate::events::{configuration, kernel};
 use machine::{Machine, Settings};
-use plan::{Plan, SYSTEM};
+use plan::Plan;
+use program::SYSTEM;
 use program::{Edge, Note};
 use recorder::Recorder;
 
@@ -74,7 +77,7 @@ impl Scenario {
         user: Option<W>,
         at_least: Option<u64>,
     ) -> Result<(W, Option<W>, Truth), ScenarioError> {
-        let plan = Plan::new(self)?;
+        let plan = self.plan()?;
         let session = self.logger();
         let (start_ticks, start_time) = (session.start_ticks, session.start_time);
         let mut kernel = EtlWriter::new(session.clone(), kernel)?;
@@ -129,6 +132,15 @@ impl Scenario {
             Some(compression) => session.compressed(compression.into()),
             None => session,
         }
+    }
+
+    /// Everything that its machine does.
+    fn plan(&self) -> Result<Plan, ScenarioError> {
+        let mut plan = Plan::new(self);
+        let cast = if self.boots() { boot::plan(&mut plan, self)? } else { transition::running::plan(&mut plan, self) };
+        transition::plan(&mut plan, self, cast)?;
+        plan.housekeeping(self);
+        Ok(plan)
     }
 
     fn play(&self, plan: Plan, recorder: Recorder<'_>, at_least: Option<u64>) -> Result<Truth, ScenarioError> {

@@ -2,22 +2,33 @@
 
 use hashbrown::HashMap;
 
-use super::machine::volume_path;
-use super::program::{Note, ProcessPlan, Signal, Step, ThreadPlan};
-use super::scenario::{Process, Scenario, ScenarioError, Thread};
-use super::transition;
-use super::transition::truth::Transitions;
+use super::disk::volume_path;
+use super::program::{Note, ProcessPlan, SYSTEM, Signal, Step, ThreadPlan};
+use super::scenario::{Process, Scenario, Thread};
+use super::truth::transitions::Transitions;
 use super::truth::{Device, Service};
 use super::work::Work;
 use crate::events::logon;
 use crate::events::storage::IoPriority;
 
-/// Index of the System process in every plan.
-pub(super) const SYSTEM: usize = 0;
 /// The step of Winlogon that asks a person.
 const REQUEST_CREDENTIALS: u16 = 203;
 /// Priority of the boot's own threads.
 pub(super) const BOOT_PRIORITY: u8 = 9;
+
+/// The processes that transitions need, by their index in the plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cast {
+    pub(super) session_manager: usize,
+    pub(super) csrss_system: usize,
+    pub(super) csrss_user: usize,
+    pub(super) wininit: usize,
+    pub(super) winlogon: usize,
+    pub(super) manager: usize,
+    pub(super) explorer: usize,
+    /// Whose csrss tells applications of sleep.
+    pub(super) teller: usize,
+}
 
 /// Everything the machine plays, and the names of what it will note.
 pub(super) struct Plan {
@@ -38,8 +49,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans what a scenario's machine does.
-    pub(super) fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+    /// What every machine of a scenario does, whatever happens to it.
+    pub(super) fn new(scenario: &Scenario) -> Self {
         let mut plan = Self {
             processes: Vec::new(),
             threads: Vec::new(),
@@ -79,14 +90,7 @@ impl Plan {
             symbols: None,
             stack: Vec::new(),
         });
-        let cast = if scenario.boots() {
-            super::boot::plan(&mut plan, scenario)?
-        } else {
-            transition::running::plan(&mut plan, scenario)
-        };
-        transition::plan(&mut plan, scenario, cast)?;
-        plan.housekeeping(scenario);
-        Ok(plan)
+        plan
     }
 
     pub(super) fn signal_count(&self) -> usize {
@@ -268,7 +272,7 @@ impl Plan {
     }
 
     /// Every processor has a little kernel work of its own, as real ones do.
-    fn housekeeping(&mut self, scenario: &Scenario) {
+    pub(super) fn housekeeping(&mut self, scenario: &Scenario) {
         for cpu in 0..scenario.machine.processors {
             let steps = vec![Step::Loop { burst: 200, pause: 150_000, until: None }];
             let index = self.thread(SYSTEM, 12, steps);

@@ -6,6 +6,9 @@ use super::work::Transfer;
 use crate::assemble::Payload;
 use crate::events::Occurrence;
 
+/// Index of the System process in every plan.
+pub(super) const SYSTEM: usize = 0;
+
 /// An event threads wait for and set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Signal(pub(super) usize);

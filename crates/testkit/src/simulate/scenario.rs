@@ -3,15 +3,18 @@
 //! Times are [`Span`]s. A `…_at` time is absolute (since the recording began) and pads: the step
 //! happens at that time, or later when the work before it is not done by then.
 
+pub(super) mod power;
+pub(super) mod transitions;
+
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::span::{Size, Span};
-use super::transition::power_scenario::{Answer, Power, PoweredDevice, Standby};
-use super::transition::scenario::{Application, Running, ServiceStop, Shutdown};
 use super::work::Work;
 use crate::compress::Compression;
 use crate::events::storage::IoPriority;
+use power::{Answer, Power, PoweredDevice, Standby};
+use transitions::{Application, Running, ServiceStop, Shutdown};
 
 /// A whole scenario.
 #[derive(Clone, Debug, Deserialize)]

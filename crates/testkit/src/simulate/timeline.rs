@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::accounting::{LOW_PRIORITY, NANOSECONDS, REQUIRED_SLICES, SLICE};
-use super::truth::{PostBoot, Slice, Usage};
+use super::usage::{LOW_PRIORITY, NANOSECONDS, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
 use crate::events::storage::{IoPriority, Operation};
 
 /// Process and priority of who ran; none = nobody.

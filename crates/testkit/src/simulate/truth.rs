@@ -2,12 +2,15 @@
 //!
 //! Times are nanoseconds since the recording's first event, exact to the 100 ns clock tick.
 
+pub(super) mod transitions;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::timeline::Timeline;
-use super::transition::truth::Transitions;
+use super::usage::{PostBoot, Usage};
+use transitions::Transitions;
 
 /// The answer.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -77,53 +80,6 @@ pub struct Phase {
     pub end_ns: i64,
     /// What happened in it.
     pub usage: Usage,
-}
-
-/// CPU and disk use of an interval, over all processors and disks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Usage {
-    /// CPU time by process id, ns.
-    pub cpu_by_process_ns: BTreeMap<u32, i64>,
-    /// CPU time by thread priority, ns.
-    pub cpu_by_priority_ns: BTreeMap<u8, i64>,
-    /// Time of the idle threads, ns.
-    pub idle_ns: i64,
-    /// Read requests completed.
-    pub reads: u64,
-    /// Bytes read by them.
-    pub read_bytes: u64,
-    /// Write requests completed.
-    pub writes: u64,
-    /// Bytes written by them.
-    pub written_bytes: u64,
-    /// Flushes completed.
-    pub flushes: u64,
-    /// Time the disk was busy within the interval, ns.
-    pub disk_busy_ns: i64,
-}
-
-/// The idle metric: 100 ms slices from the end of ExplorerInit until 10 s of them were idle.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct PostBoot {
-    /// Idle slices' time, ns: 10 s when the metric was satisfied.
-    pub idle_ns: i64,
-    /// Other slices' time, ns.
-    pub busy_ns: i64,
-    /// Whether 10 s were found before the recording ended.
-    pub satisfied: bool,
-    /// Every slice up to the end of PostBoot.
-    pub slices: Vec<Slice>,
-}
-
-/// One 100 ms slice; low-priority work is left out of both shares.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Slice {
-    /// Busy time of all processors together, ns.
-    pub cpu_busy_ns: i64,
-    /// Busy time of the disk, ns.
-    pub disk_busy_ns: i64,
-    /// Whether processors and disk were idle for at least 80 % of it.
-    pub idle: bool,
 }
 
 /// A service's start.

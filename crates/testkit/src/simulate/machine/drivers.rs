@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::events::{kernel, storage};
-use crate::simulate::plan::SYSTEM;
+use crate::simulate::program::SYSTEM;
 
 /// Higher than any thread of a scenario: while a deferred procedure call runs, its processor runs no other thread.
 const ABOVE_ALL: u8 = 31;

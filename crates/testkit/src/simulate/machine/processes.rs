@@ -1,10 +1,11 @@
 //! Processes, threads and modules: their starts, ends and rundowns.
 
-use super::{By, Machine, volume_path};
+use super::{By, Machine};
 use crate::assemble::Record;
 use crate::events::kernel::{self, Image, Left, Moment};
 use crate::events::storage;
 use crate::simulate::disk::Disk;
+use crate::simulate::disk::volume_path;
 use crate::simulate::program::Note;
 
 impl Machine<'_> {

@@ -1,9 +1,10 @@
 //! Disk requests from issue to completion.
 
-use super::{By, Event, Machine, disk_of, volume_path};
+use super::{By, Event, Machine};
 use crate::events::kernel;
 use crate::events::storage::{self, DiskRequest, Operation};
 use crate::simulate::disk::Queued;
+use crate::simulate::disk::{disk_of, volume_path};
 use crate::simulate::work::Transfer;
 
 impl Machine<'_> {

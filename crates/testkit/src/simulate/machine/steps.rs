@@ -5,8 +5,8 @@ use crate::assemble::Record;
 use crate::events::kernel::{self, Left, Moment};
 use crate::events::power;
 use crate::events::storage::Operation;
-use crate::simulate::accounting::SLICE;
 use crate::simulate::program::{Note, Signal, Step};
+use crate::simulate::usage::SLICE;
 
 impl Machine<'_> {
     /// Takes the steps of a processor's thread until one needs time.

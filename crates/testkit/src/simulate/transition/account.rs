@@ -1,9 +1,9 @@
 //! The kernel's own account of a transition, and the system's own idle detection after it.
 
 use super::Stage;
-use super::power_scenario::{Power, PowerKind};
 use crate::events::power as events;
 use crate::simulate::program::Step;
+use crate::simulate::scenario::power::{Power, PowerKind};
 use crate::simulate::span::{Span, TICKS_PER_SECOND};
 
 /// The build that first records the kernel's newer totals.

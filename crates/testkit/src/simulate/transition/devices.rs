@@ -2,11 +2,12 @@
 //! side by side.
 
 use super::Stage;
-use super::power_scenario::PoweredDevice;
-use super::truth::{NOT_YET, PowerRequest};
 use crate::events::power::{self as events, Request, minor};
-use crate::simulate::plan::{BOOT_PRIORITY, SYSTEM};
+use crate::simulate::plan::BOOT_PRIORITY;
+use crate::simulate::program::SYSTEM;
 use crate::simulate::program::{Edge, Note, Step};
+use crate::simulate::scenario::power::PoweredDevice;
+use crate::simulate::truth::transitions::{NOT_YET, PowerRequest};
 
 /// The build that first records each completion twice.
 const REPEATS_COMPLETIONS: u32 = 16299;

@@ -1,10 +1,10 @@
 //! The kernel's steps of a shutdown.
 
 use super::Stage;
-use super::scenario::Shutdown;
 use crate::events::Occurrence;
 use crate::events::shutdown as events;
 use crate::simulate::program::Step;
+use crate::simulate::scenario::transitions::Shutdown;
 use crate::simulate::span::Span;
 
 /// The build that first records the file systems' shutdown by itself.

@@ -17,36 +17,19 @@ mod devices;
 mod fast_start;
 mod kernel;
 mod power;
-pub(super) mod power_scenario;
 pub(super) mod running;
-pub(super) mod scenario;
 mod services;
 mod shutdown;
 mod standby;
 mod telling;
-pub(super) mod truth;
 
-use super::plan::Plan;
+use super::plan::{Cast, Plan};
 use super::program::{Edge, Note, Step};
+use super::scenario::power::{Power, PowerKind, Standby};
 use super::scenario::{Scenario, ScenarioError};
+use super::truth::transitions::{Activity, Milestone, NOT_YET, Notification};
 use crate::events::Occurrence;
 use crate::events::power as events;
-use power_scenario::{Power, PowerKind, Standby};
-use truth::{Activity, Milestone, NOT_YET, Notification};
-
-/// The processes that transitions need, by their index in the plan.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cast {
-    pub(super) session_manager: usize,
-    pub(super) csrss_system: usize,
-    pub(super) csrss_user: usize,
-    pub(super) wininit: usize,
-    pub(super) winlogon: usize,
-    pub(super) manager: usize,
-    pub(super) explorer: usize,
-    /// Whose csrss tells applications of sleep.
-    pub(super) teller: usize,
-}
 
 /// Versions before this one name nobody in the ends of their records.
 const NAMES_IN_ENDS: u32 = 10240;

@@ -10,11 +10,12 @@ use super::Stage;
 use super::account::{self, ms};
 use super::applications::Planned;
 use super::devices::{self, Telling};
-use super::power_scenario::{ImageRecord, Power, PowerKind};
 use super::telling::{Message, tell_applications, tell_services};
 use crate::events::power as events;
-use crate::simulate::plan::{BOOT_PRIORITY, SYSTEM};
+use crate::simulate::plan::BOOT_PRIORITY;
+use crate::simulate::program::SYSTEM;
 use crate::simulate::program::{Edge, Note, Step};
+use crate::simulate::scenario::power::{ImageRecord, Power, PowerKind};
 use crate::simulate::span::Span;
 
 /// The build that first names what woke the system, and by how much the clock was set.

@@ -2,8 +2,8 @@
 
 use hashbrown::HashMap;
 
-use super::Cast;
-use crate::simulate::plan::{Plan, SYSTEM};
+use crate::simulate::plan::{Cast, Plan};
+use crate::simulate::program::SYSTEM;
 use crate::simulate::scenario::Scenario;
 use crate::simulate::services::SVCHOST;
 use crate::simulate::truth::Service;

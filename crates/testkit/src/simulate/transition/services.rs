@@ -2,11 +2,11 @@
 //! side.
 
 use super::Stage;
-use super::scenario::{ServiceStop, Shutdown};
-use super::truth::{self, NOT_YET};
 use crate::events::service::{self as events, state};
 use crate::simulate::plan::BOOT_PRIORITY;
 use crate::simulate::program::{Note, Step};
+use crate::simulate::scenario::transitions::{ServiceStop, Shutdown};
+use crate::simulate::truth::transitions::{self as truth, NOT_YET};
 
 /// Phase of the manager as its records number it: the system shuts down.
 const PHASE: u32 = 3;

@@ -1,15 +1,16 @@
 //! A shutdown, from the request to the kernel's last step.
 
 use super::applications::{self, Planned};
-use super::scenario::{Application, Shutdown};
-use super::truth::Notification;
 use super::{Stage, kernel, services};
 use crate::events::service as policy;
 use crate::events::shutdown as events;
 use crate::events::{Occurrence, logon};
-use crate::simulate::plan::{BOOT_PRIORITY, SYSTEM};
+use crate::simulate::plan::BOOT_PRIORITY;
+use crate::simulate::program::SYSTEM;
 use crate::simulate::program::{Edge, Note, Step};
+use crate::simulate::scenario::transitions::{Application, Shutdown};
 use crate::simulate::span::{Span, TICKS_PER_SECOND};
+use crate::simulate::truth::transitions::Notification;
 
 /// Policy's types of scripts.
 const LOGOFF_SCRIPT: u32 = 2;

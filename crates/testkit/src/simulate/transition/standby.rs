@@ -1,10 +1,11 @@
 //! Modern standby.
 
 use super::Stage;
-use super::power_scenario::Standby;
 use crate::events::power as events;
-use crate::simulate::plan::{BOOT_PRIORITY, SYSTEM};
+use crate::simulate::plan::BOOT_PRIORITY;
+use crate::simulate::program::SYSTEM;
 use crate::simulate::program::Step;
+use crate::simulate::scenario::power::Standby;
 use crate::simulate::span::Span;
 
 /// Plans a modern standby.

@@ -2,12 +2,12 @@
 
 use super::Stage;
 use super::applications::Planned;
-use super::power_scenario::{Answer, Power};
-use super::truth::Notification;
 use crate::events::power as events;
 use crate::simulate::plan::BOOT_PRIORITY;
 use crate::simulate::program::{Edge, Note, Step};
+use crate::simulate::scenario::power::{Answer, Power};
 use crate::simulate::span::Span;
+use crate::simulate::truth::transitions::Notification;
 
 /// What is said to those who run.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::simulate::scenario::Timed;
+use super::Timed;
 use crate::simulate::span::Span;
 use crate::simulate::work::Work;
 

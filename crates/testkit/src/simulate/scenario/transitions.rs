@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use super::power_scenario::Answer;
-use crate::simulate::scenario::Timed;
+use super::Timed;
+use super::power::Answer;
 use crate::simulate::span::Span;
 use crate::simulate::work::Work;
 
