@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use onoff_order::InOrder;
 use onoff_trace::{CallGraphFunction, CallGraphSubject, Trace};
 use serde::Serialize;
 
@@ -85,7 +86,7 @@ pub fn of_work(trace: &Trace, subject: CallGraphSubject, (from_ns, until_ns): (i
             }
         }
     }
-    graphs.sort_by_key(|graph| (Reverse(graph.duration_ns.unwrap_or(i64::MAX)), graph.start_ns));
+    graphs.order_by_key(|graph| (Reverse(graph.duration_ns.unwrap_or(i64::MAX)), graph.start_ns));
     graphs.truncate(MOST_GRAPHS);
     graphs
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
+use onoff_order::InOrder;
 use onoff_trace::{StackId, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -245,13 +246,13 @@ fn listed(
             callees: most_first(module.callees),
         })
         .collect();
-    modules.sort_by_key(|module| std::cmp::Reverse(module.multi_inclusive));
+    modules.order_by_key(|module| std::cmp::Reverse(module.multi_inclusive));
     modules
 }
 
 fn most_first(neighbours: BTreeMap<String, u64>) -> Vec<Neighbour> {
     let mut list: Vec<Neighbour> = neighbours.into_iter().map(|(name, hits)| Neighbour { name, hits }).collect();
-    list.sort_by_key(|neighbour| std::cmp::Reverse(neighbour.hits));
+    list.order_by_key(|neighbour| std::cmp::Reverse(neighbour.hits));
     list
 }
 

@@ -1,6 +1,7 @@
 //! Which module an address lies in.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{Images, StringId, Trace};
 
 /// Process id of the `System` process of Windows: drivers are often listed under it.
@@ -49,7 +50,7 @@ impl Modules {
             });
         }
         for modules in processes.values_mut() {
-            modules.sort_unstable_by_key(|module| (module.base, module.load_ns));
+            modules.order_by_key(|module| (module.base, module.load_ns));
         }
         Self { processes, kernel_from }
     }

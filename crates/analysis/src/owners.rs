@@ -4,6 +4,7 @@
 //! and when the next begins; a question costs one look-up in an array and one comparison.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{StringId, Trace};
 
 /// Thread ids below this have a place in the array; the few systems and the damaged recordings that go beyond use a map.
@@ -78,7 +79,7 @@ impl Owners {
             by_pid.entry(process.pid).or_default().push((process.start_ns.unwrap_or(i64::MIN), index));
         }
         for lives in by_pid.values_mut() {
-            lives.sort_unstable();
+            lives.order();
         }
 
         let mut by_tid: HashMap<u32, Vec<Life>> = HashMap::new();
@@ -118,7 +119,7 @@ impl Owners {
         let mut owners = Self { list, lives: Vec::new(), dense: vec![NOBODY; dense_length], sparse: HashMap::new() };
         owners.dense[0].owner = IDLE;
         for (tid, mut lives) in by_tid {
-            lives.sort_by_key(|life| life.start_ns);
+            lives.order_by_key(|life| life.start_ns);
             for next in 1..lives.len() {
                 lives[next - 1].until_ns = lives[next].start_ns;
             }

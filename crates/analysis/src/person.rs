@@ -1,5 +1,6 @@
 //! When the computer waited for a person: requests for credentials, each in its session.
 
+use onoff_order::InOrder;
 use onoff_trace::{Activity, ActivityKind, Lives, Trace};
 
 use crate::interval::covered_ns;
@@ -18,7 +19,7 @@ pub(crate) fn credential_requests(trace: &Trace) -> Vec<CredentialRequest> {
         .filter_map(|row| Some((row.start_ns, row.end_ns?, session(trace, &lives, &row))))
         .filter(|(start, end, _)| start < end)
         .collect();
-    requests.sort_unstable();
+    requests.order();
     requests
 }
 

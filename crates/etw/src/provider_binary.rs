@@ -12,6 +12,7 @@ use std::sync::Arc;
 use evtx::wevt_templates::extract_wevt_template_resources;
 use evtx::wevt_templates::manifest::{CrimManifest, EventDefinition, Provider, TemplateDefinition, TemplateItem};
 use onoff_etl::Guid;
+use onoff_order::InOrder;
 
 use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Property, ProviderSchema};
 use crate::standard;
@@ -55,7 +56,7 @@ fn provider(provider: &Provider<'_>) -> ProviderSchema {
     if let Some(keywords) = &elements.keywords {
         schema.keywords =
             keywords.keywords.iter().map(|keyword| (keyword.identifier, text(keyword.name.as_deref()))).collect();
-        schema.keywords.sort();
+        schema.keywords.order();
     }
     let events = elements.events.iter().flat_map(|events| &events.events);
     schema.events = events.map(|definition| event(provider, definition)).collect();

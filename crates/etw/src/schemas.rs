@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use onoff_etl::{EventDescriptor, ExtendedItem, Guid, HeaderKind, Record};
+use onoff_order::InOrder;
 
 use crate::catalogue::{self, CatalogueProvider, KernelEvent};
 use crate::description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
@@ -496,7 +497,7 @@ fn merge(layer: &mut Option<Box<ProviderSchema>>, mut schema: ProviderSchema) {
             known.events.append(&mut schema.events);
             known.sort();
             known.keywords.append(&mut schema.keywords);
-            known.keywords.sort();
+            known.keywords.order();
             known.keywords.dedup();
         }
     }

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use onoff_order::InOrder;
 use onoff_sources::{Error, Limits};
 use onoff_trace::DriverFile;
 
@@ -113,7 +114,7 @@ fn add_volume(volume: Volume, found: &mut FoundImage) -> Result<(), Error> {
         .and_then(|users| fs::read_dir(users).ok())
         .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
         .unwrap_or_default();
-    names.sort();
+    names.order();
     let users = names
         .iter()
         .filter(|name| !matches!(name.to_lowercase().as_str(), "default" | "default user" | "public" | "all users"));
@@ -156,7 +157,7 @@ fn add_startup_folder(volume: &Volume, folder: &str, found: &mut FoundImage) {
         .take(MOST_STARTUP_FILES)
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    names.sort();
+    names.order();
     for name in names {
         if let Some(file) = volume.file(&format!(r"{folder}\{name}")) {
             let folder = format!(r"\{folder}");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use onoff_order::InOrder;
 use onoff_sources::{Bytes, Error, FileRole, file_role, group};
 
 use crate::failed;
@@ -45,7 +46,7 @@ fn in_folder(folder: &Path, depth: usize, looked_at: &mut usize, all: &mut Vec<V
         Err(_) => return Ok(()),
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
+    paths.order();
     let (mut files, mut roles, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
         let Ok(metadata) = fs::symlink_metadata(&path) else {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use onoff_order::InOrder;
 use onoff_sources::Error;
 
 use crate::failed;
@@ -42,7 +43,7 @@ pub(crate) fn walk(root: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), 
         // One more than is looked at says that there are more.
         let mut paths: Vec<PathBuf> =
             entries.flatten().map(|entry| entry.path()).take(MOST_FILES - looked_at + 1).collect();
-        paths.sort();
+        paths.order();
         let mut deeper = Vec::new();
         for path in paths {
             let Ok(metadata) = fs::symlink_metadata(&path) else {

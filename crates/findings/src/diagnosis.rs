@@ -13,6 +13,7 @@ use onoff_analysis::transition::{
     self, Details, MissingEvidence, Phase, Transition, TransitionKind, TransitionOptions, TypedTransition, Variant,
 };
 use onoff_analysis::waits::{self, Waits};
+use onoff_order::InOrder;
 use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -196,7 +197,7 @@ fn services_of(trace: &Trace, images: &Images<'_>, pid: u32, time_ns: i64) -> Ve
     };
     let its = trace.service_transitions.iter().filter(is_its);
     let mut names: Vec<String> = its.map(|row| trace.text(row.service).to_owned()).collect();
-    names.sort_unstable();
+    names.order();
     names.dedup();
     names
 }
@@ -349,7 +350,7 @@ impl Run {
             };
             finding.code != GENERAL || !known.iter().any(is_its)
         });
-        self.diagnosis.findings.sort_by(|a, b| {
+        self.diagnosis.findings.order_by(|a, b| {
             let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
             (key(a), a.code, &a.subject.name).cmp(&(key(b), b.code, &b.subject.name))
         });

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use onoff_order::InOrder;
+
 /// Files that a listing shows.
 const MOST_FILES: usize = 500;
 /// Folders that a listing looks into.
@@ -131,7 +133,7 @@ impl Folders {
                 }
             }
         }
-        listing.files.sort_by(|a, b| a.path.cmp(&b.path));
+        listing.files.order_by(|a, b| a.path.cmp(&b.path));
         Ok(listing)
     }
 }

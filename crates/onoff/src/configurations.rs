@@ -10,6 +10,7 @@ use onoff_analysis::compare::study::{MOST_STUDY_BYTES, Study};
 use onoff_analysis::compare::{Configuration, Factor, Run, RunSubject};
 use onoff_analysis::recording::Provenance;
 use onoff_files::{Options, open_all, recordings};
+use onoff_order::InOrder;
 use onoff_report::text::causes::with_causes;
 use onoff_sources::{Limits, Progress, RecordingKind};
 
@@ -250,7 +251,7 @@ fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, 
             };
             let lost: Vec<Vec<PathBuf>> = files_of_folder(path)?.into_iter().filter(is_lost).collect();
             found.extend(lost);
-            found.sort();
+            found.order();
             Ok(found)
         }
     }
@@ -278,7 +279,7 @@ fn files_of_folder(path: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
         }
     }
     let mut found = if files.is_empty() { folders } else { files };
-    found.sort();
+    found.order();
     Ok(found.into_iter().map(|path| vec![path]).collect())
 }
 

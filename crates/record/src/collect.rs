@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use serde::Serialize;
 
+use onoff_order::InOrder;
+
 use crate::error::Error;
 use crate::machine::Files;
 use crate::tracing::{TRACEFS, mark};
@@ -98,7 +100,7 @@ pub fn trace(
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    names.sort_by_key(|name| name.trim_start_matches("cpu").parse::<u32>().unwrap_or(u32::MAX));
+    names.order_by_key(|name| name.trim_start_matches("cpu").parse::<u32>().unwrap_or(u32::MAX));
     for processor in names {
         let text = machine.read_text(&format!("{tracefs}/per_cpu/{processor}/stats"));
         stats += &format!("{processor}\n{}", text.unwrap_or_default());

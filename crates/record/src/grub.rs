@@ -5,6 +5,8 @@
 //! beside the menu, which every menu made by `grub-mkconfig` reads, or, where the menu is made of the Boot Loader
 //! Specification's files (Fedora, RHEL), as one of those.
 
+use onoff_order::InOrder;
+
 use crate::machine::Files;
 
 /// What the entry is called.
@@ -197,7 +199,7 @@ fn entry_file(machine: &(impl Files + ?Sized), kernel: &str) -> Result<Entry, St
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| name.ends_with(".conf") && !name.starts_with(ENTRY_FILE))
         .collect();
-    names.sort();
+    names.order();
     for name in names {
         let text = machine.read_text(&format!("{folder}/{name}")).unwrap_or_default();
         let starts_it = text.lines().any(|line| {

@@ -1,6 +1,7 @@
 //! Which files make one recording: told by their beginnings.
 
 use onoff_etl::{Input, LogfileHeader};
+use onoff_order::InOrder;
 
 use crate::linux::parts;
 use crate::sniff::{Content, Packing, RecordingKind, sniff};
@@ -64,9 +65,9 @@ pub fn group(roles: &[FileRole]) -> Vec<Vec<usize>> {
         groups = others;
         joined.push(vec![at]);
         let mut one = joined.concat();
-        one.sort_unstable();
+        one.order();
         groups.push(one);
     }
-    groups.sort_by_key(|group| group.first().copied());
+    groups.order_by_key(|group| group.first().copied());
     groups
 }

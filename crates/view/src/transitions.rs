@@ -11,6 +11,7 @@ use onoff_analysis::transition::{Details, Phase, PhaseName, Transition, Transiti
 use onoff_analysis::units::TimeOut;
 use onoff_analysis::waits::TransitionPhase;
 use onoff_findings::diagnosis::Diagnosis;
+use onoff_order::InOrder;
 use onoff_report::glossary;
 use onoff_report::text::boot_axis::join_sentence;
 use onoff_report::text::phases::shown as shown_name;
@@ -247,7 +248,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
         }
         _ => {}
     }
-    ticks.sort_by_key(|tick| tick.time_ns);
+    ticks.order_by_key(|tick| tick.time_ns);
     ticks.truncate(MOST_TICKS);
     ticks
 }

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 
+use onoff_order::InOrder;
 use onoff_trace::{StringId, Trace};
 
 use super::actors::{Actor, Actors, is_kernel};
@@ -100,7 +101,7 @@ impl<'t> PathDivider<'t> {
             cuts.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
         }
         cuts.push(step.end_ns);
-        cuts.sort_unstable();
+        cuts.order();
         cuts.dedup();
     }
 
@@ -190,7 +191,7 @@ impl<'t> PathDivider<'t> {
                     let who = actors.user(running, from, waits.modules()).map_or(whole.who, Who::Subject);
                     holders.push(who);
                 }
-                holders.sort_by_key(|who| match who {
+                holders.order_by_key(|who| match who {
                     Who::Subject(id) => *id,
                     _ => u32::MAX,
                 });

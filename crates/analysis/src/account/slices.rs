@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::actors::Actors;
@@ -52,7 +53,7 @@ pub(super) fn divide<'t>(
         }
     });
     let mut ran: Vec<((usize, u32, u32), i64)> = ran.into_iter().collect();
-    ran.sort_unstable();
+    ran.order();
     for ((at, tid, _), ns) in ran {
         let time_ns = cuts.get(at + 1).copied().unwrap_or(first.start_ns).saturating_sub(1);
         if let (Some(id), Some(used)) = (actors.user(tid, time_ns, modules), used.get_mut(at)) {
@@ -109,7 +110,7 @@ fn disks<'t>(
         })
         .filter(|(_, served)| served.start_ns < served.end_ns)
         .collect();
-    requests.sort_unstable();
+    requests.order();
     let mut done: HashMap<u32, i64> = HashMap::new();
     for (disk, Served { start_ns: from, end_ns: to, tid, pid }) in requests {
         let done = done.entry(disk).or_insert(begin);

@@ -11,6 +11,7 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
+use onoff_order::InOrder;
 use onoff_trace::Trace;
 use onoff_trace::firmware::FirmwareCheckpoints;
 
@@ -152,7 +153,7 @@ pub(crate) fn stations(trace: &Trace) -> Vec<String> {
     // PXELINUX, GRUB and iPXE hand over the hardware type (01: Ethernet) and the address that they booted from.
     let booted_from = words.filter_map(|word| word.strip_prefix("BOOTIF=")?.strip_prefix("01-"));
     let mut stations: Vec<String> = adapters.chain(booted_from).filter_map(digits).collect();
-    stations.sort_unstable();
+    stations.order();
     stations.dedup();
     stations
 }

@@ -29,6 +29,8 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use onoff_order::InOrder;
+
 pub use report::*;
 pub use run::*;
 
@@ -217,7 +219,7 @@ impl<'a> Samples<'a> {
             }
         }
         for of_key in values.values_mut() {
-            of_key.ascending.sort_unstable();
+            of_key.ascending.order();
         }
         Self { runs, values, accounted }
     }

@@ -1,5 +1,6 @@
 //! Who ran when, on each processor: every stretch of time between two cuts is charged to the thread that ran.
 
+use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::{CpuSource, recorded, source};
@@ -234,6 +235,6 @@ pub(crate) fn sampling_period(trace: &Trace) -> i64 {
             }
         }
     }
-    distances.sort_unstable();
+    distances.order();
     distances.get(distances.len() / 2).copied().unwrap_or(DEFAULT_NS)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use onoff_order::InOrder;
 use onoff_trace::firmware::FirmwareGuid;
 use serde::Serialize;
 
@@ -83,7 +84,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         }
     }
     let order = |name: &str| ["SEC", "PEI", "PreMem", "PostMem", "DXE", "BDS"].iter().position(|known| *known == name);
-    phase_names.sort_by_key(|name| order(name));
+    phase_names.order_by_key(|name| order(name));
     let length = |report: &FirmwareReport, name: &str| {
         let found = report.phases.iter().find(|phase| phase.name == name);
         found.map(|phase| phase.duration_ns)
@@ -137,6 +138,6 @@ fn changes<'a>(
     }
     let mut changes: Vec<FirmwareChange> =
         both.into_iter().map(|(key, (name, was, is))| FirmwareChange::new(name, key, was, is)).collect();
-    changes.sort_by_key(|change| std::cmp::Reverse(change.change_ns));
+    changes.order_by_key(|change| std::cmp::Reverse(change.change_ns));
     changes
 }

@@ -1,6 +1,7 @@
 //! Devices: what starting drivers on each cost.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::firmware::FirmwareWork;
 
 use super::names::Names;
@@ -77,9 +78,9 @@ pub(super) fn devices(pieces: &[Piece<'_>], shares: &[Share], names: &Names) -> 
         driver.driver_start_ns = driver.driver_start_ns.saturating_add(length);
     }
     for device in &mut devices {
-        device.drivers.sort_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
+        device.drivers.order_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
     }
-    devices.sort_by(|one, other| (other.self_ns, &one.path).cmp(&(one.self_ns, &other.path)));
+    devices.order_by(|one, other| (other.self_ns, &one.path).cmp(&(one.self_ns, &other.path)));
     devices
 }
 

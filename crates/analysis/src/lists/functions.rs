@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
+use onoff_order::InOrder;
 use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -326,7 +327,7 @@ impl<'a> CodeTimes<'a> {
                 }
             })
             .collect();
-        rows.sort_by(|a, b| {
+        rows.order_by(|a, b| {
             let time = |row: &FunctionRow| (row.own_ns, row.inclusive_ns);
             time(b).cmp(&time(a)).then_with(|| (&a.module, &a.function, a.pid).cmp(&(&b.module, &b.function, b.pid)))
         });
@@ -428,7 +429,7 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
 
 /// Events as time, thread and length: whose a thread is can be looked up in the order of time only.
 fn in_order(mut events: Vec<(i64, u32, i64)>, owners: &mut Owners, mut visit: impl FnMut(Event)) {
-    events.sort_unstable();
+    events.order();
     for (time_ns, tid, ns) in events {
         let (owner, _) = owners.whose(tid, time_ns);
         visit(Event { time_ns, tid, owner, ns, address: None });

@@ -1,6 +1,7 @@
 //! Dialogues with DHCP and boot servers: which messages, who waited for whom.
 
 use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, PxeOptions};
+use onoff_order::InOrder;
 use serde::Serialize;
 
 use super::link::LinkIndex;
@@ -109,7 +110,7 @@ pub struct DhcpStep {
 /// Dialogues that came to nothing last until the client goes on to something else, at one of `starts`.
 pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
     let mut starts = starts.to_vec();
-    starts.sort_unstable();
+    starts.order();
     for exchange in exchanges.iter_mut().filter(|exchange| !exchange.complete) {
         let last_ns = exchange.messages.last().map_or(exchange.end_ns, |step| step.time_ns);
         let next = starts.get(starts.partition_point(|&start| start <= last_ns)).copied();

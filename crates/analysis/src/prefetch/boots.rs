@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use onoff_order::InOrder;
 use onoff_prefetch::{ReadyBoot, ReadyBootRead};
 use serde::Serialize;
 
@@ -57,7 +58,7 @@ impl BootTrace {
     pub(super) fn of(file: &PrefetchFile, boot: &ReadyBoot) -> Self {
         let mut reads: Vec<&ReadyBootRead> = boot.reads.iter().collect();
         // Two accounts of one time: in the order of time, and of each as it was written.
-        reads.sort_by_key(|read| read.time_us);
+        reads.order_by_key(|read| read.time_us);
         let times = reads.first().zip(reads.last()).map_or((0, 0), |(first, last)| (first.time_us, last.time_us));
         let length = u64::from(times.1 - times.0) + 1;
         let mut by_file: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
@@ -94,7 +95,7 @@ impl BootTrace {
             .into_iter()
             .map(|(file, (reads, bytes, _))| BootTraceFile { path: path(file), reads, bytes })
             .collect();
-        files.sort_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
+        files.order_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
         files.truncate(MOST_FILES);
         trace.top_files = files;
         trace

@@ -1,6 +1,7 @@
 //! What programs asked of files, and what the disks did for it.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{DiskIo, DiskOperation, FileIo, FileOperation, Losses, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -159,7 +160,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
     }
     let mut groups: Vec<FileGroup> =
         groups.finish(&names).into_iter().map(|(shared, amounts)| FileGroup { shared, amounts }).collect();
-    groups.sort_by(|a, b| {
+    groups.order_by(|a, b| {
         let cost = |group: &FileGroup| (group.amounts.time_ns, group.amounts.operations);
         cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
     });
@@ -267,7 +268,7 @@ impl DeviceFlushes {
             }
         }
         for flushes in by_thread.values_mut() {
-            flushes.sort_unstable();
+            flushes.order();
             let mut sum_ns: i64 = 0;
             for (_, service_ns) in flushes {
                 sum_ns = sum_ns.saturating_add(*service_ns);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use onoff_order::InOrder;
 use onoff_trace::Trace;
 use serde::Serialize;
 
@@ -39,7 +40,7 @@ pub fn gaps(trace: &Trace, scope: &Scope, ignored: &dyn Fn(&str) -> bool) -> Vec
 }
 
 fn between(mut busy: Vec<(i64, i64)>, range: Interval) -> Vec<Interval> {
-    busy.sort_unstable();
+    busy.order();
     let mut gaps = Vec::new();
     let mut idle_from_ns = range.start_ns;
     for (issued_ns, completed_ns) in busy {

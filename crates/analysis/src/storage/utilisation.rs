@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use onoff_order::InOrder;
 use onoff_trace::Trace;
 use serde::Serialize;
 
@@ -105,7 +106,7 @@ pub fn queue_depths(trace: &Trace, range: Interval) -> Vec<QueueDepth> {
     }
     let mut depths = Vec::new();
     for (disk, mut steps) in disks {
-        steps.sort_unstable();
+        steps.order();
         let mut by_depth: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
         let mut outstanding: u64 = 0;
         let mut since_ns = range.start_ns;

@@ -5,6 +5,7 @@
 //! is gone again: `systemd-analyze critical-chain` passes over those, because they never become active.
 
 use hashbrown::{HashMap, HashSet};
+use onoff_order::InOrder;
 use onoff_trace::{
     DependencyKind, Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
 };
@@ -61,7 +62,7 @@ impl<'t> Starts<'t> {
     pub(crate) fn of(trace: &'t Trace) -> Self {
         let mut rows: Vec<ServiceTransition> =
             trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).collect();
-        rows.sort_by(|a, b| (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service))));
+        rows.order_by(|a, b| (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service))));
         let mut places: HashMap<StringId, Vec<usize>> = HashMap::new();
         let mut ends: HashMap<StringId, Vec<(i64, usize)>> = HashMap::new();
         for (at, row) in rows.iter().enumerate() {
@@ -71,7 +72,7 @@ impl<'t> Starts<'t> {
             }
         }
         for ends in ends.values_mut() {
-            ends.sort_unstable();
+            ends.order();
         }
         let mut after: HashMap<StringId, Vec<StringId>> = HashMap::new();
         let mut awaited = HashSet::new();
@@ -120,7 +121,7 @@ impl<'t> Starts<'t> {
             .filter(open)
             .map(|row| {
                 let mut holds_up = waiting.get(&row.service).cloned().unwrap_or_default();
-                holds_up.sort();
+                holds_up.order();
                 holds_up.dedup();
                 StillStarting {
                     unit: self.trace.text(row.service).to_owned(),
@@ -131,7 +132,7 @@ impl<'t> Starts<'t> {
                 }
             })
             .collect();
-        found.sort_by(|a, b| b.for_ns.cmp(&a.for_ns).then(a.unit.cmp(&b.unit)));
+        found.order_by(|a, b| b.for_ns.cmp(&a.for_ns).then(a.unit.cmp(&b.unit)));
         found
     }
 

@@ -7,6 +7,7 @@
 //! Of both, the later event is the cause.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, ServiceChange, Trace};
 
 use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
@@ -34,12 +35,12 @@ pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usiz
         .filter(|(_, service)| holds_up(&groups, service))
         .filter_map(|(at, service)| Some((service.end_ns?, at)))
         .collect();
-    ended.sort_unstable();
+    ended.order();
     let mut contained: Vec<(i64, usize)> = starts()
         .filter(|(_, service)| service.container_ns >= Some(NOTABLE_CONTAINER_NS))
         .filter_map(|(at, service)| Some((service.checkpoint_ns?, at)))
         .collect();
-    contained.sort_unstable();
+    contained.order();
 
     services
         .iter()

@@ -5,6 +5,7 @@
 //! that process that ran then.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{SystemKind, Trace};
 
 use super::Waits;
@@ -178,7 +179,7 @@ impl<'a, 't> Running<'a, 't> {
             }
         }
         let mut threads: Vec<(i64, u32)> = seen.into_values().filter(|&(_, tid)| tid != 0).collect();
-        threads.sort_unstable_by(|a, b| b.cmp(a));
+        threads.order_by(|a, b| b.cmp(a));
         Self { timelines, identities, time_ns, threads }
     }
 

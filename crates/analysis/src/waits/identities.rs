@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{Lives, SystemKind, Trace, Upid, Utid, milestone};
 
 use crate::owners::file_name;
@@ -140,7 +141,7 @@ impl<'t> Identities<'t> {
     pub(super) fn threads_of(&self, pid: u32) -> Vec<u32> {
         let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
         let mut tids: Vec<u32> = rows.filter(|&(_, &owner)| owner == pid).map(|(&tid, _)| tid).collect();
-        tids.sort_unstable();
+        tids.order();
         tids.dedup();
         tids
     }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
+use onoff_order::InOrder;
 
 use super::{escaped, step, tick};
 use crate::terminal::quantity::{duration, percent};
@@ -56,9 +57,9 @@ fn rows(boot: &NetworkBoot) -> Vec<&Stage> {
         .iter()
         .filter(|stage| stage.kind != StageKind::Client || stage.share_percent >= BRIEF_PERCENT)
         .collect();
-    rows.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ns));
+    rows.order_by_key(|stage| std::cmp::Reverse(stage.duration_ns));
     rows.truncate(MOST_ROWS);
-    rows.sort_by_key(|stage| stage.start_ns);
+    rows.order_by_key(|stage| stage.start_ns);
     rows
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use onoff_order::InOrder;
+
 use super::{Column, Kind, TableReport};
 
 /// Which rows, in which order.
@@ -47,7 +49,7 @@ pub fn arrange<T: TableReport>(report: &mut T, order: &Order) -> Result<usize, U
     };
     let rows = report.rows_mut();
     if let Some(Column { kind, value, .. }) = column {
-        rows.sort_by(|a, b| value(a).compare(&value(b), kind));
+        rows.order_by(|a, b| value(a).compare(&value(b), kind));
     }
     if order.reverse {
         rows.reverse();

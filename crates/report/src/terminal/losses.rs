@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use onoff_order::InOrder;
 use onoff_trace::{Losses, Severity};
 
 use super::printable::printable;
@@ -18,7 +19,7 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "{TITLE}Lost on the way{TITLE:#}")?;
     let mut rows: Vec<_> = losses.iter().collect();
-    rows.sort_by_key(|loss| std::cmp::Reverse(loss.severity));
+    rows.order_by_key(|loss| std::cmp::Reverse(loss.severity));
     for loss in rows {
         let style = match loss.severity {
             Severity::Error => MISSING,

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
+use onoff_order::InOrder;
 use onoff_trace::{
     Activity, ActivityKind, Counter, Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition,
     Severity, StringId, TableName, milestone,
@@ -370,7 +371,7 @@ impl<'a> Reader<'a> {
     fn finish(mut self) {
         self.settle_manager();
         let mut open: Vec<(UserUnit, i64)> = self.user_starts.drain().collect();
-        open.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+        open.order_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
         for (unit, start_ns) in open {
             let event = self.assembly.text(self.source);
             self.user_start(&unit, (start_ns, None), false, event);

@@ -65,6 +65,7 @@ mod unit_rows;
 mod units;
 
 use hashbrown::HashSet;
+use onoff_order::InOrder;
 use onoff_trace::{Clock, Counter, Losses, RecordedBoot, RecordingFile, Severity, Tables, Trace, milestone};
 
 use crate::Options;
@@ -217,7 +218,7 @@ fn parts_of(files: &Files) -> Vec<Part<'_>> {
         })
         .filter(|part| met.insert((part.kind, part.bytes)))
         .collect();
-    parts.sort_by_key(|part| part.kind);
+    parts.order_by_key(|part| part.kind);
     parts
 }
 

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::{self, ImageEventKind, ImageIdentification};
+use onoff_order::InOrder;
 use onoff_trace::{Image, Images, Losses, StringId};
 
 use super::counters;
@@ -146,7 +147,7 @@ impl ImageTracker {
                 image
             })
             .collect();
-        images.sort_by_key(|image| image.load_ns);
+        images.order_by_key(|image| image.load_ns);
         images.into_iter().collect()
     }
 }

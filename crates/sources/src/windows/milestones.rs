@@ -2,6 +2,7 @@
 
 use onoff_etl::Record;
 use onoff_etw::kernel::Mark;
+use onoff_order::InOrder;
 use onoff_trace::milestone as name;
 use onoff_trace::{Milestone, Milestones, StringId};
 
@@ -106,7 +107,7 @@ impl MilestoneTracker {
 
     /// The table, by time.
     pub(super) fn finish(mut self) -> Milestones {
-        self.rows.sort_by_key(|row| row.time_ns);
+        self.rows.order_by_key(|row| row.time_ns);
         self.rows.into_iter().collect()
     }
 }

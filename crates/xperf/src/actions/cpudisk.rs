@@ -4,6 +4,7 @@ use crate::cpu_disk;
 use crate::layouts::cpudisk;
 use onoff_analysis::Scope;
 use onoff_analysis::cpu::processors;
+use onoff_order::InOrder;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
 use onoff_trace::{TableName, Trace, milestone};
@@ -114,7 +115,7 @@ fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
             cuts = vec![0, i64::MAX];
         }
     }
-    cuts.sort_unstable();
+    cuts.order();
     cuts.dedup();
     if cuts.len() < 2 {
         return Err(usage("an interval needs two times"));

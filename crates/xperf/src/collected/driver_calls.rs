@@ -1,6 +1,7 @@
 //! Drivers: how long each kept a request.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{Lengths, MOST_KEYS, ProcessLabel, Tally, hook, number};
@@ -116,9 +117,9 @@ impl DriverCallListener {
     #[must_use]
     pub fn finish(self) -> DriverCalls {
         let mut drivers: Vec<(String, Lengths)> = self.drivers.sums.into_iter().collect();
-        drivers.sort_by(|(a, left), (b, right)| (right.total_ns, a).cmp(&(left.total_ns, b)));
+        drivers.order_by(|(a, left), (b, right)| (right.total_ns, a).cmp(&(left.total_ns, b)));
         let mut calls = self.calls;
-        calls.sort_by_key(|call| (call.start_ns.saturating_sub(call.end_ns), call.start_ns));
+        calls.order_by_key(|call| (call.start_ns.saturating_sub(call.end_ns), call.start_ns));
         DriverCalls {
             drivers,
             calls,

@@ -1,6 +1,7 @@
 //! Heap memory of processes: how much each heap allocated, and what was not given back.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{MOST_KEYS, ProcessLabel, Tally, hook, number};
@@ -148,7 +149,7 @@ impl HeapListener {
                 outstanding_bytes: sums.outstanding_bytes,
             })
             .collect();
-        heaps.sort_by(|a, b| {
+        heaps.order_by(|a, b| {
             (b.outstanding_bytes, b.bytes, &a.process, a.handle).cmp(&(
                 a.outstanding_bytes,
                 a.bytes,

@@ -1,6 +1,7 @@
 //! Pool memory of the kernel: who allocated how much, and what was not given back.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{MOST_KEYS, Tally, hook, number};
@@ -107,7 +108,7 @@ impl PoolListener {
                 outstanding_bytes: sums.outstanding_bytes,
             })
             .collect();
-        tags.sort_by(|a, b| {
+        tags.order_by(|a, b| {
             (b.outstanding_bytes, b.bytes, &a.tag, a.pool_type).cmp(&(
                 a.outstanding_bytes,
                 a.bytes,

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{Lengths, MOST_KEYS, Tally, hook, number, text};
@@ -140,7 +141,7 @@ impl RegistryListener {
             known: true,
             work,
         }));
-        keys.sort_by(|a, b| (b.work.lengths.count, &a.path).cmp(&(a.work.lengths.count, &b.path)));
+        keys.order_by(|a, b| (b.work.lengths.count, &a.path).cmp(&(a.work.lengths.count, &b.path)));
         RegistryUse {
             operations: OPERATIONS
                 .iter()

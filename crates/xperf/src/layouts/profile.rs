@@ -6,6 +6,7 @@ use onoff_analysis::cpu::CpuTotals;
 use onoff_analysis::functions::CodeFrame;
 use onoff_analysis::lists::cpu::{CpuList, CpuRow};
 use onoff_analysis::lists::functions::FunctionRow;
+use onoff_order::InOrder;
 
 use super::microseconds;
 use super::process_name::ProcessName;
@@ -61,7 +62,7 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
         *sum = sum.saturating_add(row.ns);
         rows.push(row);
     }
-    processes.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
+    processes.order_by_key(|(sum, _)| std::cmp::Reverse(*sum));
     for row in processes.iter().flat_map(|(_, rows)| rows) {
         let code = if row.code.is_empty() { "Unknown" } else { &row.code };
         writeln!(
@@ -83,7 +84,7 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
 pub fn write_frequency(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Cpu,    Samples,     Weight, Interval")?;
     let mut rows: Vec<&CpuRow> = list.rows.iter().collect();
-    rows.sort_by_key(|row| row.processor);
+    rows.order_by_key(|row| row.processor);
     for row in rows {
         let samples = row.samples.unwrap_or(0);
         let each_ns = row.cpu_ns.checked_div(i64::try_from(samples).unwrap_or(i64::MAX)).unwrap_or(0);

@@ -4,6 +4,7 @@
 //! Transition Performance Analysis" names; what it leaves open is listed in the book under "xperf's formats".
 
 use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_order::InOrder;
 use std::io::{self, Write};
 
 use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition, SuspendReport};
@@ -184,7 +185,7 @@ fn write_phase(
             .iter()
             .filter(|row| row.details.phase == Some(phase.name) && shown(row.duration_ns))
             .collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+        rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");
         }
@@ -199,7 +200,7 @@ fn write_phase(
             .iter()
             .filter(|row| row.details.phase == phase.name && shown(row.duration_ns))
             .collect();
-        rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+        rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");
         }

@@ -2,6 +2,8 @@
 
 use hashbrown::HashMap;
 
+use onoff_order::InOrder;
+
 use super::{LEAST_SHARE_NS, MOST_SHARES};
 use crate::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare, has_no_path};
 use crate::compare::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
@@ -44,7 +46,7 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
         }
     }
     measures.retain(|measure| measure.value >= LEAST_SHARE_NS || is_nobody(measure));
-    measures.sort_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
+    measures.order_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
     measures.truncate(MOST_SHARES);
     run.measures.append(&mut measures);
     for (phase, ns) in persons {
@@ -93,7 +95,7 @@ fn add(known: &mut Measure, entry: &AccountEntry) {
             None => subject.did.push(*share),
         }
     }
-    subject.did.sort_by_key(|&DidShare { did, ns }| (std::cmp::Reverse(ns), did));
+    subject.did.order_by_key(|&DidShare { did, ns }| (std::cmp::Reverse(ns), did));
 }
 
 fn take_off(run: &mut Run, phase: &str, ns: i64) {

@@ -16,6 +16,7 @@ mod window_refused;
 mod window_small;
 mod wrong_file;
 
+use onoff_order::InOrder;
 use onoff_trace::Duration;
 
 use super::model::Fitted;
@@ -60,7 +61,7 @@ const RULES: [Rule; 15] = [
 pub(super) fn findings(boot: &NetworkBoot, fitted: &[Fitted]) -> Vec<Finding> {
     let facts = Facts { boot, fitted };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));
+    findings.order_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));
     findings
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, Process, Trace};
 
 use super::report::{StartupApplication, StartupApplications};
@@ -21,7 +22,7 @@ pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupAp
         .into_iter()
         .map(|work| program(trace, &children, &costs, work))
         .collect();
-    programs.sort_by_key(|program| {
+    programs.order_by_key(|program| {
         let cost = |ns: Option<i64>| ns.unwrap_or(0);
         (Reverse(cost(program.cpu_ns).saturating_add(cost(program.disk_service_ns))), program.start_ns)
     });
@@ -96,7 +97,7 @@ impl Children {
             .iter()
             .filter_map(|process| Some((process.parent_pid?, process.start_ns?, process)))
             .collect();
-        rows.sort_by_key(|&(parent, start, _)| (parent, start));
+        rows.order_by_key(|&(parent, start, _)| (parent, start));
         Self { rows }
     }
 

@@ -2,6 +2,7 @@
 //! shutdown were not recorded, and it is always inferred.
 
 use hashbrown::{HashMap, HashSet};
+use onoff_order::InOrder;
 use onoff_trace::{Process, TableName, Trace};
 
 use super::report::{Exits, ProcessExit};
@@ -58,7 +59,7 @@ pub(super) fn burst(trace: &Trace) -> Option<Burst> {
             Some((process.end_ns?, is_host, is_users))
         })
         .collect();
-    ended.sort_unstable();
+    ended.order();
     let last_ns = ended.last()?.0;
     if trace.duration_ns.saturating_sub(last_ns) > GAP_NS {
         return None;
@@ -111,7 +112,7 @@ fn parts(rows: impl Iterator<Item = (u32, Option<i64>)>, from_ns: i64) -> Parts 
         }
     }
     for ends in parts.values_mut() {
-        ends.sort_unstable();
+        ends.order();
     }
     parts
 }
@@ -154,7 +155,7 @@ pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
             })
         })
         .collect();
-    processes.sort_by_key(|exit| (exit.end_ns, exit.pid));
+    processes.order_by_key(|exit| (exit.end_ns, exit.pid));
     let first_ns = processes.first().map(|exit| exit.end_ns);
     let last_ns = processes.last().map(|exit| exit.end_ns);
     let mut previous = first_ns.unwrap_or(0);

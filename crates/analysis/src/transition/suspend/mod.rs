@@ -24,6 +24,7 @@ use crate::transition::Phase;
 use crate::transition::usage;
 use crate::transition::{Half, PhaseName};
 use crate::transition::{TransitionKind, Variant};
+use onoff_order::InOrder;
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use kind_evidence::{KindEvidence, KindFact, state_name};
@@ -137,9 +138,9 @@ struct Source<'a> {
 impl<'a> Source<'a> {
     fn of(trace: &'a Trace) -> Self {
         let mut notifications: Vec<Notification> = trace.notifications.iter().collect();
-        notifications.sort_by_key(|row| row.start_ns);
+        notifications.order_by_key(|row| row.start_ns);
         let mut requests: Vec<PowerRequest> = trace.power_requests.iter().collect();
-        requests.sort_by_key(|row| row.start_ns);
+        requests.order_by_key(|row| row.start_ns);
         Self {
             trace,
             images: Images::of(trace),

@@ -1,6 +1,7 @@
 //! The user's session in a fast startup: it ends before the kernel's session goes to a file, and a new one begins after.
 
 use crate::transition::{Phase, PhaseName};
+use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, StringId, Trace, milestone};
 
 use crate::evidence::{Boundary, Certainty};
@@ -40,8 +41,8 @@ impl Sessions {
                 .filter(|row| row.kind == ActivityKind::SessionShutdown)
                 .map(|row| (row.start_ns, Rule::FirstApplicationNotifiedOfEnd, row.event)),
         );
-        logons.sort_unstable();
-        ends.sort_by_key(|&(time, ..)| time);
+        logons.order();
+        ends.order_by_key(|&(time, ..)| time);
         Self { logons, ends }
     }
 

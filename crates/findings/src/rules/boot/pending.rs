@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use onoff_analysis::devices::Device;
+use onoff_order::InOrder;
 use onoff_trace::DeviceOperationKind;
 
 use crate::rules::prelude::*;
@@ -74,7 +75,7 @@ pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
         .filter(|row| operations.iter().any(|one| one.start_ns == row.start_ns && one.details.kind == row.kind))
         .filter_map(|row| row.tid)
         .collect();
-    tids.sort_unstable();
+    tids.order();
     tids.dedup();
     tids
 }

@@ -2,6 +2,7 @@
 
 use onoff_analysis::Scope;
 use onoff_analysis::lists::cpu::{CpuGroup, list};
+use onoff_order::InOrder;
 
 use crate::rules::prelude::*;
 
@@ -108,6 +109,6 @@ fn users(
         let low: i64 = low.iter().filter(|(pid, _)| *pid == row.pid).map(|&(_, ns)| ns).fold(0, i64::saturating_add);
         add(&row.image, row.pid, row.service_ns.saturating_sub(low));
     }
-    users.sort_by_key(|it| std::cmp::Reverse(it.2));
+    users.order_by_key(|it| std::cmp::Reverse(it.2));
     users
 }

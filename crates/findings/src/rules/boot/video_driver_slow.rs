@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use onoff_analysis::Span;
+use onoff_order::InOrder;
 use onoff_trace::{DiskOperation, Trace};
 
 use crate::rules::prelude::*;
@@ -57,7 +58,7 @@ fn has_solid_disk(trace: &Trace) -> bool {
     let Some(times) = small.values_mut().max_by_key(|times| times.len()) else {
         return false;
     };
-    times.sort_unstable();
+    times.order();
     let middle = times.get(times.len() / 2).copied();
     times.len() >= thresholds::SMALL_READS && middle.is_some_and(|ns| ns < thresholds::SOLID_READ_NS)
 }

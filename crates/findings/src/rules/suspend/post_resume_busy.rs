@@ -4,6 +4,7 @@ use onoff_analysis::Scope;
 use onoff_analysis::lists::cpu::{CpuGroup, list};
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_order::InOrder;
 
 use crate::rules::prelude::*;
 
@@ -55,7 +56,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
             }
         }
     }
-    users.sort_by_key(|it| std::cmp::Reverse(it.2));
+    users.order_by_key(|it| std::cmp::Reverse(it.2));
     let who = users.first().map_or(String::new(), |(image, _, _)| format!("; {image} used the processors most"));
     let mut finding = RuleFinding::new(
         match users.first() {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
+use onoff_order::InOrder;
 
 use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
 use crate::section::{self, Cell, Heading, Section, SectionOf};
@@ -29,7 +30,7 @@ pub(super) fn write(
         return section::text::write(&table(comparison, (heading(category), String::new()), &of_category), out);
     }
     let mut differing: Vec<&ComparedMeasure> = of_category.iter().copied().filter(|it| differs(it)).collect();
-    differing.sort_by_key(|measure| std::cmp::Reverse(size_of(measure)));
+    differing.order_by_key(|measure| std::cmp::Reverse(size_of(measure)));
     let shown = differing.len().min(options.top);
     let note = match (differing.len(), shown) {
         (0, _) => format!("none of {} differs", count(of_category.len() as u64)),

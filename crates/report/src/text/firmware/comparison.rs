@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use onoff_analysis::firmware::{FirmwareChange, FirmwareComparison};
+use onoff_order::InOrder;
 
 use super::FirmwareTextOptions;
 use crate::section::{self, Cell, Heading, Section};
@@ -100,7 +101,7 @@ fn grown(comparison: &FirmwareComparison) -> Option<String> {
 fn largest(changes: &[FirmwareChange]) -> Vec<&FirmwareChange> {
     let mut changed: Vec<&FirmwareChange> =
         changes.iter().filter(|change| change.change_ns.is_some_and(|ns| ns != 0)).collect();
-    changed.sort_by_key(|change| std::cmp::Reverse(change.change_ns.map(i64::unsigned_abs)));
+    changed.order_by_key(|change| std::cmp::Reverse(change.change_ns.map(i64::unsigned_abs)));
     changed
 }
 

@@ -8,6 +8,7 @@ mod stages;
 use std::io::{self, Write};
 
 use onoff_analysis::firmware::{FirmwareMissing, FirmwareReport, NoTimes};
+use onoff_order::InOrder;
 use onoff_trace::Severity;
 use onoff_trace::firmware::{FirmwareFault, FirmwareLoggedBoot, FirmwareTable};
 
@@ -129,7 +130,7 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
     }
     writeln!(out, "{TITLE}What is wrong or missing{TITLE:#}")?;
     let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();
-    sorted.sort_by_key(|fault| std::cmp::Reverse(fault.severity));
+    sorted.order_by_key(|fault| std::cmp::Reverse(fault.severity));
     for fault in sorted.iter().take(MOST_FAULTS) {
         let style = match fault.severity {
             Severity::Error => MISSING,

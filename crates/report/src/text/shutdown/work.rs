@@ -2,6 +2,7 @@
 
 use onoff_analysis::activity::Work;
 use onoff_analysis::transition::shutdown::ShutdownReport;
+use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, shutdown_step};
 
 use crate::section::{Cell, Heading, Section};
@@ -90,7 +91,7 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
         return None;
     }
     let flushes = rows.iter().fold(0_u64, |sum, (.., flush)| sum.saturating_add(flush.operations));
-    rows.sort_by_key(|(.., flush)| std::cmp::Reverse(flush.service_ns));
+    rows.order_by_key(|(.., flush)| std::cmp::Reverse(flush.service_ns));
     let note = match flushes {
         1 => "1 explicit flush of a disk's cache".to_owned(),
         _ => format!("{} explicit flushes of the disks' caches", count(flushes)),

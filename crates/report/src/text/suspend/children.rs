@@ -2,6 +2,7 @@
 
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition};
+use onoff_order::InOrder;
 use onoff_trace::NotificationKind;
 
 use super::headline::{device_name, told_name};
@@ -34,7 +35,7 @@ fn of_notified<'a>(
     mut rows: Vec<&'a PowerNotification>,
     top: usize,
 ) -> Section<'a> {
-    rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+    rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let style = |row: &PowerNotification| match (row.duration_ns, &row.details.time_out) {
         (Some(_), Some(_)) => WORST,
         (Some(_), None) => anstyle::Style::new(),
@@ -67,7 +68,7 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
     if rows.is_empty() {
         return None;
     }
-    rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+    rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {} requests; alone: with no other device under way", count(rows.len() as u64));
     let section = Section::of("devices", "Devices", rows)
         .note(note)

@@ -16,6 +16,7 @@ mod machine;
 mod power;
 mod shutdown;
 
+use onoff_order::InOrder;
 use onoff_trace::{Counter, Losses, Severity, TableName, milestone};
 use serde::Deserialize;
 
@@ -204,7 +205,7 @@ impl Messages {
     /// Puts them into order; those that several parts hold stay once.
     pub(super) fn sort(&mut self) {
         // Messages of the same time keep their order: it is that of the log.
-        self.found.sort_by_key(|message| message.time_ns);
+        self.found.order_by_key(|message| message.time_ns);
         let mut seen = hashbrown::HashSet::new();
         let mut last_ns = i64::MIN;
         self.found.retain(|message| {

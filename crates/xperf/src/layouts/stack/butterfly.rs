@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use onoff_analysis::call_stacks::{CallStacks, ModuleHits, Neighbour};
+use onoff_order::InOrder;
 use quick_xml::escape::escape;
 
 use onoff_report::text::quantity::share;
@@ -47,7 +48,7 @@ impl Page<'_> {
         let mut rows: Vec<&ModuleHits> = all.filter(|row| hits(row) > 0).collect();
         let before = rows.len();
         rows.retain(|row| hits(row) >= self.minimum);
-        rows.sort_by_key(|row| Reverse(hits(row)));
+        rows.order_by_key(|row| Reverse(hits(row)));
         let trimmed = before - rows.len();
         (rows, trimmed)
     }

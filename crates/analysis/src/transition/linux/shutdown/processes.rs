@@ -1,6 +1,7 @@
 //! Processes that were asked to end, and those that were ended by force.
 
 use hashbrown::{HashMap, HashSet};
+use onoff_order::InOrder;
 use onoff_trace::{Notification, NotificationKind, Trace};
 
 use super::report::{KilledProcess, ProcessStop};
@@ -18,7 +19,7 @@ pub(super) fn killed(trace: &Trace, images: &Images<'_>, from_ns: i64) -> Vec<Ki
             event: trace.text(row.event).to_owned(),
         })
         .collect();
-    killed.sort_by_key(|process| process.time_ns);
+    killed.order_by_key(|process| process.time_ns);
     // Journal and kernel log hold the same line.
     let mut met = HashSet::new();
     killed.retain(|process| process.pid.is_none_or(|pid| met.insert(pid)));
@@ -42,7 +43,7 @@ pub(super) fn asked(
     }
     let by_force: HashSet<u32> = killed.iter().filter_map(|process| process.pid).collect();
     let mut rows: Vec<Notification> = since(trace, NotificationKind::ApplicationShutdown, from_ns).collect();
-    rows.sort_by_key(|row| row.start_ns);
+    rows.order_by_key(|row| row.start_ns);
     // The first time counts: who does not end is asked again.
     let mut met = HashSet::new();
     let mut stops: Vec<ProcessStop> = rows
@@ -74,7 +75,7 @@ pub(super) fn asked(
             }
         })
         .collect();
-    stops.sort_by_key(|stop| std::cmp::Reverse((stop.duration_ns.unwrap_or(i64::MAX), stop.pid)));
+    stops.order_by_key(|stop| std::cmp::Reverse((stop.duration_ns.unwrap_or(i64::MAX), stop.pid)));
     stops
 }
 

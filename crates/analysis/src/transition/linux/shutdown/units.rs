@@ -1,6 +1,7 @@
 //! Units that are stopped: how long, with which processes, and what each waited for.
 
 use hashbrown::{HashMap, HashSet};
+use onoff_order::InOrder;
 use onoff_trace::{DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace};
 
 use super::report::StopStep;
@@ -36,7 +37,7 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
         .iter()
         .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns)
         .collect();
-    rows.sort_by_key(|row| (row.start_ns, row.end_ns));
+    rows.order_by_key(|row| (row.start_ns, row.end_ns));
     // A target that several records tell of.
     let mut met = HashSet::new();
     rows.retain(|row| met.insert((row.service, row.start_ns)));
@@ -110,7 +111,7 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
     }
     let mut stopped: Vec<(i64, usize)> =
         units.iter().enumerate().filter_map(|(at, unit)| Some((unit.end_ns?, at))).collect();
-    stopped.sort_unstable();
+    stopped.order();
     for process in trace.processes.iter() {
         let main = by_pid.get(&process.pid).and_then(|&at| units.get_mut(at)).filter(|unit| {
             process.start_ns.is_none_or(|start| start <= unit.start_ns)
@@ -143,7 +144,7 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
         }
     }
     for unit in units {
-        unit.processes.sort_by_key(|process| process.end_ns);
+        unit.processes.order_by_key(|process| process.end_ns);
     }
 }
 
@@ -199,7 +200,7 @@ pub(super) fn path(units: &[Unit], end_ns: i64) -> Vec<StopStep> {
         .enumerate()
         .filter_map(|(at, unit)| Some((unit.end_ns.filter(|&end| end <= end_ns)?, at)))
         .collect();
-    by_end.sort_unstable();
+    by_end.order();
     let places: HashMap<&str, usize> = units.iter().enumerate().map(|(at, unit)| (unit.name.as_str(), at)).collect();
     let mut steps = Vec::new();
     let mut used = HashSet::new();

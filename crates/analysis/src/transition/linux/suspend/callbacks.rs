@@ -2,6 +2,7 @@
 
 use crate::transition::{Half, Phase, PhaseName};
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::names::{asking, asks_devices};
@@ -16,7 +17,7 @@ pub(super) fn between(trace: &Trace, phases: &[Phase], from_ns: i64, until_ns: i
         .filter(|row| from_ns <= row.start_ns && row.start_ns < until_ns)
         .filter(|row| !row.kind.is_runtime())
         .collect();
-    rows.sort_by_key(|row| row.start_ns);
+    rows.order_by_key(|row| row.start_ns);
     rows.into_iter()
         .map(|row| DeviceCallback {
             device: trace.text(row.device).to_owned(),
@@ -108,6 +109,6 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
             device.driver.clone_from(&row.driver);
         }
     }
-    devices.sort_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
+    devices.order_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
     devices
 }

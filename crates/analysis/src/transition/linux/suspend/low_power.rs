@@ -1,6 +1,7 @@
 //! How deep a suspend to idle slept, what a sleep took from the battery, and when the network was back.
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{Trace, milestone};
 
 use super::Cycle;
@@ -30,7 +31,7 @@ impl<'t> Readings<'t> {
         };
         let start_ns = cycle.whole.start_ns;
         let mut rows: Vec<_> = trace.milestones.iter().filter(|row| row.name == name).collect();
-        rows.sort_by_key(|row| row.time_ns);
+        rows.order_by_key(|row| row.time_ns);
         for row in rows {
             let Some(value) = row.value else { continue };
             let which = trace.text(row.detail);
@@ -104,7 +105,7 @@ pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<Ba
             Some(BatteryUse { name: name.to_owned(), used_uwh, mean_mw })
         })
         .collect();
-    batteries.sort_by(|a, b| a.name.cmp(&b.name));
+    batteries.order_by(|a, b| a.name.cmp(&b.name));
     batteries
 }
 

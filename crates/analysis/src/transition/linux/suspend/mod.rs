@@ -16,6 +16,7 @@ mod tests;
 use crate::transition::Phase;
 use crate::transition::{Half, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, Variant, total_of_halves};
+use onoff_order::InOrder;
 use onoff_trace::{
     Activity, ActivityKind, CallGraphSubject, Milestone, SystemKind, TableName, Tables, Trace, milestone,
 };
@@ -108,12 +109,12 @@ struct Cycle {
 fn cycles(trace: &Trace) -> Vec<Cycle> {
     let mut wholes: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition).collect();
-    wholes.sort_by_key(|row| row.start_ns);
+    wholes.order_by_key(|row| row.start_ns);
     let mut phases: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
-    phases.sort_by_key(|row| row.start_ns);
+    phases.order_by_key(|row| row.start_ns);
     let mut milestones: Vec<Milestone> = trace.milestones.iter().collect();
-    milestones.sort_by_key(|row| row.time_ns);
+    milestones.order_by_key(|row| row.time_ns);
     let nexts: Vec<i64> = wholes.iter().skip(1).map(|row| row.start_ns).chain([i64::MAX]).collect();
     wholes
         .into_iter()

@@ -4,6 +4,7 @@ use crate::transition::{Phase, PhaseName};
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
+use onoff_order::InOrder;
 use onoff_trace::{Table, Trace};
 
 use super::report::FrozenTask;
@@ -73,7 +74,7 @@ pub(super) fn frozen(trace: &Trace, images: &Images<'_>, phases: &[Phase], until
             }
         })
         .collect();
-    frozen.sort_by_key(|task| (task.frozen_ns, task.tid));
+    frozen.order_by_key(|task| (task.frozen_ns, task.tid));
     frozen
 }
 

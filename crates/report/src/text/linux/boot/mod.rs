@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, OtherUnit};
+use onoff_order::InOrder;
 
 pub use boots::write as write_boots;
 
@@ -61,7 +62,7 @@ fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
     if units.is_empty() {
         return None;
     }
-    units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    units.order_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {}; the system's start does not wait for them", count(units.len() as u64));
     let section = Section::of("other_units", "Units of users and containers", units)
         .note(note)

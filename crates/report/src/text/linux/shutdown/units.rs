@@ -3,6 +3,7 @@
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, ProcessStop};
 use onoff_analysis::units::{Unit, UnitProcess};
+use onoff_order::InOrder;
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
@@ -25,7 +26,7 @@ pub(super) fn units(report: &LinuxShutdownReport, top: usize) -> Option<Section<
     let origin_ns = origin_ns(report);
     let mut units: Vec<(i64, &Unit)> =
         (1..).zip(&report.units).filter(|(_, unit)| unit.duration_ns != Some(0)).collect();
-    units.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    units.order_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let section = Section::of("units", "Units", units)
         .note(format!("{} stopped; longest first", counted(report.units.len() as u64, "unit")))
         .top(top)
@@ -59,7 +60,7 @@ fn processes_of(unit: &Unit) -> String {
         process.end_ns.map(|end| end.saturating_sub(from).max(0))
     };
     let mut processes: Vec<&UnitProcess> = unit.processes.iter().collect();
-    processes.sort_by_key(|process| std::cmp::Reverse(length(process)));
+    processes.order_by_key(|process| std::cmp::Reverse(length(process)));
     let names: Vec<String> = processes
         .into_iter()
         .take(PROCESSES)
@@ -89,9 +90,9 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
     } else {
         "from the end of stopping back, inferred from the order of stops; steps that took most"
     };
-    steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns.saturating_add(step.gap_ns)));
+    steps.order_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns.saturating_add(step.gap_ns)));
     steps.truncate(top);
-    steps.sort_by_key(|&(at, _)| at);
+    steps.order_by_key(|&(at, _)| at);
     let then = |at: usize, certainty: Certainty| {
         let next = match at.checked_sub(1).and_then(|before| path.get(before)) {
             Some(next) => format!("then {}", printable(&next.name)),

@@ -2,6 +2,7 @@
 
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_analysis::transition::{CallbackReason, Phase, PhaseName};
+use onoff_order::InOrder;
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
@@ -46,7 +47,7 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     if longest.is_empty() {
         return None;
     }
-    longest.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+    longest.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let section = Section::of("callbacks", "Callbacks", longest)
         .note("longest first")
         .top(top)
@@ -73,7 +74,7 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
 /// What the ends of the longest phases of devices waited for.
 pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut phases: Vec<&Phase> = sleep.phases.iter().filter(|phase| phase.work.path_ns > 0).collect();
-    phases.sort_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
+    phases.order_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
     phases.truncate(PATHS);
     if phases.is_empty() {
         return None;
@@ -81,9 +82,9 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut rows = Vec::new();
     for &phase in &phases {
         let mut steps: Vec<_> = phase.work.path.iter().enumerate().collect();
-        steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
+        steps.order_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
         steps.truncate(top);
-        steps.sort_by_key(|&(at, _)| at);
+        steps.order_by_key(|&(at, _)| at);
         rows.extend(steps.into_iter().map(|(_, step)| (phase.name, step)));
     }
     let mut section = Section::of("paths", "What phases waited for", rows)
