@@ -244,6 +244,8 @@ pub enum TransitionFormat {
     Csv,
     /// A picture: phases, who held each, what to change
     Svg,
+    /// The text as a page without scripts, to mail or to print
+    Html,
 }
 
 /// A table in xperf's layout.

@@ -201,6 +201,8 @@ pub struct BesideBoot {
 pub enum BootFormat {
     /// For a person.
     Text(BootTextOptions),
+    /// For a person, as a page.
+    Html(BootTextOptions),
     /// For a program.
     Json,
     /// xperf's boot summary.
@@ -404,7 +406,7 @@ impl Invocation {
             let format = match arguments.format {
                 TransitionFormat::Text => PlainFormat::Text,
                 TransitionFormat::Json => PlainFormat::Json,
-                TransitionFormat::Xml | TransitionFormat::Csv | TransitionFormat::Svg => {
+                TransitionFormat::Xml | TransitionFormat::Csv | TransitionFormat::Svg | TransitionFormat::Html => {
                     let message = "--list-boots writes text or JSON".to_owned();
                     return Err(Failure::NothingToAnswer(message));
                 }
@@ -419,6 +421,7 @@ impl Invocation {
                 return Err(Failure::NothingToAnswer(message));
             }
             (TransitionFormat::Text, None) => BootFormat::Text(BootTextOptions { top: arguments.top }),
+            (TransitionFormat::Html, None) => BootFormat::Html(BootTextOptions { top: arguments.top }),
             (TransitionFormat::Json, None) => BootFormat::Json,
             (TransitionFormat::Xml | TransitionFormat::Svg, None) => BootFormat::Xml,
         };

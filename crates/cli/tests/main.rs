@@ -13,6 +13,7 @@ mod first_day;
 mod formats;
 mod functions;
 mod gate;
+mod html;
 mod image;
 mod io;
 mod json_contract;

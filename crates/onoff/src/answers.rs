@@ -10,6 +10,7 @@ use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::SuspendReport;
 use onoff_report::csv::timed;
+use onoff_report::paper::{HtmlPaper, Paper, TextPaper};
 use onoff_report::section::{self, Section};
 use onoff_report::text::boot::BootTextOptions;
 use onoff_report::text::shutdown::ShutdownTextOptions;
@@ -56,12 +57,24 @@ impl BootAnswer {
     /// # Errors
     /// Those of `out`.
     pub fn write_text_with(&self, options: &BootTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        self.write_on(options, &mut TextPaper(out))
+    }
+
+    /// Writes the answer as a page of HTML without scripts, with `options`: the rows that text leaves out are folded.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_html(&self, options: &BootTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        HtmlPaper::write("Boot", out, |paper| self.write_on(options, paper))
+    }
+
+    fn write_on(&self, options: &BootTextOptions, paper: &mut dyn Paper) -> io::Result<()> {
         match self {
-            Self::Windows { report, recording } => text::boot::write(report, recording, options, out),
+            Self::Windows { report, recording } => text::boot::write(report, recording, options, paper),
             Self::FastStartup { report, recording } => {
-                text::suspend::write(report, recording, &SuspendTextOptions { top: options.top }, out)
+                text::suspend::write(report, recording, &SuspendTextOptions { top: options.top }, paper)
             }
-            Self::Linux { report, recording } => text::linux::boot::write(report, recording, options, out),
+            Self::Linux { report, recording } => text::linux::boot::write(report, recording, options, paper),
         }
     }
 
@@ -113,9 +126,21 @@ impl ShutdownAnswer {
     /// # Errors
     /// Those of `out`.
     pub fn write_text_with(&self, options: &ShutdownTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        self.write_on(options, &mut TextPaper(out))
+    }
+
+    /// Writes the answer as a page of HTML without scripts, with `options`: the rows that text leaves out are folded.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_html(&self, options: &ShutdownTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        HtmlPaper::write("Shutdown", out, |paper| self.write_on(options, paper))
+    }
+
+    fn write_on(&self, options: &ShutdownTextOptions, paper: &mut dyn Paper) -> io::Result<()> {
         match self {
-            Self::Windows { report, recording } => text::shutdown::write(report, recording, options, out),
-            Self::Linux { report, recording } => text::linux::shutdown::write(report, recording, options, out),
+            Self::Windows { report, recording } => text::shutdown::write(report, recording, options, paper),
+            Self::Linux { report, recording } => text::linux::shutdown::write(report, recording, options, paper),
         }
     }
 
@@ -177,9 +202,21 @@ impl SleepAnswer {
     /// # Errors
     /// Those of `out`.
     pub fn write_text_with(&self, options: &SuspendTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        self.write_on(options, &mut TextPaper(out))
+    }
+
+    /// Writes the answer as a page of HTML without scripts, with `options`: the rows that text leaves out are folded.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_html(&self, options: &SuspendTextOptions, out: &mut dyn Write) -> io::Result<()> {
+        HtmlPaper::write("Sleep", out, |paper| self.write_on(options, paper))
+    }
+
+    fn write_on(&self, options: &SuspendTextOptions, paper: &mut dyn Paper) -> io::Result<()> {
         match self {
-            Self::Windows { report, recording } => text::suspend::write(report, recording, options, out),
-            Self::Linux { report, recording } => text::linux::suspend::write(report, recording, options, out),
+            Self::Windows { report, recording } => text::suspend::write(report, recording, options, paper),
+            Self::Linux { report, recording } => text::linux::suspend::write(report, recording, options, paper),
         }
     }
 

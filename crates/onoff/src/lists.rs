@@ -15,7 +15,8 @@ use onoff_analysis::recording::Provenance;
 use onoff_analysis::storage::{Key, disk, files, hard_faults};
 use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 use onoff_report::json::{self, document::Document};
-use onoff_report::lists::write_text;
+use onoff_report::lists::write_on;
+use onoff_report::paper::{HtmlPaper, Paper, TextPaper};
 use onoff_report::table::{Order, TableReport, UnknownColumn, arrange, write_csv};
 use onoff_report::text::quantity::duration;
 use onoff_report::text::style::QUIET;
@@ -94,14 +95,14 @@ pub struct ListAnswer {
 
 /// A table of any rows, as the formats take it.
 trait AnyTable: Debug {
-    fn text(&self, left_out: usize, out: &mut dyn Write) -> io::Result<()>;
+    fn on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()>;
     fn json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
     fn csv(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 impl<T: TableReport + Document + Debug> AnyTable for T {
-    fn text(&self, left_out: usize, out: &mut dyn Write) -> io::Result<()> {
-        write_text(self, left_out, out)
+    fn on(&self, left_out: usize, paper: &mut dyn Paper) -> io::Result<()> {
+        write_on(self, left_out, paper)
     }
 
     fn json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()> {
@@ -119,10 +120,22 @@ impl ListAnswer {
     /// # Errors
     /// Those of `out`.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_on(&mut TextPaper(out))
+    }
+
+    /// Writes the list as a page of HTML without scripts.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_html(&self, out: &mut dyn Write) -> io::Result<()> {
+        HtmlPaper::write("List", out, |paper| self.write_on(paper))
+    }
+
+    fn write_on(&self, paper: &mut dyn Paper) -> io::Result<()> {
         if let Some(phase) = &self.phase {
-            writeln!(out, "{QUIET}{phase}{QUIET:#}")?;
+            paper.lines(&mut |out| writeln!(out, "{QUIET}{phase}{QUIET:#}"))?;
         }
-        self.table.text(self.left_out, out)
+        self.table.on(self.left_out, paper)
     }
 
     /// Writes the list as JSON; `recordings` are where it comes from ([`Session::provenance`]).

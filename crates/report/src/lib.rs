@@ -17,6 +17,7 @@ pub mod json;
 pub mod junit;
 pub mod lists;
 pub mod markdown;
+pub mod paper;
 pub mod sarif;
 pub mod section;
 pub mod speedscope;

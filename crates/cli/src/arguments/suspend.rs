@@ -17,6 +17,8 @@ pub enum PowerFormat {
     Csv,
     /// A picture: phases, who held each, what to change
     Svg,
+    /// The text as a page without scripts, to mail or to print
+    Html,
 }
 
 /// Show where the time of sleeping, hibernating and waking went, of every transition of a recording

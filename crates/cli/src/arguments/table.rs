@@ -17,6 +17,8 @@ pub enum TableFormat {
     Folded,
     /// Call stacks as a file for speedscope; of the same verbs
     Speedscope,
+    /// The text as a page without scripts, to mail or to print; of the lists and of 'onoff summary'
+    Html,
 }
 
 impl TableFormat {

@@ -46,6 +46,7 @@ pub fn run(
         (answer, BootFormat::Text(options)) => {
             return destination.write(|out| Ok(answer.write_text_with(&options, out)?));
         }
+        (answer, BootFormat::Html(options)) => return destination.write(|out| Ok(answer.write_html(&options, out)?)),
         (answer, BootFormat::Json) => {
             provenances.insert(0, session.provenance()?);
             return destination.write(|out| Ok(answer.write_json(&provenances, out)?));
@@ -64,7 +65,7 @@ pub fn run(
                 services_csv::write(&report.details.auto_start, &report.units, &PointsOfInterest::default(), out)?
             }
             BootFormat::PnpCsv => pnp_csv::write(&report.details.devices, out)?,
-            // Text and JSON are written already.
+            // Text, pages and JSON are written already.
             _ => boot_xml::write(&report, &BootXmlOptions::default(), out)?,
         }
         Ok(())

@@ -25,9 +25,7 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
                 TableFormat::Text => text::image::write_comparison(&comparison, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[], &comparison, out)?,
                 // The others were refused.
-                TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
-                    section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?
-                }
+                _ => section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?,
             }
             Ok(())
         });
@@ -54,7 +52,7 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
             TableFormat::Text => text::image::write(&answer, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &answer, out)?,
             // The others were refused.
-            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
+            _ => {
                 let rows = text::image::rows(&answer.image, &answer.audit, question.rows);
                 section::csv::write(&[rows], out)?
             }

@@ -28,9 +28,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
                 TableFormat::Text => text::io::write(&report, &question.text, out)?,
                 TableFormat::Json => json::document::write(&[provenance], &report, out)?,
                 // The others were refused.
-                TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
-                    section::csv::write(&[text::io::all_groups(&report)], out)?
-                }
+                _ => section::csv::write(&[text::io::all_groups(&report)], out)?,
             }
             Ok(())
         });
@@ -43,9 +41,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,
             TableFormat::Json => json::document::write(&[provenance_of_other, provenance], &comparison, out)?,
             // The others were refused.
-            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
-                section::csv::write(&[text::io::changes(&comparison)], out)?
-            }
+            _ => section::csv::write(&[text::io::changes(&comparison)], out)?,
         }
         Ok(())
     })

@@ -54,11 +54,10 @@ fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Desti
     to.write(|out| {
         match format {
             TableFormat::Text => answer.write_text(out)?,
+            TableFormat::Html => answer.write_html(out)?,
             TableFormat::Json => answer.write_json(&[session.provenance()?], out)?,
             // Pictures come from elsewhere.
-            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
-                answer.write_csv(out)?
-            }
+            _ => answer.write_csv(out)?,
         }
         Ok(())
     })

@@ -35,9 +35,7 @@ pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Dest
             TableFormat::Text => text::prefetch::write(&report, &question.text, out)?,
             TableFormat::Json => json::document::write(&recordings, &report, out)?,
             // The others were refused.
-            TableFormat::Csv | TableFormat::Svg | TableFormat::Folded | TableFormat::Speedscope => {
-                section::csv::write(&[text::prefetch::rows(&report, question.rows)], out)?
-            }
+            _ => section::csv::write(&[text::prefetch::rows(&report, question.rows)], out)?,
         }
         Ok(())
     })

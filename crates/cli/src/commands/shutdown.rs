@@ -25,6 +25,7 @@ pub fn run(
     destination.write(|out| {
         match (&answer, format) {
             (_, ShutdownFormat::Text(options)) => answer.write_text_with(&options, out)?,
+            (_, ShutdownFormat::Html(options)) => answer.write_html(&options, out)?,
             (ShutdownAnswer::Windows { report, .. }, ShutdownFormat::Xml) => {
                 shutdown_xml::write(report, &ShutdownXmlOptions::default(), out)?
             }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use onoff::summarise_all;
 use onoff_analysis::summary::Summary;
 use onoff_files::volume::Volume;
-use onoff_report::lists::write_text;
+use onoff_report::lists::write_on;
+use onoff_report::paper::{HtmlPaper, TextPaper};
 use onoff_report::table::{TableReport, arrange, write_csv};
 use onoff_report::{json, svg};
 
@@ -32,7 +33,8 @@ fn write(summary: &mut Summary, question: &SummaryQuestion, destination: &Destin
     }
     destination.write(|out| {
         match question.format {
-            TableFormat::Text => write_text(summary, left_out, out)?,
+            TableFormat::Text => write_on(summary, left_out, &mut TextPaper(out))?,
+            TableFormat::Html => HtmlPaper::write("Summary", out, |paper| write_on(summary, left_out, paper))?,
             TableFormat::Json => json::document::write(&[], summary, out)?,
             // The others were refused.
             TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(summary, out)?,

@@ -23,6 +23,7 @@ pub fn run(
     destination.write(|out| {
         match (&answer, format) {
             (_, SuspendFormat::Text(options)) => answer.write_text_with(&options, out)?,
+            (_, SuspendFormat::Html(options)) => answer.write_html(&options, out)?,
             (SleepAnswer::Windows { report, .. }, SuspendFormat::Xml(options)) => {
                 suspend_xml::write(report, &options, out)?
             }

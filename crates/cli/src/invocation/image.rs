@@ -53,7 +53,7 @@ pub fn resolve(arguments: ImageArguments) -> Result<Invocation, Failure> {
                 ImageBy::Service => ImageRows::Services,
                 ImageBy::Finding => ImageRows::Findings,
             },
-            format: super::table::without_picture(arguments.format)?,
+            format: super::table::without_page(arguments.format)?,
         })),
     })
 }

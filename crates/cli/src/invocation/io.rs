@@ -67,7 +67,7 @@ pub fn resolve(arguments: IoArguments) -> Result<Invocation, Failure> {
             range: time_range(question.range.as_deref())?,
             processes: question.processes.iter().map(|text| Pattern::new(text)).collect(),
             text: IoTextOptions { top: question.top },
-            format: super::table::without_picture(question.format)?,
+            format: super::table::without_page(question.format)?,
         })),
         destination: question.output.into(),
     })

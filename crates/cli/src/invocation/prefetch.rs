@@ -39,7 +39,7 @@ pub fn resolve(arguments: PrefetchArguments) -> Result<Invocation, Failure> {
                 PrefetchBy::Volume => PrefetchRows::Volumes,
                 PrefetchBy::Boot => PrefetchRows::Boots,
             },
-            format: super::table::without_picture(arguments.format)?,
+            format: super::table::without_page(arguments.format)?,
         }),
     })
 }

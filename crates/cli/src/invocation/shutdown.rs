@@ -13,6 +13,8 @@ use crate::arguments::shutdown::ShutdownArguments;
 pub enum ShutdownFormat {
     /// For a person.
     Text(ShutdownTextOptions),
+    /// For a person, as a page.
+    Html(ShutdownTextOptions),
     /// For a program.
     Json,
     /// xperf's shutdown summary.
@@ -26,6 +28,7 @@ impl Invocation {
         let is_picture = arguments.format == TransitionFormat::Svg;
         let format = match arguments.format {
             TransitionFormat::Text => ShutdownFormat::Text(ShutdownTextOptions { top: arguments.top }),
+            TransitionFormat::Html => ShutdownFormat::Html(ShutdownTextOptions { top: arguments.top }),
             TransitionFormat::Json => ShutdownFormat::Json,
             TransitionFormat::Xml => ShutdownFormat::Xml,
             TransitionFormat::Csv | TransitionFormat::Svg => ShutdownFormat::Csv,

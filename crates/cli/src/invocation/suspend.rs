@@ -16,6 +16,8 @@ use crate::failure::Failure;
 pub enum SuspendFormat {
     /// For a person.
     Text(SuspendTextOptions),
+    /// For a person, as a page.
+    Html(SuspendTextOptions),
     /// For a program.
     Json,
     /// xperf's summary.
@@ -36,6 +38,7 @@ pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
     }
     let format = match arguments.format {
         PowerFormat::Text => SuspendFormat::Text(SuspendTextOptions { top: arguments.top }),
+        PowerFormat::Html => SuspendFormat::Html(SuspendTextOptions { top: arguments.top }),
         PowerFormat::Json => SuspendFormat::Json,
         PowerFormat::Xml => SuspendFormat::Xml(match &arguments.timeunit {
             Some(text) => time_unit(text)?,

@@ -32,3 +32,12 @@ pub fn without_picture(format: TableFormat) -> Result<TableFormat, Failure> {
     }
     Ok(format)
 }
+
+/// A format of a verb that is written as text, JSON and comma-separated values alone.
+pub fn without_page(format: TableFormat) -> Result<TableFormat, Failure> {
+    if format == TableFormat::Html {
+        let written = "this verb writes no page; 'boot', 'shutdown', 'suspend', 'summary' and the lists do";
+        return Err(Failure::WrongUsage(format!("--format: {written}")));
+    }
+    without_picture(format)
+}

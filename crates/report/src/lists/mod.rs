@@ -14,7 +14,7 @@ mod services;
 pub(crate) mod summary;
 mod text;
 
-pub use text::write as write_text;
+pub use text::write as write_on;
 
 use std::io::{self, Write};
 

@@ -1,8 +1,9 @@
 //! A table as text for people.
 
-use std::io::{self, Write};
+use std::io;
 
-use crate::section::{self, Heading, Section};
+use crate::paper::Paper;
+use crate::section::{Heading, Section};
 use crate::table::{Column, TableReport};
 use crate::terminal::quantity::count;
 use crate::terminal::style::QUIET;
@@ -10,33 +11,38 @@ use crate::terminal::style::QUIET;
 /// Writes `report`, of whose rows `left_out` were cut off.
 ///
 /// # Errors
-/// What `out` answers.
-pub fn write<T: TableReport>(report: &T, left_out: usize, out: &mut dyn Write) -> io::Result<()> {
-    report.write_before(report.rows().len() + left_out, out)?;
-    writeln!(out)?;
+/// What `paper` answers.
+pub fn write<T: TableReport>(report: &T, left_out: usize, paper: &mut dyn Paper) -> io::Result<()> {
+    paper.lines(&mut |out| {
+        report.write_before(report.rows().len() + left_out, out)?;
+        writeln!(out)
+    })?;
     let mut section = Section::of("rows", "", report.rows());
     for column in report.columns() {
         let Column { name, title, kind, width, sparse, value } = column;
         let heading = Heading { name, title, kind, width, sparse, in_text: !title.is_empty() };
         section = section.column(heading, |row| value(row));
     }
-    section::text::write(&section.done(), out)?;
-    if left_out > 0 {
-        let rows = if left_out == 1 { "row" } else { "rows" };
-        writeln!(out, "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}", count(left_out as u64))?;
-    }
-    report.write_after(out)
+    paper.sections(&[section.done()])?;
+    paper.lines(&mut |out| {
+        if left_out > 0 {
+            let rows = if left_out == 1 { "row" } else { "rows" };
+            writeln!(out, "  {QUIET}and {} more {rows}; --top 0 shows all{QUIET:#}", count(left_out as u64))?;
+        }
+        report.write_after(out)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper::TextPaper;
     use crate::table::tests::report;
 
     #[test]
     fn the_answer_comes_first_and_what_is_cut_off_is_said() {
         let mut out = Vec::new();
-        write(&report(), 1200, &mut out).unwrap();
+        write(&report(), 1200, &mut TextPaper(&mut out)).unwrap();
         let text = anstyle_free(&String::from_utf8(out).unwrap());
         assert_eq!(
             text,

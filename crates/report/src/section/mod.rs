@@ -9,6 +9,7 @@
 
 mod cell;
 pub mod csv;
+pub mod html;
 mod json;
 pub mod text;
 

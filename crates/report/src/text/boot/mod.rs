@@ -4,7 +4,7 @@ mod headline;
 mod logon;
 mod phases;
 
-use std::io::{self, Write};
+use std::io;
 
 use onoff_analysis::devices::Device;
 use onoff_analysis::recording::RecordingSummary;
@@ -16,7 +16,8 @@ use super::printable::printable;
 use super::quantity::{counted, duration};
 use super::style::QUIET;
 use super::{boot_axis, device_work, ending, unit_starts, usage};
-use crate::section::{self, Section};
+use crate::paper::Paper;
+use crate::section::Section;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +35,16 @@ impl Default for BootTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// What `paper` answers.
 pub fn write(
     report: &BootReport,
     recording: &RecordingSummary,
     options: &BootTextOptions,
-    out: &mut dyn Write,
+    paper: &mut dyn Paper,
 ) -> io::Result<()> {
-    headline::write(report, recording, out)?;
-    section::text::write_all(&sections(report, options.top), out)?;
-    ending::write(&report.losses, &report.lacking, out)
+    paper.lines(&mut |out| headline::write(report, recording, out))?;
+    paper.sections(&sections(report, options.top))?;
+    paper.lines(&mut |out| ending::write(&report.losses, &report.lacking, out))
 }
 
 /// The sections of the report, of which text shows `top` rows of each list.

@@ -6,7 +6,7 @@ mod phases;
 mod sessions;
 mod work;
 
-use std::io::{self, Write};
+use std::io;
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport};
@@ -14,7 +14,8 @@ use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport};
 use super::phases::touched_by;
 use super::printable::printable;
 use super::{ending, usage};
-use crate::section::{self, Section};
+use crate::paper::Paper;
+use crate::section::Section;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,16 +33,16 @@ impl Default for ShutdownTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// What `paper` answers.
 pub fn write(
     report: &ShutdownReport,
     recording: &RecordingSummary,
     options: &ShutdownTextOptions,
-    out: &mut dyn Write,
+    paper: &mut dyn Paper,
 ) -> io::Result<()> {
-    headline::write(report, recording, out)?;
-    section::text::write_all(&sections(report, options.top), out)?;
-    ending::write(&report.losses, &report.lacking, out)
+    paper.lines(&mut |out| headline::write(report, recording, out))?;
+    paper.sections(&sections(report, options.top))?;
+    paper.lines(&mut |out| ending::write(&report.losses, &report.lacking, out))
 }
 
 /// The sections of the report, of which text shows `top` rows of each list.

@@ -7,7 +7,7 @@ mod headline;
 mod overview;
 mod phases;
 
-use std::io::{self, Write};
+use std::io;
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
@@ -15,7 +15,8 @@ use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
 use super::machine::machine;
 use super::style::{QUIET, TITLE};
 use super::{ending, usage};
-use crate::section::{self, Section};
+use crate::paper::Paper;
+use crate::section::Section;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,29 +34,35 @@ impl Default for SuspendTextOptions {
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// What `paper` answers.
 pub fn write(
     report: &SuspendReport,
     recording: &RecordingSummary,
     options: &SuspendTextOptions,
-    out: &mut dyn Write,
+    paper: &mut dyn Paper,
 ) -> io::Result<()> {
     if let [transition] = &report.transitions[..] {
-        headline::write(transition, out)?;
-        writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-        section::text::write_all(&sections_of(transition, options.top), out)?;
-    } else {
-        overview::write(report, out)?;
-        writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-        for transition in &report.transitions {
-            writeln!(out)?;
-            writeln!(out, "{TITLE}Transition {} of {}{TITLE:#}", transition.number, report.found)?;
+        paper.lines(&mut |out| {
             headline::write(transition, out)?;
-            section::text::write_all(&sections_of(transition, options.top), out)?;
+            writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+        })?;
+        paper.sections(&sections_of(transition, options.top))?;
+    } else {
+        paper.lines(&mut |out| {
+            overview::write(report, out)?;
+            writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+        })?;
+        for transition in &report.transitions {
+            paper.lines(&mut |out| {
+                writeln!(out)?;
+                writeln!(out, "{TITLE}Transition {} of {}{TITLE:#}", transition.number, report.found)?;
+                headline::write(transition, out)
+            })?;
+            paper.sections(&sections_of(transition, options.top))?;
         }
     }
     match report.losses().zip(report.lacking()) {
-        Some((lost, lacked)) => ending::write(lost, lacked, out),
+        Some((lost, lacked)) => paper.lines(&mut |out| ending::write(lost, lacked, out)),
         None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ pub mod history;
 mod path;
 mod phases;
 
-use std::io::{self, Write};
+use std::io;
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, OtherUnit};
@@ -15,7 +15,8 @@ use onoff_order::InOrder;
 
 pub use boots::write as write_boots;
 
-use crate::section::{self, Cell, Heading, Section};
+use crate::paper::Paper;
+use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
 use crate::text::boot::BootTextOptions;
 use crate::text::linux::call_graphs;
@@ -27,16 +28,16 @@ use crate::text::{boot_axis, device_work, ending, printable::printable, unit_sta
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// What `paper` answers.
 pub fn write(
     report: &LinuxBootReport,
     recording: &RecordingSummary,
     options: &BootTextOptions,
-    out: &mut dyn Write,
+    paper: &mut dyn Paper,
 ) -> io::Result<()> {
-    headline::write(report, recording, out)?;
-    section::text::write_all(&sections(report, options.top), out)?;
-    ending::write(&report.losses, &report.lacking, out)
+    paper.lines(&mut |out| headline::write(report, recording, out))?;
+    paper.sections(&sections(report, options.top))?;
+    paper.lines(&mut |out| ending::write(&report.losses, &report.lacking, out))
 }
 
 /// The sections of the report, of which text shows `top` rows of each list.

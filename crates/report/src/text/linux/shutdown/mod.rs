@@ -4,12 +4,13 @@ mod headline;
 mod phases;
 mod units;
 
-use std::io::{self, Write};
+use std::io;
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 
-use crate::section::{self, Section};
+use crate::paper::Paper;
+use crate::section::Section;
 use crate::text::machine::machine;
 use crate::text::shutdown::ShutdownTextOptions;
 use crate::text::style::QUIET;
@@ -18,17 +19,19 @@ use crate::text::{ending, usage};
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// What `paper` answers.
 pub fn write(
     report: &LinuxShutdownReport,
     recording: &RecordingSummary,
     options: &ShutdownTextOptions,
-    out: &mut dyn Write,
+    paper: &mut dyn Paper,
 ) -> io::Result<()> {
-    headline::write(report, out)?;
-    writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-    section::text::write_all(&sections(report, options.top), out)?;
-    ending::write(&report.losses, &report.lacking, out)
+    paper.lines(&mut |out| {
+        headline::write(report, out)?;
+        writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+    })?;
+    paper.sections(&sections(report, options.top))?;
+    paper.lines(&mut |out| ending::write(&report.losses, &report.lacking, out))
 }
 
 /// The sections of the report, of which text shows `top` rows of each list.

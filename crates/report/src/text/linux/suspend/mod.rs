@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, LinuxSuspendReport};
 
+use crate::paper::Paper;
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 use crate::text::linux::call_graphs;
@@ -22,29 +23,35 @@ use crate::text::{ending, usage};
 /// Writes the report.
 ///
 /// # Errors
-/// What `out` answers.
+/// What `paper` answers.
 pub fn write(
     report: &LinuxSuspendReport,
     recording: &RecordingSummary,
     options: &SuspendTextOptions,
-    out: &mut dyn Write,
+    paper: &mut dyn Paper,
 ) -> io::Result<()> {
     if let [sleep] = &report.transitions[..] {
-        headline::write(sleep, out)?;
-        writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-        section::text::write_all(&sections_of(sleep, options.top), out)?;
-    } else {
-        write_overview(report, out)?;
-        writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
-        for sleep in &report.transitions {
-            writeln!(out)?;
-            writeln!(out, "{TITLE}Sleep {} of {}{TITLE:#}", sleep.number, report.found)?;
+        paper.lines(&mut |out| {
             headline::write(sleep, out)?;
-            section::text::write_all(&sections_of(sleep, options.top), out)?;
+            writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+        })?;
+        paper.sections(&sections_of(sleep, options.top))?;
+    } else {
+        paper.lines(&mut |out| {
+            write_overview(report, out)?;
+            writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
+        })?;
+        for sleep in &report.transitions {
+            paper.lines(&mut |out| {
+                writeln!(out)?;
+                writeln!(out, "{TITLE}Sleep {} of {}{TITLE:#}", sleep.number, report.found)?;
+                headline::write(sleep, out)
+            })?;
+            paper.sections(&sections_of(sleep, options.top))?;
         }
     }
     match report.losses().zip(report.lacking()) {
-        Some((lost, lacked)) => ending::write(lost, lacked, out),
+        Some((lost, lacked)) => paper.lines(&mut |out| ending::write(lost, lacked, out)),
         None => Ok(()),
     }
 }

@@ -1,0 +1,99 @@
+//! A section as HTML.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use quick_xml::escape::escape;
+
+use super::{Column, Section};
+use crate::paper::class;
+use crate::table::Kind;
+use crate::terminal::printable::printable;
+use crate::terminal::quantity::counted;
+
+/// Writes the section: title, the rows that text shows, the others folded, sentences.
+///
+/// # Errors
+/// What `out` answers.
+pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<section>")?;
+    if !section.title.is_empty() {
+        let note = section.note.trim_start_matches([';', ' ']);
+        let note = if note.is_empty() { String::new() } else { format!(" <small>{}</small>", escape(note)) };
+        writeln!(out, "<h2>{}{note}</h2>", escape(&*printable(&section.title)))?;
+    }
+    let shown = section.rows.min(section.top);
+    if shown > 0 {
+        table(section, 0..shown, out)?;
+    }
+    let rest = section.rows.saturating_sub(shown);
+    if rest > 0 {
+        writeln!(out, "<details><summary>{} more</summary>", counted(rest as u64, "row"))?;
+        table(section, shown..section.rows, out)?;
+        writeln!(out, "</details>")?;
+    }
+    for line in &section.lines {
+        writeln!(out, "<p class=\"{}\">{}</p>", class(line.style), escape(&line.text))?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn table(section: &Section<'_>, rows: Range<usize>, out: &mut dyn Write) -> io::Result<()> {
+    let columns: Vec<&Column<'_>> = section.columns.iter().filter(|column| column.heading.in_text).collect();
+    // As in text, a column of which no row has anything is left out.
+    let is_filled = |column: &Column<'_>| {
+        let mut cells = rows.clone().filter_map(|at| column.cells.get(at));
+        cells.any(|cell| !cell.text(column.heading.sparse).is_empty())
+    };
+    let columns: Vec<&Column<'_>> = columns.into_iter().filter(|column| is_filled(column)).collect();
+    write!(out, "<div class=\"wide\"><table><thead><tr>")?;
+    for column in &columns {
+        write!(out, "<th{}>{}</th>", side(column.heading.kind), escape(&*printable(&column.title)))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for at in rows {
+        write!(out, "<tr>")?;
+        for column in &columns {
+            let Some(cell) = column.cells.get(at) else {
+                continue;
+            };
+            let text = cell.text(column.heading.sparse);
+            let text = printable(&text);
+            let text = escape(&*text);
+            match class(cell.style) {
+                "" => write!(out, "<td{}>{text}</td>", side(column.heading.kind))?,
+                class => write!(out, "<td{}><span class=\"{class}\">{text}</span></td>", side(column.heading.kind))?,
+            }
+        }
+        writeln!(out, "</tr>")?;
+    }
+    writeln!(out, "</tbody></table></div>")
+}
+
+/// Names stand left, everything that is compared by its digits right.
+const fn side(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Name => "",
+        Kind::Id | Kind::Time | Kind::Quantity => " class=\"n\"",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::section;
+    use super::*;
+
+    #[test]
+    fn html_has_every_row_and_what_text_does_not_show_is_folded() {
+        let mut out = Vec::new();
+        write(&section(), &mut out).unwrap();
+        let html = String::from_utf8(out).unwrap();
+        assert!(html.contains("<h2>Units <small>slowest of 3</small></h2>"), "{html}");
+        assert!(html.contains("<td>=cmd</td><td class=\"n\">1.50 s</td>"), "{html}");
+        let (shown, folded) = html.split_once("<details><summary>1 row more</summary>").unwrap();
+        assert!(shown.contains("<td>b</td>") && !shown.contains("<td>c</td>"), "{html}");
+        assert!(folded.contains("<td>c</td>"), "{html}");
+        assert!(html.ends_with("<p class=\"quiet\">All of it.</p>\n</section>\n"), "{html}");
+        assert!(!html.contains("linux"), "what only programs get is not on the page: {html}");
+    }
+}
