@@ -23,7 +23,6 @@ mod fields;
 pub mod kernel;
 mod manifest;
 mod payload;
-#[cfg(feature = "provider-binaries")]
 mod provider_binary;
 mod reader;
 pub mod schema;
@@ -41,7 +40,6 @@ pub use description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaS
 pub use fields::{Field, Fields, Siblings};
 pub use manifest::ManifestError;
 pub use payload::Status;
-#[cfg(feature = "provider-binaries")]
 pub use provider_binary::ProviderBinaryError;
 pub use reader::Reader;
 pub use schemas::Schemas;

@@ -12,7 +12,6 @@ use crate::event_source::{self, Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
 use crate::fields::Fields;
 use crate::manifest::{self, ManifestError};
 use crate::payload::{self, Status};
-#[cfg(feature = "provider-binaries")]
 use crate::provider_binary::{self, ProviderBinaryError};
 use crate::schema::{EventSchema, ProviderSchema, ValueMap};
 use crate::standard;
@@ -117,7 +116,6 @@ impl Schemas {
     ///
     /// # Errors
     /// When the file is none of these, or describes no provider; nothing is added then.
-    #[cfg(feature = "provider-binaries")]
     pub fn add_provider_binary(&mut self, pe: &[u8]) -> Result<usize, ProviderBinaryError> {
         Ok(self.add_user(provider_binary::read(pe)?))
     }

@@ -85,8 +85,8 @@ pub struct NamedBytes {
 /// How to read a recording.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), or a provider's DLL where the feature
-    /// `provider-binaries` is on.
+    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), or a provider's
+    /// program or DLL.
     pub manifests: Vec<NamedBytes>,
     /// How drivers' files of the recorded computer are signed ([`driver_file`]); `None` when none were given.
     pub driver_files: Option<Vec<DriverFile>>,

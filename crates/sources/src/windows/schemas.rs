@@ -44,7 +44,7 @@ pub(crate) fn known(options: &Options) -> Result<Schemas, Error> {
 pub fn describes_events(bytes: &[u8]) -> bool {
     let mut schemas = Schemas::new();
     match bytes.starts_with(b"MZ") {
-        true => of_binary(&mut schemas, bytes).is_ok_and(|providers| providers > 0),
+        true => schemas.add_provider_binary(bytes).is_ok_and(|providers| providers > 0),
         false => {
             let text = text(bytes);
             // A manifest that cannot be understood is one all the same: who wants it is told.
@@ -56,7 +56,7 @@ pub fn describes_events(bytes: &[u8]) -> bool {
 fn add(schemas: &mut Schemas, manifest: &NamedBytes) -> Result<(), Error> {
     let refused = |reason: String| Error::Schema { path: manifest.name.clone().into(), reason };
     let providers = if manifest.bytes.starts_with(b"MZ") {
-        of_binary(schemas, &manifest.bytes).map_err(refused)?
+        schemas.add_provider_binary(&manifest.bytes).map_err(|error| refused(error.to_string()))?
     } else {
         schemas.add_manifest(&text(&manifest.bytes)).map_err(|error| refused(error.to_string()))?
     };
@@ -64,16 +64,6 @@ fn add(schemas: &mut Schemas, manifest: &NamedBytes) -> Result<(), Error> {
         return Err(refused("describes no event provider".into()));
     }
     Ok(())
-}
-
-#[cfg(feature = "provider-binaries")]
-fn of_binary(schemas: &mut Schemas, bytes: &[u8]) -> Result<usize, String> {
-    schemas.add_provider_binary(bytes).map_err(|error| error.to_string())
-}
-
-#[cfg(not(feature = "provider-binaries"))]
-fn of_binary(_: &mut Schemas, _: &[u8]) -> Result<usize, String> {
-    Err("event schemas inside programs are not read by this build; give the instrumentation manifest (.man)".to_owned())
 }
 
 /// A manifest's text: UTF-8 or UTF-16, as its byte order mark says.
