@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::known_kinds::KnownKind;
+use crate::sniff::KnownKind;
 
 /// Opening a recording cannot go on.
 #[derive(Debug, thiserror::Error)]

@@ -3,22 +3,8 @@
 //!
 //! The magics are those that the formats' own documents name, or that `file(1)` and the Library of Congress list.
 
-use crate::firmware;
-use crate::linux::parts;
-use crate::opened::LOOKED_AT;
-use crate::sniff::{Content, RecordingKind, sniff};
-use crate::unpack::is_tar;
-
-/// What a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KnownKind {
-    /// What it is, with its article: `a registry hive of Windows`.
-    pub is: &'static str,
-    /// The commands that read it; empty where none does.
-    pub read_by: &'static str,
-    /// What to do where no command reads it, as a sentence; may be empty.
-    pub instead: &'static str,
-}
+use crate::sniff::{Content, KnownKind, LOOKED_AT, RecordingKind, is_tar, sniff};
+use crate::{firmware, linux};
 
 const fn read(is: &'static str, read_by: &'static str) -> KnownKind {
     KnownKind { is, read_by, instead: "" }
@@ -132,7 +118,7 @@ const TEXT_LOOKED_AT: usize = 2048;
 pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     match sniff(head) {
-        Content::Recording(kind) => return Some(of_recording(kind)),
+        Content::Recording(kind) => return Some(kind.known()),
         // What is in it would have to be looked at.
         Content::Packed(_) => return None,
         Content::Empty => {
@@ -150,27 +136,22 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     if is_tar(head) {
         let blocks = || head.chunks(TAR_BLOCK);
         let of_bootchart = OF_BOOTCHART.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
-        return of_bootchart.then(|| of_recording(RecordingKind::Linux));
+        return of_bootchart.then(|| RecordingKind::Linux.known());
     }
     if onoff_fileio::recognise(head).is_some() {
-        return Some(of_recording(RecordingKind::FileOperations));
+        return Some(RecordingKind::FileOperations.known());
     }
-    if let Some(part) = parts::kind_of(name, head) {
-        return Some(if part == parts::PartKind::FirmwareTable {
-            FIRMWARE
-        } else {
-            of_recording(RecordingKind::Linux)
-        });
+    if linux::is_firmware_table(name, head) {
+        return Some(FIRMWARE);
+    }
+    if linux::is_part(name, head) {
+        return Some(RecordingKind::Linux.known());
     }
     if firmware::is_known_form(name, head) {
         return Some(FIRMWARE);
     }
     let text = text_of(head);
     WORDS.iter().find(|(words, _)| text.contains(words)).map(|(_, kind)| *kind)
-}
-
-fn of_recording(kind: RecordingKind) -> KnownKind {
-    read(kind.as_str(), kind.read_by())
 }
 
 /// The beginning as text: UTF-8, or the UTF-16 that Windows writes.

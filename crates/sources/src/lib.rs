@@ -23,12 +23,15 @@
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod capture;
 mod content_hash;
 mod driver_files;
 mod error;
 mod file_operations;
 mod firmware;
+mod firmware_gathering;
+mod gathering;
 mod known_kinds;
 mod linux;
 mod opened;
@@ -44,19 +47,22 @@ use std::sync::Arc;
 
 use onoff_trace::{DriverFile, Shelf, Tables, Trace};
 
+pub use bytes::{Bytes, Shortened};
 pub use capture::read_capture;
 pub use driver_files::driver_file;
 pub use error::Error;
-pub use firmware::{FirmwareGathering, GuidNames, open_firmware_bytes, parse_guid_names};
-pub use known_kinds::{KnownKind, known_kind};
+pub use firmware::{GuidNames, parse_guid_names};
+pub use firmware_gathering::{FirmwareGathering, open_firmware_bytes};
+pub use gathering::{Gathering, refuse_at_first_look, unpacked_file};
+pub use known_kinds::known_kind;
 pub use linux::each_boot;
 pub use linux::event_stream::LinuxEventStream;
 pub use onoff_etw::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
-pub use opened::{Bytes, Files, Gathering, LOOKED_AT, Shortened, SourceFile, refuse_at_first_look};
+pub use opened::{Files, SourceFile};
 pub use recordings::{FileRole, file_role, group};
-pub use sniff::{Content, Packing, RecordingKind, sniff};
+pub use sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, sniff};
 pub use store::{Sink, Store};
-pub use unpack::{Limits, unpacked_file};
+pub use unpack::Limits;
 pub use windows::describes_events;
 pub use windows::event_stream::{
     EventFilter, EventStream, EventWriter, Pattern, STRETCH_EVENTS, StreamEnd, writers_at_once,

@@ -3,9 +3,9 @@
 use onoff_etl::{Input, LogfileHeader};
 use onoff_order::InOrder;
 
-use crate::linux::parts;
-use crate::sniff::{Content, Packing, RecordingKind, sniff};
-use crate::unpack::{is_tar, unpacked_beginning};
+use crate::linux;
+use crate::sniff::{Content, LOOKED_AT, Packing, RecordingKind, is_tar, sniff};
+use crate::unpack::unpacked_beginning;
 
 /// What a file is to the recordings that it may be a part of.
 #[derive(Clone, Debug)]
@@ -27,10 +27,10 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
     let beginning = match sniff(bytes) {
         Content::Packed(Packing::Zip) => return FileRole::Whole,
         Content::Packed(packing) => {
-            unpacked = unpacked_beginning(packing, bytes, parts::LOOKED_AT);
+            unpacked = unpacked_beginning(packing, bytes, LOOKED_AT);
             &unpacked
         }
-        _ => bytes.get(..parts::LOOKED_AT).unwrap_or(bytes),
+        _ => bytes.get(..LOOKED_AT).unwrap_or(bytes),
     };
     match sniff(beginning) {
         Content::Recording(RecordingKind::EventTraceLog) => {
@@ -43,7 +43,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Recording(_) | Content::Packed(_) => FileRole::Whole,
         Content::Empty => FileRole::Nothing,
         Content::Unknown if is_tar(beginning) || onoff_fileio::recognise(beginning).is_some() => FileRole::Whole,
-        Content::Unknown if parts::kind_of(name, beginning).is_some() => FileRole::LinuxPart,
+        Content::Unknown if linux::kind_of(name, beginning).is_some() => FileRole::LinuxPart,
         Content::Unknown => FileRole::Nothing,
     }
 }

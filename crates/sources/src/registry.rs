@@ -4,7 +4,6 @@ use onoff_trace::TableName;
 use onoff_trace::{Tables, Trace};
 
 use crate::error::Error;
-use crate::linux::parts;
 use crate::opened::Files;
 use crate::sniff::{Content, RecordingKind, sniff};
 use crate::{Options, capture, file_operations, linux, windows};
@@ -80,7 +79,7 @@ pub(crate) const SOURCES: &[Source] = &[
     },
     Source {
         kind: RecordingKind::Linux,
-        recognise: |name, bytes| match parts::kind_of(name, bytes) {
+        recognise: |name, bytes| match linux::kind_of(name, bytes) {
             Some(part) if part.stands_alone() => Recognised::Recording,
             Some(_) => Recognised::Part,
             None => Recognised::No,

@@ -36,6 +36,22 @@ impl RecordingKind {
             Self::Linux => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff info'",
         }
     }
+
+    /// The same, as what a file is.
+    pub(crate) const fn known(self) -> KnownKind {
+        KnownKind { is: self.as_str(), read_by: self.read_by(), instead: "" }
+    }
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownKind {
+    /// What it is, with its article: `a registry hive of Windows`.
+    pub is: &'static str,
+    /// The commands that read it; empty where none does.
+    pub read_by: &'static str,
+    /// What to do where no command reads it, as a sentence; may be empty.
+    pub instead: &'static str,
 }
 
 /// A packing that a recording may be shared in.
@@ -138,6 +154,19 @@ fn is_event_trace_log(bytes: &[u8]) -> bool {
 
 fn plausible_buffer_size(bytes: &[u8]) -> bool {
     bytes.first_chunk::<4>().is_some_and(|size| (0x48..=64 << 20).contains(&u32::from_le_bytes(*size)))
+}
+
+/// Bytes from a file's beginning that say what it is.
+pub const LOOKED_AT: usize = 64 << 10;
+
+/// Whether `bytes` are a tar archive.
+pub(crate) fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
+}
+
+/// The first bytes, for a message.
+pub(crate) fn beginning(bytes: &[u8]) -> String {
+    bytes.iter().take(SNIFFED.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::io;
 
-use crate::opened::Bytes;
+use crate::bytes::Bytes;
 
 /// Takes what a packed file unpacks to.
 pub trait Store: Debug + Send + Sync {

@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::io::{self, Cursor, Read};
 use std::ops::Range;
 
+use crate::bytes::Bytes;
 use crate::error::Error;
-use crate::linux::parts;
-use crate::opened::Bytes;
-use crate::sniff::{Content, Packing, sniff};
+use crate::sniff::{Content, LOOKED_AT, Packing, is_tar, sniff};
 use crate::store::{Sink, Store};
 
 /// How far packed files may expand.
@@ -77,37 +76,23 @@ impl Unpacked {
     }
 }
 
-/// Undoes the packing (xz, gzip, zstd) of a file that is no recording, such as a registry hive; what is not packed stays as it is.
-///
-/// # Errors
-/// Packed bytes that are damaged or expand further than `limits`.
-pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<u8>, Error> {
-    let Content::Packed(packing) = sniff(&bytes) else { return Ok(bytes) };
-    if packing == Packing::Zip {
-        return Ok(bytes);
-    }
-    let inside = unpack(name, packing, &bytes, limits, &crate::store::Memory)?;
-    Ok(inside.files.first().map(|(_, inside)| inside.bytes().to_vec()).unwrap_or_default())
+/// How far and where to something is unpacked, and what of an archive.
+#[derive(Clone, Copy)]
+pub(crate) struct Unpacking<'a> {
+    /// How far.
+    pub(crate) limits: &'a Limits,
+    /// Where to.
+    pub(crate) store: &'a dyn Store,
+    /// Whether a member of an archive is of use, by its name and first bytes, that is neither a recording nor packed.
+    pub(crate) is_of_use: fn(&str, &[u8]) -> bool,
 }
 
-/// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor a part of one, nor packed, are passed
-/// over.
-pub(crate) fn unpack(
-    name: &str,
-    packing: Packing,
-    bytes: &[u8],
-    limits: &Limits,
-    store: &dyn Store,
-) -> Result<Unpacked, Error> {
-    Unpacker { limits, store }.layer(name, packing, bytes, limits.layers)
+/// Undoes all packings of `bytes`. An archive's members that are neither recordings, nor of use, nor packed, are passed over.
+pub(crate) fn unpack(name: &str, packing: Packing, bytes: &[u8], how: Unpacking<'_>) -> Result<Unpacked, Error> {
+    how.layer(name, packing, bytes, how.limits.layers)
 }
 
-struct Unpacker<'a> {
-    limits: &'a Limits,
-    store: &'a dyn Store,
-}
-
-impl Unpacker<'_> {
+impl Unpacking<'_> {
     fn layer(&self, name: &str, packing: Packing, bytes: &[u8], layers: usize) -> Result<Unpacked, Error> {
         if layers == 0 {
             return Err(Error::TooDeep { name: name.into(), limit: self.limits.layers });
@@ -168,11 +153,11 @@ impl Unpacker<'_> {
                 offset,
                 source,
             };
-            (&mut member).take(parts::LOOKED_AT as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
+            (&mut member).take(LOOKED_AT as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
             let content = sniff(&head);
             match content {
                 Content::Empty => continue,
-                Content::Unknown if !is_tar(&head) && parts::kind_of(&member_name, &head).is_none() => {
+                Content::Unknown if !is_tar(&head) && !(self.is_of_use)(&member_name, &head) => {
                     unpacked.passed_over.push(member_name);
                     continue;
                 }
@@ -267,11 +252,6 @@ impl Read for Source<'_> {
 
 /// Most members of an archive that are looked at.
 const MOST_MEMBERS: usize = 20_000;
-
-/// Whether `bytes` are a tar archive.
-pub(crate) fn is_tar(bytes: &[u8]) -> bool {
-    bytes.get(257..262) == Some(b"ustar")
-}
 
 /// The regular files in a tar archive: names, with the archive's before them, and where their bytes are. Of an archive that is cut or damaged,
 /// those before the damage; its last may be cut.

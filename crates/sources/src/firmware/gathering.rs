@@ -13,10 +13,10 @@ const MOST_FAULTS: usize = 1000;
 
 /// A boot as one input tells it.
 #[derive(Debug, Default)]
-pub(super) struct Boot {
-    pub(super) from: String,
-    pub(super) checkpoints: Option<FirmwareCheckpoints>,
-    pub(super) events: Vec<FirmwareEvent>,
+pub(crate) struct Boot {
+    pub(crate) from: String,
+    pub(crate) checkpoints: Option<FirmwareCheckpoints>,
+    pub(crate) events: Vec<FirmwareEvent>,
 }
 
 impl Boot {
@@ -27,12 +27,12 @@ impl Boot {
 
 /// What has been found so far.
 #[derive(Debug, Default)]
-pub(super) struct Gathering {
+pub(crate) struct Gathering {
     inputs: Vec<FirmwareInput>,
     tables: Vec<FirmwareTable>,
     boots: Vec<Boot>,
     /// Which boot of a serial log: 0 is the last, -1 the one before.
-    pub(super) chosen_boot: i64,
+    pub(crate) chosen_boot: i64,
     logged: Vec<FirmwareLoggedBoot>,
     lengths: Vec<FirmwareLength>,
     resume: Option<FirmwareResume>,
@@ -43,47 +43,47 @@ pub(super) struct Gathering {
 }
 
 impl Gathering {
-    pub(super) fn input(&mut self, name: &str, form: FirmwareForm) {
+    pub(crate) fn input(&mut self, name: &str, form: FirmwareForm) {
         self.inputs.push(FirmwareInput { name: name.to_owned(), form, bytes: 0, sha256: String::new() });
     }
 
     /// Says that the last input is a file that holds `bytes`.
-    pub(super) fn holds(&mut self, bytes: &[u8]) {
+    pub(crate) fn holds(&mut self, bytes: &[u8]) {
         if let Some(input) = self.inputs.last_mut() {
             input.bytes = bytes.len() as u64;
             input.sha256 = sha256(bytes, |_| ());
         }
     }
 
-    pub(super) fn table(&mut self, table: FirmwareTable) {
+    pub(crate) fn table(&mut self, table: FirmwareTable) {
         self.tables.push(table);
     }
 
-    pub(super) fn boot(&mut self, boot: Boot) {
+    pub(crate) fn boot(&mut self, boot: Boot) {
         if boot.worth() != (false, false) {
             self.boots.push(boot);
         }
     }
 
     /// Notes how long something took of which nothing says when it ran.
-    pub(super) fn length(&mut self, length: FirmwareLength) {
+    pub(crate) fn length(&mut self, length: FirmwareLength) {
         self.lengths.push(length);
     }
 
     /// Notes a boot of a serial log.
-    pub(super) fn logged(&mut self, boot: FirmwareLoggedBoot) {
+    pub(crate) fn logged(&mut self, boot: FirmwareLoggedBoot) {
         self.logged.push(boot);
     }
 
-    pub(super) fn resume(&mut self, resume: FirmwareResume) {
+    pub(crate) fn resume(&mut self, resume: FirmwareResume) {
         self.resume.get_or_insert(resume);
     }
 
-    pub(super) fn suspend(&mut self, suspend: FirmwareSuspend) {
+    pub(crate) fn suspend(&mut self, suspend: FirmwareSuspend) {
         self.suspend.get_or_insert(suspend);
     }
 
-    pub(super) fn fault(
+    pub(crate) fn fault(
         &mut self,
         kind: FirmwareFaultKind,
         severity: Severity,
@@ -100,7 +100,7 @@ impl Gathering {
     }
 
     /// A time as the model counts it. One beyond 292 years is a fault and no time.
-    pub(super) fn time_ns(&mut self, stored: u64, what: &str, place: &str) -> Option<i64> {
+    pub(crate) fn time_ns(&mut self, stored: u64, what: &str, place: &str) -> Option<i64> {
         let time_ns = i64::try_from(stored).ok();
         if time_ns.is_none() {
             self.fault(
@@ -114,7 +114,7 @@ impl Gathering {
         time_ns
     }
 
-    pub(super) fn finish(mut self) -> FirmwareRecording {
+    pub(crate) fn finish(mut self) -> FirmwareRecording {
         // The first of those that tell most: what only repeats it comes later in no order that matters.
         let best = (0..self.boots.len()).rev().max_by_key(|&at| self.boots[at].worth());
         let mut chosen = best.map(|at| self.boots.remove(at)).unwrap_or_default();

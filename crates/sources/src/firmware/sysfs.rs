@@ -24,21 +24,21 @@ const FILES: [(&str, &str); 10] = [
 
 /// The files of one machine, as far as they have been met.
 #[derive(Debug, Default)]
-pub(super) struct Files {
+pub(crate) struct Files {
     folder: String,
     values: [Option<u64>; 10],
 }
 
 impl Files {
     /// Which of the files `path`, written with slashes, is.
-    pub(super) fn which(path: &str) -> Option<usize> {
+    pub(crate) fn which(path: &str) -> Option<usize> {
         let (folder, file) = path.rsplit_once('/')?;
         let folder = folder.rsplit('/').next()?;
         FILES.iter().position(|&known| known == (folder, file))
     }
 
     /// Takes the value of file number `which`. A file that was met already belongs to another machine.
-    pub(super) fn take(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut Gathering) {
+    pub(crate) fn take(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut Gathering) {
         let text = text::decoded(bytes);
         let Some(value) = text::number(&text) else {
             gathering.fault(
@@ -61,7 +61,7 @@ impl Files {
     }
 
     /// Adds what was met.
-    pub(super) fn finish(self, gathering: &mut Gathering) {
+    pub(crate) fn finish(self, gathering: &mut Gathering) {
         if self.values.iter().all(Option::is_none) {
             return;
         }

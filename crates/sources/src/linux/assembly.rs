@@ -11,10 +11,8 @@ use onoff_trace::{
 
 use onoff_trace::system::Disk;
 
-use super::critical_chain::ChainStart;
 use super::network;
 use super::processes::ProcessTracker;
-use super::unit_rows;
 
 const NOT_KEPT: Counter = Counter {
     name: "stacks_beyond_memory",
@@ -22,6 +20,17 @@ const NOT_KEPT: Counter = Counter {
     help: "call stacks that did not fit in memory were left out",
     touches: &[TableName::Stacks],
 };
+
+/// The start of a unit by `systemd-analyze critical-chain`, until all parts are read: only then is known when user space began, and whether
+/// another part has it too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChainStart {
+    pub(super) unit: StringId,
+    /// When it began, ns since the start of user space.
+    pub(super) begin_ns: i64,
+    /// When it was over, ns since the start of user space.
+    pub(super) end_ns: i64,
+}
 
 /// Everything known so far of a recording that is being read. Times of rows are on the axis.
 #[derive(Debug)]
@@ -183,9 +192,9 @@ impl Assembly {
         if others.into_iter().any(|time_ns| time_ns < begin_ns) { 0 } else { begin_ns }
     }
 
-    /// Puts what was read into `trace`.
+    /// Puts what was read into `trace`; what several parts say of the same units has been made one account before
+    /// ([`unit_account`](super::unit_account)).
     pub(super) fn finish(mut self, trace: &mut Trace) {
-        unit_rows::settle(&mut self);
         let start_ns = self.begin_ns();
         self.milestones.order_by_key(|row| row.time_ns);
         self.activities.order_by_key(|row| row.start_ns);

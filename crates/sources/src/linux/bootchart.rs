@@ -143,6 +143,7 @@ mod tests {
         let mut assembly = Assembly::new(Tables::all());
         super::read(&Part { kind, name: "proc_ps.log", bytes: text.as_bytes() }, &mut assembly);
         let mut trace = Trace::default();
+        crate::linux::unit_account::settle(&mut assembly);
         assembly.finish(&mut trace);
         trace
     }

@@ -12,8 +12,8 @@
 
 use onoff_trace::{Counter, DependencyKind, Severity, StringId, TableName, milestone};
 
-use super::assembly::Assembly;
-use super::kernel_log::line::uncoloured;
+use super::assembly::{Assembly, ChainStart};
+use super::kernel_line::uncoloured;
 use super::parts::Part;
 use super::time_span::time_span_ns;
 use super::unit_dependencies::UnitDependencies;
@@ -53,14 +53,6 @@ struct Entry<'t> {
     at_ns: Option<i64>,
     /// How long the start took, ns.
     took_ns: Option<i64>,
-}
-
-/// A start, until all parts are read: only then is known when user space began, and whether another part has it too.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ChainStart {
-    unit: StringId,
-    begin_ns: i64,
-    end_ns: i64,
 }
 
 /// Whether a text is such a tree.
@@ -174,6 +166,7 @@ mod tests {
             }
         }
         let mut trace = Trace::default();
+        crate::linux::unit_account::settle(&mut assembly);
         assembly.finish(&mut trace);
         trace
     }

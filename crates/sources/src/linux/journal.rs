@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use onoff_trace::{Counter, Losses, Severity, TableName};
 
-use super::journal_files::BinaryFaults;
-
 /// Longest lag, µs, between a message and its arrival in the journal for which its sender's wall clock is believed:
 /// 10 min. While a system starts, messages wait for journald; a larger lag is a wall clock that was set meanwhile.
 const LONGEST_LAG_US: i64 = 600_000_000;
@@ -38,6 +36,34 @@ const CUT_OFF: Counter = Counter {
     touches: &[TableName::ServiceTransitions, TableName::Milestones],
 };
 
+const NOT_CLOSED: Counter = Counter {
+    name: "journal_files_not_closed",
+    severity: Severity::Notice,
+    help: "journal files that their writer did not close: the machine was running, or lost its power",
+    touches: &[],
+};
+
+const DAMAGED: Counter = Counter {
+    name: "journal_files_damaged",
+    severity: Severity::Warning,
+    help: "journal files that are cut or whose list of entries is damaged; entries were looked for object by object",
+    touches: &[TableName::ServiceTransitions, TableName::Milestones],
+};
+
+const ENTRIES_MISSING: Counter = Counter {
+    name: "journal_entries_missing",
+    severity: Severity::Warning,
+    help: "entries of damaged journal files that could not be read",
+    touches: &[TableName::ServiceTransitions, TableName::Milestones],
+};
+
+const FIELDS_MISSING: Counter = Counter {
+    name: "journal_fields_missing",
+    severity: Severity::Warning,
+    help: "fields of journal entries that could not be read or were too large",
+    touches: &[TableName::ServiceTransitions, TableName::Milestones],
+};
+
 /// What was wrong with a journal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JournalFaults {
@@ -57,6 +83,35 @@ impl JournalFaults {
         losses.add(&WHOLE_SECONDS, self.whole_seconds.into());
         losses.add(&START_UNKNOWN, self.starts_unknown);
         self.binary.count(losses);
+    }
+}
+
+/// What was wrong with binary files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BinaryFaults {
+    /// Files that their writer did not close.
+    pub not_closed: u64,
+    /// Files that are cut or damaged.
+    pub damaged: u64,
+    /// Entries that could not be read.
+    pub entries: u64,
+    /// Fields that could not be read.
+    pub fields: u64,
+    /// Where the first damage is.
+    pub first: String,
+}
+
+impl BinaryFaults {
+    fn count(&self, losses: &mut Losses) {
+        losses.add(&NOT_CLOSED, self.not_closed);
+        losses.add(&DAMAGED, self.damaged);
+        losses.add(&ENTRIES_MISSING, self.entries);
+        losses.add(&FIELDS_MISSING, self.fields);
+        if !self.first.is_empty() {
+            for counter in [&DAMAGED, &ENTRIES_MISSING, &FIELDS_MISSING] {
+                losses.place(counter, || self.first.clone());
+            }
+        }
     }
 }
 

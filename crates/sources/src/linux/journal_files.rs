@@ -26,34 +26,6 @@ const TEXTS: Counter = Counter {
     touches: &[],
 };
 
-const NOT_CLOSED: Counter = Counter {
-    name: "journal_files_not_closed",
-    severity: Severity::Notice,
-    help: "journal files that their writer did not close: the machine was running, or lost its power",
-    touches: &[],
-};
-
-const DAMAGED: Counter = Counter {
-    name: "journal_files_damaged",
-    severity: Severity::Warning,
-    help: "journal files that are cut or whose list of entries is damaged; entries were looked for object by object",
-    touches: TABLES,
-};
-
-const ENTRIES_MISSING: Counter = Counter {
-    name: "journal_entries_missing",
-    severity: Severity::Warning,
-    help: "entries of damaged journal files that could not be read",
-    touches: TABLES,
-};
-
-const FIELDS_MISSING: Counter = Counter {
-    name: "journal_fields_missing",
-    severity: Severity::Warning,
-    help: "fields of journal entries that could not be read or were too large",
-    touches: TABLES,
-};
-
 /// One journal: the binary files of a recording together, or one file of any other form.
 #[derive(Debug)]
 pub(crate) enum Journal<'f> {
@@ -201,30 +173,6 @@ fn text(value: Cow<'_, [u8]>) -> Cow<'_, str> {
     match value {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
         Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
-    }
-}
-
-/// What was wrong with binary files.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct BinaryFaults {
-    not_closed: u64,
-    damaged: u64,
-    entries: u64,
-    fields: u64,
-    first: String,
-}
-
-impl BinaryFaults {
-    pub(crate) fn count(&self, losses: &mut Losses) {
-        losses.add(&NOT_CLOSED, self.not_closed);
-        losses.add(&DAMAGED, self.damaged);
-        losses.add(&ENTRIES_MISSING, self.entries);
-        losses.add(&FIELDS_MISSING, self.fields);
-        if !self.first.is_empty() {
-            for counter in [&DAMAGED, &ENTRIES_MISSING, &FIELDS_MISSING] {
-                losses.place(counter, || self.first.clone());
-            }
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::CivilTime;
 
 use super::journal::{Entry, JournalFaults, STARTUP_FINISHED};
-use super::kernel_log::nanoseconds;
+use super::kernel_line::nanoseconds;
 use super::startup_lengths::StartupLengths;
 
 const US_PER_S: i64 = 1_000_000;

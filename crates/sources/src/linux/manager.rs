@@ -68,6 +68,7 @@ mod tests {
         read(&part, &Clocks::default(), &mut assembly);
         read(&part, &Clocks::default(), &mut assembly);
         let mut trace = Trace::default();
+        crate::linux::unit_account::settle(&mut assembly);
         assembly.finish(&mut trace);
         trace
     }

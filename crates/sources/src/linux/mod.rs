@@ -5,7 +5,7 @@
 //!
 //! | module | question |
 //! | --- | --- |
-//! | [`parts`] | what is each file? |
+//! | [`parts`], `recognition` | what is each file? |
 //! | [`clocks`] | how do its times come onto the axis? |
 //! | [`assembly`] | what do the parts hold together? |
 //! | `processes` | who is who? |
@@ -46,18 +46,21 @@ mod journal_rows;
 mod journal_survey;
 mod journal_text;
 mod journal_verbose;
+mod kernel_line;
 mod kernel_log;
 mod log_lines;
 mod machine;
 mod manager;
 mod network;
-pub(crate) mod parts;
+mod parts;
 mod power;
 mod processes;
+mod recognition;
 mod shutdown_request;
 mod start_chart;
 mod startup_lengths;
 mod time_span;
+mod unit_account;
 mod unit_dependencies;
 mod unit_messages;
 mod unit_names;
@@ -78,6 +81,8 @@ use journal_files::Journals;
 use journal_survey::JournalSurvey;
 use kernel_log::Messages;
 use parts::{Part, PartKind};
+
+pub(crate) use recognition::{advice, is_firmware_table, is_for_people, is_part, kind_of};
 
 const PASSED_OVER: Counter = Counter {
     name: "files_passed_over",
@@ -177,6 +182,7 @@ fn read_boot(
     };
     trace.boots = boots.clone().finish(&mut trace.losses);
     journals.count_losses(&mut trace.losses);
+    unit_account::settle(&mut assembly);
     assembly.finish(&mut trace);
     Ok(trace)
 }
@@ -213,7 +219,7 @@ fn parts_of(files: &Files) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = files
         .iter()
         .filter_map(|file| {
-            let kind = parts::kind_of(file.name(), file.bytes())?;
+            let kind = kind_of(file.name(), file.bytes())?;
             Some(Part { kind, name: file.name(), bytes: file.bytes() })
         })
         .filter(|part| met.insert((part.kind, part.bytes)))

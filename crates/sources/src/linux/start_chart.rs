@@ -127,6 +127,7 @@ mod tests {
         super::read(&Part { kind: PartKind::StartChart, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
         let lost = assembly.losses.iter().map(|loss| loss.count).sum();
         let mut trace = Trace::default();
+        crate::linux::unit_account::settle(&mut assembly);
         assembly.finish(&mut trace);
         let ms = |ns: i64| ns / 1_000_000;
         let rows = trace.service_transitions.iter();
@@ -167,6 +168,7 @@ mod tests {
             assembly.service_transitions.push(row);
         }
         let mut trace = Trace::default();
+        crate::linux::unit_account::settle(&mut assembly);
         assembly.finish(&mut trace);
         let slow: Vec<i64> = trace
             .service_transitions

@@ -273,6 +273,7 @@ mod tests {
         let part = Part { kind: super::super::parts::PartKind::Units, name: "units", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         let mut trace = Trace::default();
+        crate::linux::unit_account::settle(&mut assembly);
         assembly.finish(&mut trace);
         trace
     }

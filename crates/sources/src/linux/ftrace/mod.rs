@@ -42,7 +42,7 @@ pub(super) fn clock_readings(text: &str, pairs: &mut Pairs) -> Option<i64> {
     let reading = |key: &str| {
         text.split_ascii_whitespace()
             .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-            .and_then(crate::linux::kernel_log::nanoseconds)
+            .and_then(crate::linux::kernel_line::nanoseconds)
     };
     let mono = reading("mono")?;
     for (key, clock) in [("boot", SourceClock::BootTime), ("real", SourceClock::RealTime)] {

@@ -2,7 +2,6 @@
 //!
 //! | module | question |
 //! | --- | --- |
-//! | [`line`] | what does one line say? |
 //! | [`clock`] | how do the log's times come onto the axis? |
 //! | `initcalls` | initialisation functions and probes (`initcall_debug`) |
 //! | `power` | suspend and hibernation (`PM:`) |
@@ -11,7 +10,6 @@
 
 pub(super) mod clock;
 mod initcalls;
-pub(super) mod line;
 mod machine;
 mod power;
 mod shutdown;
@@ -24,9 +22,8 @@ use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
 use super::journal::JournalFaults;
 use super::journal_files::Journal;
+use super::kernel_line::{self, Stamp};
 use super::parts::{Part, PartKind};
-use line::Stamp;
-pub(super) use line::nanoseconds;
 
 const UNREADABLE: Counter = Counter {
     name: "kernel_log_lines_unreadable",
@@ -120,13 +117,13 @@ impl Messages {
         }
         let mut first_wall_ns = None;
         for text in String::from_utf8_lossy(part.bytes).lines() {
-            let text = line::uncoloured(text);
-            if let Some(time) = line::loader_time(&text) {
+            let text = kernel_line::uncoloured(text);
+            if let Some(time) = kernel_line::loader_time(&text) {
                 self.of_loader += 1;
                 time.clone_into(&mut self.loader_until);
                 continue;
             }
-            let Some(line) = line::line(&text) else {
+            let Some(line) = kernel_line::line(&text) else {
                 self.unreadable += u64::from(!text.trim().is_empty());
                 continue;
             };

@@ -516,6 +516,7 @@ mod tests {
         }
         tracker.finish(&mut assembly);
         let mut trace = Trace::default();
+        crate::linux::unit_account::settle(&mut assembly);
         assembly.finish(&mut trace);
         let ms = |ns: i64| ns / 1_000_000;
         let rows = |kind| trace.activities.iter().filter(move |row| row.kind == kind);

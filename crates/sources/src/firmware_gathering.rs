@@ -2,15 +2,16 @@
 
 use onoff_firmware::Signature;
 use onoff_trace::Severity;
-use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareRecording};
+use onoff_trace::firmware::{FirmwareFaultKind, FirmwareRecording};
 
-use super::gathering::Gathering;
-use super::{acpidump, coreboot, dp_command, edk2_xml, serial_log, slim_bootloader, sysfs, tables, text};
 use crate::error::Error;
+use crate::firmware::gathering::Gathering;
+use crate::firmware::{consider, sysfs};
 use crate::known_kinds::{FIRMWARE, known_kind};
-use crate::sniff::{Content, sniff};
+use crate::linux;
+use crate::sniff::{Content, beginning, is_tar, sniff};
 use crate::store::Memory;
-use crate::unpack::{Limits, is_tar, tar_members, unpack};
+use crate::unpack::{Limits, Unpacking, tar_members, unpack};
 
 /// Most bytes of an archive's member.
 const MOST_MEMBER_BYTES: usize = 32 << 20;
@@ -48,7 +49,8 @@ impl FirmwareGathering {
     /// Bytes that are packed and damaged, or of no known form.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if let Content::Packed(packing) = sniff(bytes) {
-            for (name, bytes) in unpack(name, packing, bytes, &self.limits, &Memory)?.files {
+            let how = Unpacking { limits: &self.limits, store: &Memory, is_of_use: linux::is_part };
+            for (name, bytes) in unpack(name, packing, bytes, how)?.files {
                 self.add_plain(&name, bytes.bytes())?;
             }
             return Ok(());
@@ -73,7 +75,7 @@ impl FirmwareGathering {
         if let Some(kind) = known_kind(name, bytes).filter(|kind| *kind != FIRMWARE) {
             return Err(Error::of_kind(name, kind));
         }
-        Err(Error::NotFirmware { name: name.to_owned(), beginning: crate::opened::beginning(bytes) })
+        Err(Error::NotFirmware { name: name.to_owned(), beginning: beginning(bytes) })
     }
 
     /// Adds a file that was only found, in a folder: it is left out if it is of no known form.
@@ -124,47 +126,12 @@ impl FirmwareGathering {
     }
 }
 
-/// Whether a file called `name` that begins with these bytes has a form that is read.
-pub(crate) fn is_known_form(name: &str, bytes: &[u8]) -> bool {
-    consider(name, bytes, &mut Gathering::default())
-}
-
-/// Adds the file if it is of a known form.
-fn consider(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
-    if Signature::at(bytes).is_some() && !text_follows(bytes) {
-        gathering.input(name, FirmwareForm::Table);
-        gathering.holds(bytes);
-        tables::add(name, bytes, gathering);
-        return true;
-    }
-    if !text::may_be_text(bytes) {
-        let is_one = coreboot::add_table(name, bytes, gathering);
-        if is_one {
-            gathering.holds(bytes);
-        }
-        return is_one;
-    }
-    let text = text::decoded(bytes);
-    if edk2_xml::is_it(&text) {
-        edk2_xml::add(name, &text, gathering);
-    } else if serial_log::is_it(&text) {
-        serial_log::add(name, &text, gathering);
-    } else if dp_command::is_it(&text) {
-        dp_command::add(name, &text, gathering);
-    } else if slim_bootloader::is_it(&text) {
-        slim_bootloader::add(name, &text, gathering);
-    } else if coreboot::is_it(&text) {
-        coreboot::add(name, &text, gathering);
-    } else if acpidump::is_it(&text) {
-        acpidump::add(name, &text, gathering);
-    } else {
-        return false;
-    }
-    gathering.holds(bytes);
-    true
-}
-
-/// Whether the four letters begin a text such as `FPDT @ 0x..` and no table: a length is never that long.
-fn text_follows(bytes: &[u8]) -> bool {
-    bytes.get(4..8).is_some_and(|length| length.iter().all(|byte| (b' '..0x7f).contains(byte)))
+/// Reads what firmware measured from bytes at hand: a file of any known form, packed or not, or an archive of a folder.
+///
+/// # Errors
+/// Bytes that are packed and damaged, or of no known form.
+pub fn open_firmware_bytes(name: &str, bytes: &[u8], limits: &Limits) -> Result<FirmwareRecording, Error> {
+    let mut gathering = FirmwareGathering::new(limits);
+    gathering.add(name, bytes)?;
+    Ok(gathering.finish())
 }

@@ -6,7 +6,7 @@ use onoff_trace::CivilTime;
 
 /// What stamps a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::linux) enum Stamp {
+pub(super) enum Stamp {
     /// The log's clock, ns.
     Log(i64),
     /// A wall clock (`dmesg -T`, `--time-format iso`), ns from any moment.
@@ -15,15 +15,15 @@ pub(in crate::linux) enum Stamp {
 
 /// One message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::linux) struct Line<'a> {
+pub(super) struct Line<'a> {
     /// When.
-    pub(in crate::linux) stamp: Stamp,
+    pub(super) stamp: Stamp,
     /// What it says.
-    pub(in crate::linux) message: &'a str,
+    pub(super) message: &'a str,
 }
 
 /// `text` without the sequences that colour it on a terminal (`dmesg --color=always`, consoles of systemd).
-pub(in crate::linux) fn uncoloured(text: &str) -> Cow<'_, str> {
+pub(super) fn uncoloured(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
@@ -47,7 +47,7 @@ pub(in crate::linux) fn uncoloured(text: &str) -> Cow<'_, str> {
 /// Reads `[    1.234567] message`, with `<5>` or `kern  :info  : ` before it, or `[    T1] ` behind the time; the same with a date
 /// (`[Sun Nov 22 09:04:00 2026]`, `2026-11-22T09:04:00,123456+00:00`); and the form of `/dev/kmsg` (`6,12,1234567,-;message`). `None`
 /// for any other line.
-pub(in crate::linux) fn line(text: &str) -> Option<Line<'_>> {
+pub(super) fn line(text: &str) -> Option<Line<'_>> {
     let text = text.trim_end_matches('\r');
     if text.starts_with(|first: char| first.is_ascii_digit()) {
         return kmsg(text).or_else(|| iso(text));
@@ -124,7 +124,7 @@ fn caller(message: &str) -> &str {
 }
 
 /// `12.345678`, up to nine digits behind the point.
-pub(in crate::linux) fn nanoseconds(text: &str) -> Option<i64> {
+pub(super) fn nanoseconds(text: &str) -> Option<i64> {
     let (seconds, fraction) = text.split_once('.')?;
     let digits = u32::try_from(fraction.len()).ok()?;
     let whole = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -137,7 +137,7 @@ pub(in crate::linux) fn nanoseconds(text: &str) -> Option<i64> {
 
 /// The time of a line of NVIDIA's loaders on a serial console, `[0001.084] Verifying TBC …`: four digits and milliseconds, where the kernel has
 /// microseconds.
-pub(in crate::linux) fn loader_time(line: &str) -> Option<&str> {
+pub(super) fn loader_time(line: &str) -> Option<&str> {
     let (time, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = time.split_once('.')?;
     let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
