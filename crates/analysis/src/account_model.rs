@@ -313,3 +313,24 @@ impl PhaseAccount {
         self.entries.iter().filter(move |entry| entry.kind == kind && entry.name.eq_ignore_ascii_case(name))
     }
 }
+
+/// A subject of a phase that made its transition slow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Culprit {
+    /// The phase.
+    pub phase: String,
+    /// The phase's length, ns; what was recorded of it where `is_cut`.
+    pub phase_ns: i64,
+    /// Whether the recording ended before the phase did.
+    pub is_cut: bool,
+    /// By what measure the phase was divided.
+    pub measure: AccountMeasure,
+    /// Who, for how long, and what it did. Several that are one relay are named together.
+    pub entry: AccountEntry,
+    /// Names of the members, where it is a relay.
+    pub members: Vec<String>,
+    /// Whether it is a part of the system that every transition consists of: its phase took longer than usual, and nobody else
+    /// explains it.
+    pub of_system: bool,
+}

@@ -3,18 +3,95 @@
 //! The lengths come from records that the kernel writes later on; where they lie on the axis is not known. The firmware's own
 //! times, which the recording or a file beside it may tell, end where the kernel takes over: they have a place.
 
-use crate::transition::Variant;
 use onoff_trace::{Duration, Milestone, Trace, milestone};
 
-use onoff_trace::firmware::FirmwareCheckpoints;
+use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
 
-use super::report::{BeforeKernel, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware};
+use serde::Serialize;
+
 use crate::evidence::Certainty;
-use crate::firmware::{checkpoint_faults, counts_over_resets, stages};
+use crate::firmware::{FirmwarePhase, FirmwareStageName, checkpoint_faults, counts_over_resets, stages};
 use crate::rule::Rule;
 
+/// The firmware's own times of the boot, from a file beside the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenFirmware {
+    /// The times.
+    pub checkpoints: FirmwareCheckpoints,
+    /// The file's name.
+    pub from: String,
+    /// Its phases; empty when it measured none.
+    pub phases: Vec<FirmwarePhase>,
+}
+
+/// A time that lies before the recording's time zero: only its length is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EarlierTime {
+    /// Length, ns; `None` when not recorded.
+    pub duration_ns: Option<i64>,
+    /// The rule that found it.
+    pub rule: Rule,
+    /// The record.
+    pub event: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+}
+
+/// What happened before the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BeforeKernel {
+    /// Firmware, from power-on to the boot manager.
+    pub firmware: EarlierTime,
+    /// Boot manager.
+    pub boot_manager: EarlierTime,
+    /// Loader of the operating system.
+    pub os_loader: EarlierTime,
+    /// Time a person took at a boot menu or a disk password; part of the others.
+    pub user_input: EarlierTime,
+    /// The firmware's own times, with a place on the axis; `None` when neither the recording nor a file tells them.
+    pub firmware_table: Option<FirmwareBeforeKernel>,
+}
+
+/// The stages from the processor's reset to the kernel, as the firmware timed them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FirmwareBeforeKernel {
+    /// What tells the times: a file's name, or the recording's record.
+    pub from: String,
+    /// The times, ns since the processor's reset.
+    pub checkpoints: FirmwareCheckpoints,
+    /// The stages, in order.
+    pub stages: Vec<EarlierStage>,
+    /// The processor's reset, ns; negative. `None` when the times do not begin at this boot's reset or do not reach the kernel.
+    pub reset_ns: Option<i64>,
+    /// What puts the firmware's times on the recording's axis.
+    pub rule: Rule,
+    /// How certain that is.
+    pub certainty: Certainty,
+    /// Where these times and those of the recording cannot both be true; empty when they agree.
+    pub disagreements: Vec<String>,
+    /// What cannot be true of the times.
+    pub faults: Vec<FirmwareFault>,
+}
+
+/// A stage before the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EarlierStage {
+    /// Which.
+    pub name: FirmwareStageName,
+    /// Begin, ns; before the kernel's start, so negative.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
+}
+
 /// Everything the recording, and the firmware itself, say about the time before the kernel, which starts at `kernel_ns`.
-pub(super) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
+pub(crate) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
     let table = firmware_table(trace, given, kernel_ns);
     // A table of another boot does not say how long this one's firmware took.
     let believed = given.filter(|_| table.as_ref().is_some_and(|table| table.disagreements.is_empty()));
@@ -154,15 +231,6 @@ fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) ->
     different.collect()
 }
 
-pub(super) fn variant(trace: &Trace) -> Variant {
-    match value(trace, milestone::BOOT_TYPE) {
-        Some((0, _)) => Variant::Cold,
-        Some((1, _)) => Variant::FastStartup,
-        Some((2, _)) => Variant::Resume,
-        _ => Variant::Unknown,
-    }
-}
-
 fn earlier(trace: &Trace, rules: &[(&str, Rule, Certainty)]) -> EarlierTime {
     for (name, rule, certainty) in rules {
         // A negative length is a damaged record, not a time.
@@ -181,7 +249,7 @@ fn earlier(trace: &Trace, rules: &[(&str, Rule, Certainty)]) -> EarlierTime {
 }
 
 /// The value of the first milestone `name` that carries one.
-pub(super) fn value(trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
+pub(crate) fn value(trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
     let name = trace.strings.find(name)?;
     trace.milestones.iter().filter(|row| row.name == name).find_map(|row| row.value.map(|value| (value, row)))
 }
@@ -196,14 +264,12 @@ mod tests {
         let mut trace = Trace::default();
         milestone_value(&mut trace, 5, milestone::FIRMWARE_LOADER_STARTED, "", Some(4000 * MS));
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(1926 * MS));
-        milestone_value(&mut trace, 6, milestone::BOOT_TYPE, "", Some(1));
         let before = before_kernel(&trace, None, Some(0));
         assert_eq!(before.os_loader.duration_ns, Some(1926 * MS));
         assert_eq!(before.os_loader.certainty, Certainty::Measured);
         assert_eq!(before.firmware.duration_ns, Some(4000 * MS));
         assert_eq!(before.firmware.certainty, Certainty::Inferred);
         assert_eq!(before.boot_manager.certainty, Certainty::Missing);
-        assert_eq!(variant(&trace), Variant::FastStartup);
         milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
         assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(3900 * MS));
     }

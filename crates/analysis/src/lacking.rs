@@ -5,6 +5,7 @@
 //! an event of the provider. Tables that were not asked for say nothing.
 
 mod commands;
+mod missing;
 mod questions;
 mod records;
 mod unanswered;
@@ -13,7 +14,8 @@ use hashbrown::HashSet;
 use onoff_trace::{ActivityKind, NotificationKind, StringId, TableName, Trace};
 use serde::Serialize;
 
-use crate::transition::{MissingEvidence, TransitionKind};
+use crate::transition_kind::TransitionKind;
+pub use missing::MissingEvidence;
 pub use records::MissingRecords;
 pub use unanswered::{PartOfLinux, Unanswered};
 

@@ -14,9 +14,11 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+mod account_model;
 pub mod activity;
 pub mod address_names;
 pub mod auto_start;
+pub mod before_kernel;
 pub mod boot_axis;
 pub mod boot_history;
 pub mod call_graph;
@@ -58,8 +60,10 @@ pub mod sleep_statistics;
 pub mod storage;
 pub mod summary;
 pub mod transition;
+pub mod transition_kind;
 pub mod units;
 pub mod waits;
+pub mod why;
 
 pub use evidence::{Boundary, Certainty, Span};
 pub use interval::Interval;

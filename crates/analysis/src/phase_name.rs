@@ -233,6 +233,12 @@ impl PhaseName {
     }
 }
 
+/// A phase and its ends, ns; `None` for one that is not known.
+pub type PhaseSpan = (PhaseName, Option<i64>, Option<i64>);
+
+/// Phases that end when the computer has settled.
+pub(crate) const SETTLING: [&str; 2] = [PhaseName::PostBoot.as_str(), PhaseName::PostResume.as_str()];
+
 #[cfg(test)]
 mod tests {
     use onoff_trace::power_phase;

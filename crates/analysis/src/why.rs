@@ -5,18 +5,18 @@ use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
 use serde::Serialize;
 use thiserror::Error;
 
-use super::path::{CriticalPath, PathThread};
-use super::phases::{TransitionPhase, phases, unsettled_phases};
-use super::reason;
-use super::service_waits::{self, Holds, Segment, Starts};
-use super::timelines::Turn;
-use super::{EndThread, PathOptions, TABLES, Waits};
 use crate::account::{Accountant, PhaseAccount, has_no_path};
 use crate::interval::Interval;
 use crate::lacking::MissingRecords;
 use crate::rule::Rule;
-use crate::transition::TransitionKind;
+use crate::transition_kind::TransitionKind;
 use crate::units::{Unit, units};
+use crate::waits::service_waits::{self, Holds, Segment, Starts};
+use crate::waits::timelines::Turn;
+use crate::waits::{
+    CriticalPath, EndThread, PathOptions, PathThread, TABLES, TransitionPhase, Waits, driver_name, phases, reason,
+    unsettled_phases,
+};
 
 /// The tables that the question is answered from.
 pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks).with(TableName::Methods);
@@ -327,7 +327,7 @@ fn devices(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch> 
     let matches = |texts: [onoff_trace::StringId; 4]| {
         texts.iter().any(|&id| {
             let text = trace.text(id);
-            pattern.matches(text) || pattern.matches(super::path::driver_name(text))
+            pattern.matches(text) || pattern.matches(driver_name(text))
         })
     };
     let name = |device, driver| match trace.text(device) {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use onoff_analysis::functions::{CodePlace, FunctionNames};
-use onoff_analysis::waits::{StackFrame, WhyReport};
+use onoff_analysis::waits::StackFrame;
+use onoff_analysis::why::WhyReport;
 use onoff_symbols::SymbolFinder;
 use onoff_trace::Trace;
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use onoff::Session;
 use onoff::analysis::transition::boot::BootOptions;
-use onoff::analysis::waits::{About, PathOptions, WhyQuestion};
+use onoff::analysis::waits::PathOptions;
+use onoff::analysis::why::{About, WhyQuestion};
 use onoff::trace::{Batches, Table, TableName, Tables};
 use onoff_testkit::simulate::Scenario;
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use onoff_analysis::flame::Flame;
-use onoff_analysis::waits::{PathStep, StepKind, WhyReport, WhyStretch};
+use onoff_analysis::waits::{PathStep, StepKind};
+use onoff_analysis::why::{WhyReport, WhyStretch};
 
 use crate::text::why::was;
 
@@ -96,7 +97,8 @@ fn frame(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_analysis::waits::{CriticalPath, PathThread, StackFrame, StretchKind};
+    use onoff_analysis::waits::{CriticalPath, PathThread, StackFrame};
+    use onoff_analysis::why::StretchKind;
 
     #[test]
     fn a_step_is_one_line_from_the_outermost_frame_in() {

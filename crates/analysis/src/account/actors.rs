@@ -12,7 +12,7 @@ use onoff_trace::{
 
 use super::culprits::VIDEO_DRIVERS;
 use super::ledger::{Subject, SubjectId, Subjects};
-use super::model::AccountSubjectKind;
+use crate::account_model::AccountSubjectKind;
 use crate::devices;
 use crate::drive_paths::DrivePaths;
 use crate::modules::Modules;

@@ -5,15 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
-use onoff_order::InOrder;
-
-use super::model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare};
 use super::{AccountedPhase, has_no_path};
+use crate::account_model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
-use crate::transition::PhaseName;
+use crate::phase_name::PhaseName;
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
@@ -67,27 +63,6 @@ const OF_EVERY_TRANSITION: [&str; 18] = [
     "init of the initial file system",
     "init.scope",
 ];
-
-/// A subject of a phase that made its transition slow.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Culprit {
-    /// The phase.
-    pub phase: String,
-    /// The phase's length, ns; what was recorded of it where `is_cut`.
-    pub phase_ns: i64,
-    /// Whether the recording ended before the phase did.
-    pub is_cut: bool,
-    /// By what measure the phase was divided.
-    pub measure: AccountMeasure,
-    /// Who, for how long, and what it did. Several that are one relay are named together.
-    pub entry: AccountEntry,
-    /// Names of the members, where it is a relay.
-    pub members: Vec<String>,
-    /// Whether it is a part of the system that every transition consists of: its phase took longer than usual, and nobody else
-    /// explains it.
-    pub of_system: bool,
-}
 
 /// Whether an entry is a part of the system that every transition consists of.
 #[must_use]
@@ -166,7 +141,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             found.push(of_phase(entry));
         }
     }
-    found.order_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
+    found.sort_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
     found
 }
 
@@ -204,10 +179,10 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
     if !bounds || holders.len() < LEAST_RELAY {
         return None;
     }
-    holders.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    holders.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
     let mut stretches: Vec<AccountStretch> =
         holders.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
-    stretches.order();
+    stretches.sort_unstable();
     stretches.truncate(NAMED_OF_RELAY);
     Some(Culprit {
         phase: phase.phase.clone(),
@@ -248,9 +223,9 @@ fn together(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Account
             None => did.push(*share),
         }
     }
-    did.order_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
+    did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
     let mut stretches: Vec<AccountStretch> = members.iter().flat_map(|entry| entry.stretches.iter().copied()).collect();
-    stretches.order();
+    stretches.sort_unstable();
     Some(AccountEntry {
         kind: first.kind,
         name: first.name.clone(),
@@ -272,7 +247,7 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
     if members.len() < LEAST_RELAY || sum_of(&members) < LEAST_CULPRIT_NS {
         return None;
     }
-    members.order_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
+    members.sort_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
     let names: Vec<String> = members.iter().map(|entry| entry.name.clone()).collect();
     let mut name = names.iter().take(NAMED_OF_RELAY).map(String::as_str).collect::<Vec<_>>().join(" → ");
     if names.len() > NAMED_OF_RELAY {

@@ -22,7 +22,6 @@ mod actors;
 mod culprits;
 mod disks;
 mod ledger;
-mod model;
 mod path;
 mod processors;
 mod recorded;
@@ -34,20 +33,21 @@ use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
 pub use culprits::{
-    Culprit, LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, LEAST_OF_RELAY_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS,
-    VIDEO_DRIVERS, culprits, is_of_every_transition,
-};
-pub use model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, DriverRequests, NotKnown,
-    PhaseAccount,
+    LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, LEAST_OF_RELAY_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, VIDEO_DRIVERS,
+    culprits, is_of_every_transition,
 };
 
+pub use crate::account_model::{
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests, NotKnown,
+    PhaseAccount,
+};
 use crate::cpu;
 use crate::devices;
 use crate::evidence::Certainty;
 use crate::idle::{self, IdleMetric, Settling};
 use crate::interval::Interval;
-use crate::transition::TransitionKind;
+use crate::phase_name::SETTLING;
+use crate::transition_kind::TransitionKind;
 use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, Walked};
 use actors::Actors;
 use ledger::{Ledger, Part, Subject, Who};
@@ -234,9 +234,6 @@ impl<'w, 't> Accountant<'w, 't> {
 const BEFORE_KERNEL: [&str; 2] = ["firmware", "loader"];
 /// Phases in which the computer is asleep, or off.
 const AWAY: [&str; 3] = ["Asleep", "Standby", "machine"];
-/// Phases that end when the computer has settled.
-pub(crate) const SETTLING: [&str; 2] = ["PostBoot", "PostResume"];
-
 /// Whether a phase of that name has no path: nobody is waited for at its end.
 #[must_use]
 pub fn has_no_path(phase: &str) -> bool {

@@ -10,7 +10,7 @@ use onoff_trace::{ActivityKind, StringId, SystemKind, Trace};
 
 use super::actors::{Actors, is_of_service};
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
-use super::model::{AccountSubjectKind, Did, NotKnown};
+use crate::account_model::{AccountSubjectKind, Did, NotKnown};
 use crate::devices;
 use crate::evidence::Certainty;
 use crate::owners::file_name;

@@ -10,7 +10,7 @@ use onoff_trace::Trace;
 use super::actors::Actors;
 use super::disks::Served;
 use super::ledger::{Ledger, Part, SubjectId, Who};
-use super::model::{Did, NotKnown};
+use crate::account_model::{Did, NotKnown};
 use crate::cpu::{self, CpuSource};
 use crate::evidence::Certainty;
 use crate::idle::{Settling, Slice};

@@ -17,11 +17,10 @@ use onoff_trace::firmware::FirmwareCheckpoints;
 
 pub use report::*;
 
+use crate::before_kernel::{FirmwareBeforeKernel, GivenFirmware, same_times};
 use crate::firmware::FirmwarePhase;
 use crate::netboot::report::NetbootReport;
-use crate::transition::Phase;
-use crate::transition::boot::before_kernel::same_times;
-use crate::transition::boot::{BootOptions, FirmwareBeforeKernel};
+use crate::phase_name::PhaseSpan;
 
 /// The recording's part.
 #[derive(Clone, Debug)]
@@ -33,7 +32,7 @@ pub struct AxisRecording<'a> {
     /// Station addresses of the machine, as lower-case hexadecimal digits; empty when not recorded.
     pub stations: Vec<String>,
     /// Its phases.
-    pub phases: &'a [Phase],
+    pub phases: &'a [PhaseSpan],
     /// End of the boot as its total counts it, ns: without the idle time that shows it; `None` when not recorded.
     pub settled_ns: Option<i64>,
 }
@@ -114,12 +113,12 @@ pub(crate) struct Beside<'a> {
 }
 
 impl Beside<'_> {
-    /// The axis of a recorded boot: its kernel's start, its phases and its end, with the firmware and the packets of `options`.
+    /// The axis of a recorded boot: its kernel's start, its phases and its end, with the firmware and the packets at hand.
     pub(crate) fn axis(
         &self,
         trace: &Trace,
-        options: &BootOptions,
-        (kernel_ns, phases, settled_ns): (i64, &[Phase], Option<i64>),
+        (given, capture): (Option<&GivenFirmware>, Option<&NetbootReport>),
+        (kernel_ns, phases, settled_ns): (i64, &[PhaseSpan], Option<i64>),
     ) -> Option<BootAxis> {
         let recording = AxisRecording {
             kernel_ns,
@@ -128,7 +127,6 @@ impl Beside<'_> {
             phases,
             settled_ns,
         };
-        let given = options.firmware.as_ref();
         let firmware = self.firmware_table.map(|table| AxisFirmware {
             checkpoints: table.checkpoints,
             phases: given.map_or(&[][..], |given| &given.phases),
@@ -139,7 +137,7 @@ impl Beside<'_> {
                 manager_difference_ns: self.manager_difference_ns,
             }),
         });
-        axis(Some(&recording), firmware.as_ref(), options.capture.as_deref())
+        axis(Some(&recording), firmware.as_ref(), capture)
     }
 }
 

@@ -7,7 +7,7 @@ use super::report::{AxisPart, AxisSource, AxisStage};
 use super::{AxisFirmware, AxisRecording};
 use crate::firmware::stages as firmware_stages;
 use crate::netboot::report::{NetworkBoot, StageKind};
-use crate::transition::PhaseName;
+use crate::phase_name::PhaseName;
 
 /// The stages, by start: those of the firmware, of the recording, and before them what only packets show.
 pub(super) fn stages(
@@ -39,15 +39,14 @@ pub(super) fn stages(
     }
     // The service manager's account of firmware and loader is the same stretch as the firmware's own.
     let told_already = |name| firmware.is_some() && matches!(name, PhaseName::Firmware | PhaseName::Loader);
-    for phase in recording.map_or(&[][..], |recording| recording.phases) {
-        if phase.name == PhaseName::TraceTail || told_already(phase.name) {
+    for &(name, start_ns, end_ns) in recording.map_or(&[][..], |recording| recording.phases) {
+        if name == PhaseName::TraceTail || told_already(name) {
             continue;
         }
-        if let (Some(start), Some(end)) = (phase.start_ns, phase.end_ns) {
+        if let (Some(start), Some(end)) = (start_ns, end_ns) {
             // What settles ends with idle time that is nobody's.
-            let settled =
-                recording.and_then(|recording| recording.settled_ns).filter(|_| phase.name == PhaseName::PostBoot);
-            stage(phase.name.as_str(), AxisSource::Recording, start, settled.unwrap_or(end).min(end));
+            let settled = recording.and_then(|recording| recording.settled_ns).filter(|_| name == PhaseName::PostBoot);
+            stage(name.as_str(), AxisSource::Recording, start, settled.unwrap_or(end).min(end));
         }
     }
     if let Some((boot, shift)) = packets {

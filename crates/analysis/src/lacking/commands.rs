@@ -1,6 +1,6 @@
 //! Command lines that record what was lacking.
 
-use crate::transition::TransitionKind;
+use crate::transition_kind::TransitionKind;
 
 use super::{Provider, Question, RecordingCommand, Source};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::lacking::Unanswered;
+use super::Unanswered;
 
 /// Evidence that a recording does not hold: of Windows events of a provider or of the kernel's own logger, of Linux a part; neither
 /// where no recording holds it.

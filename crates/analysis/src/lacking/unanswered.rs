@@ -144,7 +144,7 @@ impl Unanswered {
     }
 
     /// The part of a recording of Linux that would answer it, as a phrase, and how to record that part; `None` for questions about Windows,
-    /// whose events [`MissingEvidence`](crate::transition::MissingEvidence) names.
+    /// whose events [`MissingEvidence`](crate::lacking::MissingEvidence) names.
     #[must_use]
     pub const fn part_of_linux(self) -> Option<PartOfLinux> {
         const UNITS: &str = "systemctl show '*' > units.txt";

@@ -9,7 +9,7 @@ use super::boot::{self, BootOptions};
 use super::linux;
 use super::shutdown::{self, ShutdownOptions};
 use super::suspend::{self, SuspendOptions};
-use super::{Details, PhaseSpan, Transition, TransitionKind};
+use super::{Details, Phase, PhaseSpan, Transition, TransitionKind};
 
 /// What a caller can choose for each kind.
 #[derive(Clone, Debug, Default)]
@@ -135,5 +135,5 @@ fn several<D: Into<Details>, N: Display>(found: Result<Vec<Transition<D>>, N>) -
 }
 
 fn spans_of<D>(transition: &Transition<D>) -> Vec<PhaseSpan> {
-    transition.phases.iter().map(|phase| (phase.name, phase.start_ns, phase.end_ns)).collect()
+    transition.phases.iter().map(Phase::span).collect()
 }

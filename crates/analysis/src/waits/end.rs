@@ -75,7 +75,7 @@ impl Waits<'_> {
     }
 
     /// The thread of a service that ended its change of state at `time_ns`, else any that did.
-    pub(super) fn end_of_service(&self, pid: Option<u32>, name: &str, time_ns: i64) -> EndThread {
+    pub(crate) fn end_of_service(&self, pid: Option<u32>, name: &str, time_ns: i64) -> EndThread {
         let running = Running::at(&self.timelines, &self.identities, time_ns);
         pid.and_then(|pid| running.of_process(pid, Rule::ThreadOfService { service: name.to_owned() }))
             .unwrap_or_else(|| self.end_at(time_ns))

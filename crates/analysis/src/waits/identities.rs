@@ -16,7 +16,7 @@ const NAMED_SERVICES: usize = 4;
 
 /// From thread ids and times to processes.
 #[derive(Debug)]
-pub(super) struct Identities<'t> {
+pub(crate) struct Identities<'t> {
     trace: &'t Trace,
     images: Images<'t>,
     /// The services of Windows that a process hosts, by its row.
@@ -24,7 +24,7 @@ pub(super) struct Identities<'t> {
 }
 
 impl<'t> Identities<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
+    pub(crate) fn of(trace: &'t Trace) -> Self {
         let images = Images::of(trace);
         let hosted = match trace.system.kind {
             SystemKind::Linux => HashMap::new(),
@@ -34,7 +34,7 @@ impl<'t> Identities<'t> {
     }
 
     /// The lives of all threads and processes.
-    pub(super) const fn lives(&self) -> &Lives {
+    pub(crate) const fn lives(&self) -> &Lives {
         self.images.lives()
     }
 
@@ -47,7 +47,7 @@ impl<'t> Identities<'t> {
     ///
     /// Where the clock goes on in steps one life of an id can end when the next one begins: what comes before that moment is the
     /// earlier one's.
-    pub(super) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
+    pub(crate) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
         let thread = |life: Utid| self.trace.threads.get(life.row());
         let at = thread(self.life(tid, time_ns)?)?;
         if at.start_ns != Some(time_ns) {
@@ -61,12 +61,12 @@ impl<'t> Identities<'t> {
     }
 
     /// The thread that created the thread which had id `tid` at `time_ns`, where its start was recorded.
-    pub(super) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
+    pub(crate) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         self.trace.threads.get(self.life(tid, time_ns)?.row())?.creator_tid
     }
 
     /// Process id of a thread. Thread 0 is a processor's idle thread.
-    pub(super) fn pid_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
+    pub(crate) fn pid_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
         if tid == 0 {
             return Some(0);
         }
@@ -74,23 +74,23 @@ impl<'t> Identities<'t> {
     }
 
     /// The life of the process of a thread, where the recording lists it.
-    pub(super) fn process_of(&self, tid: u32, time_ns: i64) -> Option<Upid> {
+    pub(crate) fn process_of(&self, tid: u32, time_ns: i64) -> Option<Upid> {
         self.images.lives().process_of(self.life(tid, time_ns)?)
     }
 
     /// Image file name of a life of a process.
-    pub(super) fn image_of(&self, process: Upid) -> &'t str {
+    pub(crate) fn image_of(&self, process: Upid) -> &'t str {
         let image = self.trace.processes.image.get(process.row());
         image.map_or("", |&image| file_name(self.trace.text(image)))
     }
 
     /// Image file name of a process.
-    pub(super) fn image(&self, pid: u32, time_ns: i64) -> Option<&'t str> {
+    pub(crate) fn image(&self, pid: u32, time_ns: i64) -> Option<&'t str> {
         self.images.at(pid, time_ns)
     }
 
     /// The services of Windows that a process hosts: the first few by name, and how many more there are.
-    pub(super) fn services(&self, pid: u32, time_ns: i64) -> Vec<String> {
+    pub(crate) fn services(&self, pid: u32, time_ns: i64) -> Vec<String> {
         let services = self.images.row_at(pid, time_ns).and_then(|row| self.hosted.get(&row));
         let Some(services) = services else {
             return Vec::new();
@@ -103,31 +103,31 @@ impl<'t> Identities<'t> {
     }
 
     /// The name given to a thread, else empty.
-    pub(super) fn thread_name(&self, tid: u32, time_ns: i64) -> &'t str {
+    pub(crate) fn thread_name(&self, tid: u32, time_ns: i64) -> &'t str {
         self.life(tid, time_ns)
             .and_then(|life| self.trace.threads.name.get(life.row()))
             .map_or("", |&name| self.trace.text(name))
     }
 
     /// Whether the recording lists a thread with this id.
-    pub(super) fn is_known(&self, tid: u32) -> bool {
+    pub(crate) fn is_known(&self, tid: u32) -> bool {
         self.images.lives().has_thread(tid)
     }
 
     /// When user space began, with the initial file system where there is one, ns; before everything where that is not
     /// recorded.
-    pub(super) fn user_space_ns(&self) -> i64 {
+    pub(crate) fn user_space_ns(&self) -> i64 {
         let begins = [milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN];
         let rows = self.trace.milestones.iter();
         rows.filter(|row| begins.contains(&self.trace.text(row.name))).map(|row| row.time_ns).min().unwrap_or(i64::MIN)
     }
 
-    pub(super) fn is_linux(&self) -> bool {
+    pub(crate) fn is_linux(&self) -> bool {
         self.trace.system.kind == SystemKind::Linux
     }
 
     /// Whether it is a worker of the Linux kernel, which waits for work only and does work of anybody.
-    pub(super) fn is_worker(&self, tid: u32, time_ns: i64) -> bool {
+    pub(crate) fn is_worker(&self, tid: u32, time_ns: i64) -> bool {
         const WORKER: &str = "kworker/";
         self.trace.system.kind == SystemKind::Linux
             && (self.thread_name(tid, time_ns).starts_with(WORKER)
@@ -138,7 +138,7 @@ impl<'t> Identities<'t> {
     }
 
     /// Ids of the threads of a process that lived at any time of the recording.
-    pub(super) fn threads_of(&self, pid: u32) -> Vec<u32> {
+    pub(crate) fn threads_of(&self, pid: u32) -> Vec<u32> {
         let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
         let mut tids: Vec<u32> = rows.filter(|&(_, &owner)| owner == pid).map(|(&tid, _)| tid).collect();
         tids.order();

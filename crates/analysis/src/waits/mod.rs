@@ -31,20 +31,17 @@
 mod cause;
 mod describe;
 mod end;
-mod identities;
+pub(crate) mod identities;
 mod path;
 mod phases;
-mod reason;
+pub(crate) mod reason;
 mod requests;
-mod service_waits;
+pub(crate) mod service_waits;
 mod stacks;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_services;
-mod timelines;
+pub(crate) mod timelines;
 mod walk;
-mod why;
 
 use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace};
 
@@ -59,13 +56,12 @@ pub(crate) use cause::Unknown;
 pub(crate) use path::driver_name;
 pub(crate) use phases::unsettled_phases;
 pub use phases::{TransitionPhase, phases};
-pub use why::{About, NoWhy, StretchKind, WHY_TABLES, WhyQuestion, WhyReport, WhyStretch, why};
 
 use crate::evidence::touched_by;
 use crate::interval::Interval;
 use crate::lacking::MissingRecords;
 use crate::modules::Modules;
-use crate::transition::TransitionKind;
+use crate::transition_kind::TransitionKind;
 use cause::Causes;
 use describe::Describer;
 use identities::Identities;
@@ -104,12 +100,12 @@ const CHAIN_TABLES: [TableName; 3] = [TableName::ContextSwitches, TableName::Rea
 /// make one and ask it often.
 #[derive(Debug)]
 pub struct Waits<'t> {
-    trace: &'t Trace,
-    timelines: Timelines<'t>,
-    identities: Identities<'t>,
+    pub(crate) trace: &'t Trace,
+    pub(crate) timelines: Timelines<'t>,
+    pub(crate) identities: Identities<'t>,
     causes: Causes<'t>,
     requests: Requests,
-    holds: Holds,
+    pub(crate) holds: Holds,
 }
 
 impl<'t> Waits<'t> {
@@ -137,7 +133,7 @@ impl<'t> Waits<'t> {
     }
 
     /// The ends of `range`, cut to the recording.
-    fn recorded(&self, range: Interval) -> (i64, i64) {
+    pub(crate) fn recorded(&self, range: Interval) -> (i64, i64) {
         // A broken recording may say that it is shorter than nothing.
         let whole_ns = self.trace.duration_ns.max(0);
         let start_ns = range.start_ns.clamp(0, whole_ns);
@@ -197,7 +193,7 @@ impl<'t> Waits<'t> {
     }
 
     /// The walk through services of which each waited for the one before, with its ends: `segments`, last first.
-    fn walk_through(&self, holds: &Holds, segments: &[Segment], end: &EndThread) -> (Walked, (i64, i64)) {
+    pub(crate) fn walk_through(&self, holds: &Holds, segments: &[Segment], end: &EndThread) -> (Walked, (i64, i64)) {
         let mut walked = Walked::default();
         for segment in segments {
             let ends = (segment.start_ns, segment.end_ns);
@@ -231,7 +227,7 @@ impl<'t> Waits<'t> {
         (walked, (start_ns, end_ns))
     }
 
-    fn describe(
+    pub(crate) fn describe(
         &self,
         walked: &Walked,
         holds: &Holds,

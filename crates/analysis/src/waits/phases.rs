@@ -3,8 +3,8 @@
 use onoff_order::InOrder;
 use onoff_trace::Trace;
 
-use crate::account::SETTLING;
 use crate::interval::Interval;
+use crate::phase_name::SETTLING;
 use crate::transition::{TransitionKind, rules_of};
 
 /// A phase of a transition.

@@ -11,7 +11,7 @@ const DEFERRED_READY: u8 = 7;
 
 /// What a thread does once it is off the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Off {
+pub(crate) enum Off {
     /// It could run but has no processor.
     Ready,
     /// It has ended; what comes next is another thread of the same id.
@@ -21,7 +21,7 @@ pub(super) enum Off {
 }
 
 /// From the state in which a thread left.
-pub(super) const fn off(state: u8) -> Off {
+pub(crate) const fn off(state: u8) -> Off {
     match state {
         READY | RUNNING | STANDBY | DEFERRED_READY => Off::Ready,
         TERMINATED => Off::Ended,
@@ -30,19 +30,19 @@ pub(super) const fn off(state: u8) -> Off {
 }
 
 /// Whether only a timer ends the wait: the thread sleeps (`DelayExecution`, `WrDelayExecution`).
-pub(super) const fn is_sleep(reason: u8) -> bool {
+pub(crate) const fn is_sleep(reason: u8) -> bool {
     matches!(reason, 4 | 11)
 }
 
 /// Whether the thread waits for work to be handed to it (`WrQueue`, `WrLpcReceive`): what it did before has nothing to do
 /// with what comes.
-pub(super) const fn is_for_work(reason: u8) -> bool {
+pub(crate) const fn is_for_work(reason: u8) -> bool {
     matches!(reason, 15 | 16)
 }
 
 /// Why the system says that a thread waits that left with `row`: on Windows the reason's name, on Linux whether a signal
 /// can end the wait, which is all that is recorded there.
-pub(super) fn of_switch(system: SystemKind, row: &ContextSwitch) -> &'static str {
+pub(crate) fn of_switch(system: SystemKind, row: &ContextSwitch) -> &'static str {
     match (system, row.old_wait_mode) {
         (SystemKind::Linux, 0) => "uninterruptible",
         (SystemKind::Linux, _) => "interruptible",
@@ -51,7 +51,7 @@ pub(super) fn of_switch(system: SystemKind, row: &ContextSwitch) -> &'static str
 }
 
 /// The name of a wait reason; empty where the system records none.
-pub(super) fn name(system: SystemKind, reason: u8) -> &'static str {
+pub(crate) fn name(system: SystemKind, reason: u8) -> &'static str {
     match system {
         SystemKind::Linux => "",
         SystemKind::Windows | SystemKind::Unknown => wait_reason::name(reason).unwrap_or_default(),

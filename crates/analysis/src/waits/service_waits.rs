@@ -24,14 +24,14 @@ const SERVICE_CONTROL_MANAGER: &str = "services.exe";
 
 /// A service on its way to another state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hold {
-    pub(super) service: StringId,
-    pub(super) change: ServiceChange,
-    pub(super) start_ns: i64,
+pub(crate) struct Hold {
+    pub(crate) service: StringId,
+    pub(crate) change: ServiceChange,
+    pub(crate) start_ns: i64,
     /// `None` when it was not over when the recording ended.
-    pub(super) ready_ns: Option<i64>,
+    pub(crate) ready_ns: Option<i64>,
     /// Its process.
-    pub(super) pid: Option<u32>,
+    pub(crate) pid: Option<u32>,
 }
 
 impl Hold {
@@ -40,7 +40,7 @@ impl Hold {
     }
 
     /// The thread of its process that ran last before `time_ns`, in the change.
-    pub(super) fn thread(&self, timelines: &Timelines<'_>, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
+    pub(crate) fn thread(&self, timelines: &Timelines<'_>, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
         self.thread_of(self.pid?, timelines, identities, time_ns).map(|(_, tid)| tid)
     }
 
@@ -63,21 +63,21 @@ impl Hold {
 
 /// What is waited for between two times.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
-    pub(super) start_ns: i64,
-    pub(super) end_ns: i64,
+pub(crate) struct Segment {
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
     /// Position of the service; `None` for the manager's own time.
-    pub(super) hold: Option<u32>,
+    pub(crate) hold: Option<u32>,
 }
 
 /// The starts of each service, by start.
-pub(super) struct Starts<'s> {
+pub(crate) struct Starts<'s> {
     places: HashMap<&'s str, Vec<usize>>,
 }
 
 impl<'s> Starts<'s> {
     /// Of services by start.
-    pub(super) fn of(services: &'s [Unit]) -> Self {
+    pub(crate) fn of(services: &'s [Unit]) -> Self {
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, service) in services.iter().enumerate() {
             if service.kind == ServiceChange::Start {
@@ -98,7 +98,7 @@ impl<'s> Starts<'s> {
 
 /// Services that others may have waited for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Holds {
+pub(crate) struct Holds {
     rows: Vec<Hold>,
     /// Which service is declared to need which.
     declared: HashSet<(StringId, StringId)>,
@@ -109,12 +109,12 @@ pub(super) struct Holds {
 }
 
 /// A part of a service's time and the thread to follow in it; `None` for the manager's, who runs one command after the other.
-pub(super) type CommandPart = ((i64, i64), Option<u32>);
+pub(crate) type CommandPart = ((i64, i64), Option<u32>);
 
 impl Holds {
     /// Of a recording: on Linux the units on the way to the default target, and those that the end of stopping waited for;
     /// on Windows every service.
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(crate) fn of(trace: &Trace) -> Self {
         let mut stoppers = HashMap::new();
         let mut rows: Vec<Hold> = if trace.system.kind == SystemKind::Linux {
             stoppers = linux::shutdown::stoppers(trace);
@@ -163,7 +163,7 @@ impl Holds {
 
     /// The time between `ends` by the commands that were run for a service, one after the other, the last first; between two of them it is
     /// the manager's. Empty where no thread of any is known.
-    pub(super) fn parts(
+    pub(crate) fn parts(
         &self,
         hold: &Hold,
         timelines: &Timelines<'_>,
@@ -195,12 +195,12 @@ impl Holds {
     }
 
     /// The process that stops a unit which was asked to stop at `start_ns`.
-    pub(super) fn stopper(&self, service: StringId, start_ns: i64) -> Option<u32> {
+    pub(crate) fn stopper(&self, service: StringId, start_ns: i64) -> Option<u32> {
         self.stoppers.get(&(service, start_ns)).copied()
     }
 
     /// Those that service `at` of `services` waited for, one after the other, with the time of each, last first.
-    pub(super) fn before(
+    pub(crate) fn before(
         trace: &Trace,
         services: &[Unit],
         starts: &Starts<'_>,
@@ -244,7 +244,7 @@ impl Holds {
 
     /// The time from `start_ns` to `end_ns` by the units of Linux that were waited for one after the other, last first; the rest is
     /// the service manager's. Empty where no unit was on the way then.
-    pub(super) fn way(&self, change: ServiceChange, (start_ns, end_ns): (i64, i64)) -> Vec<Segment> {
+    pub(crate) fn way(&self, change: ServiceChange, (start_ns, end_ns): (i64, i64)) -> Vec<Segment> {
         let is_then = |row: &Hold| row.change == change && row.start_ns < end_ns && row.end_ns() > start_ns;
         let mut rows: Vec<(u32, &Hold)> = (0_u32..).zip(&self.rows).filter(|(_, row)| is_then(row)).collect();
         rows.order_by_key(|(at, row)| (row.start_ns, *at));
@@ -267,13 +267,13 @@ impl Holds {
         segments
     }
 
-    pub(super) fn get(&self, at: u32) -> Option<&Hold> {
+    pub(crate) fn get(&self, at: u32) -> Option<&Hold> {
         self.rows.get(at as usize)
     }
 
     /// What a thread of process `pid` waited for from `from_ns` to `until_ns`: the service that was ready just before the
     /// wait's end, else one that was on its way at that moment, else the last that was ready in the wait.
-    pub(super) fn at(
+    pub(crate) fn at(
         &self,
         trace: &Trace,
         identities: &Identities<'_>,
@@ -324,7 +324,7 @@ fn is_manager(trace: &Trace, identities: &Identities<'_>, pid: u32, time_ns: i64
 }
 
 /// The process that starts services, at a time.
-pub(super) fn manager(trace: &Trace, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
+pub(crate) fn manager(trace: &Trace, identities: &Identities<'_>, time_ns: i64) -> Option<u32> {
     let mut pids = trace.processes.iter().map(|process| process.pid);
     pids.find(|&pid| is_manager(trace, identities, pid, time_ns))
 }

@@ -76,7 +76,8 @@ mod tests {
     use onoff_trace::{Method, Methods, Pattern, Stack, Stacks, StringId, Trace};
 
     use crate::hand_made;
-    use crate::waits::{About, PathOptions, WhyQuestion, why};
+    use crate::waits::PathOptions;
+    use crate::why::{About, WhyQuestion, why};
 
     const MS: i64 = 1_000_000;
 

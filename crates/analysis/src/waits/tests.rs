@@ -1,5 +1,7 @@
 //! Chains worked out by hand.
 
+mod services;
+
 use onoff_trace::{
     ContextSwitch, ContextSwitches, DiskIo, DiskOperation, InterruptKind, IoPriority, Milestone, Process, ReadyThread,
     ReadyThreads, Thread, Trace,

@@ -14,11 +14,11 @@ const NO_SLOT: u32 = u32::MAX;
 /// Wake-ups of one thread at one time that are looked at.
 const MOST_AT_ONE_TIME: usize = 256;
 /// Set in the flags of a thread made ready by a deferred procedure call or an interrupt.
-pub(super) const IN_INTERRUPT: u8 = 1;
+pub(crate) const IN_INTERRUPT: u8 = 1;
 
 /// What happened to a thread at one of its switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// It was put on a processor.
     In,
     /// It was taken off one.
@@ -27,15 +27,15 @@ pub(super) enum Turn {
 
 /// A thread's switch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ThreadSwitch {
+pub(crate) struct ThreadSwitch {
     /// Position among the thread's switches.
-    pub(super) place: usize,
+    pub(crate) place: usize,
     /// Position among all switches of the recording, which is the order in which they were logged.
-    pub(super) number: u32,
+    pub(crate) number: u32,
     /// What it was for the thread.
-    pub(super) turn: Turn,
+    pub(crate) turn: Turn,
     /// The row.
-    pub(super) row: ContextSwitch,
+    pub(crate) row: ContextSwitch,
 }
 
 /// The rows of a table by thread: each piece of the table has a list, in which those of one thread come after those of another.
@@ -203,7 +203,7 @@ fn numbers(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
 }
 
 /// Whether a wake-up was logged before a switch; `false` where that is not known.
-pub(super) fn was_logged_before(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
+pub(crate) fn was_logged_before(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
     ready.time_ns < switch.row.time_ns
         || ready.time_ns == switch.row.time_ns && ready.after_switches.is_some_and(|before| before <= switch.number)
 }
@@ -216,7 +216,7 @@ fn was_logged_after(ready: &ReadyThread, switch: &ThreadSwitch) -> bool {
 
 /// The switches and wake-ups of every thread of a recording.
 #[derive(Debug)]
-pub(super) struct Timelines<'t> {
+pub(crate) struct Timelines<'t> {
     trace: &'t Trace,
     dense: Vec<u32>,
     sparse: HashMap<u32, u32>,
@@ -229,7 +229,7 @@ pub(super) struct Timelines<'t> {
 }
 
 impl<'t> Timelines<'t> {
-    pub(super) fn of(trace: &'t Trace) -> Self {
+    pub(crate) fn of(trace: &'t Trace) -> Self {
         let switches: &Batches<ContextSwitches> = &trace.context_switches;
         let readies: &Batches<ReadyThreads> = &trace.ready_threads;
         let mut dense: Vec<u32> = Vec::new();
@@ -304,19 +304,19 @@ impl<'t> Timelines<'t> {
         Self { switches, readies, ..index }
     }
 
-    pub(super) const fn trace(&self) -> &'t Trace {
+    pub(crate) const fn trace(&self) -> &'t Trace {
         self.trace
     }
 
     /// When the first switch of any processor was recorded, ns.
-    pub(super) fn first_switch_ns(&self) -> i64 {
+    pub(crate) fn first_switch_ns(&self) -> i64 {
         let pieces = self.trace.context_switches.pieces();
         let first = pieces.iter().find_map(|piece| piece.time_ns.first());
         first.copied().unwrap_or(i64::MAX)
     }
 
     /// Whether wake-ups done in interrupts are marked as such.
-    pub(super) const fn marks_interrupts(&self) -> bool {
+    pub(crate) const fn marks_interrupts(&self) -> bool {
         self.marks_interrupts
     }
 
@@ -338,7 +338,7 @@ impl<'t> Timelines<'t> {
     }
 
     /// The switch at `place` of a thread's list.
-    pub(super) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
+    pub(crate) fn switch(&self, tid: u32, place: usize) -> Option<ThreadSwitch> {
         let (piece, at) = self.switch_rows(tid).get(place)?;
         let row = self.trace.context_switches.pieces().get(piece)?.get(at)?;
         let number = self.switches_before.get(piece)?.checked_add(u32::try_from(at).ok()?)?;
@@ -347,7 +347,7 @@ impl<'t> Timelines<'t> {
     }
 
     /// How many of the thread's switches come before `time_ns`.
-    pub(super) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
+    pub(crate) fn switches_before(&self, tid: u32, time_ns: i64) -> usize {
         let pieces = self.trace.context_switches.pieces();
         self.switch_rows(tid).before(time_ns, |piece| pieces.get(piece).map_or(&[], |piece| &*piece.time_ns))
     }
@@ -359,12 +359,12 @@ impl<'t> Timelines<'t> {
     }
 
     /// The thread's last switch before `time_ns`.
-    pub(super) fn last_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch> {
+    pub(crate) fn last_before(&self, tid: u32, time_ns: i64) -> Option<ThreadSwitch> {
         self.switch(tid, self.switches_before(tid, time_ns).checked_sub(1)?)
     }
 
     /// The first time from `from_ns` on that the thread was made ready.
-    pub(super) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
+    pub(crate) fn first_ready(&self, tid: u32, from_ns: i64) -> Option<ReadyThread> {
         self.ready(self.ready_rows(tid).get(self.readies_before(tid, from_ns))?)
     }
 
@@ -373,7 +373,7 @@ impl<'t> Timelines<'t> {
     /// Where the clock goes on in steps many records have one time: a wake-up that was logged before `out` ended an earlier wait,
     /// and one logged after `next` a later one. Between two processors the order of logging at one time is not known: there a
     /// wake-up counts if the thread cannot have waited for it at another time.
-    pub(super) fn ready_of_wait(
+    pub(crate) fn ready_of_wait(
         &self,
         tid: u32,
         out: &ThreadSwitch,
@@ -448,7 +448,7 @@ impl<'t> Timelines<'t> {
     }
 
     /// The switches of all processors up to `time_ns`, last first, at most `most` of them.
-    pub(super) fn switches_back(&self, time_ns: i64, most: usize) -> impl Iterator<Item = ContextSwitch> + '_ {
+    pub(crate) fn switches_back(&self, time_ns: i64, most: usize) -> impl Iterator<Item = ContextSwitch> + '_ {
         let pieces = self.trace.context_switches.pieces();
         let after = pieces.partition_point(|piece| piece.time_ns.first().is_some_and(|&first| first <= time_ns));
         pieces

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use onoff::{OutOfRange, Session};
-use onoff_analysis::waits::{CriticalPath, WhyReport};
+use onoff_analysis::waits::CriticalPath;
+use onoff_analysis::why::WhyReport;
 use onoff_analysis::{Interval, flame};
 use onoff_report::{folded, json, svg, text};
 

@@ -30,7 +30,7 @@ use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
 use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::SuspendReport;
-use onoff_analysis::waits::WhyReport;
+use onoff_analysis::why::WhyReport;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_findings::image::ImageAnswer;
 use onoff_findings::{RuleDescription, RuleList};

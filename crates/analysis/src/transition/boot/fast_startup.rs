@@ -2,9 +2,9 @@
 
 use onoff_trace::{SystemKind, Trace, milestone};
 
-use super::before_kernel::value;
 use super::{BeforeKernel, BootOptions, BootReport, EarlierTime, TrainingState, WindowsBoot, session, startup};
 use crate::activity::Work;
+use crate::before_kernel::value;
 use crate::evidence::{Certainty, Span, touched_by};
 use crate::rule::Rule;
 use crate::transition::suspend::PowerTransition;

@@ -3,7 +3,6 @@
 //! [`analyse`] turns a [`Trace`] into a [`BootReport`], or says that the recording holds no boot.
 
 mod absence;
-pub(crate) mod before_kernel;
 mod fast_startup;
 mod phases;
 pub mod report;
@@ -13,11 +12,13 @@ mod startup;
 mod tests;
 
 use crate::transition::{Phase, PhaseName};
-use crate::transition::{PhaseSpan, TransitionKind, losses_touching};
+use crate::transition::{PhaseSpan, TransitionKind, Variant, losses_touching};
 use onoff_trace::{SystemKind, TableName, Tables, Trace};
 
 pub use fast_startup::of_fast_startup;
 pub use report::*;
+
+pub use crate::before_kernel::{BeforeKernel, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware};
 
 use crate::boot_axis::Beside;
 use crate::cpu::{self, CpuSource};
@@ -63,13 +64,15 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         },
     };
     let phases = describe_phases(trace, &path, &post_boot);
-    let before_kernel = before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
+    let before_kernel =
+        crate::before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
     let settled_ns = post_boot.end_ns.map(|end| end.saturating_sub(post_boot.idle_ns));
+    let spans: Vec<_> = phases.iter().map(Phase::span).collect();
     let axis = Beside { firmware_table: before_kernel.firmware_table.as_ref(), manager_difference_ns: None }.axis(
         trace,
-        options,
-        (path.kernel_start.time_ns.unwrap_or(0), &phases, settled_ns),
+        (options.firmware.as_ref(), options.capture.as_deref()),
+        (path.kernel_start.time_ns.unwrap_or(0), &spans, settled_ns),
     );
 
     let total_with_idle_ns =
@@ -122,7 +125,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     Ok(BootReport {
         system: SystemKind::Windows,
         kind: TransitionKind::Boot,
-        variant: before_kernel::variant(trace),
+        variant: variant(trace),
         number: 1,
         start_ns: path.kernel_start.time_ns,
         end_ns: post_boot.end_ns,
@@ -204,4 +207,14 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
         .collect();
     usage::fill(trace, &mut phases);
     phases
+}
+
+/// Which kind of boot the boot manager says that it was.
+fn variant(trace: &Trace) -> Variant {
+    match crate::before_kernel::value(trace, onoff_trace::milestone::BOOT_TYPE) {
+        Some((0, _)) => Variant::Cold,
+        Some((1, _)) => Variant::FastStartup,
+        Some((2, _)) => Variant::Resume,
+        _ => Variant::Unknown,
+    }
 }

@@ -5,18 +5,16 @@ use std::sync::Arc;
 use crate::netboot::report::NetbootReport;
 use crate::transition::Transition;
 use onoff_trace::Losses;
-use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::activity::Work;
+use crate::before_kernel::{BeforeKernel, GivenFirmware};
 use crate::boot_axis::BootAxis;
 use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
-use crate::evidence::{Certainty, Span};
-use crate::firmware::{FirmwarePhase, FirmwareStageName};
+use crate::evidence::Span;
 use crate::idle::IdleMetric;
 use crate::processes::{ProcessLife, ProcessSummary};
-use crate::rule::Rule;
 use crate::units::ServiceGroup;
 
 /// What a caller can choose.
@@ -34,17 +32,6 @@ pub struct BootOptions {
     pub capture: Option<Arc<NetbootReport>>,
 }
 
-/// The firmware's own times of the boot, from a file beside the recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenFirmware {
-    /// The times.
-    pub checkpoints: FirmwareCheckpoints,
-    /// The file's name.
-    pub from: String,
-    /// Its phases; empty when it measured none.
-    pub phases: Vec<FirmwarePhase>,
-}
-
 impl Default for BootOptions {
     fn default() -> Self {
         Self {
@@ -55,72 +42,6 @@ impl Default for BootOptions {
             capture: None,
         }
     }
-}
-
-/// A time that lies before the recording's time zero: only its length is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct EarlierTime {
-    /// Length, ns; `None` when not recorded.
-    pub duration_ns: Option<i64>,
-    /// The rule that found it.
-    pub rule: Rule,
-    /// The record.
-    pub event: String,
-    /// How certain it is.
-    pub certainty: Certainty,
-}
-
-/// What happened before the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BeforeKernel {
-    /// Firmware, from power-on to the boot manager.
-    pub firmware: EarlierTime,
-    /// Boot manager.
-    pub boot_manager: EarlierTime,
-    /// Loader of the operating system.
-    pub os_loader: EarlierTime,
-    /// Time a person took at a boot menu or a disk password; part of the others.
-    pub user_input: EarlierTime,
-    /// The firmware's own times, with a place on the axis; `None` when neither the recording nor a file tells them.
-    pub firmware_table: Option<FirmwareBeforeKernel>,
-}
-
-/// The stages from the processor's reset to the kernel, as the firmware timed them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FirmwareBeforeKernel {
-    /// What tells the times: a file's name, or the recording's record.
-    pub from: String,
-    /// The times, ns since the processor's reset.
-    pub checkpoints: FirmwareCheckpoints,
-    /// The stages, in order.
-    pub stages: Vec<EarlierStage>,
-    /// The processor's reset, ns; negative. `None` when the times do not begin at this boot's reset or do not reach the kernel.
-    pub reset_ns: Option<i64>,
-    /// What puts the firmware's times on the recording's axis.
-    pub rule: Rule,
-    /// How certain that is.
-    pub certainty: Certainty,
-    /// Where these times and those of the recording cannot both be true; empty when they agree.
-    pub disagreements: Vec<String>,
-    /// What cannot be true of the times.
-    pub faults: Vec<FirmwareFault>,
-}
-
-/// A stage before the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct EarlierStage {
-    /// Which.
-    pub name: FirmwareStageName,
-    /// Begin, ns; before the kernel's start, so negative.
-    pub start_ns: i64,
-    /// End, ns.
-    pub end_ns: i64,
-    /// Length, ns.
-    pub duration_ns: i64,
 }
 
 /// Initialisation of the video driver, which the start of the first program after the subsystem shows.

@@ -3,9 +3,9 @@
 use onoff_order::InOrder;
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
-use super::before_kernel::value;
 use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialisation};
 use crate::activity::{of_kind, worst_first};
+use crate::before_kernel::value;
 use crate::evidence::{Certainty, Span};
 use crate::person;
 use crate::processes::runs;

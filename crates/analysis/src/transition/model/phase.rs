@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cpu::CpuUsage;
 use crate::disk::DiskUsage;
 use crate::evidence::{Boundary, Certainty, Span};
-use crate::phase_name::{Half, PhaseName};
+use crate::phase_name::{Half, PhaseName, PhaseSpan};
 
 /// A phase: when it was, what set that, and what the machine did in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -160,6 +160,12 @@ impl Phase {
         Self { recorded_ns, ..self }
     }
 
+    /// Its name and its ends.
+    #[must_use]
+    pub const fn span(&self) -> PhaseSpan {
+        (self.name, self.start_ns, self.end_ns)
+    }
+
     /// Start and end of what is recorded of it, ns; `None` when there is none, or its end is neither known nor assumed.
     #[must_use]
     pub fn recorded(&self) -> Option<(i64, i64)> {
@@ -173,9 +179,6 @@ impl Phase {
         self.start_ns.is_some_and(|start| start <= time_ns) && time_ns <= self.end_ns.unwrap_or(until_ns)
     }
 }
-
-/// A phase and its ends, ns.
-pub type PhaseSpan = (PhaseName, Option<i64>, Option<i64>);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use onoff_trace::{Losses, SystemKind};
 use serde::Serialize;
 
 use super::{Phase, PhaseName, TransitionKind};
-use crate::account::Culprit;
+use crate::account_model::Culprit;
 use crate::evidence::{Certainty, Span};
 use crate::idle::Settling;
 use crate::lacking::Lacking;

@@ -6,7 +6,7 @@ use anstyle::Style;
 use onoff_analysis::account::{
     AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, PhaseAccount, culprits,
 };
-use onoff_analysis::waits::{StretchKind, WhyStretch};
+use onoff_analysis::why::{StretchKind, WhyStretch};
 
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;

@@ -22,12 +22,12 @@ use onoff_trace::{
 
 pub use report::*;
 
+use crate::before_kernel::firmware_table;
 use crate::boot_axis::Beside;
 use crate::cpu::{self, CpuSource, CpuUsage};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
 use crate::rule::Rule;
-use crate::transition::boot::before_kernel::firmware_table;
 use crate::transition::boot::{BootOptions, NotABoot};
 use crate::transition::usage;
 use crate::units::declared_order::{Starts, first};
@@ -103,8 +103,9 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         Some(_) => end.saturating_add(post_boot.busy_ns),
         None => end,
     });
+    let spans: Vec<_> = phases.iter().map(Phase::span).collect();
     let axis = Beside { firmware_table: firmware_table.as_ref(), manager_difference_ns: firmware_table_difference_ns }
-        .axis(trace, options, (0, &phases, settled_ns));
+        .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &spans, settled_ns));
     let lacking = lacking::lacking(trace, &course, &starts, &post_boot);
     let details = LinuxBoot {
         startup_ns,

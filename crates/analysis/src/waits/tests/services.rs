@@ -2,9 +2,10 @@
 
 use onoff_trace::{ContextSwitch, ContextSwitches, StringId, SystemKind, Trace};
 
-use super::*;
+use super::super::*;
 use crate::hand_made::{MS, process, service, thread};
 use crate::transition::hostile::Source;
+use crate::why::{About, WhyQuestion, why};
 
 /// State of a thread that waits, and reasons: something another thread does, and a sleep.
 const WAITING: u8 = 5;
