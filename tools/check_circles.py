@@ -5,8 +5,8 @@ In each module, its children are looked at: one needs another when any file of t
 path or by a name that their parent re-exports. Children that need each other in a circle can neither be read nor tested
 without the rest of the circle. Tests are left out: they may look at everything.
 
-  check_circles.py            every crate, but for the circles that stand in known_circles.txt, which is only to shrink
-  check_circles.py --why A B  where, in crate A, the circle with module B comes from
+  check_circles.py            every crate: there is to be none
+  check_circles.py --why A B  every place in crate A that the circle with module B comes from
 """
 
 import pathlib
@@ -14,7 +14,6 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KNOWN = pathlib.Path(__file__).resolve().parent / "known_circles.txt"
 
 TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|r(#*)\".*?\"\1|b?\"(?:\\.|[^\"\\])*\"|'(?:\\.[^']*|[^'\\])'|'[A-Za-z_]\w*"
@@ -235,13 +234,6 @@ def every_circle(only=None):
     return found
 
 
-def is_part(line, of):
-    """Whether the circle of one line lies within that of another."""
-    parent, _, members = line.partition(": ")
-    other, _, others = of.partition(": ")
-    return parent == other and set(members.split(", ")) <= set(others.split(", "))
-
-
 def show(line, edges, every):
     print(f"check_circles: {line} need each other", file=sys.stderr)
     for (a, b), places in sorted(edges.items()):
@@ -258,17 +250,11 @@ def main(arguments):
                 show(line, edges, True)
         return 0
     found = every_circle()
-    known = [line for line in KNOWN.read_text().splitlines() if line and not line.startswith("#")]
-    # A circle that lost a member, or fell apart, is no new one.
-    new = [line for line in found if not any(is_part(line, other) for other in known)]
-    gone = [line for line in known if line not in found]
-    for line in new:
-        show(line, found[line], False)
-    for line in sorted(gone):
-        print(f"check_circles: no longer so, mend {KNOWN.name}: {line}", file=sys.stderr)
-    if not new:
-        print(f"check_circles: {len(found)} known circles, no new one")
-    return 1 if new else 0
+    for line, edges in found.items():
+        show(line, edges, False)
+    if not found:
+        print(f"check_circles: {len(crates())} crates, no circle")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ mod services;
 mod span;
 mod timeline;
 mod transition;
+mod transition_truth;
 mod truth;
 mod usage;
 mod work;
@@ -31,7 +32,7 @@ use std::io::{Cursor, Seek, Write};
 pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError};
 pub use span::{Size, Span, TICKS_PER_SECOND};
 pub use timeline::Timeline;
-pub use truth::transitions::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
+pub use transition_truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
 pub use truth::{Device, Phase, Process, Service, Truth};
 pub use usage::{PostBoot, Slice, Usage};
 pub use work::{Transfer, Work};
@@ -40,8 +41,7 @@ use crate::assemble::{EtlWriter, Session};
 use crate::events::{configuration, kernel};
 use machine::{Machine, Settings};
 use plan::Plan;
-use program::SYSTEM;
-use program::{Edge, Note};
+use program::{Edge, Note, SYSTEM};
 use recorder::Recorder;
 
 /// A simulated recording in memory.
@@ -51,6 +51,19 @@ pub struct Simulated {
     pub files: Vec<Vec<u8>>,
     /// What really happened.
     pub truth: Truth,
+}
+
+/// Plans what a scenario's machine does.
+fn plan_of(scenario: &Scenario) -> Result<Plan, ScenarioError> {
+    let mut plan = Plan::new(scenario);
+    let cast = if scenario.boots() {
+        boot::plan(&mut plan, scenario)?
+    } else {
+        transition::running::plan(&mut plan, scenario)
+    };
+    transition::plan(&mut plan, scenario, cast)?;
+    plan.housekeeping(scenario);
+    Ok(plan)
 }
 
 impl Scenario {
@@ -77,7 +90,7 @@ impl Scenario {
         user: Option<W>,
         at_least: Option<u64>,
     ) -> Result<(W, Option<W>, Truth), ScenarioError> {
-        let plan = self.plan()?;
+        let plan = plan_of(self)?;
         let session = self.logger();
         let (start_ticks, start_time) = (session.start_ticks, session.start_time);
         let mut kernel = EtlWriter::new(session.clone(), kernel)?;
@@ -132,15 +145,6 @@ impl Scenario {
             Some(compression) => session.compressed(compression.into()),
             None => session,
         }
-    }
-
-    /// Everything that its machine does.
-    fn plan(&self) -> Result<Plan, ScenarioError> {
-        let mut plan = Plan::new(self);
-        let cast = if self.boots() { boot::plan(&mut plan, self)? } else { transition::running::plan(&mut plan, self) };
-        transition::plan(&mut plan, self, cast)?;
-        plan.housekeeping(self);
-        Ok(plan)
     }
 
     fn play(&self, plan: Plan, recorder: Recorder<'_>, at_least: Option<u64>) -> Result<Truth, ScenarioError> {

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use super::disk::volume_path;
 use super::program::{Note, ProcessPlan, SYSTEM, Signal, Step, ThreadPlan};
 use super::scenario::{Process, Scenario, Thread};
-use super::truth::transitions::Transitions;
+use super::transition_truth::Transitions;
 use super::truth::{Device, Service};
 use super::work::Work;
 use crate::events::logon;
@@ -15,20 +15,6 @@ use crate::events::storage::IoPriority;
 const REQUEST_CREDENTIALS: u16 = 203;
 /// Priority of the boot's own threads.
 pub(super) const BOOT_PRIORITY: u8 = 9;
-
-/// The processes that transitions need, by their index in the plan.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cast {
-    pub(super) session_manager: usize,
-    pub(super) csrss_system: usize,
-    pub(super) csrss_user: usize,
-    pub(super) wininit: usize,
-    pub(super) winlogon: usize,
-    pub(super) manager: usize,
-    pub(super) explorer: usize,
-    /// Whose csrss tells applications of sleep.
-    pub(super) teller: usize,
-}
 
 /// Everything the machine plays, and the names of what it will note.
 pub(super) struct Plan {
@@ -48,8 +34,22 @@ pub(super) struct Plan {
     reserved_ids: Vec<u32>,
 }
 
+/// The processes that transitions need, by their index in the plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cast {
+    pub(super) session_manager: usize,
+    pub(super) csrss_system: usize,
+    pub(super) csrss_user: usize,
+    pub(super) wininit: usize,
+    pub(super) winlogon: usize,
+    pub(super) manager: usize,
+    pub(super) explorer: usize,
+    /// Whose csrss tells applications of sleep.
+    pub(super) teller: usize,
+}
+
 impl Plan {
-    /// What every machine of a scenario does, whatever happens to it.
+    /// A plan of a scenario's machine in which nothing happens yet.
     pub(super) fn new(scenario: &Scenario) -> Self {
         let mut plan = Self {
             processes: Vec::new(),

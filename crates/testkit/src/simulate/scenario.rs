@@ -4,7 +4,7 @@
 //! happens at that time, or later when the work before it is not done by then.
 
 pub(super) mod power;
-pub(super) mod transitions;
+pub(super) mod transition;
 
 use serde::Deserialize;
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use super::work::Work;
 use crate::compress::Compression;
 use crate::events::storage::IoPriority;
 use power::{Answer, Power, PoweredDevice, Standby};
-use transitions::{Application, Running, ServiceStop, Shutdown};
+use transition::{Application, Running, ServiceStop, Shutdown};
 
 /// A whole scenario.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,15 +2,13 @@
 //!
 //! Times are nanoseconds since the recording's first event, exact to the 100 ns clock tick.
 
-pub(super) mod transitions;
-
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::timeline::Timeline;
+use super::transition_truth::Transitions;
 use super::usage::{PostBoot, Usage};
-use transitions::Transitions;
 
 /// The answer.
 #[derive(Clone, Debug, Default, Serialize)]

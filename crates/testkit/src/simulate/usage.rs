@@ -1,4 +1,4 @@
-//! What an interval used of processors and disks, and the idle metric of Windows' boots.
+//! What processors and disk did in a stretch of time, and the measure by which a machine is idle.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) const REQUIRED_SLICES: usize = 100;
 /// Thread priorities below this do not count as busy.
 pub(super) const LOW_PRIORITY: u8 = 8;
 
-/// In a tick of the clock.
+/// Nanoseconds of a clock tick.
 pub(super) const NANOSECONDS: i64 = (1_000_000_000 / TICKS_PER_SECOND) as i64;
 
 /// CPU and disk use of an interval, over all processors and disks.

@@ -4,9 +4,9 @@ use super::Stage;
 use crate::events::shutdown as events;
 use crate::simulate::plan::BOOT_PRIORITY;
 use crate::simulate::program::{Edge, Note, Step};
-use crate::simulate::scenario::transitions::{Application, ApplicationShutdown, Shutdown};
+use crate::simulate::scenario::transition::{Application, ApplicationShutdown, Shutdown};
 use crate::simulate::span::TICKS_PER_SECOND;
-use crate::simulate::truth::transitions::Notification;
+use crate::simulate::transition_truth::Notification;
 
 /// Time for a window to answer "may the session end?" after a person has forced the shutdown.
 const FORCED_QUERY: u64 = TICKS_PER_SECOND / 4;

@@ -7,7 +7,7 @@ use crate::simulate::plan::BOOT_PRIORITY;
 use crate::simulate::program::SYSTEM;
 use crate::simulate::program::{Edge, Note, Step};
 use crate::simulate::scenario::power::PoweredDevice;
-use crate::simulate::truth::transitions::{NOT_YET, PowerRequest};
+use crate::simulate::transition_truth::{NOT_YET, PowerRequest};
 
 /// The build that first records each completion twice.
 const REPEATS_COMPLETIONS: u32 = 16299;

@@ -4,7 +4,7 @@ use super::Stage;
 use crate::events::Occurrence;
 use crate::events::shutdown as events;
 use crate::simulate::program::Step;
-use crate::simulate::scenario::transitions::Shutdown;
+use crate::simulate::scenario::transition::Shutdown;
 use crate::simulate::span::Span;
 
 /// The build that first records the file systems' shutdown by itself.

@@ -27,7 +27,7 @@ use super::plan::{Cast, Plan};
 use super::program::{Edge, Note, Step};
 use super::scenario::power::{Power, PowerKind, Standby};
 use super::scenario::{Scenario, ScenarioError};
-use super::truth::transitions::{Activity, Milestone, NOT_YET, Notification};
+use super::transition_truth::{Activity, Milestone, NOT_YET, Notification};
 use crate::events::Occurrence;
 use crate::events::power as events;
 

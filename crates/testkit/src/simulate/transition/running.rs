@@ -2,7 +2,8 @@
 
 use hashbrown::HashMap;
 
-use crate::simulate::plan::{Cast, Plan};
+use crate::simulate::plan::Cast;
+use crate::simulate::plan::Plan;
 use crate::simulate::program::SYSTEM;
 use crate::simulate::scenario::Scenario;
 use crate::simulate::services::SVCHOST;

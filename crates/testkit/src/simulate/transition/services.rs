@@ -5,8 +5,8 @@ use super::Stage;
 use crate::events::service::{self as events, state};
 use crate::simulate::plan::BOOT_PRIORITY;
 use crate::simulate::program::{Note, Step};
-use crate::simulate::scenario::transitions::{ServiceStop, Shutdown};
-use crate::simulate::truth::transitions::{self as truth, NOT_YET};
+use crate::simulate::scenario::transition::{ServiceStop, Shutdown};
+use crate::simulate::transition_truth::{self as truth, NOT_YET};
 
 /// Phase of the manager as its records number it: the system shuts down.
 const PHASE: u32 = 3;

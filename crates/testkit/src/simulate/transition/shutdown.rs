@@ -8,9 +8,9 @@ use crate::events::{Occurrence, logon};
 use crate::simulate::plan::BOOT_PRIORITY;
 use crate::simulate::program::SYSTEM;
 use crate::simulate::program::{Edge, Note, Step};
-use crate::simulate::scenario::transitions::{Application, Shutdown};
+use crate::simulate::scenario::transition::{Application, Shutdown};
 use crate::simulate::span::{Span, TICKS_PER_SECOND};
-use crate::simulate::truth::transitions::Notification;
+use crate::simulate::transition_truth::Notification;
 
 /// Policy's types of scripts.
 const LOGOFF_SCRIPT: u32 = 2;

@@ -7,7 +7,7 @@ use crate::simulate::plan::BOOT_PRIORITY;
 use crate::simulate::program::{Edge, Note, Step};
 use crate::simulate::scenario::power::{Answer, Power};
 use crate::simulate::span::Span;
-use crate::simulate::truth::transitions::Notification;
+use crate::simulate::transition_truth::Notification;
 
 /// What is said to those who run.
 #[derive(Clone, Copy, PartialEq, Eq)]
