@@ -212,6 +212,19 @@ pub fn count(
     CallStacks { stacks, modules: listed(trace, functions, &hits, &calls) }
 }
 
+/// How many stacks events of each name have, of those that tables hold: samples, context switches, threads made ready.
+#[must_use]
+pub fn stacks_by_event(trace: &Trace) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for row in trace.stacks.pieces().iter().flat_map(|piece| piece.iter()) {
+        let event = event_at(trace, row.time_ns, row.tid);
+        if !event.is_empty() {
+            *counts.entry(event).or_default() += 1;
+        }
+    }
+    counts
+}
+
 fn listed(
     trace: &Trace,
     functions: &[String],
@@ -367,5 +380,7 @@ mod tests {
         assert_eq!(stacks(&StackFilter { module: Some(&is_lib), ..StackFilter::default() }), 2);
         assert_eq!(stacks(&StackFilter { event: Some(&is_sample), ..StackFilter::default() }), 1);
         assert_eq!(stacks(&StackFilter { pids: vec![100], tids: vec![204], ..StackFilter::default() }), 0);
+        // The others' events are in no table.
+        assert_eq!(stacks_by_event(&trace), [("SampledProfile", 1)].into());
     }
 }

@@ -314,12 +314,12 @@ fn power_events_are_rows_of_provider_task_and_fields() {
     let at = rows.iter().position(|row| row.starts_with("FirstReliableCSwitch") && row.ends_with("-1"));
     assert_eq!(
         rows[at.unwrap() + 1..],
-        ["Microsoft-Windows-Kernel-Power/PowerTransition/Info, 157, a.exe ( 100), 101, 0, , , , , 1, 2, 3, 4, 5"]
+        ["Microsoft-Windows-Kernel-Power/PowerTransition/win:Info, 157, a.exe ( 100), 101, 0, , , , , 1, 2, 3, 4, 5"]
     );
     let header = rows.iter().position(|row| row == "EndHeader").unwrap();
     assert!(
         rows[..header].contains(
-            &"Microsoft-Windows-Kernel-Power/PowerTransition/Info, TimeStamp, Process Name ( PID), ThreadID, CPU, \
+            &"Microsoft-Windows-Kernel-Power/PowerTransition/win:Info, TimeStamp, Process Name ( PID), ThreadID, CPU, \
           etw:ActivityId, etw:Related ActivityId, etw:UserSid, etw:SessionId, DriverWakeTime, TotalResumeTime, \
           BiosInitTime, ResumeAppsTime, ResumeServicesTime"
                 .to_owned()

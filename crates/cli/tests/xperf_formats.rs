@@ -318,7 +318,7 @@ fn every_row_of_the_dump_has_the_columns_that_its_header_names() {
         "DiskFlush",
         "DiskReadInit",
         "Microsoft-Windows-Services/ServiceStatusChange/StatusChange",
-        "Microsoft-Windows-Kernel-PnP/DeviceStart/Start",
+        "Microsoft-Windows-Kernel-PnP/DeviceStart/win:Start",
         "FirstReliableEventTimeStamp",
         "FirstReliableCSwitchEventTimeStamp",
     ] {

@@ -132,7 +132,23 @@ fn interrupts_are_counted_as_recorded_and_laid_out_as_posted() {
     assert!(!summary.contains("Interrupt Info") && !summary.contains("Total"));
     assert_eq!(summary.matches("CPU Usage from").count(), 1);
     let every_ten = folder.answer("xperf -i boot.etl -a dpcisr -isr -interval 10 -range 0 30s");
-    assert_eq!(every_ten.matches("CPU Usage from").count(), 3);
+    assert!(every_ten.contains("Usage From 0 ms to 30000 ms, Summing In 10 second intervals. Intervals=3\n"));
+    assert_eq!(every_ten.lines().filter(|line| line.contains(" :,") && line.contains('-')).count(), 3);
+    // What the intervals have together is what the modules have together, but for the µs that are cut off.
+    let taken = |table: &str, is_row: &dyn Fn(&str) -> bool| -> u64 {
+        let rows = table.lines().filter(|line| is_row(line)).flat_map(|line| line.split(','));
+        let cells = rows.filter_map(|cell| cell.split_once('.')?.0.split_whitespace().next()?.parse::<u64>().ok());
+        cells.sum()
+    };
+    let whole = taken(&text, &|line| line.ends_with(", \"Unknown\"") || line.ends_with(".sys"));
+    let intervals = taken(&text, &|line| line.contains(" :,"));
+    let processors = text.lines().find(|line| line.ends_with("Usage,")).unwrap().matches("Usage").count();
+    let cells = (text.matches(" :,").count() * processors) as u64;
+    assert!(whole > 0 && whole.abs_diff(intervals) <= cells, "{whole} and {intervals} µs");
+    // Every interval of 2 s is once in each column of the distribution.
+    let total = text.lines().find(|line| line.starts_with("Total:   ")).unwrap();
+    let counts: Vec<&str> = total.split(',').skip(1).map(str::trim).collect();
+    assert!(counts.len() == 3 * processors && counts.iter().all(|&count| count == counts[0]), "{total}");
 
     let Some(posted) = excerpts() else { return };
     let shape = |line: &str| -> String {
@@ -290,19 +306,18 @@ fn for_machines_a_stack_is_one_row_with_the_frames_of_its_rows() {
         let rows = text.lines().filter(|line| line.trim_start().starts_with("Stack,") && !line.contains("TimeStamp"));
         rows.map(|row| row.split(',').map(|cell| cell.trim().to_owned()).collect()).collect()
     };
-    // By frames: time, thread, number, address, function. As one: time, thread, how many, then address and function of each.
+    // By frames: time, thread, number, address, function. As one: time, thread, the functions, nothing after the last comma.
     let mut joined: Vec<Vec<String>> = Vec::new();
     for row in stacks("") {
         if row[3] == "1" {
-            joined.push(vec![row[0].clone(), row[1].clone(), row[2].clone(), "0".to_owned()]);
+            joined.push(vec![row[0].clone(), row[1].clone(), row[2].clone(), String::new()]);
         }
         let stack = joined.last_mut().unwrap();
-        stack[3].clone_from(&row[3]);
-        stack.extend_from_slice(&row[4..]);
+        stack.insert(stack.len() - 1, row[5].clone());
     }
     assert!(joined.len() > 10, "{}", joined.len());
     let whole = folder.answer("xperf -target machine -i boot.etl -a dumper -range 0 2s");
-    assert!(whole.contains("ThreadID, Frames,"), "the columns say so");
+    assert!(whole.contains("Stack,  TimeStamp,   ThreadID,            Image!Function\r\n"), "the columns say so");
     assert_eq!(stacks("-target machine"), joined);
     assert_eq!(stacks("-target human"), stacks(""));
 }

@@ -62,8 +62,10 @@ pub enum FieldValue<'a> {
     Hexadecimal(u64, u8),
     /// A number.
     Float(f64),
-    /// A text, or anything with one usual text form: GUID, SID, time, address.
+    /// A text.
     Text(Cow<'a, str>),
+    /// The usual text form of what is no text: GUID, SID, time, address.
+    Form(Cow<'a, str>),
     /// Several values.
     List(Vec<FieldValue<'a>>),
     /// Named values.
@@ -86,7 +88,7 @@ impl FieldValue<'_> {
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text) | Self::Form(text) => Some(text),
             _ => None,
         }
     }
@@ -199,8 +201,14 @@ pub struct DescribedEvent<'a> {
     pub level: u8,
     /// Keyword bits.
     pub keyword: u64,
+    /// Number of the task; 0 where there is none.
+    pub task_number: u16,
+    /// Number of the channel; 0 where there is none.
+    pub channel: u8,
     /// Bytes of the record, header included.
     pub size: u32,
+    /// Bytes of its payload.
+    pub payload_size: u32,
     /// Decoded fields, in the record's order.
     pub fields: &'a [Field<'a>],
     /// Whether a schema of the event is known; without one its fields are the raw payload.

@@ -128,7 +128,7 @@ pub struct ProviderCount {
 pub struct KindCount {
     /// Provider's name.
     pub provider: String,
-    /// Kind, e.g. `CSwitch` or `Microsoft-Windows-Kernel-PnP/DeviceStart/Start`.
+    /// Kind, e.g. `CSwitch` or `Microsoft-Windows-Kernel-PnP/DeviceStart/win:Start`.
     pub name: String,
     /// Event id, or the hook (`group << 8 | type`) of a kernel event.
     pub id: u32,
@@ -143,6 +143,15 @@ pub struct KindCount {
     pub detail: KindDetail,
 }
 
+/// Numbers of an event with a manifest besides its id, version, opcode, level and keywords.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ManifestNumbers {
+    /// Task; 0 where there is none.
+    pub task: u16,
+    /// Channel; 0 where there is none.
+    pub channel: u8,
+}
+
 /// What is known of a kind of event besides its name and number; taken from its first record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KindDetail {
@@ -150,6 +159,8 @@ pub struct KindDetail {
     pub guid: String,
     /// Opcode.
     pub opcode: u8,
+    /// Numbers that only events with a manifest have.
+    pub numbers: Option<ManifestNumbers>,
     /// Level.
     pub level: u8,
     /// Keyword bits.

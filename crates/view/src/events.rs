@@ -178,7 +178,7 @@ fn value(value: &FieldValue<'_>) -> String {
         FieldValue::Unsigned(number) => number.to_string(),
         FieldValue::Hexadecimal(number, digits) => format!("0x{number:0width$x}", width = usize::from(*digits)),
         FieldValue::Float(number) => number.to_string(),
-        FieldValue::Text(text) => printable(text).chars().take(FIELD_CHARACTERS).collect(),
+        FieldValue::Text(text) | FieldValue::Form(text) => printable(text).chars().take(FIELD_CHARACTERS).collect(),
         FieldValue::List(list) => format!("{} values", list.len()),
         FieldValue::Structure(fields) => format!("{} fields", fields.len()),
     }
@@ -215,6 +215,9 @@ mod tests {
                     version: 0,
                     level: 0,
                     keyword: 0,
+                    task_number: 0,
+                    channel: 0,
+                    payload_size: 0,
                     size: 0,
                     fields: &fields,
                     described: true,

@@ -229,11 +229,11 @@ impl Words {
         Some(phase)
     }
 
-    /// Takes the next word if it is `text`, in any case.
-    pub fn skip_text(&mut self, text: &str) {
-        if self.peek().and_then(OsStr::to_str).is_some_and(|word| word.eq_ignore_ascii_case(text)) {
-            self.at += 1;
-        }
+    /// Takes the next word if it is `text`, in any case; whether it was.
+    pub fn skip_text(&mut self, text: &str) -> bool {
+        let is_there = self.peek().and_then(OsStr::to_str).is_some_and(|word| word.eq_ignore_ascii_case(text));
+        self.at += usize::from(is_there);
+        is_there
     }
 
     /// The value of an option as a length of time, ns: `1234[s|ms|us|ns]` or `hh:mm:ss.ffff`.

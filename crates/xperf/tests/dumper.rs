@@ -60,6 +60,12 @@ fn recording() -> Vec<u8> {
         let payload = Payload::wide().u64(at(us - 4)).u32(0xc000_0034).u32(2).pointer(BLOCK);
         kernel(hook, 2, us, payload.text(name))
     };
+    let pattern = subject().u32(101).u32(0x400).u32(37).u32(1).text("*.tsv");
+    push(kernel(0x0448, 3, 43, pattern));
+    push(kernel(0x0263, 2, 44, Payload::wide().pointer(0x1000).pointer(0x2000).u32(100).u32(0x4000)));
+    let peaks = Payload::wide().u32(100).u32(7).u32(9).u32(0).pointer(2).pointer(1).pointer(3).pointer(4).pointer(5);
+    let uses = peaks.pointer(12).pointer(11).pointer(13).pointer(14).pointer(15).pointer(16);
+    push(kernel(0x0321, 2, 45, uses));
     push(registry(0x0916, 50, r"\REGISTRY\MACHINE\SYSTEM"));
     push(registry(0x090b, 51, "Setup"));
     push(registry(0x090d, 52, ""));
@@ -170,8 +176,17 @@ fn there_is_one_header_block_and_lines_end_as_on_windows() {
         "VirtualAlloc, TimeStamp, Process Name ( PID), BaseAddr, EndAddr, Flags",
         "PageFault, TimeStamp, Process Name ( PID), ThreadID, VirtualAddr, IP, Type, Image!Function",
         "Mark, TimeStamp, Label",
-        "UnknownEvent/Classic, TimeStamp, Process Name ( PID), ThreadID, CPU, EventGuid, Opcode, Level, Version, Size",
-        "Microsoft-Windows-Kernel-Power/PowerTransition/Info, TimeStamp, Process Name ( PID), ThreadID, CPU, \
+        "UnknownEvent/Classic, TimeStamp, Process Name ( PID), ThreadID, CPU, EventGuid, Type, Level, Version, MofLength",
+        "UnknownEvent/Crimson, TimeStamp, Process Name ( PID), ThreadID, CPU, ProviderId, Id, Task, Opcode, Version, \
+         Channel, Level, Keyword, UserDataLength",
+        "P-Zombie, TimeStamp, Process Name ( PID), ParentPID, SessionID, UniqueKey, DirectoryTableBase, Flags, UserSid, \
+         Command Line, Package Full Name, Package Relative Application Id",
+        "ProcessPerfCtrRundown, TimeStamp, Process Name ( PID), Peak WS, Peak VM, Peak PF, Peak PP, Peak NPP, End WS, \
+         End VM, End PF, End PP, End NPP, # Handles",
+        "I-Start, TimeStamp, Process Name ( PID), BaseAddr, EndAddr, Checksum, TimeDateStamp, DefaultBase, FileName",
+        "FileIoDirEnum, TimeStamp, Process Name ( PID), ThreadID, LoggingProcessName ( PID), LoggingThreadID, CPU, \
+         IrpPtr, FileObject, FileIndex, Size, InfoClass, FileName, FileName",
+        "Microsoft-Windows-Kernel-Power/PowerTransition/win:Info, TimeStamp, Process Name ( PID), ThreadID, CPU, \
          etw:ActivityId, etw:Related ActivityId, etw:UserSid, etw:SessionId, DriverWakeTime, TotalResumeTime, \
          BiosInitTime, ResumeAppsTime, ResumeServicesTime",
     ] {
@@ -202,6 +217,9 @@ fn kernel_events_have_xperf_s_names_columns_and_owners() {
         &format!("FileIoSetInfo, 40, {operation}, 0x0000000000000001, 13, {file}"),
         &format!("FileIoClose, 41, {operation}, {file}"),
         r#"FileNameRundown, 42, 0x0000000000009990, "C:\late.txt", "\Device\HarddiskVolume3\late.txt""#,
+        &format!("FileIoDirEnum, 43, {operation}, 1, 0x00000400, 37, {file}, \"*.tsv\""),
+        "VirtualFree, 44, spin.exe ( 100), 0x0000000000001000, 0x0000000000003000, DECOMMIT",
+        "ProcessPerfCtrRundown, 45, spin.exe ( 100), 1, 2, 3, 4, 5, 11, 12, 13, 14, 15, 9",
         r"RegKcbCreate, 50, 0xffffa10f3bcf29d0, \REGISTRY\MACHINE\SYSTEM",
         "RegOpenKey, 51, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, Setup",
         "RegQueryKey, 52, 0xffffa10f3bcf29d0, helper.exe ( 200), 201, 0xc0000034, 4, 2",
@@ -210,9 +228,9 @@ fn kernel_events_have_xperf_s_names_columns_and_owners() {
         "TcpSend, 60, spin.exe ( 100), 1460, 10.0.0.9, 443, 10.0.0.1, 49152",
         "TcpRecvIPV6, 60, spin.exe ( 100), 84, ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff, 443, \
          2020:2020:2020:2020:2020:2020:2020:2020, 49152",
-        "VirtualAlloc, 61, spin.exe ( 100), 0x0000000000001000, 0x0000000000003000, 0x00003000",
+        "VirtualAlloc, 61, spin.exe ( 100), 0x0000000000001000, 0x0000000000003000, COMMIT RESERVE",
         r#"I-DCStart, 0, spin.exe ( 100), 0x00007ff812340000, 0x00007ff812350000, 0x00012345, 0x00000007, 0x00007ff812340000, "C:\Windows\ntdll.dll""#,
-        "Mark, 72, \"ready\"",
+        "Mark, 72, ready",
         r"VolumeMapping, 91, \Device\HarddiskVolume3\, C:\",
     ] {
         assert!(rows.iter().any(|row| row == wanted), "{wanted}\n{}", rows.join("\n"));
@@ -240,7 +258,7 @@ fn a_stack_by_its_key_has_the_frames_that_are_told_at_the_end() {
 fn manifest_rows_say_which_activity_user_and_session_logged_them() {
     let dump = answer("-a dumper");
     let rows: Vec<String> = dump.lines().map(squeezed).collect();
-    let name = "Microsoft-Windows-Kernel-Power/PowerTransition/Info";
+    let name = "Microsoft-Windows-Kernel-Power/PowerTransition/win:Info";
     let who = format!("{name}, 80, spin.exe ( 100), 101, 0, {{11111111-2222-3333-4444-555555555555}}, , S-1-5-18, 1");
     assert!(rows.contains(&format!("{who}, 1, 2, 3, 4, 5")), "{}", rows.join("\n"));
     let named = answer("-a dumper -add_fieldnames");
@@ -293,4 +311,65 @@ fn who_was_there_is_known_before_a_late_rundown_tells() {
 fn an_action_without_data_writes_its_columns() {
     assert!(answer("-quiet -a dumper -provider Nobody").contains("EndHeader\r\nOS Version: "));
     assert_eq!(answer("-quiet -a marks -range 1s").lines().count(), 1);
+}
+
+/// An event of a provider with a manifest.
+fn manifest(provider: &str, id: u16, opcode: u8, extended: Vec<ExtendedItem>) -> ManifestEvent {
+    let provider = provider.parse().unwrap();
+    ManifestEvent { provider, id, opcode, extended, ..ManifestEvent::default() }
+}
+
+#[test]
+fn names_of_events_are_provider_task_and_opcode_whatever_of_them_there_is() {
+    let mut builder = EtlBuilder::new(Session::windows_10(1));
+    let mut push = |us: u64, event: ManifestEvent, payload: Payload| {
+        builder.push(0, &Record::manifest(event, at(us), payload));
+    };
+    const GROUP_POLICY: &str = "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9";
+    const SELF_DESCRIBING: &str = "d1d93ef7-0000-1111-2222-333344445555";
+    // No task; a text, and a GUID, which is none.
+    let client = [4, 3, 2, 1, 6, 5, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16];
+    let payload = Payload::wide().text("Folders").bytes(&client);
+    push(10, manifest(GROUP_POLICY, 8016, 0, Vec::new()), payload);
+    // Its size, no tags, its name, no fields.
+    let described = |name: &str| {
+        let size = u16::try_from(name.len() + 4).unwrap().to_le_bytes();
+        vec![ExtendedItem { kind: 11, data: [&size[..], &[0], name.as_bytes(), &[0]].concat() }]
+    };
+    push(20, ManifestEvent { channel: 11, ..manifest(SELF_DESCRIBING, 0, 0, described("Render")) }, Payload::wide());
+    push(21, ManifestEvent { channel: 11, ..manifest(SELF_DESCRIBING, 0, 1, described("Work")) }, Payload::wide());
+    // Nobody knows its manifest.
+    let unknown = ManifestEvent {
+        version: 3,
+        channel: 16,
+        level: 4,
+        task: 7,
+        keyword: 0x8000_0000_0000_0001,
+        ..manifest("99999999-0000-1111-2222-333344445555", 300, 9, Vec::new())
+    };
+    push(30, unknown, Payload::wide().u32(1).u32(2));
+    let dump = answer_about(&builder.finish(), "-a dumper");
+    let rows: Vec<String> = dump.lines().map(squeezed).collect();
+    for wanted in [
+        "Microsoft-Windows-GroupPolicy//win:Info, 10,",
+        "d1d93ef7-0000-1111-2222-333344445555/Render/, 20,",
+        "d1d93ef7-0000-1111-2222-333344445555/Work/win:Start, 21,",
+        "UnknownEvent/Crimson, 30,",
+    ] {
+        assert!(rows.iter().any(|row| row.starts_with(wanted)), "{wanted}\n{}", rows.join("\n"));
+    }
+    let ends = |end: &str| rows.iter().any(|row| row.ends_with(end));
+    assert!(ends("\"Folders\", 01020304-0506-0708-090a-0b0c0d0e0f10"), "{}", rows.join("\n"));
+    let numbers = "{99999999-0000-1111-2222-333344445555}, 0x12c, 7, 9, 0x3, 16, 0x4, 0x8000000000000001, 8";
+    assert!(ends(numbers), "{}", rows.join("\n"));
+    assert_eq!(rows.iter().filter(|row| row.contains("99999999")).count(), 1, "no titles of their own");
+}
+
+#[test]
+fn a_stack_for_machines_is_its_frames_and_a_comma_after_each() {
+    let dump = answer("-target machine -a dumper");
+    let rows: Vec<&str> = dump.lines().filter(|row| row.trim_start().starts_with("Stack, ")).collect();
+    assert_eq!(squeezed(rows[0]), "Stack, TimeStamp, ThreadID, Image!Function");
+    assert_eq!(squeezed(rows[1]), "Stack, 70, 101, ntdll.dll!0x7ff812340020, \"Unknown\"!0x10,");
+    assert_eq!(rows.len(), 2);
 }

@@ -84,7 +84,7 @@ impl Serialize for Value<'_> {
             FieldValue::Unsigned(number) => serializer.serialize_u64(*number),
             FieldValue::Hexadecimal(number, digits) => Hexadecimal(*number, *digits).serialize(serializer),
             FieldValue::Float(number) => serializer.serialize_f64(*number),
-            FieldValue::Text(text) => serializer.serialize_str(text),
+            FieldValue::Text(text) | FieldValue::Form(text) => serializer.serialize_str(text),
             FieldValue::List(values) => {
                 let mut sequence = serializer.serialize_seq(Some(values.len()))?;
                 for value in values {

@@ -100,7 +100,9 @@ const DECLARED: &[Declaration] = &[
     (0x0303, "P-DCStart", Process),
     (0x0304, "P-DCEnd", Process),
     (0x030a, "I-Start", Image),
-    (0x0327, "", Process),
+    (0x0320, "ProcessPerfCtr", Other),
+    (0x0321, "ProcessPerfCtrRundown", Other),
+    (0x0327, "P-Zombie", Process),
     (0x0400, "", FileName),
     (0x0420, "FileNameCreate", FileName),
     (0x0423, "FileNameDelete", FileName),
@@ -382,7 +384,7 @@ mod tests {
     fn image_load_is_no_process_event() {
         assert_eq!((xperf_name(0x030a), Subject::of(0x030a)), (Some("I-Start"), Image));
         assert_eq!((xperf_name(0x0303), Subject::of(0x0303)), (Some("P-DCStart"), Process));
-        assert_eq!((xperf_name(0x0327), xperf_name(0x7fff), xperf_name(0xffff)), (None, None, None));
+        assert_eq!((xperf_name(0x0400), xperf_name(0x7fff), xperf_name(0xffff)), (None, None, None));
         assert_eq!(Subject::of(0xffff), Other);
     }
 }

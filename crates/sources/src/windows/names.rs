@@ -1,8 +1,10 @@
 //! The name an event goes by: one for all that lists events, so that what one shows can be given to another.
 
+use std::borrow::Cow;
+
 use onoff_etl::{Guid, HeaderKind, Record};
 use onoff_etw::kernel::{IMAGE_ID_CLASS, SYSTEM_CONFIG_EX_CLASS};
-use onoff_etw::{Description, SchemaSource};
+use onoff_etw::{Description, SchemaSource, standard};
 
 use super::kernel_events::{class_hook, xperf_name};
 
@@ -43,8 +45,22 @@ fn classic_name(record: &Record<'_>) -> Option<&'static str> {
     }
 }
 
+/// What tools that write manifests anew call the task of events that have none.
+const NO_TASK: &str = "task_0";
+
+/// The opcode's name as xperf has it: those that all providers share are `win:Start` and the like, but where the
+/// recording itself says otherwise.
+fn opcode_name<'d>(record: &Record<'_>, description: &Description<'d>) -> Cow<'d, str> {
+    let is_shared = standard::opcode_name(record.opcode()) == Some(description.opcode);
+    match is_shared && description.source != SchemaSource::Embedded {
+        true => Cow::Owned(format!("win:{}", description.opcode)),
+        false => Cow::Borrowed(description.opcode),
+    }
+}
+
 /// The event's name: xperf's for the kernel events that have one, else `Provider/Event`, or
-/// `Provider/Task/Opcode` where the provider names its events so.
+/// `Provider/Task/Opcode` where the provider names its events so; the task is empty where an event has none, as is the
+/// opcode of an event that describes itself and is neither a start nor a stop.
 pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> String {
     let hook = kernel_hook(record);
     if let Some(name) = hook.and_then(xperf_name).or_else(|| classic_name(record)) {
@@ -52,20 +68,26 @@ pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> 
     }
     let provider = provider_name(description);
     let event = description.event;
-    let is_step = |step: &&str| !step.is_empty();
     match (record.kind(), record.descriptor()) {
         (HeaderKind::Message, _) => {
             format!("{provider}/message {}", record.message_number().unwrap_or_default())
         }
         (HeaderKind::Event, Some(descriptor)) if description.source == SchemaSource::TraceLogging => {
-            format!("{provider}/{}", if event.is_empty() { descriptor.id.to_string() } else { event.to_owned() })
+            let opcode = if descriptor.opcode == 0 { Cow::Borrowed("") } else { opcode_name(record, description) };
+            match event.is_empty() {
+                true => format!("{provider}/{}", descriptor.id),
+                false => format!("{provider}/{event}/{opcode}"),
+            }
         }
         (HeaderKind::Event, Some(descriptor)) => {
-            let steps: Vec<&str> = [description.task, description.opcode].into_iter().filter(is_step).collect();
-            match (description.task.is_empty(), event.is_empty()) {
-                (false, _) => format!("{provider}/{}", steps.join("/")),
-                (true, false) => format!("{provider}/{event}"),
-                (true, true) => format!("{provider}/{}", descriptor.id),
+            let task = if description.task == NO_TASK { "" } else { description.task };
+            let opcode = opcode_name(record, description);
+            match (task.is_empty(), opcode.is_empty(), event.is_empty()) {
+                _ if description.source == SchemaSource::Unknown => format!("{provider}/{}", descriptor.id),
+                (_, false, _) => format!("{provider}/{task}/{opcode}"),
+                (false, true, _) => format!("{provider}/{task}"),
+                (true, true, false) => format!("{provider}/{event}"),
+                (true, true, true) => format!("{provider}/{}", descriptor.id),
             }
         }
         _ if !event.is_empty() => format!("{provider}/{event}"),

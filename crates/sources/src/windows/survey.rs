@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use onoff_etl::{BufferInfo, BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
 use onoff_etw::{Description, Fields, SchemaSource, Schemas};
 use onoff_order::InOrder;
-use onoff_trace::{Inventory, KindCount, KindDetail, ProviderCount};
+use onoff_trace::{Inventory, KindCount, KindDetail, ManifestNumbers, ProviderCount};
 use rayon::prelude::*;
 
 use super::names;
@@ -189,6 +189,9 @@ fn detail(example: &Record<'_>, description: &Description<'_>, schemas: &Schemas
     KindDetail {
         guid: description.provider_guid.map_or_else(String::new, |guid| guid.to_string()),
         opcode: example.opcode(),
+        numbers: example
+            .descriptor()
+            .map(|descriptor| ManifestNumbers { task: descriptor.task, channel: descriptor.channel }),
         level: example.level(),
         keyword: example.descriptor().map_or(0, |descriptor| descriptor.keyword),
         task: description.task.to_owned(),

@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
     summary: "deferred procedure calls and interrupts: their share of each processor, how long they were (text, µs)",
     help: "  -dpc, -isr        only one of both
   -summary          the share of each processor, by module
-  -interval [n]     the same every n seconds (1)
+  -interval [n]     what all modules took every n seconds (1); with both, how often they took which share
   -bucket [n]       how many took how long, each step n times as long as the one before (2)
                     without any of these three, all of them
   -range T1 T2      only this time",
@@ -27,32 +27,36 @@ pub const ACTION: Action = Action {
 /// The longest step of a histogram begins here, µs.
 const LONGEST_STEP_US: i64 = 2_048;
 
-#[derive(Clone, Copy)]
-enum Report {
-    Summary,
+/// How long the intervals of the distribution are, ns.
+const DISTRIBUTION_NS: i64 = 2 * SECOND_NS;
+
+/// Which reports are wanted.
+#[derive(Clone, Copy, Default)]
+struct Reports {
+    summary: bool,
     /// Every so many ns.
-    Intervals(i64),
+    interval_ns: Option<i64>,
     /// Upper ends of the steps grow by this factor.
-    Histogram(i64),
+    bucket: Option<i64>,
 }
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
     let mut range = None;
     let (mut dpcs, mut isrs) = (false, false);
-    let mut reports = Vec::new();
+    let mut reports = Reports::default();
     while let Some(option) = words.option()? {
         match option.as_str() {
             "dpc" => dpcs = true,
             "isr" => isrs = true,
-            "summary" => reports.push(Report::Summary),
-            "interval" => reports.push(Report::Intervals(interval(words)?)),
-            "bucket" => reports.push(Report::Histogram(factor(words)?)),
+            "summary" => reports.summary = true,
+            "interval" => reports.interval_ns = Some(interval(words)?),
+            "bucket" => reports.bucket = Some(factor(words)?),
             "range" => range = Some(words.range(&option)?),
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }
-    if reports.is_empty() {
-        reports = vec![Report::Summary, Report::Intervals(SECOND_NS), Report::Histogram(2)];
+    if matches!(reports, Reports { summary: false, interval_ns: None, bucket: None }) {
+        reports = Reports { summary: true, interval_ns: Some(SECOND_NS), bucket: Some(2) };
     }
     let sections: Vec<(&str, bool)> = [("DPC Info", true, dpcs || !isrs), ("Interrupt Info", false, isrs || !dpcs)]
         .into_iter()
@@ -62,26 +66,27 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         let range = scope_of(trace, range)?.range;
         let nothing = trace.interrupts.is_empty();
         let whole = [range.start_ns, range.end_ns];
+        let of_both = sections.len() == 2;
         for (title, is_dpc) in sections {
             dpcisr::write_title(title, out)?;
-            for &report in &reports {
-                match report {
-                    Report::Summary => {
-                        let found = by_module(trace, &whole, &[], is_dpc);
-                        dpcisr::write_usage(&found, &whole, out)?;
-                    }
-                    Report::Intervals(step_ns) => {
-                        let cuts = cuts(range.start_ns, range.end_ns, step_ns)?;
-                        let found = by_module(trace, &cuts, &[], is_dpc);
-                        dpcisr::write_usage(&found, &cuts, out)?;
-                    }
-                    Report::Histogram(factor) => {
-                        let bounds_ns = bounds_ns(factor);
-                        let found = by_module(trace, &whole, &bounds_ns, is_dpc);
-                        dpcisr::write_histograms(&found, &bounds_ns, out)?;
-                    }
-                }
+            if reports.summary {
+                dpcisr::write_usage(&by_module(trace, &whole, &[], is_dpc), whole, out)?;
             }
+            if let Some(factor) = reports.bucket {
+                let bounds_ns = bounds_ns(factor);
+                let found = by_module(trace, &whole, &bounds_ns, is_dpc);
+                dpcisr::write_histograms(&found, &bounds_ns, out)?;
+            }
+            if let Some(step_ns) = reports.interval_ns {
+                let cuts = cuts(range.start_ns, range.end_ns, step_ns)?;
+                let found = by_module(trace, &cuts, &[], is_dpc);
+                dpcisr::write_intervals(&found, &cuts, step_ns / SECOND_NS, out)?;
+            }
+        }
+        if of_both && reports.interval_ns.is_some() {
+            let cuts = cuts(range.start_ns, range.end_ns, DISTRIBUTION_NS)?;
+            let [dpcs, interrupts] = [true, false].map(|is_dpc| by_module(trace, &cuts, &[], is_dpc));
+            dpcisr::write_distribution(&dpcs, &interrupts, &cuts, DISTRIBUTION_NS, out)?;
         }
         no_data_if(nothing, "no interrupt and no DPC; this needs the kernel's INTERRUPT and DPC events")
     }))

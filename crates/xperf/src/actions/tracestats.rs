@@ -1,6 +1,7 @@
 //! `-a tracestats`: how much was recorded, by whom, and what was lost.
 
 use crate::layouts::trace_stats::{self, TraceStatsOptions};
+use onoff_analysis::call_stacks;
 use onoff_trace::{TableName, Tables};
 
 use crate::action::{Action, Question};
@@ -11,8 +12,11 @@ pub const ACTION: Action = Action {
     name: "tracestats",
     aliases: &[],
     summary: "when and how much was recorded, and what was lost; by provider and event (text)",
-    help: "  -detail          events and bytes of each provider and each kind of event
-  -timespan        accepted: start and end are always shown
+    help:
+        "  -detail [stack]  events and bytes of each provider and each kind of event; with 'stack', how many call stacks
+                   samples, context switches and threads made ready have
+  -timespan [actual]
+                   accepted: start and end are always shown, as recorded
   -timezone utc    times in UTC instead of the recorded machine's local time",
     bears_losses: true,
     parse,
@@ -24,11 +28,12 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         match option.as_str() {
             "detail" => {
                 options.detail = true;
-                // '-detail stack' counts stacks too, which is not done.
-                words.skip_list();
+                options.stacks = words.skip_text("stack");
             }
             // Start and end are always there.
-            "timespan" => {}
+            "timespan" => {
+                words.skip_text("actual");
+            }
             "timezone" => match words.text(&option, "utc or local")?.to_ascii_lowercase().as_str() {
                 "utc" => options.utc = true,
                 "local" => options.utc = false,
@@ -40,6 +45,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     let tables = match options.detail {
+        true if options.stacks => Tables::of(&[TableName::Inventory]).union(call_stacks::tables(true)),
         true => Tables::of(&[TableName::Inventory]),
         false => Tables::NONE,
     };

@@ -114,7 +114,7 @@ fn plain(value: &FieldValue<'_>) -> Option<String> {
         FieldValue::Unsigned(number) => number.to_string(),
         FieldValue::Hexadecimal(number, _) => format!("{number:#x}"),
         FieldValue::Float(number) => number.to_string(),
-        FieldValue::Text(text) => text.clone().into_owned(),
+        FieldValue::Text(text) | FieldValue::Form(text) => text.clone().into_owned(),
         FieldValue::List(_) | FieldValue::Structure(_) => return None,
     })
 }

@@ -1,8 +1,10 @@
 //! `xperf -a tracestats`: how much was recorded, by whom, and what was lost; and `-a eventmetadata`: what is known of each
 //! kind of event.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use onoff_analysis::call_stacks::stacks_by_event;
 use onoff_order::InOrder;
 use onoff_trace::{CivilTime, Inventory, KindCount, Trace};
 
@@ -13,6 +15,8 @@ use onoff_report::text::printable::printable;
 pub struct TraceStatsOptions {
     /// By provider and event.
     pub detail: bool,
+    /// How many call stacks there are of each kind of event that tables hold.
+    pub stacks: bool,
     /// Times in UTC instead of the recorded machine's local time.
     pub utc: bool,
 }
@@ -34,7 +38,10 @@ pub fn write(trace: &Trace, options: TraceStatsOptions, out: &mut dyn Write) -> 
     writeln!(out, "Total # Lost Buffers : {}", trace.buffers_lost)?;
     writeln!(out, "Total # Lost Events  : {}", trace.events_lost)?;
     match (&trace.inventory, options.detail) {
-        (Some(inventory), true) => write_detail(inventory, out),
+        (Some(inventory), true) => {
+            let stacks = options.stacks.then(|| stacks_by_event(trace));
+            write_detail(inventory, stacks.as_ref(), out)
+        }
         _ => Ok(()),
     }
 }
@@ -71,10 +78,16 @@ fn length(ns: i64) -> String {
     format!("{days}{hours:02}:{minutes:02}:{seconds:02}.{:07}", ns % 1_000_000_000 / 100)
 }
 
-fn write_detail(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
+fn write_detail(
+    inventory: &Inventory,
+    stacks: Option<&BTreeMap<&'static str, u64>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "{:<38} {:>12} {:>14} Name", "Provider", "TotalCount", "TotalSize")?;
-    writeln!(out, "      Id Level Version        Count           Size Name")?;
+    writeln!(out, "    Type Level Version        Count           Size Name")?;
+    writeln!(out, "      Id   Task Opcode Version Channel Level            Keyword        Count           Size Name")?;
+    let mut counted = BTreeSet::new();
     for provider in &inventory.providers {
         writeln!(
             out,
@@ -87,19 +100,37 @@ fn write_detail(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
         let of_provider =
             inventory.kinds.iter().filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name);
         for kind in of_provider {
-            writeln!(
-                out,
-                "  {:#06x}  {:#04x}  {:#06x} {:>12} {:>14} {}",
-                number(kind),
-                kind.detail.level,
-                kind.version,
-                kind.events,
-                kind.bytes,
-                name(kind)
-            )?;
+            write_numbers(kind, out)?;
+            write!(out, " {:>12} {:>14} {}", kind.events, kind.bytes, name(kind))?;
+            // Several versions of an event are one name here; only the first has the count.
+            let of_kind = stacks.and_then(|stacks| stacks.get(&*kind.name)).filter(|_| counted.insert(&kind.name));
+            match of_kind {
+                Some(stacks) => writeln!(out, " {stacks}")?,
+                None => writeln!(out)?,
+            }
         }
     }
     Ok(())
+}
+
+/// What tells a kind of event from others: type, level and version of the kernel's and of classes, all numbers of an
+/// event with a manifest.
+fn write_numbers(kind: &KindCount, out: &mut dyn Write) -> io::Result<()> {
+    let detail = &kind.detail;
+    match detail.numbers {
+        Some(numbers) => write!(
+            out,
+            "  {:#06x} {:#06x}   {:#04x}    {:#04x}    {:#04x}  {:#04x} {:#18x}",
+            number(kind),
+            numbers.task,
+            detail.opcode,
+            kind.version,
+            numbers.channel,
+            detail.level,
+            detail.keyword
+        ),
+        None => write!(out, "  {:#06x}  {:#04x}  {:#06x}", number(kind), detail.level, kind.version),
+    }
 }
 
 fn braced(guid: &str) -> String {
@@ -116,16 +147,44 @@ fn is_kernel(kind: &KindCount) -> bool {
     kind.id > 0xff && kind.id & 0xff == u32::from(kind.detail.opcode) && kind.detail.keyword == 0
 }
 
-/// `Class: Event` for the kernel's, as posted; `Task/Opcode` for others.
+/// As posted: a name of its own for some events of the kernel, `Class: Event` for its others, the whole name for events with
+/// a manifest.
 fn name(kind: &KindCount) -> String {
     let text = if is_kernel(kind) {
-        format!("{}: {}", kind.provider, kind.name.rsplit('/').next().unwrap_or_default())
+        match KERNEL_NAMES.iter().find(|(hook, _)| *hook == kind.id) {
+            Some((_, name)) => (*name).to_owned(),
+            None => format!("{}: {}", kind.provider, kind.name.rsplit('/').next().unwrap_or_default()),
+        }
     } else {
-        let short = kind.name.strip_prefix(&kind.provider);
-        short.and_then(|short| short.strip_prefix('/')).unwrap_or(&kind.name).to_owned()
+        kind.name.clone()
     };
     printable(&text).into_owned()
 }
+
+/// Hook of a kernel event, and what statistics call it.
+const KERNEL_NAMES: &[(u32, &str)] = &[
+    (0x0301, "Process: Create"),
+    (0x0302, "Process: Delete"),
+    (0x0303, "Process: Start Rundown"),
+    (0x0304, "Process: End Rundown"),
+    (0x0320, "Process: PerfCounters: End"),
+    (0x0321, "Process: PerfCounters: Rundown"),
+    (0x0327, "Process: Zombie"),
+    (0x0501, "Thread: Create"),
+    (0x0502, "Thread: Delete"),
+    (0x0503, "Thread: Start Rundown"),
+    (0x0504, "Thread: End Rundown"),
+    (0x0f22, "Mark"),
+    (0x0f2e, "Sampled Profile"),
+    (0x0f32, "Message Signaled Interrupt"),
+    (0x0f33, "SysCall: Enter"),
+    (0x0f34, "SysCall: Exit"),
+    (0x0f43, "Interrupt"),
+    (0x0f44, "Dpc"),
+    (0x0f49, "Sampled Profile Freq: Start Rundown"),
+    (0x0f4a, "Sampled Profile Freq: End Rundown"),
+    (0x1820, "Stack Walk"),
+];
 
 /// Writes each kind of event with its names, numbers and fields, by provider.
 ///

@@ -121,7 +121,8 @@ impl Kind {
         let event = filter.events.is_empty()
             || filter.events.iter().any(|pattern| {
                 let path = format!("{}/{}", description.task, description.opcode);
-                [&*self.name, description.event, description.task, &path]
+                let whole = format!("{}/{path}", self.provider);
+                [&*self.name, description.event, description.task, &path, &whole]
                     .iter()
                     .any(|text| !text.is_empty() && pattern.matches(text))
                     || pattern.is_number(hook.unwrap_or(self.id).into())

@@ -32,6 +32,8 @@ pub(super) enum Content {
     ModuleOf(&'static str),
     /// Names of the bits of a field that are set, the lowest first; a bit without a name is its number.
     Bits(&'static str, &'static [&'static str]),
+    /// Names of the bits of a field that are set, as words; a bit without a name is its number.
+    Words(&'static str, &'static [&'static str]),
     /// What a file is opened for: the disposition in the upper eight bits, then the options.
     OpenOptions(&'static str),
     /// I/O priority by its name, in request flags.
@@ -116,6 +118,7 @@ impl Content {
             | Self::Path(name)
             | Self::ModuleOf(name)
             | Self::Bits(name, _)
+            | Self::Words(name, _)
             | Self::OpenOptions(name)
             | Self::IoPriorityName(name)
             | Self::Plain(name)
@@ -177,8 +180,8 @@ const PROCESS_START: &[Column] = &[
     column("     Flags", 0, Content::Hexadecimal("Flags", 8)),
     column("UserSid", 0, Content::Text("UserSID")),
     column("Command Line", 0, Content::Text("CommandLine")),
-    column("PackageFullName", 0, Content::Text("PackageFullName")),
-    column("PRAID", 0, Content::Text("ApplicationId")),
+    column("Package Full Name", 0, Content::Text("PackageFullName")),
+    column("Package Relative Application Id", 0, Content::Text("ApplicationId")),
 ];
 
 const PROCESS_END: &[Column] = &[
@@ -194,6 +197,31 @@ const PROCESS_END: &[Column] = &[
     PROCESS_START[8],
     PROCESS_START[9],
 ];
+
+/// Columns of what a process used: its peaks, and for those that are listed at the end what it uses then.
+macro_rules! process_use_columns {
+    ($($more:expr),* $(,)?) => {
+        &[
+            column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
+            column("   Peak WS", 10, Content::Number("PeakWorkingSetSize")),
+            column("   Peak VM", 10, Content::Number("PeakVirtualSize")),
+            column("   Peak PF", 10, Content::Number("PeakPagefileUsage")),
+            column("   Peak PP", 10, Content::Number("QuotaPeakPagedPoolUsage")),
+            column("  Peak NPP", 10, Content::Number("QuotaPeakNonPagedPoolUsage")),
+            $($more),*
+        ]
+    };
+}
+
+const PROCESS_PEAKS: &[Column] = process_use_columns!();
+const PROCESS_USE: &[Column] = process_use_columns!(
+    column("    End WS", 10, Content::Number("WorkingSetSize")),
+    column("    End VM", 10, Content::Number("VirtualSize")),
+    column("    End PF", 10, Content::Number("PagefileUsage")),
+    column("    End PP", 10, Content::Number("QuotaPagedPoolUsage")),
+    column("   End NPP", 10, Content::Number("QuotaNonPagedPoolUsage")),
+    column(" # Handles", 10, Content::Number("HandleCount")),
+);
 
 const THREAD_LIFE: &[Column] = &[
     column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
@@ -213,9 +241,9 @@ const THREAD_LIFE: &[Column] = &[
 
 const IMAGE: &[Column] = &[
     column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
-    column("         ImageBase", 0, Content::HexadecimalOr("ImageBase", "BaseAddress")),
-    column("          ImageEnd", 0, Content::End("ImageBase", "ImageSize")),
-    column("  CheckSum", 0, Content::Hexadecimal("ImageChecksum", 8)),
+    column("          BaseAddr", 0, Content::HexadecimalOr("ImageBase", "BaseAddress")),
+    column("           EndAddr", 0, Content::End("ImageBase", "ImageSize")),
+    column("  Checksum", 0, Content::Hexadecimal("ImageChecksum", 8)),
     column("TimeDateStamp", 13, Content::Hexadecimal("TimeDateStamp", 8)),
     column("       DefaultBase", 0, Content::Hexadecimal("DefaultBase", 16)),
     column("FileName", 0, Content::Path("FileName")),
@@ -374,7 +402,7 @@ const VIRTUAL_ALLOCATION: &[Column] = &[
     column("    Process Name ( PID)", PROCESS_WIDTH, Content::ProcessIn("ProcessId")),
     column("          BaseAddr", 0, Content::Hexadecimal("BaseAddress", 16)),
     column("           EndAddr", 0, Content::End("BaseAddress", "RegionSize")),
-    column("     Flags", 0, Content::Hexadecimal("Flags", 8)),
+    column("Flags", 0, Content::Words("Flags", ALLOCATION_FLAGS)),
 ];
 
 const LOGGING_PROCESS: Column = column("LoggingProcessName ( PID)", PROCESS_WIDTH, Content::LoggingProcess);
@@ -429,6 +457,16 @@ const FILE_INFORMATION: &[Column] = file_columns![
     column("FileName", 0, Content::File("FileKey")),
 ];
 
+const FILE_DIRECTORY: &[Column] = file_columns![
+    FILE_OBJECT,
+    column(" FileIndex", 10, Content::Number("FileIndex")),
+    column("      Size", 0, Content::Hexadecimal("Length", 8)),
+    column("InfoClass", 9, Content::Number("InfoClass")),
+    column("FileName", 0, Content::File("FileKey")),
+    // What is looked for in it.
+    column("FileName", 0, Content::Quoted("FileName")),
+];
+
 const FILE_NAME: &[Column] = &[
     column("        FileObject", 0, Content::Hexadecimal("FileObject", 16)),
     column("FileName", 0, Content::Path("FileName")),
@@ -472,6 +510,10 @@ const SOCKET_IPV6: &[Column] = &[
 
 const VOLUME_MAPPING: &[Column] =
     &[column("NtPath", 0, Content::Plain("NtPath")), column("DosPath", 0, Content::Plain("DosPath"))];
+
+/// Names of the bits of what is done with a range of addresses (`MEM_…`).
+const ALLOCATION_FLAGS: &[&str] =
+    &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "COMMIT", "RESERVE", "DECOMMIT", "RELEASE"];
 
 /// Names of the bits of request flags (`IRP_…` in the kernel's headers), as posted rows have two of them.
 const REQUEST_FLAGS: &[&str] = &[
@@ -567,7 +609,7 @@ const IMAGE_SYMBOLS: &[Column] = &[
 
 const IMAGE_ALONE: &[Column] = &[IMAGE_IDENTITY[0], IMAGE_IDENTITY[1]];
 
-const MARK: &[Column] = &[column("Label", 0, Content::Quoted("Message"))];
+const MARK: &[Column] = &[column("Label", 0, Content::Plain("Message"))];
 
 const PROFILE_INTERVAL: &[Column] = &[
     PROCESS,
@@ -579,8 +621,8 @@ const PROFILE_INTERVAL: &[Column] = &[
 
 /// Columns of a stack's rows after the time stamp, as in the header.
 pub(super) const FRAME_TITLES: &str = "  ThreadID, No.,            Address,            Image!Function";
-/// The same where a stack is one row; the last two are repeated for each frame.
-pub(super) const STACK_TITLES: &str = "  ThreadID, Frames,            Address,            Image!Function";
+/// The same where a stack is one row, in which the last is repeated for each frame.
+pub(super) const STACK_TITLES: &str = "  ThreadID,            Image!Function";
 /// Columns of a group mask's rows after the time stamp, as in the header.
 pub(super) const GROUP_MASK_TITLES: &str = "No.,       Mask";
 
@@ -599,6 +641,9 @@ pub(super) const LAYOUTS: &[Layout] = &[
     one("P-End", PROCESS_END),
     one("P-DCStart", PROCESS_START),
     one("P-DCEnd", PROCESS_START),
+    one("P-Zombie", PROCESS_START),
+    one("ProcessPerfCtr", PROCESS_PEAKS),
+    one("ProcessPerfCtrRundown", PROCESS_USE),
     one("T-Start", THREAD_LIFE),
     one("T-End", THREAD_LIFE),
     one("T-DCStart", THREAD_LIFE),
@@ -638,6 +683,8 @@ pub(super) const LAYOUTS: &[Layout] = &[
     one("FileIoSetInfo", FILE_INFORMATION),
     one("FileIoQueryInfo", FILE_INFORMATION),
     one("FileIoFSCTL", FILE_INFORMATION),
+    one("FileIoDirEnum", FILE_DIRECTORY),
+    one("FileIoDirNotify", FILE_DIRECTORY),
     one("FileIoOpEnd", FILE_END),
     one("FileNameCreate", FILE_NAME),
     one("FileNameDelete", FILE_NAME),

@@ -122,16 +122,25 @@ impl Dumper {
         }
         write!(
             out,
-            "{:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU, EventGuid, Opcode, Level, Version, Size{end}",
+            "{:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU,                              EventGuid, Type, \
+             Level, Version, MofLength{end}",
             row::UNKNOWN_CLASSIC
         )?;
+        if self.surveyed.is_some() {
+            write!(
+                out,
+                "{:>23},  TimeStamp,     Process Name ( PID),   ThreadID, CPU,                             ProviderId,     \
+                 Id, Task, Opcode, Version, Channel, Level,            Keyword, UserDataLength{end}",
+                row::UNKNOWN_MANIFEST
+            )?;
+        }
         self.line.clear();
         for columns in self.surveyed.iter().flatten() {
             if is_of_counters(columns) {
                 row::counter_titles(columns.fields.iter().map(String::as_str), self.style.ends, &mut self.line);
                 continue;
             }
-            let unnamed = !columns.described && is_classic(columns.origin);
+            let unnamed = !columns.described && (is_classic(columns.origin) || is_of_manifest(columns.origin));
             if layout_of(&columns.name).is_none() && !unnamed {
                 let fields = columns.fields.iter().map(String::as_str);
                 row::titles(&columns.name, columns.origin, fields, self.style.ends, &mut self.line);
@@ -212,6 +221,9 @@ impl Dumper {
         match layout_of(event.name) {
             Some(layout) => row::with_layout(&Plan::new(layout, event), event, &self.style, line),
             None if !event.described && is_classic(event.origin) => row::unknown(event, self.style.ends, line),
+            None if !event.described && is_of_manifest(event.origin) && self.surveyed.is_some() => {
+                row::unknown_manifest(event, self.style.ends, line);
+            }
             None => {
                 if self.surveyed.is_none() {
                     self.announce(event, line);
@@ -301,6 +313,10 @@ fn is_of_counters(columns: &EventColumns) -> bool {
 /// Whether an event has no name of its own but a class and a number.
 fn is_classic(origin: EventOrigin) -> bool {
     !matches!(origin, EventOrigin::Manifest | EventOrigin::TraceLogging | EventOrigin::Message)
+}
+
+const fn is_of_manifest(origin: EventOrigin) -> bool {
+    matches!(origin, EventOrigin::Manifest)
 }
 
 /// Windows time: units of 100 ns since 1601-01-01; 0 when not known.

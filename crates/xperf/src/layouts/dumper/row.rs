@@ -17,6 +17,9 @@ const UNKNOWN: &str = "\"Unknown\"";
 /// Name of events that no description fits.
 pub(super) const UNKNOWN_CLASSIC: &str = "UnknownEvent/Classic";
 
+/// Name of the rows of events whose manifest is not known.
+pub(super) const UNKNOWN_MANIFEST: &str = "UnknownEvent/Crimson";
+
 /// Name of the rows of hardware counters.
 pub(super) const COUNTERS: &str = "Pmc";
 
@@ -128,7 +131,7 @@ pub(super) fn generic(event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
                 structure(fields, line);
                 line.push(b']');
             }
-            value => plain(value, line),
+            value => plain(value, Quotes::Always, line),
         }
     }
     push(style.ends.as_str(), line);
@@ -176,7 +179,29 @@ pub(super) fn unknown(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec
             event.opcode,
             event.level,
             event.version,
-            event.size,
+            event.payload_size,
+            ends.as_str()
+        ),
+    );
+}
+
+/// The row of an event whose manifest is not known: its numbers.
+pub(super) fn unknown_manifest(event: &DescribedEvent<'_>, ends: LineEnds, line: &mut Vec<u8>) {
+    begin(UNKNOWN_MANIFEST, event.time_ns, line);
+    who(event, line);
+    put(
+        line,
+        format_args!(
+            ", {{{}}}, {:#x}, {}, {}, {:#x}, {}, {:#x}, {:#x}, {}{}",
+            printable(event.guid),
+            event.id,
+            event.task_number,
+            event.opcode,
+            event.version,
+            event.channel,
+            event.level,
+            event.keyword,
+            event.payload_size,
             ends.as_str()
         ),
     );
@@ -268,14 +293,18 @@ fn value(
             let module = directory.module(event.pid.unwrap_or(0), number.unwrap_or(0));
             quoted(module.unwrap_or_default(), line);
         }
-        Content::Bits(_, names) => bits(number.unwrap_or(0), names, line),
+        Content::Bits(_, names) => bits(number.unwrap_or(0), names, " | ", line),
+        Content::Words(_, names) => {
+            line.push(b' ');
+            bits(number.unwrap_or(0), names, " ", line);
+        }
         Content::OpenOptions(_) => {
             let number = number.unwrap_or(0);
             let disposition = usize::try_from(number >> 24).unwrap_or(usize::MAX);
             push(DISPOSITIONS.get(disposition).unwrap_or(&UNKNOWN), line);
             if number & 0x00ff_ffff != 0 {
                 push(" | ", line);
-                bits(number & 0x00ff_ffff, OPEN_OPTIONS, line);
+                bits(number & 0x00ff_ffff, OPEN_OPTIONS, " | ", line);
             }
         }
         Content::IoPriorityName(_) => {
@@ -292,7 +321,7 @@ fn value(
         }
         Content::Plain(_) => {
             if let Some(field) = field {
-                plain(field, line);
+                plain(field, Quotes::Needed, line);
             }
         }
         Content::Number(_) => match (field, number) {
@@ -396,11 +425,11 @@ fn unpacked(packed: &str, length: usize) -> String {
 }
 
 /// The names of the bits that are set, the lowest first; a bit without a name is its number.
-fn bits(number: u64, names: &[&str], line: &mut Vec<u8>) {
+fn bits(number: u64, names: &[&str], between: &str, line: &mut Vec<u8>) {
     let mut first = true;
     for bit in (0..u64::BITS).filter(|bit| number >> bit & 1 != 0) {
         if !std::mem::take(&mut first) {
-            push(" | ", line);
+            push(between, line);
         }
         match names.get(bit as usize) {
             Some(name) => push(name, line),
@@ -456,12 +485,7 @@ fn frames(name: &str, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
     let time_ns = event.derived.stack_of_ns.unwrap_or(event.time_ns);
     let Some(frames) = event.derived.frames else { return };
     let digits = usize::from(event.derived.frame_digits);
-    let frame = |address: u64, line: &mut Vec<u8>| {
-        push(", ", line);
-        hexadecimal_digits(address, digits, line);
-        push(", ", line);
-        image(event, (event.pid, Some(address), time_ns), style, line);
-    };
+    let frame = |address: u64, line: &mut Vec<u8>| image(event, (event.pid, Some(address), time_ns), style, line);
     // What all rows of a stack have in common is written once.
     let start = line.len();
     begin(name, time_ns, line);
@@ -472,8 +496,11 @@ fn frames(name: &str, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
     if frames.is_empty() {
         line.truncate(start);
     } else if style.whole_stacks {
-        unsigned(frames.len() as u64, 3, line);
-        frames.iter().for_each(|&address| frame(address, line));
+        // After each frame, the last too, as posted rows have it.
+        for &address in frames {
+            frame(address, line);
+            push(", ", line);
+        }
         push(style.ends.as_str(), line);
     } else {
         for (before, &address) in frames.iter().enumerate() {
@@ -481,6 +508,9 @@ fn frames(name: &str, event: &DescribedEvent<'_>, style: &Style, line: &mut Vec<
                 line.extend_from_within(common.clone());
             }
             unsigned(before as u64 + 1, 3, line);
+            push(", ", line);
+            hexadecimal_digits(address, digits, line);
+            push(", ", line);
             frame(address, line);
             push(style.ends.as_str(), line);
         }
@@ -504,8 +534,17 @@ fn group_masks(name: &str, event: &DescribedEvent<'_>, ends: LineEnds, line: &mu
     }
 }
 
-/// A value of an event without a layout. Texts that could be taken for several columns stand between quotes.
-fn plain(value: &FieldValue<'_>, line: &mut Vec<u8>) {
+/// Which texts stand between quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quotes {
+    /// All.
+    Always,
+    /// Those that could be taken for several columns.
+    Needed,
+}
+
+/// A value of a field.
+fn plain(value: &FieldValue<'_>, quotes: Quotes, line: &mut Vec<u8>) {
     match value {
         FieldValue::Null => {}
         FieldValue::Boolean(flag) => put(line, format_args!("{flag}")),
@@ -515,9 +554,10 @@ fn plain(value: &FieldValue<'_>, line: &mut Vec<u8>) {
             put(line, format_args!("{number:#0width$x}", width = usize::from(*digits) + 2));
         }
         FieldValue::Float(number) => put(line, format_args!("{number}")),
+        FieldValue::Form(text) => push(&printable(text), line),
         FieldValue::Text(text) => {
             let text = printable(text);
-            if text.contains([',', '"']) || text.trim() != text {
+            if quotes == Quotes::Always || text.contains([',', '"']) || text.trim() != text {
                 put(line, format_args!("\"{}\"", text.replace('"', "\"\"")));
             } else {
                 push(&text, line);
@@ -529,7 +569,7 @@ fn plain(value: &FieldValue<'_>, line: &mut Vec<u8>) {
                 if at > 0 {
                     push("; ", line);
                 }
-                plain(value, line);
+                plain(value, quotes, line);
             }
             line.push(b']');
         }
@@ -544,7 +584,7 @@ fn structure(fields: &[Field<'_>], line: &mut Vec<u8>) {
             push("; ", line);
         }
         put(line, format_args!("{} : ", printable(&field.name)));
-        plain(&field.value, line);
+        plain(&field.value, Quotes::Always, line);
     }
     line.push(b'}');
 }
