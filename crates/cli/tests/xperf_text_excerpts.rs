@@ -38,7 +38,7 @@ fn statistics_have_the_posted_names() {
     let end = text.lines().find(|line| line.starts_with("End time ")).unwrap();
     let length = end.split_once("(+ ").unwrap().1.trim_end_matches(')');
     let parts: Vec<&str> = length.split([':', '.']).collect();
-    assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [2, 2, 2, 7], "{end}");
+    assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [1, 2, 2, 2, 7], "days first: {end}");
 }
 
 #[test]

@@ -188,8 +188,23 @@ fn samples_by_process_and_module_have_the_posted_titles_and_sum_up() {
     assert!((weights - busy_us).abs() < 1_000, "{weights} of {busy_us}");
     let idle_us = cpu["cpu"]["idle_ns"].as_i64().unwrap() / 1_000;
     assert!(idle_us > 0 && (idle.iter().map(|row| weight(row)).sum::<i64>() - idle_us).abs() < 1_000, "{idle:?}");
+    // Every sample counts once, and every processor is one row.
     let frequency = folder.answer("xperf -i boot.etl -a profile -freq");
-    assert!(frequency.lines().count() > 1);
+    let rows: Vec<Vec<i64>> = frequency.lines().skip(1).map(|row| row.split(',').map(microseconds).collect()).collect();
+    let processors: std::collections::BTreeSet<i64> = rows.iter().map(|row| row[0]).collect();
+    assert!(processors.len() == rows.len() && rows.len() > 1, "{frequency}");
+    let samples: i64 = rows.iter().map(|row| row[1]).sum();
+    let dump = folder.answer("xperf -i boot.etl -a dumper -provider {ce1dbfb4-137e-4da6-87b0-3f59aa102cbc}");
+    let rows = |name: &str| dump.lines().filter(|row| row.trim_start().starts_with(name)).count();
+    let idle =
+        dump.lines().filter(|row| row.trim_start().starts_with("SampledProfile,") && row.contains("Idle (   0)"));
+    let counted = rows("SampledProfile,") - 1 - idle.count();
+    assert!(usize::try_from(samples) == Ok(counted), "{samples} of {counted}");
+    // With symbols that are not there, what is not known is called so, module by module.
+    let asked = folder.answer("xperf -quiet -symbols -i boot.etl -a profile -detail");
+    let weights: i64 = asked.lines().skip(1).map(weight).sum();
+    assert!((weights - busy_us - idle_us).abs() < 1_000, "{weights}");
+    assert!(asked.lines().skip(1).all(|row| row.ends_with("\"Unknown\"")), "{asked}");
 }
 
 #[test]
@@ -223,6 +238,7 @@ fn processes_have_the_posted_fields() {
     for row in text.lines().skip(1) {
         let cells: Vec<&str> = row.splitn(9, ',').collect();
         assert_eq!(cells.len(), posted.split(',').count(), "{row}");
+        assert!(!cells[8].trim().is_empty(), "also a process without a command line has one: {row}");
         let widths = |row: &str| -> Vec<usize> { row.split(',').map(str::len).take(3).collect() };
         assert_eq!(widths(row), widths(posted), "{row}");
         assert_eq!(cells[2], " Process");

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use onoff_analysis::address_names::{ADDRESS_TABLES, AddressNames, MOST_ADDRESSES};
-use onoff_analysis::functions::{CodePlace, NameFunctions};
+use onoff_analysis::functions::{CodePlace, FunctionNames, NameFunctions};
 use onoff_analysis::transition::{PHASE_TABLES, named_phase};
 use onoff_output::OutputFile;
 use onoff_report::text::{losses, printable::printable, quantity::duration};
@@ -60,6 +60,7 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
     if line.symbols && functions.is_none() && remarks {
         remark("_NT_SYMBOL_PATH names no place of symbols: functions are shown as addresses");
     }
+    let symbols = line.symbols;
     let mut missing = BTreeSet::new();
     let mut functions = functions.map(|name| {
         let missing = &mut missing;
@@ -124,7 +125,12 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
             trace = Some(read);
         }
         for asked in asked.get_mut(stage).unwrap_or_default() {
-            let functions = functions.as_mut().map(|name| name as NameFunctions<'_>);
+            // Whoever asks for functions gets functions, be they unknown.
+            let mut nameless = |_: &Trace, _: &[CodePlace]| FunctionNames::default();
+            let functions = match functions.as_mut() {
+                Some(name) => Some(name as NameFunctions<'_>),
+                None => symbols.then_some(&mut nameless as NameFunctions<'_>),
+            };
             finish(asked, trace.as_ref(), functions, &mut outputs);
         }
     }

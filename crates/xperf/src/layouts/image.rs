@@ -85,7 +85,9 @@ pub fn write_symbols(trace: &Trace, columns: SymbolColumns, out: &mut dyn Write)
             (name.to_owned(), image.time_stamp, image.size, symbols)
         })
         .collect();
-    for (name, time_stamp, size, symbols) in modules {
+    // What identifies symbols is told of no module that has none.
+    let is_shown = |symbols: &str| !symbols.is_empty() || !columns.debug_id;
+    for (name, time_stamp, size, symbols) in modules.into_iter().filter(|(.., symbols)| is_shown(symbols)) {
         let name = printable(&name);
         match (columns.image_id, columns.debug_id) {
             (true, false) => writeln!(out, "   {time_stamp:#010x}, {size:#010x}, \"{name}\"")?,

@@ -146,7 +146,12 @@ impl Writer<'_> {
             write!(out, ", {}", printable(self.trace.text(process.user)))?;
         }
         if self.options.with_command_line {
-            write!(out, ", {}", printable(self.trace.text(process.command_line)))?;
+            // An empty field would be no field to whom splits the row.
+            let command_line = match self.trace.text(process.command_line) {
+                "" => "\"\"",
+                text => text,
+            };
+            write!(out, ", {}", printable(command_line))?;
         }
         writeln!(out)?;
         let of = |rows: &BTreeMap<usize, Vec<usize>>| rows.get(&row).cloned().unwrap_or_default();

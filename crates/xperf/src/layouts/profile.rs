@@ -1,5 +1,6 @@
 //! `xperf -a profile -detail` and `-freq`: what profile samples found.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use onoff_analysis::cpu::CpuTotals;
@@ -13,12 +14,16 @@ use super::process_name::ProcessName;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::share;
 
+/// A module or a function that is not known.
+const UNKNOWN: &str = "\"Unknown\"";
+
 /// The time of a process in a module or a function.
 #[derive(Clone, Debug, Default)]
 pub struct CodeTime {
     image: String,
     pid: Option<u32>,
-    /// `module!function`, or the module; empty when no known module holds the address.
+    /// `module!function`, or the module; empty when no known module holds the address. What is not known of both is
+    /// `"Unknown"`.
     code: String,
     ns: i64,
 }
@@ -33,9 +38,9 @@ impl CodeTime {
     /// Of a function.
     #[must_use]
     pub fn of_function(row: &FunctionRow) -> Self {
-        let frame = CodeFrame { module: row.module.clone(), function: row.function.clone() };
-        let code = if row.module.is_empty() && row.function.is_empty() { String::new() } else { frame.label() };
-        Self { image: row.image.clone(), pid: row.pid, code, ns: row.own_ns }
+        let known = |name: &str| if name.is_empty() { UNKNOWN.to_owned() } else { name.to_owned() };
+        let frame = CodeFrame { module: known(&row.module), function: known(&row.function) };
+        Self { image: row.image.clone(), pid: row.pid, code: frame.label(), ns: row.own_ns }
     }
 }
 
@@ -52,7 +57,7 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
         let idle = CodeTime { image: "Idle".to_owned(), pid: Some(0), ns: cpu.idle_ns, ..CodeTime::default() };
         processes.push((idle.ns, vec![idle]));
     }
-    let mut places = std::collections::BTreeMap::new();
+    let mut places = BTreeMap::new();
     for row in rows {
         let at = *places.entry((row.pid, row.image.clone())).or_insert_with(|| {
             processes.push((0, Vec::new()));
@@ -64,7 +69,7 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
     }
     processes.order_by_key(|(sum, _)| std::cmp::Reverse(*sum));
     for row in processes.iter().flat_map(|(_, rows)| rows) {
-        let code = if row.code.is_empty() { "Unknown" } else { &row.code };
+        let code = if row.code.is_empty() { UNKNOWN } else { &row.code };
         writeln!(
             out,
             "{}, {:>10}, {:>10.2}, {:>20}",
@@ -83,16 +88,19 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
 /// What `out` answers.
 pub fn write_frequency(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Cpu,    Samples,     Weight, Interval")?;
-    let mut rows: Vec<&CpuRow> = list.rows.iter().collect();
-    rows.order_by_key(|row| row.processor);
-    for row in rows {
-        let samples = row.samples.unwrap_or(0);
-        let each_ns = row.cpu_ns.checked_div(i64::try_from(samples).unwrap_or(i64::MAX)).unwrap_or(0);
+    let mut by_processor: BTreeMap<Option<u16>, (u64, i64)> = BTreeMap::new();
+    for row in &list.rows {
+        let (samples, cpu_ns) = by_processor.entry(row.processor).or_default();
+        *samples = samples.saturating_add(row.samples.unwrap_or(0));
+        *cpu_ns = cpu_ns.saturating_add(row.cpu_ns);
+    }
+    for (processor, (samples, cpu_ns)) in by_processor {
+        let each_ns = cpu_ns.checked_div(i64::try_from(samples).unwrap_or(i64::MAX)).unwrap_or(0);
         writeln!(
             out,
             "{:>3}, {samples:>10}, {:>10}, {:>8}",
-            row.processor.map_or(-1, i64::from),
-            microseconds(Some(row.cpu_ns)),
+            processor.map_or(-1, i64::from),
+            microseconds(Some(cpu_ns)),
             microseconds(Some(each_ns)),
         )?;
     }

@@ -65,17 +65,13 @@ fn time(trace: &Trace, time_ns: i64, options: TraceStatsOptions) -> String {
     format!("{year:04}/{month:02}/{day:02}:{hour:02}:{minute:02}:{second:02}.{:07}", nanosecond / 100)
 }
 
-/// `hh:mm:ss.fffffff`, with `d:` before it from a day on.
+/// `d:hh:mm:ss.fffffff`.
 fn length(ns: i64) -> String {
     let ns = ns.max(0);
     let seconds = ns / 1_000_000_000;
     let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
     let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
-    let days = match days {
-        0 => String::new(),
-        _ => format!("{days}:"),
-    };
-    format!("{days}{hours:02}:{minutes:02}:{seconds:02}.{:07}", ns % 1_000_000_000 / 100)
+    format!("{days}:{hours:02}:{minutes:02}:{seconds:02}.{:07}", ns % 1_000_000_000 / 100)
 }
 
 fn write_detail(
@@ -232,9 +228,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_have_days_only_from_a_day_on() {
-        assert_eq!(length(5_123_456_700), "00:00:05.1234567");
+    fn lengths_have_days() {
+        assert_eq!(length(5_123_456_700), "0:00:00:05.1234567");
         assert_eq!(length(90_061_000_000_000), "1:01:01:01.0000000");
-        assert_eq!(length(-1), "00:00:00.0000000");
+        assert_eq!(length(-1), "0:00:00:00.0000000");
     }
 }

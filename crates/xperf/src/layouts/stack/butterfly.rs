@@ -1,5 +1,6 @@
 //! `-butterfly`: a page with each module between those that called it and those it called.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
@@ -35,6 +36,15 @@ pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Resul
 
 /// Class of the rows that links lead to; they are written as any other row of a module.
 const TARGET: &str = "target";
+
+/// `module!function` of a module or an address too.
+fn whole_name(name: Cow<'_, str>) -> Cow<'_, str> {
+    match (name.contains('!'), name.starts_with("0x")) {
+        (true, _) => name,
+        (false, true) => Cow::Owned(format!("\"Unknown\"!{name}")),
+        (false, false) => Cow::Owned(format!("{name}!\"Unknown\"")),
+    }
+}
 
 struct Page<'a> {
     found: &'a CallStacks,
@@ -106,7 +116,7 @@ impl Page<'_> {
     ) -> io::Result<()> {
         let is_target = class == TARGET;
         let class = if is_target { "ff" } else { class };
-        let name = onoff_report::text::printable::printable(name);
+        let name = whole_name(onoff_report::text::printable::printable(name));
         let name = escape(&*name);
         write!(out, "<tr class='{class}'><td>{before}<a href='#{name}'>{name}</a>")?;
         // Links lead to a module's row in the first of the two tables with neighbours.
@@ -148,8 +158,8 @@ mod tests {
                 exclusive: 4,
                 unique_inclusive: 10,
                 multi_inclusive: 12,
-                callers: vec![neighbour("ntdll.dll", 9), neighbour("rare.dll", 1)],
-                callees: vec![neighbour("lib.dll", 6)],
+                callers: vec![neighbour("ntdll.dll!RtlUserThreadStart", 9), neighbour("rare.dll", 1)],
+                callees: vec![neighbour("0x7f00", 6)],
             }],
         };
         let mut out = Vec::new();
@@ -158,10 +168,10 @@ mod tests {
         for line in [
             "<table id='TblSN'>",
             "Functions by Multi-Inclusive Hits with Callers and Callees",
-            "<tr class='ff'><td><a href='#&lt;a&amp;b&gt;.exe'>&lt;a&amp;b&gt;.exe</a><a id='&lt;a&amp;b&gt;.exe'></a></td><td>12</td><td>4</td><td>120.00%</td></tr>",
-            "<td>&lt;-- <a href='#ntdll.dll'>ntdll.dll</a></td><td>9</td>",
+            "<tr class='ff'><td><a href='#&lt;a&amp;b&gt;.exe!&quot;Unknown&quot;'>&lt;a&amp;b&gt;.exe!&quot;Unknown&quot;</a><a id='&lt;a&amp;b&gt;.exe!&quot;Unknown&quot;'></a></td><td>12</td><td>4</td><td>120.00%</td></tr>",
+            "<td>&lt;-- <a href='#ntdll.dll!RtlUserThreadStart'>ntdll.dll!RtlUserThreadStart</a></td><td>9</td>",
             "<td>&lt;-- (trimmed)</td><td>1</td>",
-            "<td>--&gt; <a href='#lib.dll'>lib.dll</a></td><td>6</td>",
+            "<td>--&gt; <a href='#&quot;Unknown&quot;!0x7f00'>&quot;Unknown&quot;!0x7f00</a></td><td>6</td>",
             "***itself***",
         ] {
             assert!(page.contains(line), "{line} in {page}");
