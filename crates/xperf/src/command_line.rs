@@ -164,6 +164,20 @@ fn parse_with(line_words: Vec<OsString>, phases: PhaseTimes) -> Result<CommandLi
             }
         }
     }
+    if let Some(file) = sessions.file_of_answers(!inputs.is_empty()) {
+        // As in a line of Microsoft's pages: '-i clrevents.etl -f clrevents.csv'.
+        let place = if inputs.is_empty() {
+            inputs.push(file);
+            None
+        } else {
+            Some(file)
+        };
+        if place.is_some() && std::mem::replace(&mut output, place).is_some() {
+            return Err(usage(
+                "-o and -f name a file of answers each; '-ao FILE' after an action sends that one elsewhere",
+            ));
+        }
+    }
     if sessions.are_named() {
         inputs.extend(std::mem::take(&mut sessions.files));
         return sessions.merging(inputs, &calls, line.quiet).map(CommandLine::Merge);
@@ -189,6 +203,14 @@ struct Sessions {
 impl Sessions {
     fn are_named(&self) -> bool {
         self.stopped || self.into.is_some() || !self.files.is_empty()
+    }
+
+    /// The one file that the line names with '-f' while it is about no session. What is `written` is no recording: that
+    /// would be a session's, and may be one that is there.
+    fn file_of_answers(&mut self, written: bool) -> Option<PathBuf> {
+        let is_recording = |file: &PathBuf| file.extension().is_some_and(|end| end.eq_ignore_ascii_case("etl"));
+        let is_alone = !self.stopped && self.into.is_none() && self.files.len() == 1;
+        if is_alone && !(written && self.files.iter().any(is_recording)) { self.files.pop() } else { None }
     }
 
     /// Merging the files that the line names.
@@ -285,6 +307,15 @@ mod tests {
         };
         assert_eq!(filter.providers.len(), 2);
         assert!(range.is_some());
+    }
+
+    #[test]
+    fn a_file_without_a_session_is_what_is_written_else_what_is_read() {
+        let line = processing("-i a.etl -f a.csv");
+        assert_eq!((line.inputs, line.output), (vec![PathBuf::from("a.etl")], Some(PathBuf::from("a.csv"))));
+        let line = processing("-f a.etl -a marks");
+        assert_eq!((line.inputs, line.output), (vec![PathBuf::from("a.etl")], None));
+        assert!(refusal("-i a.etl -o b.csv -f a.csv").starts_with("-o and -f name a file"));
     }
 
     #[test]

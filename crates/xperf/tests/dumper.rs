@@ -331,6 +331,9 @@ fn names_of_events_are_provider_task_and_opcode_whatever_of_them_there_is() {
     let client = [4, 3, 2, 1, 6, 5, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16];
     let payload = Payload::wide().text("Folders").bytes(&client);
     push(10, manifest(GROUP_POLICY, 8016, 0, Vec::new()), payload);
+    // Neither task nor opcode has a name.
+    const SERVICE_CONTROL_MANAGER: &str = "555908d1-a6d7-4695-8e1e-26931d2012f4";
+    push(11, manifest(SERVICE_CONTROL_MANAGER, 7000, 192, Vec::new()), Payload::wide().text("Spooler").text("Error 2"));
     // Its size, no tags, its name, no fields.
     let described = |name: &str| {
         let size = u16::try_from(name.len() + 4).unwrap().to_le_bytes();
@@ -352,6 +355,7 @@ fn names_of_events_are_provider_task_and_opcode_whatever_of_them_there_is() {
     let rows: Vec<String> = dump.lines().map(squeezed).collect();
     for wanted in [
         "Microsoft-Windows-GroupPolicy//win:Info, 10,",
+        "Service Control Manager//, 11,",
         "d1d93ef7-0000-1111-2222-333344445555/Render/, 20,",
         "d1d93ef7-0000-1111-2222-333344445555/Work/win:Start, 21,",
         "UnknownEvent/Crimson, 30,",

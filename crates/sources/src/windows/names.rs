@@ -45,22 +45,25 @@ fn classic_name(record: &Record<'_>) -> Option<&'static str> {
     }
 }
 
-/// What tools that write manifests anew call the task of events that have none.
-const NO_TASK: &str = "task_0";
+/// Whether a name is only a number: tools that write manifests anew call so what has no name.
+fn is_number(name: &str, kind: &str, number: u16) -> bool {
+    name.strip_prefix(kind).and_then(|digits| digits.parse().ok()) == Some(number)
+}
 
 /// The opcode's name as xperf has it: those that all providers share are `win:Start` and the like, but where the
 /// recording itself says otherwise.
 fn opcode_name<'d>(record: &Record<'_>, description: &Description<'d>) -> Cow<'d, str> {
     let is_shared = standard::opcode_name(record.opcode()) == Some(description.opcode);
-    match is_shared && description.source != SchemaSource::Embedded {
-        true => Cow::Owned(format!("win:{}", description.opcode)),
-        false => Cow::Borrowed(description.opcode),
+    match description.opcode {
+        name if is_shared && description.source != SchemaSource::Embedded => Cow::Owned(format!("win:{name}")),
+        name if is_number(name, "opcode_", record.opcode().into()) => Cow::Borrowed(""),
+        name => Cow::Borrowed(name),
     }
 }
 
-/// The event's name: xperf's for the kernel events that have one, else `Provider/Event`, or
-/// `Provider/Task/Opcode` where the provider names its events so; the task is empty where an event has none, as is the
-/// opcode of an event that describes itself and is neither a start nor a stop.
+/// The event's name: xperf's for the kernel events that have one, `Provider/Task/Opcode` for those with a manifest,
+/// `Provider/Event/Opcode` for those that describe themselves, else `Provider/Event`. A task or opcode that has no name is
+/// empty, as is the opcode of an event that describes itself and is neither a start nor a stop.
 pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> String {
     let hook = kernel_hook(record);
     if let Some(name) = hook.and_then(xperf_name).or_else(|| classic_name(record)) {
@@ -80,14 +83,10 @@ pub(super) fn event_name(record: &Record<'_>, description: &Description<'_>) -> 
             }
         }
         (HeaderKind::Event, Some(descriptor)) => {
-            let task = if description.task == NO_TASK { "" } else { description.task };
-            let opcode = opcode_name(record, description);
-            match (task.is_empty(), opcode.is_empty(), event.is_empty()) {
-                _ if description.source == SchemaSource::Unknown => format!("{provider}/{}", descriptor.id),
-                (_, false, _) => format!("{provider}/{task}/{opcode}"),
-                (false, true, _) => format!("{provider}/{task}"),
-                (true, true, false) => format!("{provider}/{event}"),
-                (true, true, true) => format!("{provider}/{}", descriptor.id),
+            let task = if is_number(description.task, "task_", descriptor.task) { "" } else { description.task };
+            match description.source {
+                SchemaSource::Unknown => format!("{provider}/{}", descriptor.id),
+                _ => format!("{provider}/{task}/{}", opcode_name(record, description)),
             }
         }
         _ if !event.is_empty() => format!("{provider}/{event}"),

@@ -97,11 +97,12 @@ fn write_detail(
             inventory.kinds.iter().filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name);
         for kind in of_provider {
             write_numbers(kind, out)?;
-            write!(out, " {:>12} {:>14} {}", kind.events, kind.bytes, name(kind))?;
+            // Scripts look for names with the blank after them.
+            write!(out, " {:>12} {:>14} {} ", kind.events, kind.bytes, name(kind))?;
             // Several versions of an event are one name here; only the first has the count.
             let of_kind = stacks.and_then(|stacks| stacks.get(&*kind.name)).filter(|_| counted.insert(&kind.name));
             match of_kind {
-                Some(stacks) => writeln!(out, " {stacks}")?,
+                Some(stacks) => writeln!(out, "{stacks}")?,
                 None => writeln!(out)?,
             }
         }
