@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use onoff::analysis::summary::Summary;
-use onoff::report::lists::write_text;
+use onoff::report::lists::write_on;
+use onoff::report::paper::TextPaper;
 use onoff::summarise_all;
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan};
 
@@ -39,7 +40,7 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
         .collect();
     let summary = summarise_all(&recordings, &onoff_files::Options::default(), &|| {});
     let mut text = Vec::new();
-    write_text(&summary, 0, &mut text).unwrap();
+    write_on(&summary, 0, &mut TextPaper(&mut text)).unwrap();
     (summary, String::from_utf8(text).unwrap())
 }
 

@@ -3,6 +3,7 @@
 
 use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::suspend::{SuspendOptions, TABLES, analyse};
+use onoff_report::paper::TextPaper;
 use onoff_report::text::suspend::{SuspendTextOptions, write as write_text};
 use onoff_report::{csv::timed, section};
 use onoff_trace::{
@@ -109,7 +110,7 @@ fn the_text_answers_first() {
     let trace = slow_service();
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
     let text = written(|out| {
-        write_text(&report, &summarise(&trace), &SuspendTextOptions::default(), out).unwrap();
+        write_text(&report, &summarise(&trace), &SuspendTextOptions::default(), &mut TextPaper(out)).unwrap();
     });
     let text = plain(&text);
     let lines: Vec<&str> = text.lines().collect();
