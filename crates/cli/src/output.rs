@@ -23,11 +23,13 @@ pub struct Display {
     pub is_brief: bool,
     /// Whether the answer is text for people, which may be fitted and cut: what programs read is left as it is.
     pub is_text: bool,
+    /// Whether no sequence that colours is written, so that none is looked for: looking takes longer than writing many an answer.
+    pub is_never_colored: bool,
 }
 
 impl Default for Display {
     fn default() -> Self {
-        Self { color: Color::Auto, width: None, is_brief: false, is_text: false }
+        Self { color: Color::Auto, width: None, is_brief: false, is_text: false, is_never_colored: false }
     }
 }
 
@@ -45,7 +47,7 @@ impl Display {
             Some(cells) => Some(Width::Cells(cells.into())),
             None => None,
         };
-        Ok(Self { color, width, is_brief: arguments.brief, is_text: false })
+        Ok(Self { color, width, is_brief: arguments.brief, ..Self::default() })
     }
 }
 
@@ -86,8 +88,11 @@ impl Destination {
                     Failure::Unreadable(format!("{}: cannot write the answer: {error}", path.display()))
                 };
                 let file = OutputFile::create(path).map_err(failed)?;
-                let is_colored = self.display.color == Color::Always;
-                let choice = if is_colored { ColorChoice::Always } else { ColorChoice::Never };
+                let choice = match self.display {
+                    Display { is_never_colored: true, .. } => ColorChoice::AlwaysAnsi,
+                    Display { color: Color::Always, .. } => ColorChoice::Always,
+                    _ => ColorChoice::Never,
+                };
                 let writer = AutoStream::new(file.writer().map_err(failed)?, choice);
                 let mut out = BufWriter::with_capacity(1 << 16, writer);
                 self.write_text(&mut out, self.display.width.unwrap_or_default(), write)?;
@@ -106,6 +111,7 @@ impl Destination {
             None => {
                 let stdout = io::stdout();
                 let choice = match self.display.color {
+                    _ if self.display.is_never_colored => ColorChoice::AlwaysAnsi,
                     Color::Auto => AutoStream::choice(&stdout),
                     Color::Always => ColorChoice::Always,
                     Color::Never => ColorChoice::Never,

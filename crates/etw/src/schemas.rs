@@ -10,6 +10,7 @@ use crate::catalogue::{self, CatalogueProvider, KernelEvent};
 use crate::description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
 use crate::event_source::{self, Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
 use crate::fields::Fields;
+use crate::fixed::FixedLayout;
 use crate::manifest::{self, ManifestError};
 use crate::payload::{self, Status};
 use crate::provider_binary::{self, ProviderBinaryError};
@@ -421,6 +422,13 @@ impl Schemas {
             Found::Nothing => (SchemaSource::Unknown, false, raw(payload, "Payload", fields)),
         };
         Decoded { status, consumed, size: payload.len(), source, exact_version }
+    }
+
+    /// Where the numbers stand in payloads of this hook and version, as [`Schemas::decode`] reads them from records with the short headers
+    /// of the kernel; `None` where they hold anything else.
+    #[must_use]
+    pub fn fixed_layout(hook: u16, version: u16, pointer_size: usize) -> Option<FixedLayout<'static>> {
+        FixedLayout::of(&catalogue::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
     }
 
     fn find<'r>(&'r self, record: &Record<'r>) -> Found<'r> {

@@ -68,6 +68,8 @@ pub enum FieldValue<'a> {
     Form(Cow<'a, str>),
     /// Several values.
     List(Vec<FieldValue<'a>>),
+    /// Several addresses, as a list of [`FieldValue::Hexadecimal`] with these digits.
+    Addresses(&'a [u64], u8),
     /// Named values.
     Structure(Vec<Field<'a>>),
 }

@@ -180,6 +180,7 @@ fn value(value: &FieldValue<'_>) -> String {
         FieldValue::Float(number) => number.to_string(),
         FieldValue::Text(text) | FieldValue::Form(text) => printable(text).chars().take(FIELD_CHARACTERS).collect(),
         FieldValue::List(list) => format!("{} values", list.len()),
+        FieldValue::Addresses(list, _) => format!("{} values", list.len()),
         FieldValue::Structure(fields) => format!("{} fields", fields.len()),
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use onoff::{NoEvents, OutOfRange, Refusal, Session};
-use onoff_report::json;
+use onoff_report::json::event::EventLines;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::{self, losses};
 use onoff_sources::EventWriter;
@@ -36,9 +36,14 @@ pub fn run(recording: Recording, task: EventTask, destination: &Destination) -> 
     }
     let mut shown = 0;
     let mut lost = Losses::new();
+    // JSON has every character of control as an escape of its own.
+    let mut destination = destination.clone();
+    destination.display.is_never_colored = task.format == PlainFormat::Json;
     destination.write(|out| {
         let end = match (task.format, events.system()) {
-            (PlainFormat::Json, _) => events.write_each(|| Box::new(JsonLines), |text| flow(out.write_all(text))),
+            (PlainFormat::Json, _) => {
+                events.write_each(|| Box::new(JsonLines::default()), |text| flow(out.write_all(text)))
+            }
             (PlainFormat::Text, SystemKind::Linux) => events.for_each(|event| flow(text::events::write(event, out))),
             (PlainFormat::Text, _) => {
                 let mut dumper = Dumper::new();
@@ -88,11 +93,11 @@ fn flow(written: io::Result<()>) -> ControlFlow<io::Error> {
 }
 
 /// Each event as a line of JSON.
-struct JsonLines;
+#[derive(Default)]
+struct JsonLines(EventLines);
 
 impl EventWriter for JsonLines {
     fn event(&mut self, event: &DescribedEvent<'_>, text: &mut Vec<u8>) {
-        // Writing into memory cannot fail.
-        let _ = json::event::write(event, text);
+        self.0.append(event, text);
     }
 }

@@ -2,126 +2,364 @@
 //!
 //! Numbers that are read in hexadecimal (addresses, flags, codes, keywords) are texts such as `"0xffff8000deadbeef"`:
 //! many readers of JSON hold numbers as floating point and would lose their low bits.
-
-use std::io::{self, Write};
+//!
+//! A recording has tens of millions of events, so a line is put together from bytes: what all events of a kind begin with is written once
+//! and copied.
 
 use onoff_trace::{Derived, DescribedEvent, EventOrigin, Field, FieldValue};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::escape::write_compact;
 
-/// Writes `event` and a line end.
-///
-/// # Errors
-/// What `out` answers.
-pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-    write_compact(&Line(event), out)?;
-    out.write_all(b"\n")
+/// Kinds of event whose beginning is kept; a power of two.
+const KEPT_KINDS: usize = 64;
+
+/// Writes events, each as a line.
+#[derive(Clone, Debug)]
+pub struct EventLines {
+    /// What lines of a kind have in common, by a hash of the kind: who needs the place of another takes it.
+    kinds: Vec<Option<Kind>>,
 }
 
-struct Line<'a>(&'a DescribedEvent<'a>);
+impl Default for EventLines {
+    fn default() -> Self {
+        Self { kinds: vec![None; KEPT_KINDS] }
+    }
+}
 
-impl Serialize for Line<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let event = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("time_ns", &event.time_ns)?;
-        map.serialize_entry("unix_ns", &event.unix_ns)?;
-        map.serialize_entry("name", event.name)?;
-        map.serialize_entry("kind", event.origin.as_str())?;
-        map.serialize_entry("provider", event.provider)?;
-        map.serialize_entry("guid", event.guid)?;
-        map.serialize_entry("task", event.task)?;
-        map.serialize_entry("opcode_name", event.opcode_name)?;
-        map.serialize_entry("id", &event.id)?;
-        map.serialize_entry("version", &event.version)?;
-        map.serialize_entry("opcode", &event.opcode)?;
-        map.serialize_entry("level", &event.level)?;
-        map.serialize_entry("keyword", &Hexadecimal(event.keyword, 16))?;
-        map.serialize_entry("cpu", &(event.origin != EventOrigin::LogLine).then_some(event.cpu))?;
-        map.serialize_entry("pid", &event.pid)?;
-        map.serialize_entry("process", &event.process())?;
-        map.serialize_entry("tid", &event.tid)?;
-        map.serialize_entry("size", &event.size)?;
-        map.serialize_entry("described", &event.described)?;
-        map.serialize_entry("complete", &event.complete)?;
-        map.serialize_entry("fields", &Fields(event.fields))?;
+impl EventLines {
+    /// Appends `event` and a line end.
+    pub fn append(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+        line.extend_from_slice(b"{\"time_ns\":");
+        signed(event.time_ns, line);
+        line.extend_from_slice(b",\"unix_ns\":");
+        or_null(event.unix_ns, line, signed);
+        self.kind(event, line);
+        line.extend_from_slice(b",\"cpu\":");
+        or_null((event.origin != EventOrigin::LogLine).then_some(event.cpu), line, unsigned);
+        line.extend_from_slice(b",\"pid\":");
+        or_null(event.pid, line, unsigned);
+        line.extend_from_slice(b",\"process\":");
+        or_null(event.process(), line, text);
+        line.extend_from_slice(b",\"tid\":");
+        or_null(event.tid, line, unsigned);
+        line.extend_from_slice(b",\"size\":");
+        unsigned(event.size, line);
+        line.extend_from_slice(b",\"described\":");
+        boolean(event.described, line);
+        line.extend_from_slice(b",\"complete\":");
+        boolean(event.complete, line);
+        line.extend_from_slice(b",\"fields\":");
+        fields(event.fields, line);
         if event.derived != Derived::default() {
-            map.serialize_entry("derived", &Follows(&event.derived))?;
+            line.extend_from_slice(b",\"derived\":{");
+            derived(&event.derived, line);
+            line.push(b'}');
         }
-        map.end()
+        line.extend_from_slice(b"}\n");
     }
-}
 
-struct Hexadecimal(u64, u8);
-
-impl Serialize for Hexadecimal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:#0width$x}", self.0, width = usize::from(self.1) + 2))
-    }
-}
-
-struct Fields<'a>(&'a [Field<'a>]);
-
-impl Serialize for Fields<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for field in self.0 {
-            map.serialize_entry(&field.name, &Value(&field.value))?;
-        }
-        map.end()
-    }
-}
-
-struct Value<'a>(&'a FieldValue<'a>);
-
-impl Serialize for Value<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            FieldValue::Null => serializer.serialize_unit(),
-            FieldValue::Boolean(flag) => serializer.serialize_bool(*flag),
-            FieldValue::Signed(number) => serializer.serialize_i64(*number),
-            FieldValue::Unsigned(number) => serializer.serialize_u64(*number),
-            FieldValue::Hexadecimal(number, digits) => Hexadecimal(*number, *digits).serialize(serializer),
-            FieldValue::Float(number) => serializer.serialize_f64(*number),
-            FieldValue::Text(text) | FieldValue::Form(text) => serializer.serialize_str(text),
-            FieldValue::List(values) => {
-                let mut sequence = serializer.serialize_seq(Some(values.len()))?;
-                for value in values {
-                    sequence.serialize_element(&Value(value))?;
-                }
-                sequence.end()
-            }
-            FieldValue::Structure(fields) => Fields(fields).serialize(serializer),
+    /// Appends what all events of the kind have in common.
+    fn kind(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
+        let hash =
+            usize::from(event.id) ^ usize::from(event.version) << 3 ^ usize::from(event.provider.len() as u8) << 1;
+        let Some(place) = self.kinds.get_mut(hash % KEPT_KINDS) else {
+            return;
+        };
+        match place {
+            Some(kind) if kind.is_of(event) => line.extend_from_slice(&kind.written),
+            _ => line.extend_from_slice(&place.insert(Kind::of(event)).written),
         }
     }
 }
 
-struct Follows<'a>(&'a Derived<'a>);
+/// The beginning of the lines of a kind of event, and what it was written from.
+#[derive(Clone, Debug)]
+struct Kind {
+    numbers: (EventOrigin, u16, u16, u8, u8, u64),
+    texts: [Box<str>; 5],
+    written: Vec<u8>,
+}
 
-impl Serialize for Follows<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let derived = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        let times = [
-            ("elapsed_ns", derived.elapsed_ns),
-            ("service_ns", derived.service_ns),
-            ("since_last_ns", derived.since_last_ns),
-            ("ran_ns", derived.ran_ns),
-            ("stack_of_ns", derived.stack_of_ns),
+/// What a kind is told by, beside its names.
+const fn numbers(event: &DescribedEvent<'_>) -> (EventOrigin, u16, u16, u8, u8, u64) {
+    (event.origin, event.id, event.version, event.opcode, event.level, event.keyword)
+}
+
+const fn texts<'a>(event: &DescribedEvent<'a>) -> [&'a str; 5] {
+    [event.name, event.provider, event.guid, event.task, event.opcode_name]
+}
+
+impl Kind {
+    fn is_of(&self, event: &DescribedEvent<'_>) -> bool {
+        self.numbers == numbers(event) && self.texts.iter().zip(texts(event)).all(|(kept, text)| **kept == *text)
+    }
+
+    fn of(event: &DescribedEvent<'_>) -> Self {
+        let mut line = Vec::new();
+        let named = [
+            ("name", event.name),
+            ("kind", event.origin.as_str()),
+            ("provider", event.provider),
+            ("guid", event.guid),
+            ("task", event.task),
+            ("opcode_name", event.opcode_name),
         ];
-        for (name, ns) in times {
-            if let Some(ns) = ns {
-                map.serialize_entry(name, &ns)?;
+        for (name, value) in named {
+            line.push(b',');
+            key(name, &mut line);
+            text(value, &mut line);
+        }
+        let numbered: [(&str, u64); 4] = [
+            ("id", event.id.into()),
+            ("version", event.version.into()),
+            ("opcode", event.opcode.into()),
+            ("level", event.level.into()),
+        ];
+        for (name, value) in numbered {
+            line.push(b',');
+            key(name, &mut line);
+            unsigned(value, &mut line);
+        }
+        line.push(b',');
+        key("keyword", &mut line);
+        hexadecimal(event.keyword, 16, &mut line);
+        Self { numbers: numbers(event), texts: texts(event).map(Into::into), written: line }
+    }
+}
+
+fn fields(fields: &[Field<'_>], line: &mut Vec<u8>) {
+    line.push(b'{');
+    for (at, field) in fields.iter().enumerate() {
+        if at > 0 {
+            line.push(b',');
+        }
+        key(&field.name, line);
+        value(&field.value, line);
+    }
+    line.push(b'}');
+}
+
+fn value(value: &FieldValue<'_>, line: &mut Vec<u8>) {
+    match value {
+        FieldValue::Null => line.extend_from_slice(b"null"),
+        FieldValue::Boolean(flag) => boolean(*flag, line),
+        FieldValue::Signed(number) => signed(*number, line),
+        FieldValue::Unsigned(number) => unsigned(*number, line),
+        FieldValue::Hexadecimal(number, digits) => hexadecimal(*number, usize::from(*digits), line),
+        // Writing into memory cannot fail.
+        FieldValue::Float(number) => drop(write_compact(number, line)),
+        FieldValue::Text(value) | FieldValue::Form(value) => text(value, line),
+        FieldValue::List(values) => list(values.iter(), line, |one, line| self::value(one, line)),
+        FieldValue::Addresses(addresses, digits) => {
+            list(addresses.iter(), line, |&address, line| hexadecimal(address, usize::from(*digits), line));
+        }
+        FieldValue::Structure(members) => fields(members, line),
+    }
+}
+
+fn list<T>(values: impl Iterator<Item = T>, line: &mut Vec<u8>, mut one: impl FnMut(T, &mut Vec<u8>)) {
+    line.push(b'[');
+    for (at, value) in values.enumerate() {
+        if at > 0 {
+            line.push(b',');
+        }
+        one(value, line);
+    }
+    line.push(b']');
+}
+
+fn derived(derived: &Derived<'_>, line: &mut Vec<u8>) {
+    let mut is_first = true;
+    let mut next = |name: &str, line: &mut Vec<u8>| {
+        if !std::mem::take(&mut is_first) {
+            line.push(b',');
+        }
+        key(name, line);
+    };
+    let times = [
+        ("elapsed_ns", derived.elapsed_ns),
+        ("service_ns", derived.service_ns),
+        ("since_last_ns", derived.since_last_ns),
+        ("ran_ns", derived.ran_ns),
+        ("stack_of_ns", derived.stack_of_ns),
+    ];
+    for (name, ns) in times {
+        if let Some(ns) = ns {
+            next(name, line);
+            signed(ns, line);
+        }
+    }
+    let texts =
+        [("old_state", derived.old_state), ("old_wait_reason", derived.old_wait_reason), ("file", derived.file)];
+    for (name, value) in texts {
+        if let Some(value) = value {
+            next(name, line);
+            text(value, line);
+        }
+    }
+}
+
+fn or_null<T>(value: Option<T>, line: &mut Vec<u8>, write: impl FnOnce(T, &mut Vec<u8>)) {
+    match value {
+        Some(value) => write(value, line),
+        None => line.extend_from_slice(b"null"),
+    }
+}
+
+fn boolean(flag: bool, line: &mut Vec<u8>) {
+    line.extend_from_slice(if flag { b"true" } else { b"false" });
+}
+
+fn unsigned(number: impl Into<u64>, line: &mut Vec<u8>) {
+    line.extend_from_slice(itoa::Buffer::new().format(number.into()).as_bytes());
+}
+
+fn signed(number: i64, line: &mut Vec<u8>) {
+    line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn key(name: &str, line: &mut Vec<u8>) {
+    text(name, line);
+    line.push(b':');
+}
+
+/// A text between quotes. Nearly every text is plain, which is quickly told.
+fn text(value: &str, line: &mut Vec<u8>) {
+    let is_special = |byte: u8| byte.wrapping_sub(b' ') > b'~' - b' ' || byte == b'"' || byte == b'\\';
+    if value.bytes().fold(false, |any, byte| any | is_special(byte)) {
+        // Writing into memory cannot fail.
+        let _ = write_compact(value, line);
+        return;
+    }
+    line.push(b'"');
+    line.extend_from_slice(value.as_bytes());
+    line.push(b'"');
+}
+
+/// A text of `0x` and at least `least` hexadecimal digits.
+fn hexadecimal(number: u64, least: usize, line: &mut Vec<u8>) {
+    let digits = hexadecimal_digits(number);
+    let needed = ((u64::BITS - number.leading_zeros()).div_ceil(4) as usize).max(least).max(1);
+    line.extend_from_slice(b"\"0x");
+    line.resize(line.len() + needed.saturating_sub(digits.len()), b'0');
+    line.extend_from_slice(digits.get(digits.len().saturating_sub(needed)..).unwrap_or(&digits));
+    line.push(b'"');
+}
+
+/// All sixteen digits at once: each nibble is a byte, to which `0` is added, and what lies between `9` and `a` where it is above 9.
+const fn hexadecimal_digits(number: u64) -> [u8; 16] {
+    const LOW_NIBBLES: u128 = 0x0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f_0f0f;
+    const ONES: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
+    let mut spread = number as u128;
+    spread = (spread | spread << 32) & 0x0000_0000_ffff_ffff_0000_0000_ffff_ffff;
+    spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff_0000_ffff_0000_ffff;
+    spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff_00ff_00ff_00ff_00ff;
+    spread = (spread | spread << 4) & LOW_NIBBLES;
+    let above_nine = (spread + 6 * ONES) >> 4 & ONES;
+    (spread + b'0' as u128 * ONES + (b'a' - b'9' - 1) as u128 * above_nine).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use onoff_trace::{Directory, EventContext};
+
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut line = Vec::new();
+        write(&mut line);
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn numbers_and_texts_are_those_of_the_formatter() {
+        for number in (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, 0x9abc_def0_1234_5678 >> bit]) {
+            for digits in [1, 4, 8, 16, 20] {
+                let expected = format!("\"{number:#0width$x}\"", width = digits + 2);
+                assert_eq!(written(|line| hexadecimal(number, digits, line)), expected);
             }
         }
-        let texts =
-            [("old_state", derived.old_state), ("old_wait_reason", derived.old_wait_reason), ("file", derived.file)];
-        for (name, text) in texts {
-            if let Some(text) = text {
-                map.serialize_entry(name, text)?;
-            }
+        for value in ["", "plain", "a\"b", "a\\b", "tab\t", "\u{7f}", "Gerät", "\u{202e}", "~ !"] {
+            let mut expected = Vec::new();
+            write_compact(value, &mut expected).unwrap();
+            assert_eq!(written(|line| text(value, line)).into_bytes(), expected, "{value:?}");
         }
-        map.end()
+        for number in [0.1, 1.0, -0.0, 1e300, f64::NAN, f64::INFINITY] {
+            let expected = serde_json::to_string(&number).unwrap();
+            assert_eq!(written(|line| value(&FieldValue::Float(number), line)), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_is_json_with_every_kind_of_value() {
+        let field = |name: &'static str, value| Field { name: Cow::Borrowed(name), value };
+        let fields = [
+            field("nothing", FieldValue::Null),
+            field("flag", FieldValue::Boolean(true)),
+            field("below", FieldValue::Signed(-7)),
+            field("list \"1\"", FieldValue::List(vec![FieldValue::Unsigned(1), FieldValue::Text("x".into())])),
+            field("frames", FieldValue::Addresses(&[0xffff_8000_dead_beef, 1], 16)),
+            field("members", FieldValue::Structure(vec![field("a", FieldValue::Hexadecimal(255, 8))])),
+            field("empty", FieldValue::Addresses(&[], 16)),
+        ];
+        let mut directory = Directory::new();
+        directory.set_process(8, "a.exe");
+        let event = DescribedEvent {
+            time_ns: -5,
+            unix_ns: None,
+            cpu: 3,
+            pid: Some(8),
+            tid: None,
+            origin: EventOrigin::Kernel { hook: 0x0524 },
+            provider: "Thread",
+            guid: "3d6fa8d1",
+            name: "CSwitch",
+            task: "",
+            opcode_name: "CSwitch",
+            id: 36,
+            opcode: 36,
+            version: 2,
+            level: 0,
+            keyword: 1 << 63,
+            size: 40,
+            fields: &fields,
+            described: true,
+            complete: false,
+            derived: Derived { ran_ns: Some(9), file: Some("C:\\x"), ..Derived::default() },
+            context: EventContext::default(),
+            directory: &directory,
+        };
+        let expected = concat!(
+            r#"{"time_ns":-5,"unix_ns":null,"name":"CSwitch","kind":"kernel","provider":"Thread","guid":"3d6fa8d1","#,
+            r#""task":"","opcode_name":"CSwitch","id":36,"version":2,"opcode":36,"level":0,"#,
+            r#""keyword":"0x8000000000000000","cpu":3,"pid":8,"process":"a.exe","tid":null,"size":40,"#,
+            r#""described":true,"complete":false,"fields":{"nothing":null,"flag":true,"below":-7,"#,
+            r#""list \"1\"":[1,"x"],"frames":["0xffff8000deadbeef","0x0000000000000001"],"#,
+            r#""members":{"a":"0x000000ff"},"empty":[]},"derived":{"ran_ns":9,"file":"C:\\x"}}"#,
+            "\n"
+        );
+        let mut lines = EventLines::default();
+        assert_eq!(written(|line| lines.append(&event, line)), expected);
+        // Another kind in the same place, by its name or by its level alone, and the first one again.
+        for (name, level, logged) in [("Other", 0, EventOrigin::Ftrace), ("CSwitch", 4, EventOrigin::LogLine)] {
+            let other = DescribedEvent {
+                name,
+                level,
+                origin: logged,
+                cpu: 0,
+                fields: &[],
+                derived: Derived::default(),
+                ..event.clone()
+            };
+            let line = written(|line| lines.append(&other, line));
+            let value: serde_json::Value = serde_json::from_str(&line).unwrap();
+            assert_eq!((value["name"].as_str(), value["level"].as_u64()), (Some(name), Some(level.into())));
+            assert_eq!(value["kind"], logged.as_str());
+            assert_eq!(value["cpu"].is_null(), logged == EventOrigin::LogLine);
+            assert!(value.get("derived").is_none() && line.contains("\"fields\":{}}"), "{line}");
+            assert_eq!(written(|line| lines.append(&event, line)), expected);
+        }
     }
 }

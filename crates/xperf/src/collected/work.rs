@@ -115,7 +115,7 @@ fn plain(value: &FieldValue<'_>) -> Option<String> {
         FieldValue::Hexadecimal(number, _) => format!("{number:#x}"),
         FieldValue::Float(number) => number.to_string(),
         FieldValue::Text(text) | FieldValue::Form(text) => text.clone().into_owned(),
-        FieldValue::List(_) | FieldValue::Structure(_) => return None,
+        FieldValue::List(_) | FieldValue::Addresses(..) | FieldValue::Structure(_) => return None,
     })
 }
 

@@ -146,9 +146,17 @@ impl Follower {
         }
     }
 
+    /// Takes what a survey of the whole recording takes from the event.
+    pub(super) fn look_ahead_everywhere(&mut self, hook: u16, record: &Record<'_>, told: &mut FirstTold) {
+        match Subject::of(hook) {
+            Subject::Thread | Subject::Process => self.first_told(hook, record, told),
+            _ => self.look_ahead(hook, record),
+        }
+    }
+
     /// Takes what the first event about a thread or a process tells, for events before it: what did not start was there all the time,
     /// also where a rundown tells of it late.
-    pub(super) fn first_told(&mut self, hook: u16, record: &Record<'_>, told: &mut FirstTold) {
+    fn first_told(&mut self, hook: u16, record: &Record<'_>, told: &mut FirstTold) {
         let payload = payload(hook, record);
         match Subject::of(hook) {
             Subject::Thread => {
@@ -200,6 +208,20 @@ impl Follower {
                 self.stack_addresses -= before.len();
             }
         }
+    }
+
+    /// Whether anything of the event is kept for those after it. Of most there is nothing.
+    pub(super) fn keeps(hook: u16) -> bool {
+        !matches!(
+            Subject::of(hook),
+            Subject::Stack
+                | Subject::StackKeyReference
+                | Subject::ReadyThread
+                | Subject::SampledProfile
+                | Subject::InterruptServiceRoutine
+                | Subject::DeferredProcedureCall
+                | Subject::HardFault
+        )
     }
 
     /// Takes the next event; `hook` is that of a kernel event.

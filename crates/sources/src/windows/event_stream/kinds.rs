@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use hashbrown::HashMap;
 use onoff_etl::{Guid, HeaderKind, Record};
-use onoff_etw::{Description, SchemaSource, Schemas};
+use onoff_etw::{Description, FixedLayout, SchemaSource, Schemas};
 use onoff_trace::EventOrigin;
 
 use super::EventFilter;
@@ -23,6 +23,8 @@ pub(super) struct Kind {
     pub(super) id: u16,
     pub(super) described: bool,
     pub(super) chosen: bool,
+    /// Where the numbers stand, of an event of the kernel that holds nothing else.
+    pub(super) fixed: Option<FixedLayout<'static>>,
     /// Whether a survey has described it.
     pub(super) surveyed: Cell<bool>,
 }
@@ -105,6 +107,7 @@ impl Kind {
             id,
             described: description.source != SchemaSource::Unknown,
             chosen: true,
+            fixed: record.hook().and_then(|hook| Schemas::fixed_layout(hook, record.version(), record.pointer_size())),
             surveyed: Cell::new(false),
         };
         kind.chosen = kind.is_chosen(description, filter);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use hashbrown::HashSet;
-use onoff_etl::{BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
+use onoff_etl::{BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording, Window};
 use onoff_etw::kernel::{CounterConfiguration, KernelPayload, Stack};
 use onoff_etw::{Fields, Schemas, Sid, Value};
 use onoff_trace::{
@@ -22,8 +22,10 @@ use onoff_trace::{
 };
 
 pub use onoff_trace::Pattern;
+use rayon::prelude::*;
 
 use super::names::kernel_hook;
+use super::set_aside::SetAside;
 use super::{losses, schemas};
 use crate::error::Error;
 use crate::opened::Files;
@@ -126,34 +128,33 @@ impl<'f> EventStream<'f> {
         let mut surveyed = Surveyed::default();
         let mut told = FirstTold::default();
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
-        for window in recording.windows((bytes / STEP_BYTES).max(1)) {
-            // What is lost here is counted when the events themselves are read.
-            let _ = window.for_each(|record| {
-                surveyed.most_counters = surveyed.most_counters.max(record.hardware_counters().len());
-                match kernel_hook(record) {
-                    Some(hook) => {
-                        if matches!(hook, 0x1822..=0x1824 | CounterConfiguration::HOOK) {
-                            follower.look_ahead(hook, record);
+        let windows = recording.windows((bytes / STEP_BYTES).max(1));
+        for wave in windows.chunks(rayon::current_num_threads().max(1)) {
+            let pieces: Vec<SurveyedWindow> = wave.par_iter().map(SurveyedWindow::of).collect();
+            for (window, piece) in wave.iter().zip(pieces) {
+                surveyed.most_counters = surveyed.most_counters.max(piece.most_counters);
+                for record in piece.aside.iter() {
+                    match kernel_hook(&record) {
+                        Some(hook) => {
+                            if tells_of_others(hook) {
+                                follower.look_ahead_everywhere(hook, &record, &mut told);
+                            }
+                            if surveyed.knows(hook, record.version()) {
+                                continue;
+                            }
                         }
-                        if matches!(hook, 0x0301..=0x0304 | 0x0501..=0x0504) {
-                            follower.first_told(hook, record, &mut told);
-                        }
-                        if surveyed.knows(hook, record.version()) {
-                            return ControlFlow::<()>::Continue(());
+                        None => {
+                            schemas.observe(&record);
+                            if schemas::explains(&record) {
+                                kinds.forget();
+                            }
                         }
                     }
-                    None => {
-                        schemas.observe(record);
-                        if schemas::explains(record) {
-                            kinds.forget();
-                        }
-                    }
+                    surveyed.take(&record, &mut kinds, schemas, filter);
                 }
-                surveyed.take(record, &mut kinds, schemas, filter);
-                ControlFlow::Continue(())
-            });
-            for range in window.finished_ranges() {
-                files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
+                for range in window.finished_ranges() {
+                    files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
+                }
             }
         }
         let counters = counter_columns(&follower.counter_names, surveyed.most_counters);
@@ -258,8 +259,9 @@ struct Walker<'w> {
     filter: &'w EventFilter,
     /// Whether call stacks are fields too.
     stack_fields: bool,
-    /// Room for fields, kept from event to event.
+    /// Room for fields as they are decoded and as they are shown, kept from event to event.
     spare: Fields<'static>,
+    shown_fields: values::Room<'static>,
     /// Room for return addresses.
     frames: Vec<u64>,
     /// Room for the values of hardware counters.
@@ -277,6 +279,37 @@ struct Surveyed {
     spare: Fields<'static>,
     /// Most hardware counters that any event has.
     most_counters: usize,
+}
+
+/// What a survey sees in order. Windows are read side by side.
+#[derive(Debug, Default)]
+struct SurveyedWindow {
+    /// Events of the kernel that tell of others, the first of each other kind, and all that is not the kernel's.
+    aside: SetAside,
+    most_counters: usize,
+}
+
+impl SurveyedWindow {
+    fn of(window: &Window<'_>) -> Self {
+        let mut piece = Self::default();
+        let mut hooks = HashSet::new();
+        // What is lost here is counted when the events themselves are read.
+        let _ = window.for_each(|record| {
+            piece.most_counters = piece.most_counters.max(record.hardware_counters().len());
+            let is_new =
+                kernel_hook(record).is_none_or(|hook| hooks.insert((hook, record.version())) || tells_of_others(hook));
+            if is_new {
+                piece.aside.push(record);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        piece
+    }
+}
+
+/// Whether a survey looks at every event of this hook.
+const fn tells_of_others(hook: u16) -> bool {
+    matches!(hook, 0x1822..=0x1824 | CounterConfiguration::HOOK | 0x0301..=0x0304 | 0x0501..=0x0504)
 }
 
 /// The columns of the rows about hardware counters, as those of the event that names them; none where there is none.
@@ -365,8 +398,8 @@ impl<'w> Walker<'w> {
         stack_fields: bool,
     ) -> Self {
         let (clock, kinds, spare) = (recording.clock(), Kinds::default(), Fields::new());
-        let (frames, counters) = (Vec::new(), Vec::new());
-        Self { clock, schemas, follower, kinds, filter, stack_fields, spare, frames, counters, shown: 0 }
+        let (shown_fields, frames, counters) = (Vec::new(), Vec::new(), Vec::new());
+        Self { clock, schemas, follower, kinds, filter, stack_fields, spare, shown_fields, frames, counters, shown: 0 }
     }
 
     fn visit<B>(
@@ -396,6 +429,15 @@ impl<'w> Walker<'w> {
         ControlFlow::Continue(is_wanted.then_some(followed))
     }
 
+    /// Takes from a record that another describes what it says about others.
+    fn pass<B>(&mut self, record: &Record<'_>) -> ControlFlow<End<B>> {
+        if kernel_hook(record).is_some_and(|hook| !Follower::keeps(hook)) {
+            let is_over = self.filter.until_ns.is_some_and(|until| record.time_ns() >= until);
+            return if is_over { ControlFlow::Break(End::OfRange) } else { ControlFlow::Continue(()) };
+        }
+        self.follow(record).map_continue(|_| ())
+    }
+
     /// Gives the event to `visit` if it is of a kind that is wanted.
     fn describe<B>(
         &mut self,
@@ -410,19 +452,33 @@ impl<'w> Walker<'w> {
         }
         self.shown += 1;
         let stack = stack(record);
-        let mut decoded = std::mem::take(&mut self.spare).reuse();
-        let is_exact = match stack {
-            Some(_) if !self.stack_fields => true,
-            _ => self.schemas.decode(record, &mut decoded).is_exact(),
-        };
-        let fields = values::fields(&decoded, record.pointer_size());
+        let (payload, pointer_size) = (record.payload(), record.pointer_size());
+        let digits = if pointer_size == 4 { 8 } else { 16 };
+        self.frames.clear();
+        if let Some(stack) = &stack {
+            self.frames.extend(stack.frames.iter());
+        }
         let frames = match stack {
-            Some(stack) => {
-                self.frames.clear();
-                self.frames.extend(stack.frames.iter());
-                Some(&*self.frames)
-            }
+            Some(_) => Some(&*self.frames),
             None => followed.stack_key.and_then(|key| self.follower.stack(key)),
+        };
+        let mut decoded = std::mem::take(&mut self.spare).reuse();
+        let mut fields = values::reuse(std::mem::take(&mut self.shown_fields));
+        let is_exact = match (&stack, &kind.fixed) {
+            (Some(_), _) if !self.stack_fields => true,
+            (Some(stack), _) if is_whole(record, stack) => {
+                values::of_stack(stack, &self.frames, digits, &mut fields);
+                true
+            }
+            (None, Some(fixed)) if fixed.fits(payload, pointer_size) => {
+                values::of_numbers(fixed, payload, digits, &mut fields);
+                true
+            }
+            _ => {
+                let is_exact = self.schemas.decode(record, &mut decoded).is_exact();
+                values::fields(&decoded, pointer_size, &mut fields);
+                is_exact
+            }
         };
         self.counters.clear();
         self.counters.extend(record.hardware_counters());
@@ -468,7 +524,7 @@ impl<'w> Walker<'w> {
                 operation: followed.operation,
                 file_object: followed.file_object,
                 frames,
-                frame_digits: frames.map_or(0, |_| if record.pointer_size() == 4 { 8 } else { 16 }),
+                frame_digits: frames.map_or(0, |_| digits),
                 counters: &self.counters,
                 counter_names: &self.follower.counter_names,
             },
@@ -479,7 +535,7 @@ impl<'w> Walker<'w> {
             directory,
         };
         let answer = visit(&event);
-        drop(fields);
+        self.shown_fields = values::reuse(fields);
         self.spare = decoded.reuse();
         match answer {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
@@ -523,6 +579,16 @@ impl<'w> Walker<'w> {
 fn stack<'b>(record: &Record<'b>) -> Option<Stack<'b>> {
     let hook = kernel_hook(record).filter(|&hook| hook == Stack::HOOK)?;
     Stack::read(KernelPayload::new(hook, record.version(), record.payload(), record.pointer_size()))
+}
+
+/// Version of call stacks that [`values::of_stack`] knows the fields of.
+const STACK_VERSION: u16 = 2;
+
+/// Whether the record is `stack` by its schema too, with nothing left of it: not if its last address was cut.
+fn is_whole(record: &Record<'_>, stack: &Stack<'_>) -> bool {
+    const HEADER_BYTES: usize = 16;
+    let size = stack.frames.len().saturating_mul(record.pointer_size()).saturating_add(HEADER_BYTES);
+    record.hook().is_some() && record.version() == STACK_VERSION && record.payload().len() == size
 }
 
 /// What the header of a manifest event and its extended items say.

@@ -133,10 +133,10 @@ impl Thread<'_, '_> {
         let mut walker = Walker::new(recording, schemas.clone(), follower.clone(), self.filter, *stack_fields);
         let (mut seen, mut text) = (0, self.room());
         let mut visit = |walker: &mut Walker<'_>, record: &onoff_etl::Record<'_>| -> ControlFlow<End<()>> {
-            let followed = walker.follow(record)?;
             let mine = self.turn.has(seen);
+            let followed = if mine { walker.follow(record)? } else { walker.pass(record).map_continue(|()| None)? };
             seen += 1;
-            if let (true, Some(followed)) = (mine, followed) {
+            if let Some(followed) = followed {
                 walker.describe(record, &followed, &mut |event| {
                     writer.event(event, &mut text);
                     ControlFlow::Continue(())

@@ -2,12 +2,50 @@
 
 use std::borrow::Cow;
 
-use onoff_etw::{Fields, Value};
+use onoff_etw::kernel::Stack;
+use onoff_etw::{Fields, FixedLayout, Value};
 use onoff_trace::{Field, FieldValue};
 
+/// Room for the fields of an event.
+pub(super) type Room<'r> = Vec<Field<'r>>;
+
+/// Empties the fields, and keeps their room for an event that borrows from elsewhere.
+pub(super) fn reuse<'s>(mut fields: Room<'_>) -> Room<'s> {
+    fields.clear();
+    // Collecting an emptied vector into one of the same layout keeps its room.
+    fields.into_iter().map(|_| Field { name: Cow::Borrowed(""), value: FieldValue::Null }).collect()
+}
+
+/// The fields of an event that holds numbers alone.
+pub(super) fn of_numbers<'r>(fixed: &'r FixedLayout<'static>, payload: &[u8], digits: u8, fields: &mut Room<'r>) {
+    let named = |(name, value)| {
+        let value = match value {
+            Value::UInt(number) | Value::Ticks(number) => FieldValue::Unsigned(number),
+            Value::Int(number) => FieldValue::Signed(number),
+            Value::Hex(number) => FieldValue::Hexadecimal(number, 1),
+            Value::Pointer(address) => FieldValue::Hexadecimal(address, digits),
+            _ => FieldValue::Null,
+        };
+        Field { name: Cow::Borrowed(name), value }
+    };
+    fields.extend(fixed.values(payload).map(named));
+}
+
+/// The fields of a call stack whose return addresses are `frames`, as its schema names them.
+pub(super) fn of_stack<'r>(stack: &Stack<'_>, frames: &'r [u64], digits: u8, fields: &mut Room<'r>) {
+    let named = |(name, value)| Field { name: Cow::Borrowed(name), value };
+    let of_stack = [
+        ("EventTimeStamp", FieldValue::Unsigned(stack.event_ticks)),
+        ("StackProcess", FieldValue::Unsigned(stack.process_id.into())),
+        ("StackThread", FieldValue::Unsigned(stack.thread_id.into())),
+        ("Frames", FieldValue::Addresses(frames, digits)),
+    ];
+    fields.extend(of_stack.map(named));
+}
+
 /// The fields of an event from a machine with pointers of `pointer_size` bytes.
-pub(super) fn fields<'r>(decoded: &Fields<'r>, pointer_size: usize) -> Vec<Field<'r>> {
-    decoded.iter().map(|field| named(&field, pointer_size)).collect()
+pub(super) fn fields<'r>(decoded: &Fields<'r>, pointer_size: usize, fields: &mut Room<'r>) {
+    fields.extend(decoded.iter().map(|field| named(&field, pointer_size)));
 }
 
 fn named<'r>(field: &onoff_etw::Field<'_, 'r>, pointer_size: usize) -> Field<'r> {

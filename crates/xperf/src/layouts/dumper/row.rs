@@ -573,6 +573,16 @@ fn plain(value: &FieldValue<'_>, quotes: Quotes, line: &mut Vec<u8>) {
             }
             line.push(b']');
         }
+        FieldValue::Addresses(addresses, digits) => {
+            line.push(b'[');
+            for (at, &address) in addresses.iter().enumerate() {
+                if at > 0 {
+                    push("; ", line);
+                }
+                hexadecimal_digits(address, usize::from(*digits), line);
+            }
+            line.push(b']');
+        }
         FieldValue::Structure(fields) => structure(fields, line),
     }
 }

@@ -1,0 +1,201 @@
+//! Payloads of numbers alone: nearly all events of a large recording. Where each number stands is worked out once per kind of event.
+
+use crate::schema::{Count, InType, Layout, Length, OutType, Property};
+use crate::value::Value;
+
+/// What a number means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Unsigned,
+    Signed,
+    Ticks,
+    Hexadecimal,
+    Pointer,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FixedField<'s> {
+    name: &'s str,
+    /// Bytes before it, and its own: 1, 2, 4 or 8.
+    offset: usize,
+    width: usize,
+    form: Form,
+}
+
+/// Where the numbers of an event's payload stand, when it holds nothing else. Values are those that decoding by the schema gives.
+#[derive(Clone, Debug)]
+pub struct FixedLayout<'s> {
+    fields: Vec<FixedField<'s>>,
+    size: usize,
+    pointer_size: usize,
+}
+
+impl<'s> FixedLayout<'s> {
+    /// That of payloads with pointers of `pointer_size` bytes; `None` where a property is no plain number.
+    pub(crate) fn of(layout: &'s Layout, pointer_size: usize) -> Option<Self> {
+        let wide = usize::from(pointer_size == 8);
+        let (mut fields, mut size) = (Vec::new(), 0);
+        for property in layout.properties.get(..layout.top_level)? {
+            size += usize::from(*property.padding.get(wide)?);
+            let (width, form) = number(property, pointer_size)?;
+            fields.push(FixedField { name: &property.name, offset: size, width, form });
+            size += width;
+        }
+        Some(Self { fields, size, pointer_size })
+    }
+
+    /// Whether a payload of so many bytes, with such pointers, is exactly what this describes.
+    #[inline]
+    #[must_use]
+    pub fn fits(&self, payload: &[u8], pointer_size: usize) -> bool {
+        payload.len() == self.size && pointer_size == self.pointer_size
+    }
+
+    /// The names and values of a payload that fits, in its order.
+    pub fn values<'p>(&'p self, payload: &'p [u8]) -> impl Iterator<Item = (&'s str, Value<'static>)> + 'p {
+        self.fields.iter().map(move |field| {
+            let number = read(payload, field.offset, field.width);
+            let value = match field.form {
+                Form::Unsigned => Value::UInt(number),
+                Form::Signed => Value::Int(signed(number, field.width)),
+                Form::Ticks => Value::Ticks(number),
+                Form::Hexadecimal => Value::Hex(number),
+                Form::Pointer => Value::Pointer(number),
+            };
+            (field.name, value)
+        })
+    }
+}
+
+/// How wide a number is and what it means; `None` for anything else.
+fn number(property: &Property, pointer_size: usize) -> Option<(usize, Form)> {
+    let is_plain = property.count == Count::One
+        && property.length == Length::Natural
+        && property.map.is_none()
+        && property.map_name.is_none();
+    is_plain.then_some(())?;
+    let unsigned = |width: usize| {
+        let form = match property.out_type {
+            OutType::Default => Form::Unsigned,
+            OutType::HexInt8 | OutType::HexInt16 | OutType::HexInt32 | OutType::HexInt64 => Form::Hexadecimal,
+            OutType::CodePointer => Form::Pointer,
+            OutType::EtwTime => Form::Ticks,
+            _ => return None,
+        };
+        Some((width, form))
+    };
+    let of_default = |width: usize, form: Form| (property.out_type == OutType::Default).then_some((width, form));
+    match property.in_type {
+        InType::UInt8 => unsigned(1),
+        InType::UInt16 => unsigned(2),
+        InType::UInt32 => unsigned(4),
+        InType::UInt64 => unsigned(8),
+        InType::Int8 => of_default(1, Form::Signed),
+        InType::Int16 => of_default(2, Form::Signed),
+        InType::Int32 => of_default(4, Form::Signed),
+        InType::Int64 => of_default(8, Form::Signed),
+        InType::HexInt32 => of_default(4, Form::Hexadecimal),
+        InType::HexInt64 => Some((8, Form::Hexadecimal)),
+        InType::Pointer => Some((pointer_size, Form::Pointer)),
+        InType::SizeT => Some((pointer_size, Form::Unsigned)),
+        _ => None,
+    }
+}
+
+/// The number of `width` bytes at `offset`; 0 beyond the end, where no payload that fits has one.
+#[inline]
+fn read(payload: &[u8], offset: usize, width: usize) -> u64 {
+    let rest = payload.get(offset..).unwrap_or_default();
+    match width {
+        1 => rest.first().map_or(0, |&byte| byte.into()),
+        2 => rest.first_chunk().map_or(0, |&bytes| u16::from_le_bytes(bytes).into()),
+        4 => rest.first_chunk().map_or(0, |&bytes| u32::from_le_bytes(bytes).into()),
+        _ => rest.first_chunk().map_or(0, |&bytes| u64::from_le_bytes(bytes)),
+    }
+}
+
+/// The number by its sign bit.
+fn signed(number: u64, width: usize) -> i64 {
+    let unused = 64 - 8 * width as u32;
+    ((number << unused) as i64) >> unused
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::Fields;
+    use crate::payload;
+
+    const NUMBERS: [InType; 12] = [
+        InType::UInt8,
+        InType::UInt16,
+        InType::UInt32,
+        InType::UInt64,
+        InType::Int8,
+        InType::Int16,
+        InType::Int32,
+        InType::Int64,
+        InType::HexInt32,
+        InType::HexInt64,
+        InType::Pointer,
+        InType::SizeT,
+    ];
+    const MEANINGS: [OutType; 13] = [
+        OutType::Default,
+        OutType::HexInt8,
+        OutType::HexInt16,
+        OutType::HexInt32,
+        OutType::HexInt64,
+        OutType::HexBinary,
+        OutType::CodePointer,
+        OutType::EtwTime,
+        OutType::Boolean,
+        OutType::NtStatus,
+        OutType::Ipv4,
+        OutType::Port,
+        OutType::ErrorCode,
+    ];
+
+    /// Every number with every meaning, alone and in a row: what is fixed says what decoding says.
+    #[test]
+    fn values_are_those_of_decoding() {
+        let payload: Vec<u8> = (0..200u8).map(|byte| byte.wrapping_mul(151) ^ 0x80).collect();
+        let mut fixed = 0;
+        for pointer_size in [4, 8] {
+            for in_type in NUMBERS {
+                for out_type in MEANINGS {
+                    let mut property = Property::new("number", in_type);
+                    property.out_type = out_type;
+                    property.padding = [1, 3];
+                    let layout = Layout::flat(vec![property, Property::new("next", InType::UInt16)]);
+                    let Some(found) = FixedLayout::of(&layout, pointer_size) else {
+                        continue;
+                    };
+                    fixed += 1;
+                    let payload = &payload[..found.size];
+                    let mut fields = Fields::new();
+                    let (status, _) = payload::decode(&layout, payload, pointer_size, &mut fields);
+                    assert_eq!(status, payload::Status::Exact, "{in_type:?} {out_type:?}");
+                    let decoded: Vec<_> = fields.iter().map(|field| (field.name(), field.value())).collect();
+                    assert_eq!(found.values(payload).collect::<Vec<_>>(), decoded, "{in_type:?} {out_type:?}");
+                    assert!(found.fits(payload, pointer_size));
+                    assert!(!found.fits(payload, 12 - pointer_size) && !found.fits(&payload[1..], pointer_size));
+                }
+            }
+        }
+        assert!(fixed > 60, "{fixed}");
+    }
+
+    #[test]
+    fn what_is_no_plain_number_is_not_fixed() {
+        for in_type in [InType::UnicodeString, InType::Sid, InType::Guid, InType::Boolean, InType::Binary] {
+            assert!(FixedLayout::of(&Layout::flat(vec![Property::new("a", in_type)]), 8).is_none(), "{in_type:?}");
+        }
+        let mut array = Property::new("a", InType::UInt32);
+        array.count = Count::Rest;
+        assert!(FixedLayout::of(&Layout::flat(vec![array]), 8).is_none());
+        let mut named = Property::new("a", InType::UInt32);
+        named.map_name = Some("map".into());
+        assert!(FixedLayout::of(&Layout::flat(vec![named]), 8).is_none());
+    }
+}
