@@ -13,6 +13,7 @@ pub mod csv;
 pub mod folded;
 pub mod github;
 pub mod glossary;
+mod html_styles;
 pub mod json;
 pub mod junit;
 pub mod lists;

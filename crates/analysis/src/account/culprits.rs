@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use onoff_order::InOrder;
+
 use super::{AccountedPhase, has_no_path};
 use crate::account_model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare};
 use crate::cpu::percent_of;
@@ -141,7 +143,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             found.push(of_phase(entry));
         }
     }
-    found.sort_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
+    found.order_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
     found
 }
 
@@ -179,10 +181,10 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
     if !bounds || holders.len() < LEAST_RELAY {
         return None;
     }
-    holders.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    holders.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
     let mut stretches: Vec<AccountStretch> =
         holders.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
-    stretches.sort_unstable();
+    stretches.order();
     stretches.truncate(NAMED_OF_RELAY);
     Some(Culprit {
         phase: phase.phase.clone(),
@@ -223,9 +225,9 @@ fn together(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Account
             None => did.push(*share),
         }
     }
-    did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
+    did.order_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
     let mut stretches: Vec<AccountStretch> = members.iter().flat_map(|entry| entry.stretches.iter().copied()).collect();
-    stretches.sort_unstable();
+    stretches.order();
     Some(AccountEntry {
         kind: first.kind,
         name: first.name.clone(),
@@ -247,7 +249,7 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
     if members.len() < LEAST_RELAY || sum_of(&members) < LEAST_CULPRIT_NS {
         return None;
     }
-    members.sort_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
+    members.order_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
     let names: Vec<String> = members.iter().map(|entry| entry.name.clone()).collect();
     let mut name = names.iter().take(NAMED_OF_RELAY).map(String::as_str).collect::<Vec<_>>().join(" → ");
     if names.len() > NAMED_OF_RELAY {

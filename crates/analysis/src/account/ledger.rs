@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use onoff_order::InOrder;
+
 use crate::account_model::{
     AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, NotKnown, PhaseAccount,
 };
@@ -168,7 +170,7 @@ impl Ledger {
         }
         let mut names = HashMap::new();
         for mut files in folders.into_values().filter(|files| files.len() >= LEAST_OF_FOLDER) {
-            files.sort_unstable();
+            files.order();
             let ns_of = |id: &SubjectId| self.sums.get(&Who::Subject(*id)).map_or(0, |sum| sum.ns);
             let all_ns = files.iter().map(ns_of).fold(0_i64, i64::saturating_add);
             let most_ns = files.iter().map(ns_of).max().unwrap_or(0);
@@ -196,7 +198,7 @@ impl Ledger {
                 _ => None,
             })
             .collect();
-        little.sort_unstable_by_key(|&(_, reader)| reader);
+        little.order_by_key(|&(_, reader)| reader);
         for (file, reader) in little {
             let Some(its) = self.sums.remove(&file) else {
                 continue;
@@ -231,7 +233,7 @@ impl Ledger {
             .sums
             .into_iter()
             .map(|(who, mut sum)| {
-                sum.did.sort_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
+                sum.did.order_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
                 list_longest(&mut sum.stretches);
                 let (subject, not_known) = match who {
                     Who::Subject(id) => {
@@ -264,7 +266,7 @@ impl Ledger {
             })
             .collect();
         join_unnumbered(&mut entries, duration_ns);
-        entries.sort_by(|a, b| {
+        entries.order_by(|a, b| {
             let key = |entry: &AccountEntry| (std::cmp::Reverse(entry.ns), entry.kind, entry.pid);
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.device).cmp(&(&b.name, &b.device)))
         });
@@ -296,7 +298,7 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
                         None => only.did.push(share),
                     }
                 }
-                only.did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
+                only.did.order_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
                 only.stretches.extend(entry.stretches);
                 list_longest(&mut only.stretches);
                 only.stretch_count = only.stretch_count.saturating_add(entry.stretch_count);
@@ -309,9 +311,9 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
 
 /// Leaves the longest, in order of time, whatever the order in which they came.
 fn list_longest(stretches: &mut Vec<AccountStretch>) {
-    stretches.sort_unstable_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
+    stretches.order_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
     stretches.truncate(LISTED_STRETCHES);
-    stretches.sort_unstable();
+    stretches.order();
 }
 
 /// Leaves the longest of those that do not grow any more, and the last, which may.

@@ -8,7 +8,6 @@ mod html;
 use std::io::{self, Write};
 
 pub use html::HtmlPaper;
-pub(crate) use html::class;
 
 use crate::section::{self, Section};
 

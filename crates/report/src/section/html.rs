@@ -6,7 +6,7 @@ use std::ops::Range;
 use quick_xml::escape::escape;
 
 use super::{Column, Section};
-use crate::paper::class;
+use crate::html_styles::class;
 use crate::table::Kind;
 use crate::terminal::printable::printable;
 use crate::terminal::quantity::counted;

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use onoff_order::InOrder;
 use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone};
 
 use super::assembly::Assembly;
@@ -30,7 +31,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
         event if event == chart => 1,
         _ => 2,
     };
-    rows.sort_by_key(|row| (row.service, row.kind as u8, rank(row), row.start_ns, Reverse(row.end_ns)));
+    rows.order_by_key(|row| (row.service, row.kind as u8, rank(row), row.start_ns, Reverse(row.end_ns)));
     let mut kept: Vec<ServiceTransition> = Vec::with_capacity(rows.len());
     // Of the manager's own rows of one unit and change: begins, and the latest end so far.
     let mut known: Vec<(i64, i64)> = Vec::new();
@@ -59,7 +60,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
             }
             if row.event == chart {
                 known.push((row.start_ns, known.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns))));
-                known.sort_unstable();
+                known.order();
             }
         }
         kept.push(row);
@@ -71,7 +72,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
 fn settle_milestones(assembly: &mut Assembly, properties: StringId) {
     let [reached, stopped] = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.text(name));
     let mut rows = std::mem::take(&mut assembly.milestones);
-    rows.sort_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
+    rows.order_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
     let mut kept: Vec<Milestone> = Vec::with_capacity(rows.len());
     for row in rows {
         let same = kept.last().filter(|kept| (kept.name, kept.detail) == (row.name, row.detail));
