@@ -271,6 +271,81 @@ fn waits_and_disk_requests_of_linux_are_in_the_functions_of_its_kernel() {
     assert!(!text.contains("--symbols") && !text.contains("LOADER"), "{text}");
 }
 
+/// A compiled program on a simulated recording: a thread of pid 70 waits with its program on the stack, mapped as the loader does.
+#[test]
+fn functions_of_programs_on_linux_are_named_by_their_files() {
+    let folder = Folder::new();
+    folder.file("a.c", b"int wait_here(int x) { return x * 3; }\nint main(void) { return wait_here(2); }\n");
+    let compiled = std::process::Command::new("cc")
+        .args(["-O0", "-pie", "-fPIE", "-o", "sleeper", "a.c"])
+        .current_dir(folder.path("."))
+        .status();
+    let listed = std::process::Command::new("nm").arg(folder.path("sleeper")).output();
+    let (Ok(compiled), Ok(listed)) = (compiled, listed) else {
+        eprintln!("skipped: no C compiler or no nm on this computer");
+        return;
+    };
+    assert!(compiled.success() && listed.status.success());
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let at_in_file = |name: &str| {
+        let line = listed.lines().find(|line| line.ends_with(&format!(" {name}"))).unwrap();
+        u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap()
+    };
+    const BASE: u64 = 0x5555_5555_4000;
+    let stack = [BASE + at_in_file("wait_here") + 4, BASE + at_in_file("main") + 4];
+    // The loader maps headers, code and data apart.
+    let pieces: [(u64, u64, &str); 3] = [
+        (BASE, BASE + 0x1000, "/usr/bin/sleeper"),
+        (BASE + 0x1000, BASE + 0x2000, "/usr/bin/sleeper"),
+        (BASE + 0x2000, BASE + 0x5000, "/usr/bin/sleeper"),
+    ];
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    let trace = TraceData::new()
+        .process_map(70, "/usr/bin/sleeper", &pieces)
+        .switch(at(1_000_000, 70), ("sleeper", 1), (0, "swapper/0"))
+        .user_stack(at(1_000_500, 70), 70, &stack)
+        .switch(at(3_000_000, 0), ("swapper/0", 0), (70, "sleeper"));
+    folder.file("trace.dat", &trace.bytes());
+    let question = "cpu trace.dat --of waits --by function";
+    let named = folder.answer(&format!("{question} --symbols ."));
+    assert!(named.contains("sleeper  wait_here") && named.contains("sleeper  main"), "{named}");
+    let folded = folder.answer("cpu trace.dat --of waits --symbols . --format folded");
+    assert!(folded.contains("sleeper!main;sleeper!wait_here"), "{folded}");
+    // Without the file, and with one of that name that is no program, the module is known, and what is missing.
+    let bare = folder.answer(question);
+    assert!(bare.contains("'--symbols PATH'") && !bare.contains("wait_here"), "{bare}");
+    folder.file("decoy/sleeper", b"#!/bin/sh\n");
+    let decoy = json(&folder, &format!("{question} --symbols decoy --format json"));
+    let missing = decoy["symbols_missing"][0].as_str().unwrap();
+    assert!(missing.starts_with("/usr/bin/sleeper: ") && missing.contains("decoy"), "{missing}");
+    assert!(decoy["rows"].as_array().unwrap().iter().all(|row| row["function"] == ""), "{decoy}");
+    let nowhere = folder.answer(&format!("{question} --symbols nowhere"));
+    assert!(nowhere.contains("/usr/bin/sleeper: not in the symbol path's folders (2 places in its code)"), "{nowhere}");
+}
+
+/// What a compiler put into memory is named by the list that it wrote, of its own process only.
+#[test]
+fn functions_that_a_process_compiled_are_named_by_its_perf_map() {
+    let folder = Folder::new();
+    let at = |time_ns, tid| At::new(time_ns, 0, tid);
+    let trace = TraceData::new()
+        .process_map(70, "/usr/bin/node", &[(0x1000, 0x2000, "/usr/bin/node")])
+        .switch(at(1_000_000, 70), ("node", 1), (0, "swapper/0"))
+        .user_stack(at(1_000_500, 70), 70, &[0x7f00_0000_0010, 0x7f00_0000_0100])
+        .switch(at(3_000_000, 0), ("swapper/0", 0), (70, "node"));
+    folder.file("in/trace.dat", &trace.bytes());
+    folder.file("in/perf-70.map", b"7f0000000000 20 LazyCompile:*wait app.js:3\n7f0000000040 10 other\n");
+    folder.file("in/perf-71.map", b"7f0000000100 20 of another process\n");
+    let text = folder.answer("cpu in --of waits --by function");
+    assert!(
+        text.contains("[JIT]   LazyCompile:*wait app.js:3") || text.contains("[JIT]  LazyCompile:*wait app.js:3"),
+        "{text}"
+    );
+    assert!(!text.contains("of another process") && !text.contains("other"), "{text}");
+    let info = folder.answer("info in");
+    assert!(!info.contains("perf_map"), "{info}");
+}
+
 #[test]
 fn what_a_trace_of_linux_lacks_is_said_in_its_words() {
     let folder = Folder::new();

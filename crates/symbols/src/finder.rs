@@ -2,7 +2,7 @@
 
 #[cfg(feature = "download")]
 use crate::Downloads;
-use crate::{Refusal, SymbolPath, Symbols};
+use crate::{Executable, Refusal, SymbolPath, Symbols};
 
 /// Finds PDB files along a symbol path.
 pub struct SymbolFinder {
@@ -48,6 +48,14 @@ impl SymbolFinder {
             None => Err(refusal),
         });
         found
+    }
+
+    /// The program or library of Linux that was mapped as `path`, see [`Executable::find`]. Servers are not asked.
+    ///
+    /// # Errors
+    /// There is none in the folders, or it cannot be read.
+    pub fn find_executable(&self, path: &str) -> Result<Executable, Refusal> {
+        Executable::find(&self.path, path)
     }
 
     /// Servers that could not be reached, each with the reason.

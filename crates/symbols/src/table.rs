@@ -28,6 +28,9 @@ pub enum Refusal {
     /// A file cannot be opened.
     #[error("{}: {}", .0.display(), .1)]
     Unreadable(PathBuf, #[source] io::Error),
+    /// A file is no program or library of Linux, is damaged, or names nothing.
+    #[error("{}: {}", .0.display(), .1)]
+    NotExecutable(PathBuf, String),
     /// A file is no PDB, or is damaged.
     #[error("{}: {}", .0.display(), .1)]
     Damaged(PathBuf, #[source] pdb_addr2line::Error),

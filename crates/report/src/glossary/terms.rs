@@ -61,7 +61,7 @@ pub(super) const TERMS: &[Entry] = &[
     Entry::new("set apart", "A run that is not compared, with the reason: untrained read-ahead, losses, call stacks, another kind, the same recording twice, unreadable. --include takes it in."),
     Entry::new("settle", "The work after a boot or a resume is over: see idle.").also(&["settled desktop"]),
     Entry::new("slowest", "A list shows the rows that took longest; --top shows more."),
-    Entry::new("stack", "The functions that a thread was in. Names need PDB files (--symbols).").also(&["call stack"]),
+    Entry::new("stack", "The functions that a thread was in. Names need PDB files, on Linux ELF files (--symbols).").also(&["call stack"]),
     Entry::new("target", "systemd: a name for a state of the system, such as multi-user.target; a unit that groups others."),
     Entry::new("TFTP", "Trivial File Transfer Protocol: one block, one acknowledgment, unless a window is agreed. Slow over a slow link."),
     Entry::new("time-out", "A limit after which somebody stops waiting: 5 s for an application or service that shuts down, 2 s for one that is notified of a sleep, TimeoutStopSec of a unit."),

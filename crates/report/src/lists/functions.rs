@@ -137,7 +137,10 @@ impl TableReport for FunctionList {
             && !named
             && !self.rows.is_empty()
         {
-            writeln!(out, "  {QUIET}Functions have no names: '--symbols PATH' says where PDB files are.{QUIET:#}")?;
+            writeln!(
+                out,
+                "  {QUIET}Functions have no names: '--symbols PATH' says where PDB or ELF files are.{QUIET:#}"
+            )?;
         }
         write_losses(&self.touched_by, &self.losses, out)
     }

@@ -53,6 +53,7 @@ mod machine;
 mod manager;
 mod network;
 mod parts;
+mod perf_map;
 mod power;
 mod processes;
 mod recognition;
@@ -331,6 +332,7 @@ fn read(part: &Part<'_>, clocks: &clocks::Clocks, assembly: &mut Assembly) {
             bootchart::read(part, assembly);
         }
         PartKind::ClockReadings => power_readings(part, assembly),
+        PartKind::PerfMap => perf_map::read(part, assembly),
         _ => machine::read(part, assembly),
     }
 }

@@ -74,6 +74,8 @@ pub(crate) enum PartKind {
     ProcessorInfo,
     /// `/etc/os-release`.
     OsRelease,
+    /// Functions that a compiler in a process made (`perf-PID.map`).
+    PerfMap,
 }
 
 impl PartKind {
@@ -110,6 +112,7 @@ impl PartKind {
             Self::MemoryInfo => "meminfo",
             Self::ProcessorInfo => "cpuinfo",
             Self::OsRelease => "os-release",
+            Self::PerfMap => "perf map",
         }
     }
 

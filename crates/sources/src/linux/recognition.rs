@@ -8,7 +8,7 @@ use onoff_journal::JournalFile;
 use super::kernel_line::{self, uncoloured};
 use super::parts::PartKind;
 use super::startup_lengths::StartupLengths;
-use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, start_chart};
+use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, start_chart};
 use crate::sniff::LOOKED_AT;
 
 /// What `bytes`, a file called `name`, are; `None` for no part of a recording.
@@ -147,6 +147,7 @@ fn by_name(file: &str, text: &str) -> Option<PartKind> {
         "uname" | "uname.txt" if text.starts_with("Linux ") => Some(PartKind::Uname),
         "cmdline" | "cmdline.txt" => Some(PartKind::CommandLine),
         "cpuinfo" | "cpuinfo.txt" => Some(PartKind::ProcessorInfo),
+        _ if perf_map::recognises(file, text) => Some(PartKind::PerfMap),
         _ if file.ends_with("saved_cmdlines") => Some(PartKind::SavedNames),
         _ => None,
     }

@@ -1,0 +1,101 @@
+//! `perf-PID.map`: the functions that a compiler in a process (of JavaScript, Java, Python …) put into memory, as it lists them for
+//! profilers. A line is the first address and the length, both hexadecimal, and the name; a later line of an address stands for an
+//! earlier one.
+//!
+//! Source: the kernel's `tools/perf/Documentation/jit-interface.txt`. Only the file's name says of which process it is.
+
+use onoff_trace::{Counter, Method, Severity, StringId, TableName};
+
+use super::assembly::Assembly;
+use super::parts::Part;
+
+/// Functions of one file that are kept, at most.
+const MOST: usize = 1_000_000;
+/// Characters of a name that are kept.
+const LONGEST_NAME: usize = 1024;
+/// What such a function counts for: memory that is of no file.
+const MODULE: &str = "[JIT]";
+
+const UNREADABLE: Counter = Counter {
+    name: "perf_map_lines_unreadable",
+    severity: Severity::Notice,
+    help: "lines of a perf-PID.map that are no address, length and name, or too many, were left out; call stacks through these functions show addresses",
+    touches: &[TableName::Methods],
+};
+
+/// The process that a file of this name is of.
+fn process(name: &str) -> Option<u32> {
+    let file = name.rsplit(['/', '\\']).next()?;
+    file.strip_prefix("perf-")?.strip_suffix(".map")?.parse().ok()
+}
+
+/// Whether a file of this name and beginning is such a list.
+pub(super) fn recognises(name: &str, text: &str) -> bool {
+    process(name).is_some() && text.lines().next().is_some_and(|line| function(line).is_some())
+}
+
+/// First address, length and name.
+fn function(line: &str) -> Option<(u64, u64, &str)> {
+    let (address, rest) = line.split_once(' ')?;
+    let (length, name) = rest.split_once(' ')?;
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let (address, length) = (number(address)?, number(length)?);
+    let name = name.trim();
+    (length > 0 && address.checked_add(length).is_some() && !name.is_empty()).then_some((address, length, name))
+}
+
+/// Adds the functions of a list.
+pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
+    let Some(pid) = process(part.name) else { return };
+    let text = String::from_utf8_lossy(part.bytes);
+    let module = assembly.text(MODULE);
+    let mut kept = 0;
+    for (number, line) in (1_u64..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
+        let Some((address, size, name)) = function(line).filter(|_| kept < MOST) else {
+            assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
+            continue;
+        };
+        kept += 1;
+        let name = match name.char_indices().nth(LONGEST_NAME) {
+            Some((end, _)) => &name[..end],
+            None => name,
+        };
+        let name = assembly.text(name);
+        assembly.methods.push(Method {
+            pid,
+            address,
+            size,
+            start_ns: None,
+            end_ns: None,
+            name,
+            signature: StringId::EMPTY,
+            module,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parts::PartKind;
+    use super::*;
+
+    #[test]
+    fn a_list_is_known_by_its_name_and_its_first_line() {
+        assert!(recognises("tmp/perf-70.map", "7f00 20 LazyCompile:~start app.js:1\n"));
+        assert!(!recognises("perf-70.map", "hello\n"));
+        assert!(!recognises("perf-x.map", "7f00 20 name\n"));
+        assert!(!recognises("System.map", "7f00 20 name\n"));
+    }
+
+    #[test]
+    fn lines_are_functions_of_one_process_and_others_are_counted() {
+        let mut assembly = Assembly::default();
+        let text = "7f00 20 start of app\n\n0x7f40 0x10 b\n7f60 0 nothing\nzz 1 c\nffffffffffffffff 2 beyond\n7f00\n";
+        let part = Part { kind: PartKind::PerfMap, name: "perf-70.map", bytes: text.as_bytes() };
+        read(&part, &mut assembly);
+        let rows: Vec<_> =
+            assembly.methods.iter().map(|row| (row.pid, row.address, row.size, assembly.texts.get(row.name))).collect();
+        assert_eq!(rows, [(70, 0x7f00, 0x20, "start of app"), (70, 0x7f40, 0x10, "b")]);
+        assert_eq!(assembly.losses.count(UNREADABLE.name), 4);
+    }
+}

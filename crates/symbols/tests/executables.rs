@@ -1,0 +1,181 @@
+//! ELF files in folders: some put together here byte by byte, one by the C compiler where there is one.
+
+use std::path::Path;
+use std::process::Command;
+
+use onoff_symbols::{Executable, Refusal, SymbolPath};
+
+/// An ELF file of 64 bits whose code is at 0x401000 in memory and at 0x200 in the file, with these symbols (start, length, name) and
+/// this build id.
+fn elf(symbols: &[(u64, u64, &str)], build_id: &[u8]) -> Vec<u8> {
+    const BASE: u64 = 0x40_0000;
+    let mut names = vec![0];
+    let mut table = vec![0; 24];
+    for (start, length, name) in symbols {
+        table.extend(u32::try_from(names.len()).unwrap().to_le_bytes());
+        // A function that others see, in section 1.
+        table.extend([0x12, 0, 1, 0]);
+        table.extend(start.to_le_bytes());
+        table.extend(length.to_le_bytes());
+        names.extend(name.as_bytes());
+        names.push(0);
+    }
+    let mut note = vec![4, 0, 0, 0];
+    note.extend(u32::try_from(build_id.len()).unwrap().to_le_bytes());
+    note.extend([3, 0, 0, 0]);
+    note.extend(b"GNU\0");
+    note.extend(build_id);
+    note.resize(note.len().next_multiple_of(4), 0);
+
+    let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    let (symbols_at, names_at) = (0x400, 0x400 + table.len() as u64);
+    let sections_at = (names_at + names.len() as u64).next_multiple_of(8);
+    file.extend(2_u16.to_le_bytes());
+    file.extend(62_u16.to_le_bytes());
+    file.extend(1_u32.to_le_bytes());
+    for number in [BASE + 0x1000, 64, sections_at] {
+        file.extend(number.to_le_bytes());
+    }
+    file.extend(0_u32.to_le_bytes());
+    for number in [64_u16, 56, 3, 64, 4, 0] {
+        file.extend(number.to_le_bytes());
+    }
+    // Headers at the base, code one page further, and the note.
+    for (kind, place, address, length) in
+        [(1_u32, 0, BASE, 0x200_u64), (1, 0x200, BASE + 0x1000, 0x100), (4, 0x300, BASE + 0x300, note.len() as u64)]
+    {
+        file.extend(kind.to_le_bytes());
+        file.extend(5_u32.to_le_bytes());
+        for number in [place, address, address, length, length, if kind == 4 { 4 } else { 0x1000 }] {
+            file.extend(number.to_le_bytes());
+        }
+    }
+    file.resize(0x300, 0x90);
+    file.extend(note);
+    file.resize(0x400, 0);
+    file.extend(&table);
+    file.extend(&names);
+    file.resize(usize::try_from(sections_at).unwrap(), 0);
+    let section = |kind: u32, place: u64, length: u64, link: u32, width: u64| {
+        let mut header = vec![0; 4];
+        header.extend(kind.to_le_bytes());
+        header.extend([0; 16]);
+        header.extend(place.to_le_bytes());
+        header.extend(length.to_le_bytes());
+        header.extend(link.to_le_bytes());
+        header.extend([0; 12]);
+        header.extend(width.to_le_bytes());
+        header
+    };
+    file.extend(section(0, 0, 0, 0, 0));
+    file.extend(section(1, 0x200, 0x100, 0, 0));
+    file.extend(section(2, symbols_at, table.len() as u64, 3, 24));
+    file.extend(section(3, names_at, names.len() as u64, 0, 0));
+    file
+}
+
+const CODE: [(u64, u64, &str); 3] =
+    [(0x40_1010, 0x20, "read_configuration"), (0x40_1040, 0x10, "wait_for_device"), (0x40_1050, 0, "a_label")];
+
+fn put(folder: &Path, path: &str, bytes: &[u8]) {
+    let path = folder.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn find(folder: &Path, path: &str) -> Result<Executable, Refusal> {
+    Executable::find(&SymbolPath::parse(&folder.display().to_string()), path)
+}
+
+fn names(executable: &Executable, offsets: &[u64]) -> Vec<String> {
+    executable.functions(offsets.iter().copied()).into_iter().map(Option::unwrap_or_default).collect()
+}
+
+#[test]
+fn functions_are_named_below_a_file_system_and_in_a_folder_and_holes_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "usr/bin/daemon", &elf(&CODE, b"12345678"));
+    let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
+    // Before the first, its first and last byte, a hole, the second, and behind a symbol that says no length.
+    assert_eq!(
+        names(&daemon, &[0x100f, 0x1010, 0x102f, 0x1030, 0x1045, 0x1050, 0x1051]),
+        ["", "read_configuration", "read_configuration", "", "wait_for_device", "", ""]
+    );
+    put(folder.path(), "flat/daemon", &elf(&CODE, b"12345678"));
+    assert!(find(&folder.path().join("flat"), "/opt/else/daemon").is_ok());
+}
+
+#[test]
+fn debug_information_names_a_stripped_file_of_its_build_only() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "usr/bin/daemon", &elf(&[], &[0xab, 0xcd, 0xef]));
+    assert!(
+        matches!(find(folder.path(), "/usr/bin/daemon"), Err(Refusal::NotExecutable(_, why)) if why.contains("stripped"))
+    );
+    // A decoy: under the name of this build, of another one.
+    put(folder.path(), ".build-id/ab/cdef.debug", &elf(&CODE, b"12345678"));
+    assert!(find(folder.path(), "/usr/bin/daemon").is_err());
+    put(folder.path(), "usr/lib/debug/.build-id/ab/cdef.debug", &elf(&CODE, &[0xab, 0xcd, 0xef]));
+    let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
+    assert_eq!(names(&daemon, &[0x1010, 0x1000]), ["read_configuration", ""]);
+}
+
+#[test]
+fn nothing_leaves_the_folder_and_what_is_no_program_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "secret", &elf(&CODE, b"12345678"));
+    put(folder.path(), "in/usr/bin/text", b"#!/bin/sh\n");
+    let inner = folder.path().join("in");
+    for path in ["/../secret", "../secret", "/usr/../../secret", "/", "", "/usr/bin", "/usr/bin/text/x", "/a\0b"] {
+        assert!(matches!(find(&inner, path), Err(Refusal::NotFound)), "{path:?}");
+    }
+    assert!(matches!(find(&inner, "/usr/bin/text"), Err(Refusal::NotExecutable(..))));
+}
+
+#[test]
+fn cut_and_damaged_files_are_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = elf(&CODE, b"12345678");
+    for at in (0..whole.len()).filter(|at| *at < 0x130 || *at > 0x2f0) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0xff;
+        for bytes in [&damaged[..], &whole[..at]] {
+            put(folder.path(), "x", bytes);
+            if let Ok(read) = find(folder.path(), "/x") {
+                let _ = read.functions([0, 0x1010, u64::MAX]);
+            }
+        }
+    }
+}
+
+/// What a compiler makes is named as `nm` lists it.
+#[test]
+fn a_compiled_program_is_named_as_nm_says() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "a.c", b"int first(int x) { return x * 3; }\nint second(int x) { return first(x) + 1; }\nint main(void) { return second(2); }\n");
+    let program = folder.path().join("usr/bin/a.out");
+    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+    let compiled = Command::new("cc").arg("-O0").arg("-o").arg(&program).arg(folder.path().join("a.c")).status();
+    let listed = Command::new("nm").arg(&program).output();
+    let (Ok(compiled), Ok(listed)) = (compiled, listed) else {
+        eprintln!("skipped: no C compiler or no nm on this computer");
+        return;
+    };
+    assert!(compiled.success() && listed.status.success());
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let symbols: Vec<(u64, &str)> = listed
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((u64::from_str_radix(words.next()?, 16).ok()?, words.nth(1)?))
+        })
+        .collect();
+    // A program that may be anywhere counts from 0, one that may not from where its first page is.
+    let base = symbols.iter().find(|symbol| symbol.1 == "__executable_start").map_or(0, |symbol| symbol.0);
+    let base = if symbols.iter().any(|symbol| symbol.0 > 0x40_0000) { base.max(0x40_0000) } else { base };
+    let executable = find(folder.path(), "/usr/bin/a.out").unwrap();
+    for name in ["first", "second", "main"] {
+        let &(address, _) = symbols.iter().find(|symbol| symbol.1 == name).unwrap();
+        assert_eq!(names(&executable, &[address - base, address - base + 4]), [name, name]);
+    }
+}
