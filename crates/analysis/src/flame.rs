@@ -9,7 +9,7 @@ use onoff_trace::Trace;
 use serde::Serialize;
 
 use crate::cpu::{charge_samples_of, sampling_period};
-use crate::functions::{Code, FunctionNames, stacks_of};
+use crate::functions::{Code, FunctionNames, StackFinder};
 use crate::interval::Interval;
 use crate::owners::{IDLE, Owners, file_name};
 use crate::waits::{CriticalPath, PathStep, StepKind};
@@ -133,7 +133,8 @@ pub fn sampling_period_ns(trace: &Trace) -> i64 {
 
 /// Visits the samples in `range` that found a thread, in the order of the recording.
 pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut visit: impl FnMut(&Sampled)) {
-    let stacks = stacks_of(trace, |(time_ns, _)| range.contains(*time_ns));
+    let stacks =
+        StackFinder::of(trace).between((range.start_ns, range.end_ns), |(time_ns, _)| range.contains(*time_ns));
     let code = Code::of(trace);
     let mut owners = Owners::of(trace);
     let list: Vec<(String, Option<u32>)> = owners

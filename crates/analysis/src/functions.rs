@@ -211,17 +211,39 @@ fn is_called_by(inner: &[u64], outer: &[u64]) -> bool {
     }
 }
 
-/// The call stacks of events, by the event's time and thread. Only those for which `is_wanted` are kept: stacks of switches are many.
-pub(crate) fn stacks_of(trace: &Trace, is_wanted: impl Fn(&(i64, u32)) -> bool) -> HashMap<(i64, u32), JoinedStack> {
-    let mut stacks: HashMap<(i64, u32), JoinedStack> = HashMap::new();
-    for piece in trace.stacks.pieces() {
-        for (key, &record) in piece.time_ns.iter().copied().zip(piece.tid.iter().copied()).zip(&piece.stack) {
-            if is_wanted(&key) {
-                stacks.entry(key).or_default().add(&trace.stack_pool, record);
+/// Finds the call stacks of events, by the event's time and thread.
+pub(crate) struct StackFinder<'a> {
+    trace: &'a Trace,
+    /// First and last time of each piece of the table.
+    spans: Vec<(i64, i64)>,
+}
+
+impl<'a> StackFinder<'a> {
+    pub(crate) fn of(trace: &'a Trace) -> Self {
+        let span = |(first, last): (i64, i64), &time_ns: &i64| (first.min(time_ns), last.max(time_ns));
+        let spans = trace.stacks.pieces().iter().map(|piece| piece.time_ns.iter().fold((i64::MAX, i64::MIN), span));
+        Self { trace, spans: spans.collect() }
+    }
+
+    /// The call stacks of events from the first to the last time. Only those for which `is_wanted` are kept: stacks of switches are many.
+    pub(crate) fn between(
+        &self,
+        (first_ns, last_ns): (i64, i64),
+        is_wanted: impl Fn(&(i64, u32)) -> bool,
+    ) -> HashMap<(i64, u32), JoinedStack> {
+        let mut stacks: HashMap<(i64, u32), JoinedStack> = HashMap::new();
+        for (piece, &(first, last)) in self.trace.stacks.pieces().iter().zip(&self.spans) {
+            if last < first_ns || first > last_ns {
+                continue;
+            }
+            for (key, &record) in piece.time_ns.iter().copied().zip(piece.tid.iter().copied()).zip(&piece.stack) {
+                if is_wanted(&key) {
+                    stacks.entry(key).or_default().add(&self.trace.stack_pool, record);
+                }
             }
         }
+        stacks
     }
-    stacks
 }
 
 #[cfg(test)]

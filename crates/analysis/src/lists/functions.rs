@@ -1,7 +1,7 @@
 //! In which functions the time went: of samples of the processors, of waits, of disk requests and of hard faults, by function or by whole
 //! call stack.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hashbrown::{HashMap, HashSet};
 use onoff_order::InOrder;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cpu::charge_samples_of;
 use crate::evidence::touched_by;
 use crate::flame::{Flame, MOST_FRAMES};
-use crate::functions::{Code, CodeFrame, CodePlace, FunctionNames, JoinedStack, stacks_of};
+use crate::functions::{Code, CodeFrame, CodePlace, FunctionNames, JoinedStack, StackFinder};
 use crate::interval::Interval;
 use crate::lacking::MissingRecords;
 use crate::owners::{IDLE, Owners, file_name};
@@ -131,7 +131,41 @@ struct Event {
 }
 
 /// Image and id of a process.
-type Process = (String, Option<u32>);
+type Owner<'a> = (&'a str, Option<u32>);
+
+/// Events whose stacks are looked up at a time: a large recording has more than fit into memory. Few in tests, so that all of them cross it.
+const EVENTS_AT_A_TIME: usize = if cfg!(test) { 2 } else { 1 << 20 };
+
+/// The frames of all call stacks, each once.
+#[derive(Debug, Default)]
+struct Frames {
+    list: Vec<CodeFrame>,
+    numbers: HashMap<CodeFrame, u32>,
+}
+
+impl Frames {
+    fn number(&mut self, frame: CodeFrame) -> u32 {
+        let Self { list, numbers } = self;
+        // As many as differ in text, of addresses of 32 bits.
+        let next = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        *numbers.entry(frame).or_insert_with_key(|frame| {
+            list.push(frame.clone());
+            next
+        })
+    }
+
+    fn is_nameless(&self, number: u32) -> bool {
+        self.list.get(number as usize).is_some_and(|frame| frame.function.is_empty())
+    }
+}
+
+/// What a row says, before anything is named.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    own_ns: i64,
+    inclusive_ns: Option<i64>,
+    count: u64,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Place {
@@ -158,7 +192,7 @@ pub struct CodeTimes<'a> {
     of: TimeOf,
     code: Code<'a>,
     /// Image and process id by owner.
-    owners: Vec<(&'a str, Option<u32>)>,
+    owners: Vec<Owner<'a>>,
     times: BTreeMap<Place, Amount>,
     with_stack: u64,
 }
@@ -178,34 +212,28 @@ impl<'a> CodeTimes<'a> {
     #[must_use]
     pub fn of(trace: &'a Trace, scope: &Scope, of: TimeOf) -> Self {
         let mut owners = Owners::of(trace);
-        let listed: Vec<(&str, Option<u32>)> =
+        let listed: Vec<Owner<'_>> =
             owners.list().iter().map(|owner| (file_name(trace.text(owner.image)), owner.pid)).collect();
         let chosen: Vec<bool> = listed.iter().map(|(image, pid)| scope.has_process(*pid, image)).collect();
+        let code = Code::of(trace);
+        let finder = StackFinder::of(trace);
+        let (mut times, mut with_stack) = (BTreeMap::new(), 0);
+        let mut add = |events: &mut Vec<Event>| {
+            with_stack += add_times(trace, &finder, &code, &listed, events, &mut times);
+            events.clear();
+        };
         let mut events: Vec<Event> = Vec::new();
         let keep = |event: Event| {
             let is_chosen = event.owner != IDLE && event.tid != 0 && chosen.get(event.owner as usize) == Some(&true);
             if is_chosen && event.ns >= 0 {
                 events.push(event);
             }
+            if events.len() >= EVENTS_AT_A_TIME {
+                add(&mut events);
+            }
         };
         each_event(trace, &mut owners, scope.range, of, keep);
-        let wanted: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
-        let stacks = stacks_of(trace, |key| wanted.contains(key));
-        drop(wanted);
-        let code = Code::of(trace);
-        let mut times: BTreeMap<Place, Amount> = BTreeMap::new();
-        let mut with_stack = 0;
-        for event in events {
-            let stack = stacks.get(&(event.time_ns, event.tid)).copied().unwrap_or_default();
-            with_stack += u64::from(!stack.is_empty());
-            let begins_there = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
-            let address = event.address.filter(|address| !begins_there(address));
-            let pid = listed.get(event.owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0);
-            let place = Place { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
-            let amount = times.entry(place).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
-            amount.ns = amount.ns.saturating_add(event.ns);
-            amount.count += 1;
-        }
+        add(&mut events);
         Self { trace, scope: scope.clone(), of, code, owners: listed, times, with_stack }
     }
 
@@ -225,30 +253,45 @@ impl<'a> CodeTimes<'a> {
     /// The places whose functions are to be named.
     #[must_use]
     pub fn places(&self) -> Vec<CodePlace> {
-        let mut places = BTreeSet::new();
+        let (mut places, mut seen) = (HashSet::new(), HashSet::new());
         for (place, amount) in &self.times {
             let pid = self.pid(place.owner);
-            let found = self.addresses(place).into_iter();
-            places.extend(found.filter_map(|address| self.code.place(pid, address, amount.first_ns)));
+            for address in self.addresses(place) {
+                if seen.insert((pid, place.epoch, address)) {
+                    places.extend(self.code.place(pid, address, amount.first_ns));
+                }
+            }
         }
-        places.into_iter().collect()
+        let mut places: Vec<CodePlace> = places.into_iter().collect();
+        places.sort_unstable();
+        places
     }
 
-    /// Visits each call stack: the process, the frames from the outermost on, the time, and how many it is of.
-    fn each(&self, names: &FunctionNames, mut visit: impl FnMut((&str, Option<u32>), &[CodeFrame], i64, u64)) {
-        let mut known: HashMap<(u32, usize, u64), CodeFrame> = HashMap::new();
+    /// Visits each call stack: the process, the frames from the outermost on, the time, and how many it is of. With `only_modules` frames
+    /// have no functions.
+    fn each(
+        &self,
+        names: &FunctionNames,
+        only_modules: bool,
+        mut visit: impl FnMut(Owner<'a>, &[u32], &mut Frames, (i64, u64)),
+    ) {
+        let mut known: HashMap<(u32, usize, u64), u32> = HashMap::new();
+        let mut frames = Frames::default();
+        let mut stack = Vec::new();
         for (place, amount) in &self.times {
             let pid = self.pid(place.owner);
-            let frames: Vec<CodeFrame> = self
-                .addresses(place)
-                .into_iter()
-                .map(|address| {
-                    let found = || self.code.frame((pid, address, amount.first_ns), names);
-                    known.entry((pid, place.epoch, address)).or_insert_with(found).clone()
+            stack.clear();
+            stack.extend(self.addresses(place).into_iter().map(|address| {
+                *known.entry((pid, place.epoch, address)).or_insert_with(|| {
+                    let mut frame = self.code.frame((pid, address, amount.first_ns), names);
+                    if only_modules {
+                        frame.function.clear();
+                    }
+                    frames.number(frame)
                 })
-                .collect();
+            }));
             let owner = self.owners.get(place.owner as usize).copied().unwrap_or_default();
-            visit(owner, &frames, amount.ns, amount.count);
+            visit(owner, &stack, &mut frames, (amount.ns, amount.count));
         }
     }
 
@@ -256,15 +299,17 @@ impl<'a> CodeTimes<'a> {
     #[must_use]
     pub fn flame(&self, names: &FunctionNames) -> Flame {
         let mut flame = Flame::default();
-        self.each(names, |(image, pid), frames, ns, _| {
+        let mut labels: Vec<String> = Vec::new();
+        self.each(names, false, |(image, pid), stack, frames, (ns, _)| {
             let process = match (image, pid) {
                 ("", None) => "not known".to_owned(),
                 ("", Some(pid)) => format!("process {pid}"),
                 (image, Some(pid)) => format!("{image} ({pid})"),
                 (image, None) => image.to_owned(),
             };
-            let labels: Vec<String> = frames.iter().map(CodeFrame::label).collect();
-            flame.add(std::iter::once(process.as_str()).chain(labels.iter().map(String::as_str)), ns);
+            labels.extend(frames.list.iter().skip(labels.len()).map(CodeFrame::label));
+            let of_stack = stack.iter().filter_map(|&number| labels.get(number as usize));
+            flame.add(std::iter::once(process.as_str()).chain(of_stack.map(String::as_str)), ns);
         });
         flame
     }
@@ -276,54 +321,61 @@ impl<'a> CodeTimes<'a> {
         let of_process = by.contains(&CodeGroup::Process);
         let of_stack = by.contains(&CodeGroup::Stack);
         let of_module = by.contains(&CodeGroup::Module);
-        let mut rows: BTreeMap<(Option<Process>, Vec<CodeFrame>), FunctionRow> = BTreeMap::new();
+        let mut sums: HashMap<(Option<Owner<'_>>, Vec<u32>), Sum> = HashMap::new();
+        let mut shown = Vec::new();
         let (mut total_ns, mut count) = (0_i64, 0_u64);
-        self.each(names, |(image, pid), frames, ns, events| {
+        self.each(names, of_module, |owner, stack, frames, (ns, events)| {
             total_ns = total_ns.saturating_add(ns);
             count += events;
-            let process = of_process.then(|| (image.to_owned(), pid));
-            let mut frames = frames.to_vec();
-            if frames.is_empty() {
-                frames.push(CodeFrame::default());
-            }
-            if of_module {
-                frames.iter_mut().for_each(|frame| frame.function.clear());
+            let process = of_process.then_some(owner);
+            let mut stack = stack.to_vec();
+            if stack.is_empty() {
+                stack.push(frames.number(CodeFrame::default()));
             }
             if of_stack {
                 // Frames of a module without names tell nothing apart.
-                frames.dedup_by(|frame, before| frame == before && frame.function.is_empty());
+                stack.dedup_by(|number, before| number == before && frames.is_nameless(*number));
             }
-            let frames = &frames[..];
-            let own = if of_stack { frames } else { &frames[frames.len() - 1..] };
-            let row = rows.entry((process.clone(), own.to_vec())).or_default();
-            row.own_ns = row.own_ns.saturating_add(ns);
-            row.count += events;
+            let own = if of_stack { stack.clone() } else { stack.last().copied().into_iter().collect() };
+            let sum = sums.entry((process, own)).or_default();
+            sum.own_ns = sum.own_ns.saturating_add(ns);
+            sum.count += events;
             if !of_stack {
                 // Recursion is in a function once.
-                for frame in frames.iter().collect::<BTreeSet<_>>() {
-                    let row = rows.entry((process.clone(), vec![frame.clone()])).or_default();
-                    row.inclusive_ns = Some(row.inclusive_ns.unwrap_or(0).saturating_add(ns));
+                stack.sort_unstable();
+                stack.dedup();
+                for number in stack {
+                    let sum = sums.entry((process, vec![number])).or_default();
+                    sum.inclusive_ns = Some(sum.inclusive_ns.unwrap_or(0).saturating_add(ns));
                 }
             }
+            shown.extend(frames.list.iter().skip(shown.len()).cloned());
         });
         // Without any stack only samples know where they were.
         if self.with_stack == 0 && self.of != TimeOf::Samples {
-            rows.clear();
+            sums.clear();
         }
-        let mut rows: Vec<FunctionRow> = rows
+        let frames_of = |numbers: Vec<u32>| -> Vec<CodeFrame> {
+            numbers.into_iter().filter_map(|number| shown.get(number as usize).cloned()).collect()
+        };
+        let mut sums: Vec<(Option<Owner<'_>>, Vec<CodeFrame>, Sum)> =
+            sums.into_iter().map(|((process, numbers), sum)| (process, frames_of(numbers), sum)).collect();
+        sums.sort_unstable_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        let mut rows: Vec<FunctionRow> = sums
             .into_iter()
-            .map(|((process, frames), row)| {
+            .map(|(process, frames, sum)| {
                 let (image, pid) = process.unwrap_or_default();
                 let innermost = frames.last().cloned().unwrap_or_default();
                 FunctionRow {
-                    image,
+                    image: image.to_owned(),
                     pid,
                     module: innermost.module,
                     function: innermost.function,
                     stack: if of_stack { frames } else { Vec::new() },
-                    percent: share_of(row.own_ns, total_ns),
-                    inclusive_ns: row.inclusive_ns.filter(|_| self.with_stack > 0),
-                    ..row
+                    own_ns: sum.own_ns,
+                    percent: share_of(sum.own_ns, total_ns),
+                    inclusive_ns: sum.inclusive_ns.filter(|_| self.with_stack > 0),
+                    count: sum.count,
                 }
             })
             .collect();
@@ -365,6 +417,34 @@ impl<'a> CodeTimes<'a> {
         }
         missing
     }
+}
+
+/// Adds the time of the events to that of their call stacks. Gives how many have one.
+fn add_times(
+    trace: &Trace,
+    finder: &StackFinder<'_>,
+    code: &Code<'_>,
+    owners: &[Owner<'_>],
+    events: &[Event],
+    times: &mut BTreeMap<Place, Amount>,
+) -> u64 {
+    let wanted: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
+    let span = |(first, last): (i64, i64), event: &Event| (first.min(event.time_ns), last.max(event.time_ns));
+    let span = events.iter().fold((i64::MAX, i64::MIN), span);
+    let stacks = finder.between(span, |key| wanted.contains(key));
+    let mut with_stack = 0;
+    for event in events {
+        let stack = stacks.get(&(event.time_ns, event.tid)).copied().unwrap_or_default();
+        with_stack += u64::from(!stack.is_empty());
+        let begins_there = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
+        let address = event.address.filter(|address| !begins_there(address));
+        let pid = owners.get(event.owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0);
+        let place = Place { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
+        let amount = times.entry(place).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
+        amount.ns = amount.ns.saturating_add(event.ns);
+        amount.count += 1;
+    }
+    with_stack
 }
 
 const fn events_of(of: TimeOf) -> TableName {
@@ -669,9 +749,10 @@ mod tests {
         let deep: Vec<u64> = std::iter::once(0x9010).chain(std::iter::repeat_n(0x1020, 10_000)).collect();
         stacks(&mut trace, &[(5, 70, &deep)]);
         let names = FunctionNames::default();
-        CodeTimes::of(&trace, &Scope::whole(&trace), TimeOf::Samples).each(&names, |_, frames, _, _| {
-            assert_eq!(frames.len(), MOST_FRAMES);
-            assert_eq!(frames.last().map(CodeFrame::label), Some("inner.dll".to_owned()));
+        CodeTimes::of(&trace, &Scope::whole(&trace), TimeOf::Samples).each(&names, false, |_, stack, frames, _| {
+            assert_eq!(stack.len(), MOST_FRAMES);
+            let innermost = stack.last().and_then(|&number| frames.list.get(number as usize));
+            assert_eq!(innermost.map(CodeFrame::label), Some("inner.dll".to_owned()));
         });
     }
 }
