@@ -651,6 +651,20 @@ pub enum ScenarioError {
 }
 
 impl Scenario {
+    /// The same with `times` as long between the turns of what the processes beside the boot's own do for ever: fewer events a second,
+    /// and the same boot.
+    #[must_use]
+    pub fn with_rarer_loops(&self, times: f64) -> Self {
+        let mut rarer = self.clone();
+        let threads = rarer.processes.iter_mut().flat_map(|process| &mut process.thread);
+        for work in threads.flat_map(|thread| &mut thread.work) {
+            if let Work::Loop { pause, .. } = work {
+                pause.0 = (pause.0 as f64 * times) as u64;
+            }
+        }
+        rarer
+    }
+
     /// Reads a scenario.
     ///
     /// # Errors
@@ -685,5 +699,26 @@ impl Scenario {
     /// Whether anything happens after a boot, or without one.
     pub(super) fn has_transitions(&self) -> bool {
         self.shutdown.is_some() || !self.power.is_empty() || !self.standby.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rarer_loops_pause_longer_and_work_as_long() {
+        let scenario = Scenario::from_toml(include_str!("../../scenarios/benchmark.toml")).unwrap();
+        let loops = |scenario: &Scenario| -> Vec<(u64, u64)> {
+            let threads = scenario.processes.iter().flat_map(|process| &process.thread);
+            let of_loops = threads.flat_map(|thread| &thread.work).filter_map(|work| match work {
+                Work::Loop { burst, pause, .. } => Some((burst.0, pause.0)),
+                _ => None,
+            });
+            of_loops.collect()
+        };
+        let (before, after) = (loops(&scenario), loops(&scenario.with_rarer_loops(10.0)));
+        assert_eq!(before, [(60, 3_900), (90, 4_100), (70, 4_200)]);
+        assert_eq!(after, [(60, 39_000), (90, 41_000), (70, 42_000)]);
     }
 }
