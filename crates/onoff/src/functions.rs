@@ -47,9 +47,6 @@ pub fn function_names(
                 let found = finder.find_executable(path).map(|executable| executable.functions(offsets));
                 found.map_err(|refusal| format!("{path}: {refusal}"))
             }
-            CodeFile::WithoutIdentity(path) => {
-                Err(format!("{path}: the recording does not say which PDB is that of the module"))
-            }
         };
         match found {
             Ok(functions) => {
@@ -81,8 +78,6 @@ enum CodeFile<'t> {
     Pdb(&'t str, &'t str),
     /// The program or library itself, which a process of Linux had mapped.
     Executable(&'t str),
-    /// A module of Windows of which the recording does not say more than its path.
-    WithoutIdentity(&'t str),
 }
 
 /// Where the files that processes of Linux had mapped begin.
@@ -106,15 +101,12 @@ impl MappedFiles {
         Self { starts }
     }
 
-    /// The file that names the place `offset` in `image`, and how far the place is from the file's first mapped byte; none for the
-    /// kernel of Linux, whose functions are in the recording.
+    /// The file that names the place `offset` in `image`, and how far the place is from the file's first mapped byte; none where the
+    /// recording does not say which file that is.
     fn file<'t>(&self, trace: &'t Trace, image: &Image, offset: u32) -> Option<(CodeFile<'t>, u64)> {
         let (name, identity, path) = (trace.text(image.pdb_name), trace.text(image.pdb_id), trace.text(image.path));
         if !name.is_empty() && !identity.is_empty() {
             return Some((CodeFile::Pdb(name, identity), offset.into()));
-        }
-        if trace.system.kind != SystemKind::Linux {
-            return (!path.is_empty()).then_some((CodeFile::WithoutIdentity(path), offset.into()));
         }
         let start = self.starts.get(&(image.pid, image.path))?;
         Some((CodeFile::Executable(path), image.base.checked_sub(*start)?.checked_add(offset.into())?))

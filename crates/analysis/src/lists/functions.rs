@@ -263,7 +263,7 @@ impl<'a> CodeTimes<'a> {
             }
         }
         let mut places: Vec<CodePlace> = places.into_iter().collect();
-        places.sort_unstable();
+        places.order();
         places
     }
 
@@ -360,7 +360,7 @@ impl<'a> CodeTimes<'a> {
         };
         let mut sums: Vec<(Option<Owner<'_>>, Vec<CodeFrame>, Sum)> =
             sums.into_iter().map(|((process, numbers), sum)| (process, frames_of(numbers), sum)).collect();
-        sums.sort_unstable_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        sums.order_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         let mut rows: Vec<FunctionRow> = sums
             .into_iter()
             .map(|(process, frames, sum)| {

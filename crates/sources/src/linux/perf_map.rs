@@ -76,6 +76,8 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
 
 #[cfg(test)]
 mod tests {
+    use onoff_trace::Tables;
+
     use super::super::parts::PartKind;
     use super::*;
 
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn lines_are_functions_of_one_process_and_others_are_counted() {
-        let mut assembly = Assembly::default();
+        let mut assembly = Assembly::new(Tables::all());
         let text = "7f00 20 start of app\n\n0x7f40 0x10 b\n7f60 0 nothing\nzz 1 c\nffffffffffffffff 2 beyond\n7f00\n";
         let part = Part { kind: PartKind::PerfMap, name: "perf-70.map", bytes: text.as_bytes() };
         read(&part, &mut assembly);
