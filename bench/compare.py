@@ -194,17 +194,21 @@ def measure_onoff(table, runs):
     file = table.path
     table.add("`cat FILE > /dev/null`", measured(["cat", file], runs))
     for what, arguments, environment in (
-        ("onoff, every header", ["headers"], {}),
-        ("onoff, every event into tables", ["decode"], {}),
-        ("onoff, every event into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
+        ("onoff's library, every header", ["headers"], {}),
+        ("onoff's library, every event into tables", ["decode"], {}),
+        ("onoff's library, every event into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
     ):
         result = measured([bench, *arguments, file], runs, **environment)
         table.add(what, result, (result.get("json") or {}).get("events"))
 
 
-def measure_boot(table, runs):
-    result = measured([TARGET / "release/onoff", "boot", table.path], runs)
-    table.add("`onoff boot FILE`", result)
+def measure_program(table, runs, events):
+    """The program, whose start and whose writing count: where a boot's time went, and every event as text (JSON)."""
+    program = TARGET / "release/onoff"
+    if "boot" in table.path.name:
+        table.add("the program, `onoff boot FILE`", measured([program, "boot", table.path], runs))
+    written = measured([program, "events", table.path, "--format", "json", "-o", "/dev/null"], runs)
+    table.add("the program, `onoff events FILE --format json`: every event with its fields, written", written, events)
 
 
 def measure_readers(table, seconds_allowed):
@@ -225,16 +229,20 @@ def measure_readers(table, seconds_allowed):
 def ratios(ours, theirs):
     """How many times as many events per second onoff took, in `ours`, as each public reader in `theirs`."""
     of_ours = {
-        "header": ours.rates("onoff, every header"),
-        "field": ours.rates("onoff, every event into tables"),
+        "header": ours.rates("onoff's library, every header"),
+        "field": ours.rates("onoff's library, every event into tables"),
+        "written": ours.rates("the program, `onoff events FILE --format json`: every event with its fields, written"),
     }
     for name, result, _ in theirs.rows:
         if not result or not result["events"] or not name.startswith(("dissect", "etl-parser")):
             continue
-        rates = of_ours["header" if "header" in name else "field"]
-        if rates:
-            clock, cpu = (rate * result[of] / result["events"] for rate, of in zip(rates, ("wall", "cpu"), strict=True))
-            yield f"- {name.split(' (')[0]}: {clock:,.0f} times by the clock, {cpu:,.0f} times by CPU seconds"
+        for of, what in (("header", "the library"),) if "header" in name else (("field", "the library"), ("written", "the program")):
+            if rates := of_ours[of]:
+                clock, cpu = (
+                    rate * result[of] / result["events"] for rate, of in zip(rates, ("wall", "cpu"), strict=True)
+                )
+                times = f"{clock:,.0f} times by the clock, {cpu:,.0f} times by CPU seconds"
+                yield f"- {what} against {name.split(' (')[0]}: {times}"
 
 
 def processor():
@@ -269,9 +277,9 @@ def main():
     for table in tables:
         say(table.path.name)
         measure_onoff(table, options.runs)
-        if table.path == big:
-            measure_boot(table, options.runs)
-        elif not options.skip_readers:
+        counted = [result["events"] for _, result, _ in table.rows if result and result["events"]]
+        measure_program(table, options.runs, counted[0] if counted else None)
+        if table.path != big and not options.skip_readers:
             measure_readers(table, options.seconds_allowed)
         print("\n" + table.markdown())
         for ours, what in ((table, "onoff here"), (tables[0], "onoff on the whole of it")):

@@ -1,14 +1,14 @@
 //! Names of functions for the call stacks of an answer.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use onoff_analysis::functions::{CodePlace, FunctionNames};
 use onoff_analysis::waits::StackFrame;
 use onoff_analysis::why::WhyReport;
 use onoff_report::text::quantity::counted;
 use onoff_symbols::SymbolFinder;
-use onoff_trace::{Image, StringId, SystemKind, Trace};
+use onoff_trace::{Image, SystemKind, Trace};
 
 use crate::error::Error;
 use crate::session::Session;
@@ -26,34 +26,40 @@ pub fn function_names(
     if finder.is_empty() {
         return names;
     }
-    let mapped = MappedFiles::of(trace);
-    let mut by_file: BTreeMap<CodeFile<'_>, Vec<(CodePlace, u64)>> = BTreeMap::new();
+    let mut by_file: BTreeMap<CodeFile<'_>, Vec<CodePlace>> = BTreeMap::new();
     for &place in places {
         let Some(image) = trace.images.get(place.image as usize) else { continue };
-        if let Some((file, offset)) = mapped.file(trace, &image, place.offset) {
-            by_file.entry(file).or_default().push((place, offset));
+        if let Some(file) = file_of(trace, &image) {
+            by_file.entry(file).or_default().push(place);
         }
     }
     let mut missing = Vec::new();
     for (file, places) in by_file {
-        let offsets = places.iter().map(|&(_, offset)| offset);
+        let offsets = places.iter().map(|place| place.offset);
         let found = match file {
             CodeFile::Pdb(name, identity) => {
-                let offsets = offsets.map(|offset| u32::try_from(offset).unwrap_or(u32::MAX));
                 let found = finder.find(name, identity).and_then(|symbols| symbols.functions(offsets));
-                found.map_err(|refusal| format!("{name} {identity}: {refusal}"))
+                found.map(|functions| (functions, None)).map_err(|refusal| format!("{name} {identity}: {refusal}"))
             }
-            CodeFile::Executable(path) => {
-                let found = finder.find_executable(path).map(|executable| executable.functions(offsets));
-                found.map_err(|refusal| format!("{path}: {refusal}"))
-            }
+            // A process counts from where the file's beginning is, and its pieces keep their distances.
+            CodeFile::Executable(path) => finder
+                .find_executable(path)
+                .map(|executable| {
+                    let lacks = executable.lacks().map(|lacks| format!("{path}: {lacks}"));
+                    (executable.functions(offsets.map(u64::from)), lacks)
+                })
+                .map_err(|refusal| format!("{path}: {refusal}")),
         };
         match found {
-            Ok(functions) => {
-                let named = places.into_iter().zip(functions);
-                named.filter_map(|((place, _), function)| Some((place, function?))).for_each(|(place, function)| {
-                    names.insert(place, function);
-                });
+            Ok((functions, lacks)) => {
+                let mut unnamed = 0;
+                for (place, function) in places.into_iter().zip(functions) {
+                    match function {
+                        Some(function) => names.insert(place, function),
+                        None => unnamed += 1,
+                    }
+                }
+                missing.extend(lacks.filter(|_| unnamed > 0).map(|lacks| (unnamed, lacks)));
             }
             Err(why) => missing.push((places.len(), why)),
         }
@@ -80,37 +86,14 @@ enum CodeFile<'t> {
     Executable(&'t str),
 }
 
-/// Where the files that processes of Linux had mapped begin.
-///
-/// A file is mapped in several pieces, one for each kind of access, and the recorder keeps where each is, not which part of the file it
-/// holds. The loader keeps their distances, so a place counts from the first of them.
-struct MappedFiles {
-    /// The lowest address of each file in each process.
-    starts: HashMap<(u32, StringId), u64>,
-}
-
-impl MappedFiles {
-    fn of(trace: &Trace) -> Self {
-        let mut starts: HashMap<(u32, StringId), u64> = HashMap::new();
-        if trace.system.kind == SystemKind::Linux {
-            for image in trace.images.iter().filter(|image| trace.text(image.path).starts_with('/')) {
-                let start = starts.entry((image.pid, image.path)).or_insert(image.base);
-                *start = image.base.min(*start);
-            }
-        }
-        Self { starts }
+/// The file that names the functions of `image`; none where the recording does not say which that is.
+fn file_of<'t>(trace: &'t Trace, image: &Image) -> Option<CodeFile<'t>> {
+    let (name, identity, path) = (trace.text(image.pdb_name), trace.text(image.pdb_id), trace.text(image.path));
+    if !name.is_empty() && !identity.is_empty() {
+        return Some(CodeFile::Pdb(name, identity));
     }
-
-    /// The file that names the place `offset` in `image`, and how far the place is from the file's first mapped byte; none where the
-    /// recording does not say which file that is.
-    fn file<'t>(&self, trace: &'t Trace, image: &Image, offset: u32) -> Option<(CodeFile<'t>, u64)> {
-        let (name, identity, path) = (trace.text(image.pdb_name), trace.text(image.pdb_id), trace.text(image.path));
-        if !name.is_empty() && !identity.is_empty() {
-            return Some((CodeFile::Pdb(name, identity), offset.into()));
-        }
-        let start = self.starts.get(&(image.pid, image.path))?;
-        Some((CodeFile::Executable(path), image.base.checked_sub(*start)?.checked_add(offset.into())?))
-    }
+    let is_mapped = trace.system.kind == SystemKind::Linux && path.starts_with('/');
+    is_mapped.then_some(CodeFile::Executable(path))
 }
 
 impl Session {

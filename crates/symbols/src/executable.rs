@@ -4,6 +4,7 @@
 //! A recording says which file was mapped, and not of which build it was. So a file is taken by its path, and a separate debug file
 //! only by the build id of the file that it belongs to.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -18,6 +19,8 @@ const LARGEST_FILE: u64 = 1 << 30;
 const MOST_FUNCTIONS: usize = 4_000_000;
 /// Characters of a name.
 const LONGEST_NAME: usize = 1024;
+/// Functions before an address that are looked at for one that holds it.
+const MOST_NESTED: usize = 16;
 /// What memory is mapped in, bytes; the smallest that Linux has.
 const PAGE: u64 = 4096;
 
@@ -27,6 +30,8 @@ pub struct Executable {
     functions: Vec<(u64, u64, String)>,
     /// Where the file's first byte that is mapped lands, as the file counts addresses.
     first_address: u64,
+    /// Why functions that are not exported have no names; `None` where they have.
+    lacks: Option<String>,
 }
 
 impl Executable {
@@ -50,30 +55,65 @@ impl Executable {
     }
 
     fn open(path: &Path, folder: &Path) -> Result<Self, Refusal> {
+        let refused = |why: String| Refusal::NotExecutable(path.to_owned(), why);
         let bytes = read(path)?;
-        let elf = Elf::parse(&bytes).map_err(|error| Refusal::NotExecutable(path.to_owned(), error.to_string()))?;
+        let elf = Elf::parse(&bytes).map_err(|error| refused(error.to_string()))?;
         let loaded = elf.program_headers.iter().filter(|header| header.p_type == PT_LOAD);
         let first = loaded.map(|header| header.p_vaddr & !(PAGE - 1)).min();
-        let no_code = || Refusal::NotExecutable(path.to_owned(), "nothing of it is loaded".to_owned());
-        let mut found = Self { functions: Vec::new(), first_address: first.ok_or_else(no_code)? };
+        let first_address = first.ok_or_else(|| refused("nothing of it is loaded".to_owned()))?;
+        let mut found = Self { functions: Vec::new(), first_address, lacks: None };
         found.add(&elf);
+        let is_stripped = elf.syms.iter().all(|symbol| symbol.st_type() != sym::STT_FUNC);
         let build = build_id(&elf, &bytes);
-        for candidate in build.iter().flat_map(|id| debug_candidates(folder, id)) {
-            let Ok(bytes) = read(&candidate) else { continue };
-            if let Ok(debug) = Elf::parse(&bytes)
-                && build_id(&debug, &bytes) == build
-            {
-                found.add(&debug);
-                break;
-            }
+        drop(bytes);
+        if is_stripped {
+            found.lacks = found.add_debug_file(folder, build.as_deref());
         }
         if found.functions.is_empty() {
-            return Err(Refusal::NotExecutable(path.to_owned(), "stripped: it names no function".to_owned()));
+            return Err(refused(found.lacks.unwrap_or_else(|| "it names no function".to_owned())));
         }
-        found.functions.sort_unstable();
-        // Both lists of symbols name what is exported, and a function may have several names: the first stands.
+        // Both lists of symbols name what is exported, and a function may have several names: the one that covers most stands, of
+        // equal ones that without underscores.
+        found.functions.sort_unstable_by(|a, b| {
+            let rank = |one: &(u64, u64, String)| (one.0, Reverse(one.1), one.2.starts_with('_'));
+            rank(a).cmp(&rank(b)).then_with(|| a.2.cmp(&b.2))
+        });
         found.functions.dedup_by_key(|&mut (address, ..)| address);
         Ok(found)
+    }
+
+    /// Adds what the file with debug information names; what is missing where there is none of this build.
+    fn add_debug_file(&mut self, folder: &Path, build: Option<&[u8]>) -> Option<String> {
+        const STRIPPED: &str = "stripped: only what it exports has names";
+        let Some(build) = build else {
+            return Some(format!("{STRIPPED}, and it has no build id that a debug file could have"));
+        };
+        let mut why = format!("{STRIPPED}; the folder has no {}", debug_file(build).display());
+        for candidate in [folder.to_owned(), folder.join("usr/lib/debug")].map(|place| place.join(debug_file(build))) {
+            let bytes = match read(&candidate) {
+                Ok(bytes) => bytes,
+                Err(Refusal::NotFound) => continue,
+                Err(refusal) => {
+                    why = format!("{STRIPPED}; {refusal}");
+                    continue;
+                }
+            };
+            match Elf::parse(&bytes) {
+                Ok(debug) if build_id(&debug, &bytes).as_deref() == Some(build) => {
+                    self.add(&debug);
+                    return None;
+                }
+                Ok(_) => why = format!("{STRIPPED}; {}", Refusal::OtherBuild(candidate)),
+                Err(error) => why = format!("{STRIPPED}; {}: {error}", candidate.display()),
+            }
+        }
+        Some(why)
+    }
+
+    /// Why functions that the file does not export have no names, for who reads the answer; `None` where all have.
+    #[must_use]
+    pub fn lacks(&self) -> Option<&str> {
+        self.lacks.as_deref()
     }
 
     fn add(&mut self, elf: &Elf<'_>) {
@@ -100,8 +140,10 @@ impl Executable {
         let at = |offset: u64| {
             let address = self.first_address.checked_add(offset)?;
             let after = self.functions.partition_point(|&(start, ..)| start <= address);
-            let (start, size, name) = self.functions.get(after.checked_sub(1)?)?;
-            (address - start < *size).then(|| name.clone())
+            // A function may hold smaller ones; the innermost stands.
+            let before = self.functions[..after].iter().rev().take(MOST_NESTED);
+            let mut holding = before.filter(|(start, size, _)| address - start < *size);
+            holding.next().map(|(.., name)| name.clone())
         };
         offsets.into_iter().map(at).collect()
     }
@@ -114,7 +156,8 @@ fn folders(places: &SymbolPath) -> impl Iterator<Item = &Path> {
     })
 }
 
-/// Where the file that was mapped as `path` may be, best first. What a recording says cannot leave the folder.
+/// Where the file that was mapped as `path` may be, best first. What a recording says cannot leave the folder, and no link that is
+/// below a file system's root leads out of it: an absolute one would name a file of this computer.
 fn candidates(folder: &Path, path: &str) -> Vec<PathBuf> {
     let below: PathBuf = Path::new(path)
         .components()
@@ -124,20 +167,22 @@ fn candidates(folder: &Path, path: &str) -> Vec<PathBuf> {
         })
         .collect();
     let is_plain = !path.contains('\0') && !Path::new(path).components().any(|part| part == Component::ParentDir);
-    match below.file_name().filter(|_| is_plain) {
-        Some(name) => vec![folder.join(&below), folder.join(name)],
-        None => Vec::new(),
-    }
-}
-
-/// Where the debug information of the build `id` may be.
-fn debug_candidates(folder: &Path, id: &[u8]) -> Vec<PathBuf> {
-    let Some((first, rest)) = id.split_first() else {
+    let Some(name) = below.file_name().filter(|_| is_plain) else {
         return Vec::new();
     };
-    let hexadecimal: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let below = Path::new(".build-id").join(format!("{first:02x}")).join(format!("{hexadecimal}.debug"));
-    [folder.join(&below), folder.join("usr/lib/debug").join(&below)].into()
+    let stays = |file: &PathBuf| match (file.canonicalize(), folder.canonicalize()) {
+        (Ok(file), Ok(folder)) => file.starts_with(folder),
+        _ => false,
+    };
+    let in_tree = Some(folder.join(&below)).filter(stays);
+    in_tree.into_iter().chain([folder.join(name)]).collect()
+}
+
+/// The debug information of the build `id`, below a folder of such files.
+fn debug_file(id: &[u8]) -> PathBuf {
+    let (first, rest) = id.split_at(id.len().min(1));
+    let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Path::new(".build-id").join(hexadecimal(first)).join(format!("{}.debug", hexadecimal(rest)))
 }
 
 /// The build id of a file: the linker's mark, which its debug information has too.

@@ -114,10 +114,39 @@ fn debug_information_names_a_stripped_file_of_its_build_only() {
     );
     // A decoy: under the name of this build, of another one.
     put(folder.path(), ".build-id/ab/cdef.debug", &elf(&CODE, b"12345678"));
-    assert!(find(folder.path(), "/usr/bin/daemon").is_err());
+    let refusal = find(folder.path(), "/usr/bin/daemon").err().unwrap().to_string();
+    assert!(refusal.contains("cdef.debug: of another build"), "{refusal}");
     put(folder.path(), "usr/lib/debug/.build-id/ab/cdef.debug", &elf(&CODE, &[0xab, 0xcd, 0xef]));
     let daemon = find(folder.path(), "/usr/bin/daemon").unwrap();
     assert_eq!(names(&daemon, &[0x1010, 0x1000]), ["read_configuration", ""]);
+    assert_eq!(daemon.lacks(), None);
+}
+
+#[test]
+fn of_several_symbols_the_one_that_holds_the_place_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let code =
+        [(0x40_1000, 0x80, "outer"), (0x40_1010, 0x10, "_alias"), (0x40_1010, 0x10, "inner"), (0x40_1010, 1, "entry")];
+    put(folder.path(), "x", &elf(&code, b"12345678"));
+    let file = find(folder.path(), "/x").unwrap();
+    assert_eq!(
+        names(&file, &[0x1000, 0x1010, 0x101f, 0x1020, 0x107f, 0x1080]),
+        ["outer", "inner", "inner", "outer", "outer", ""]
+    );
+}
+
+/// Below a file system's root, a link that leads out of it would name functions of this computer's files.
+#[cfg(unix)]
+#[test]
+fn links_stay_in_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "here/lib", &elf(&CODE, b"12345678"));
+    put(folder.path(), "root/usr/lib/real", &elf(&CODE, b"12345678"));
+    let root = folder.path().join("root");
+    std::os::unix::fs::symlink("real", root.join("usr/lib/near")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("here/lib"), root.join("usr/lib/far")).unwrap();
+    assert!(find(&root, "/usr/lib/near").is_ok());
+    assert!(matches!(find(&root, "/usr/lib/far"), Err(Refusal::NotFound)));
 }
 
 #[test]
@@ -178,4 +207,32 @@ fn a_compiled_program_is_named_as_nm_says() {
         let &(address, _) = symbols.iter().find(|symbol| symbol.1 == name).unwrap();
         assert_eq!(names(&executable, &[address - base, address - base + 4]), [name, name]);
     }
+}
+
+/// A library without its symbols names what it exports, and says what would name the rest.
+#[test]
+fn a_stripped_library_says_which_debug_file_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    put(
+        folder.path(),
+        "a.c",
+        b"static int inner(int x) { return x * 3; }\nint (*kept)(int) = inner;\nint outer(int x) { return kept(x); }\n",
+    );
+    let library = folder.path().join("liba.so");
+    let compiled = Command::new("cc")
+        .args(["-O0", "-shared", "-fPIC", "-s", "-Wl,--build-id=0xabcdef0123456789", "-o"])
+        .arg(&library)
+        .arg(folder.path().join("a.c"))
+        .status();
+    let Ok(compiled) = compiled else {
+        eprintln!("skipped: no C compiler on this computer");
+        return;
+    };
+    assert!(compiled.success());
+    let found = find(folder.path(), "/usr/lib/liba.so").unwrap();
+    let lacks = found.lacks().unwrap();
+    assert!(lacks.contains("stripped") && lacks.contains("ab/cdef0123456789.debug"), "{lacks}");
+    let all: Vec<u64> = (0..0x3000).collect();
+    let names = names(&found, &all);
+    assert!(names.iter().any(|name| name == "outer") && names.iter().all(|name| name != "inner"));
 }
