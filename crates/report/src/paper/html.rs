@@ -22,7 +22,10 @@ impl<'w> HtmlPaper<'w> {
         content: impl FnOnce(&mut dyn Paper) -> io::Result<()>,
     ) -> io::Result<()> {
         let title = escape(title);
-        write!(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>{title}</title>")?;
+        write!(
+            out,
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" content=\"width=device-width\"/><title>{title}</title>"
+        )?;
         writeln!(out, "<style>{LOOK}</style></head><body><main>")?;
         let mut page = HtmlPaper(out);
         content(&mut page)?;
