@@ -15,7 +15,7 @@ table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
 th,td{text-align:left;padding:.15em 1.2em .15em 0;white-space:pre}\
 th{font-weight:normal;opacity:.7;border-bottom:1px solid}\
 .n{text-align:right}p{margin:.2em 0;white-space:pre-wrap}\
-b{font-weight:600}.quiet{opacity:.7}.bar{color:#0b7285;font-family:ui-monospace,monospace}.worst,.doubt{color:#a15c00}.worst{font-weight:600}\
+.title{font-weight:600}.quiet{opacity:.7}.bar{color:#0b7285;font-family:ui-monospace,monospace}.worst,.doubt{color:#a15c00}.worst{font-weight:600}\
 .missing{color:#c92a2a;font-weight:600}\
 @media(prefers-color-scheme:dark){.bar{color:#66d9e8}.worst,.doubt{color:#ffc078}.missing{color:#ff8787}}";
 

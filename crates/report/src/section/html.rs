@@ -28,7 +28,7 @@ pub fn write(section: &Section<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let rest = section.rows.saturating_sub(shown);
     if rest > 0 {
-        writeln!(out, "<details><summary>{} more</summary>", counted(rest as u64, "row"))?;
+        writeln!(out, "<details><summary>{}</summary>", counted(rest as u64, "more row"))?;
         table(section, shown..section.rows, out)?;
         writeln!(out, "</details>")?;
     }
@@ -90,7 +90,7 @@ mod tests {
         let html = String::from_utf8(out).unwrap();
         assert!(html.contains("<h2>Units <small>slowest of 3</small></h2>"), "{html}");
         assert!(html.contains("<td>=cmd</td><td class=\"n\">1.50 s</td>"), "{html}");
-        let (shown, folded) = html.split_once("<details><summary>1 row more</summary>").unwrap();
+        let (shown, folded) = html.split_once("<details><summary>1 more row</summary>").unwrap();
         assert!(shown.contains("<td>b</td>") && !shown.contains("<td>c</td>"), "{html}");
         assert!(folded.contains("<td>c</td>"), "{html}");
         assert!(html.ends_with("<p class=\"quiet\">All of it.</p>\n</section>\n"), "{html}");
