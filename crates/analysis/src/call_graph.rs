@@ -7,7 +7,7 @@ use onoff_trace::{CallGraphFunction, CallGraphSubject, Trace};
 use serde::Serialize;
 
 /// Graphs given at most, of the work that took longest.
-const MOST_GRAPHS: usize = 32;
+pub(crate) const MOST_GRAPHS: usize = 32;
 
 /// The functions that slow work on a device called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -53,14 +53,11 @@ pub struct CalledFunction {
     pub own_ns: i64,
 }
 
-/// The graphs of work of kind `subject` that began from `from_ns` to before `until_ns`: of the longest, longest first. What has no end comes
-/// before all.
+/// The graphs of all work of kind `subject`, longest first. What has no end comes before all.
 #[must_use]
-pub fn of_work(trace: &Trace, subject: CallGraphSubject, (from_ns, until_ns): (i64, i64)) -> Vec<CallGraph> {
+pub fn of_work(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
     let mut graphs: Vec<CallGraph> = Vec::new();
-    let rows = trace.call_graph_functions.iter();
-    let rows = rows.filter(|row| row.subject == subject && from_ns <= row.start_ns && row.start_ns < until_ns);
-    for row in rows {
+    for row in trace.call_graph_functions.iter().filter(|row| row.subject == subject) {
         let is_same = |graph: &&mut CallGraph| {
             graph.start_ns == row.start_ns && graph.tid == row.tid && graph.end_ns == row.end_ns
         };
@@ -87,7 +84,6 @@ pub fn of_work(trace: &Trace, subject: CallGraphSubject, (from_ns, until_ns): (i
         }
     }
     graphs.order_by_key(|graph| (Reverse(graph.duration_ns.unwrap_or(i64::MAX)), graph.start_ns));
-    graphs.truncate(MOST_GRAPHS);
     graphs
 }
 

@@ -93,15 +93,16 @@ pub struct DiskUsage {
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     let touched_by = touched_by(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
     let mut intervals: Vec<DiskTally> = cuts.windows(2).map(|_| DiskTally::default()).collect();
-    let images = Images::of(trace);
-    for io in trace.disk_ios.iter() {
+    let (images, paths) = (Images::of(trace), DrivePaths::of(trace));
+    let (begin, end) = (cuts.first().copied().unwrap_or(0), cuts.last().copied().unwrap_or(0));
+    for io in trace.disk_ios_between(begin, end) {
         let after = cuts.partition_point(|&cut| cut <= io.complete_ns);
         if let Some(interval) = after.checked_sub(1).and_then(|at| intervals.get_mut(at)) {
             let process = io.pid.and_then(|pid| images.row_at(pid, io.complete_ns));
             interval.add(trace.system.kind, &io, process);
         }
     }
-    intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &touched_by)).collect()
+    intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &paths, &touched_by)).collect()
 }
 
 /// Whether a request reads before anybody needs the bytes. On Windows that is the boot read-ahead, which works below files, so its
@@ -195,8 +196,7 @@ impl DiskTally {
         its.or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
     }
 
-    fn into_usage(self, trace: &Trace, images: &Images<'_>, touched_by: &[String]) -> DiskUsage {
-        let paths = DrivePaths::of(trace);
+    fn into_usage(self, trace: &Trace, images: &Images<'_>, paths: &DrivePaths, touched_by: &[String]) -> DiskUsage {
         let mut extensions: BTreeMap<String, DiskOperations> = BTreeMap::new();
         for (&file, operations) in &self.by_file {
             extensions.entry(extension(trace.text(file))).or_default().merge(operations);

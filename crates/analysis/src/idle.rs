@@ -14,12 +14,12 @@
 
 use std::collections::BTreeMap;
 
-use onoff_trace::{TableName, Trace};
+use onoff_trace::{DiskIo, TableName, Trace};
 use serde::Serialize;
 
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Certainty, touched_by};
-use crate::owners::NORMAL_PRIORITY;
+use crate::owners::{NORMAL_PRIORITY, Owners};
 use crate::rule::{IdleCutOff, IdleTime, Rule};
 
 /// How a slice adds to the idle time found.
@@ -149,6 +149,9 @@ impl Default for Settling {
 /// Slices looked at, at most: more than a day of 100 ms slices.
 const MOST_SLICES: i64 = 1_000_000;
 
+/// Slices looked at in one go: a minute of 100 ms slices.
+const SLICES_AT_ONCE: usize = 600;
+
 /// Disks that are distinguished, at most; further ones count as one disk.
 const MOST_DISKS: usize = 64;
 
@@ -158,12 +161,19 @@ const MOST_DISKS: usize = 64;
 /// inferred; without either it is not known.
 #[must_use]
 pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
-    settle_before(trace, start_ns, i64::MAX, metric)
+    settle_before(trace, &mut Owners::of(trace), start_ns, i64::MAX, metric)
 }
 
-/// The same, looking no further than `latest_ns`: there the computer may go to sleep again.
+/// The same, where the owners of threads are known, and looking no further than `latest_ns`: there the computer may go to sleep again.
+/// What comes after it had settled is not looked at.
 #[must_use]
-pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleMetric) -> Settling {
+pub(crate) fn settle_before(
+    trace: &Trace,
+    owners: &mut Owners,
+    start_ns: i64,
+    latest_ns: i64,
+    metric: IdleMetric,
+) -> Settling {
     let slice_ns = metric.slice_ns.max(1);
     let recorded = cpu::recorded(trace).filter(|&(begin, _)| begin <= start_ns);
     let until_ns = recorded.map_or(start_ns, |(_, end)| end.min(latest_ns));
@@ -193,32 +203,11 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
         return settling;
     }
 
-    let (_, cpu_busy) = cpu::busy(trace, &cuts, NORMAL_PRIORITY);
-    let disk_busy = busiest_disk(trace, &cuts, slice_ns);
-    let processors = i64::from(cpu::processors(trace));
-    let capacity_ns = slice_ns.saturating_mul(processors);
-    for ((&at, &cpu_ns), &disk_ns) in cuts.iter().zip(&cpu_busy).zip(&disk_busy) {
-        let cpu_percent = cpu::percent_of(cpu_ns.min(capacity_ns), capacity_ns);
-        let disk_percent = cpu::percent_of(disk_ns.min(slice_ns), slice_ns);
-        let idle = metric.is_idle(cpu_percent) && metric.is_idle(disk_percent);
-        if idle {
-            settling.idle_ns += match metric.accumulation {
-                Accumulation::WholeSlice => slice_ns,
-                Accumulation::LessBusyTime => (slice_ns - (cpu_ns / processors).max(disk_ns)).max(0),
-            };
-        }
-        settling.slices.push(Slice {
-            start_ns: at,
-            cpu_busy_percent: Some(cpu_percent),
-            disk_busy_percent: disk_recorded.then_some(disk_percent),
-            idle,
-            accumulated_ns: settling.idle_ns,
-        });
-        if settling.idle_ns >= metric.required_idle_ns {
-            settling.idle_ns = metric.required_idle_ns;
-            settling.end_ns = Some(at + slice_ns);
-            break;
-        }
+    let mut rest = &cuts[..];
+    while rest.len() > 1 && settling.end_ns.is_none() {
+        let some = &rest[..rest.len().min(SLICES_AT_ONCE + 1)];
+        settling.look(trace, owners, some);
+        rest = &rest[some.len() - 1..];
     }
     let looked_at = slice_ns.saturating_mul(i64::try_from(settling.slices.len()).unwrap_or(i64::MAX));
     settling.busy_ns = looked_at - settling.idle_ns;
@@ -243,6 +232,41 @@ pub fn settle_before(trace: &Trace, start_ns: i64, latest_ns: i64, metric: IdleM
         }
     }
     settling
+}
+
+impl Settling {
+    /// Adds the slices between consecutive `cuts`, up to the one that completes the required idle time.
+    fn look(&mut self, trace: &Trace, owners: &mut Owners, cuts: &[i64]) {
+        let metric = self.metric;
+        let slice_ns = metric.slice_ns.max(1);
+        let (_, cpu_busy) = cpu::busy(trace, owners, cuts, NORMAL_PRIORITY);
+        let disk_busy = busiest_disk(trace, cuts, slice_ns);
+        let processors = i64::from(cpu::processors(trace));
+        let capacity_ns = slice_ns.saturating_mul(processors);
+        for ((&at, &cpu_ns), &disk_ns) in cuts.iter().zip(&cpu_busy).zip(&disk_busy) {
+            let cpu_percent = cpu::percent_of(cpu_ns.min(capacity_ns), capacity_ns);
+            let disk_percent = cpu::percent_of(disk_ns.min(slice_ns), slice_ns);
+            let idle = metric.is_idle(cpu_percent) && metric.is_idle(disk_percent);
+            if idle {
+                self.idle_ns += match metric.accumulation {
+                    Accumulation::WholeSlice => slice_ns,
+                    Accumulation::LessBusyTime => (slice_ns - (cpu_ns / processors).max(disk_ns)).max(0),
+                };
+            }
+            self.slices.push(Slice {
+                start_ns: at,
+                cpu_busy_percent: Some(cpu_percent),
+                disk_busy_percent: self.disk_recorded.then_some(disk_percent),
+                idle,
+                accumulated_ns: self.idle_ns,
+            });
+            if self.idle_ns >= metric.required_idle_ns {
+                self.idle_ns = metric.required_idle_ns;
+                self.end_ns = Some(at + slice_ns);
+                return;
+            }
+        }
+    }
 }
 
 impl IdleMetric {
@@ -272,10 +296,7 @@ fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
         return busiest;
     };
     let mut by_disk: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
-    let ios = &trace.disk_ios;
-    for (((&complete_ns, &service_ns), &priority), &disk) in
-        ios.complete_ns.iter().zip(&ios.service_ns).zip(&ios.priority).zip(&ios.disk)
-    {
+    for DiskIo { complete_ns, service_ns, priority, disk, .. } in trace.disk_ios_between(begin, end) {
         let from = complete_ns.saturating_sub(service_ns.max(0)).max(begin);
         let to = complete_ns.min(end);
         if priority.is_low() || from >= to {

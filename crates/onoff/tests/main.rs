@@ -6,8 +6,8 @@ mod call_graphs;
 mod large_recordings;
 mod linux_counts;
 mod linux_sleeps;
+mod many_sleeps;
 mod netboot_properties;
-
 mod questions;
 mod sleep_runs;
 

@@ -65,6 +65,10 @@ impl<T: Plain> Default for Nullable<T> {
 }
 
 impl<T: Plain + Default> Nullable<T> {
+    /// The values in order.
+    pub fn iter(&self) -> impl Iterator<Item = Option<T>> + '_ {
+        self.values.iter().zip(&self.present).map(|(&value, &present)| (present != 0).then_some(value))
+    }
     /// Replaces the value at `row`; nothing happens when there is no such row. For what becomes known later.
     pub fn set(&mut self, row: usize, value: Option<T>) {
         if let (Some(cell), Some(present)) = (self.values.get_mut(row), self.present.get_mut(row)) {

@@ -34,6 +34,7 @@ pub mod string;
 pub mod system;
 pub mod table;
 pub mod tables;
+mod time_index;
 pub mod utc;
 pub mod values;
 pub mod wait_reason;
@@ -56,6 +57,7 @@ pub use string::{StringId, StringPool};
 pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
 pub use tables::*;
+pub use time_index::{Occupant, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
 pub use values::{Shelf, Shelved, Values};
 pub use wanted::Tables;
@@ -279,6 +281,8 @@ pub struct Trace {
     pub inventory: Option<Inventory>,
     /// What was lost.
     pub losses: Losses,
+    /// Rows of the largest tables by time; see [`Trace::switches_between`].
+    pub time_index: TimeIndex,
 }
 
 impl Trace {

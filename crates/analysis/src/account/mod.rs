@@ -46,6 +46,7 @@ use crate::devices;
 use crate::evidence::Certainty;
 use crate::idle::{self, IdleMetric, Settling};
 use crate::interval::Interval;
+use crate::owners::Owners;
 use crate::phase_name::SETTLING;
 use crate::transition_kind::TransitionKind;
 use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, Walked};
@@ -61,6 +62,7 @@ pub struct Accountant<'w, 't> {
     waits: &'w Waits<'t>,
     actors: Actors<'t>,
     divider: PathDivider<'t>,
+    owners: Owners,
     recorded: Option<RecordedWork>,
 }
 
@@ -69,7 +71,14 @@ impl<'w, 't> Accountant<'w, 't> {
     #[must_use]
     pub fn of(waits: &'w Waits<'t>) -> Self {
         let trace = waits.trace();
-        Self { trace, waits, actors: Actors::of(trace), divider: PathDivider::of(trace), recorded: None }
+        Self {
+            trace,
+            waits,
+            actors: Actors::of(trace),
+            divider: PathDivider::of(trace),
+            owners: Owners::of(trace),
+            recorded: None,
+        }
     }
 
     /// The account of `range` along its critical path, from `end`, or else from the thread that logged the record at its end.
@@ -153,7 +162,7 @@ impl<'w, 't> Accountant<'w, 't> {
         let slice_ns = settling.metric.slice_ns.max(1);
         let end_ns = settling.slices.last()?.start_ns.saturating_add(slice_ns);
         let mut ledger = Ledger::default();
-        slices::divide(self.trace, settling, &mut self.actors, self.waits.modules(), &mut ledger);
+        slices::divide(self.trace, &mut self.owners, settling, &mut self.actors, self.waits.modules(), &mut ledger);
         Some(ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::BusySlices))
     }
 
@@ -191,7 +200,13 @@ impl<'w, 't> Accountant<'w, 't> {
             return Some(self.before_kernel(phase));
         }
         if SETTLING.contains(&phase.name.as_str()) {
-            let settling = idle::settle_before(self.trace, phase.range.start_ns, phase.range.end_ns, IdleMetric::XPERF);
+            let settling = idle::settle_before(
+                self.trace,
+                &mut self.owners,
+                phase.range.start_ns,
+                phase.range.end_ns,
+                IdleMetric::XPERF,
+            );
             let account = self.settling(&settling)?;
             // It had not settled when the recording ended: what was recorded is divided, up to the last whole slice.
             if settling.end_ns.is_none() && phase.range.end_ns >= self.trace.duration_ns {

@@ -13,7 +13,7 @@ use super::actors::{Actor, Actors, is_kernel};
 use super::culprits::is_name_of_every_transition;
 use super::disks::Disks;
 use super::ledger::{Ledger, Part, Subject, SubjectId, Who};
-use super::processors::{Gaps, InterruptIndex, Occupants};
+use super::processors::{Gaps, occupied, taken_by_routines};
 use crate::account_model::{AccountSubjectKind, Did, NotKnown};
 use crate::evidence::Certainty;
 use crate::person;
@@ -31,8 +31,6 @@ const MOST_CUTS: usize = 4096;
 pub(super) struct PathDivider<'t> {
     trace: &'t Trace,
     gaps: Gaps,
-    interrupts: InterruptIndex,
-    occupants: OnceCell<Occupants>,
     disks: OnceCell<Disks>,
     /// Times at which a person was asked for something, and in which session.
     persons: Vec<person::CredentialRequest>,
@@ -55,14 +53,7 @@ struct Piece {
 
 impl<'t> PathDivider<'t> {
     pub(super) fn of(trace: &'t Trace) -> Self {
-        Self {
-            trace,
-            gaps: Gaps::of(trace),
-            interrupts: InterruptIndex::of(trace),
-            occupants: OnceCell::new(),
-            disks: OnceCell::new(),
-            persons: person::credential_requests(trace),
-        }
+        Self { trace, gaps: Gaps::of(trace), disks: OnceCell::new(), persons: person::credential_requests(trace) }
     }
 
     /// Divides the steps of `walked`.
@@ -148,7 +139,7 @@ impl<'t> PathDivider<'t> {
             return;
         }
         let mut done = whole.start_ns;
-        for taken in self.interrupts.within(self.trace, cpu, whole.start_ns, whole.end_ns) {
+        for taken in taken_by_routines(self.trace, cpu, whole.start_ns, whole.end_ns) {
             let path = if taken.name == StringId::EMPTY {
                 waits.modules().at(0, taken.routine, taken.start_ns).unwrap_or_default()
             } else {
@@ -174,9 +165,8 @@ impl<'t> PathDivider<'t> {
 
     /// A stretch in which a thread could run and had no processor: it is divided among those who had them.
     fn was_ready(&self, waits: &Waits<'t>, actors: &mut Actors<'t>, whole: &Part, tid: u32, parts: &mut Vec<Part>) {
-        let occupants = self.occupants.get_or_init(|| Occupants::of(self.trace));
         let mut holders: Vec<Who> = Vec::new();
-        occupants.each(self.trace, whole.start_ns, whole.end_ns, &mut |from, to, threads| {
+        occupied(self.trace, whole.start_ns, whole.end_ns, &mut |from, to, threads| {
             if let Some((lost_from, lost_to)) = self.gaps.of_any(from, to).next() {
                 parts.push(Part { start_ns: from, end_ns: lost_from, ..*whole });
                 parts.push(lost(lost_from, lost_to));

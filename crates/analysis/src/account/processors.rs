@@ -135,81 +135,19 @@ pub(super) struct Taken {
     pub(super) name: StringId,
 }
 
-/// Rows of one block of an index: few enough to be looked at one by one, and many enough that blocks take little memory.
-const BLOCK_ROWS: usize = 512;
-/// Rows between two marks for each processor, at least: marks then take a fraction of the table's memory.
-const ROWS_PER_PROCESSOR: usize = 16;
-
-/// When interrupts and deferred procedure calls began and ended, by blocks of the table.
-#[derive(Debug, Default)]
-pub(super) struct InterruptIndex {
-    blocks: Vec<InterruptBlock>,
-    /// The longest routine, ns.
-    longest_ns: i64,
-}
-
-#[derive(Debug)]
-struct InterruptBlock {
-    piece: usize,
-    first_row: usize,
-    /// The earliest begin, ns.
-    first_start_ns: i64,
-    /// The last end, ns.
-    last_end_ns: i64,
-}
-
-impl InterruptIndex {
-    pub(super) fn of(trace: &Trace) -> Self {
-        let mut index = Self::default();
-        for (piece, rows) in trace.interrupts.pieces().iter().enumerate() {
-            let blocks = rows.start_ns.chunks(BLOCK_ROWS).zip(rows.end_ns.chunks(BLOCK_ROWS));
-            for (number, (starts, ends)) in blocks.enumerate() {
-                let lengths = starts.iter().zip(ends).map(|(&start, &end)| end.saturating_sub(start));
-                index.longest_ns = index.longest_ns.max(lengths.max().unwrap_or(0));
-                index.blocks.push(InterruptBlock {
-                    piece,
-                    first_row: number * BLOCK_ROWS,
-                    first_start_ns: starts.iter().copied().min().unwrap_or(i64::MAX),
-                    last_end_ns: ends.last().copied().unwrap_or(i64::MIN),
-                });
+/// What routines took of a stretch of a processor, in order of time and without overlap: of nested ones, the inner one has the time in
+/// which it ran.
+pub(super) fn taken_by_routines(trace: &Trace, cpu: u16, start_ns: i64, end_ns: i64) -> Vec<Taken> {
+    let mut found: Vec<Interrupt> = Vec::new();
+    for (piece, rows) in trace.interrupts_between(start_ns, end_ns) {
+        for row in rows {
+            let (Some(&from), Some(&to)) = (piece.start_ns.get(row), piece.end_ns.get(row)) else { continue };
+            if piece.cpu.get(row) == Some(&cpu) && from < end_ns && to > start_ns && from < to {
+                found.extend(piece.get(row));
             }
         }
-        index
     }
-
-    /// What routines took of a stretch of a processor, in order of time and without overlap: of nested ones, the inner one has
-    /// the time in which it ran.
-    pub(super) fn within(&self, trace: &Trace, cpu: u16, start_ns: i64, end_ns: i64) -> Vec<Taken> {
-        let first = self.blocks.partition_point(|block| block.last_end_ns <= start_ns);
-        let mut found: Vec<Interrupt> = Vec::new();
-        'blocks: for block in self.blocks.get(first..).unwrap_or(&[]).iter() {
-            let Some(rows) = trace.interrupts.pieces().get(block.piece) else {
-                break;
-            };
-            let last_row = block.first_row.saturating_add(BLOCK_ROWS).min(rows.len());
-            let ends = rows.end_ns.get(block.first_row..last_row).unwrap_or(&[]);
-            // What ends so much later began later, too.
-            let is_beyond = |&end: &i64| end.saturating_sub(self.longest_ns) >= end_ns;
-            if block.first_start_ns >= end_ns {
-                if ends.first().is_some_and(is_beyond) {
-                    break;
-                }
-                continue;
-            }
-            let from = ends.partition_point(|&end| end <= start_ns);
-            for (row, end) in (block.first_row..).zip(ends).skip(from) {
-                if is_beyond(end) {
-                    break 'blocks;
-                }
-                let is_of = rows.cpu.get(row) == Some(&cpu);
-                let starts = rows.start_ns.get(row).copied().unwrap_or(i64::MAX);
-                if is_of && starts < end_ns && *end > start_ns && starts < *end {
-                    found.extend(rows.get(row));
-                }
-            }
-        }
-        flat(&mut found, start_ns, end_ns)
-    }
+    flat(&mut found, start_ns, end_ns)
 }
 
 /// Nested routines, cut so that each moment is the innermost one's.
@@ -245,103 +183,45 @@ fn flat(found: &mut [Interrupt], start_ns: i64, end_ns: i64) -> Vec<Taken> {
     flat
 }
 
-/// Who had each processor when.
-#[derive(Debug, Default)]
-pub(super) struct Occupants {
-    /// By number of a processor: its place among those that switched, in the order in which they first did.
-    places: Vec<Option<u16>>,
-    /// By place: the thread that the processor had before its first switch.
-    first: Vec<u32>,
-    marks: Vec<Mark>,
-    /// The threads of all marks.
-    threads: Vec<u32>,
-}
-
-/// Who had the processors before one row of the table of switches.
-#[derive(Debug)]
-struct Mark {
-    piece: usize,
-    row: usize,
-    /// Time of the row, ns.
-    time_ns: i64,
-    /// The place of the first processor's thread among those of all marks, and of how many processors a switch came before.
-    threads: usize,
-    known: usize,
-}
-
-impl Occupants {
-    pub(super) fn of(trace: &Trace) -> Self {
-        let mut index = Self::default();
-        let mut now: Vec<u32> = Vec::new();
-        for (piece, rows) in trace.context_switches.pieces().iter().enumerate() {
-            let (times, cpus) = (&*rows.time_ns, &*rows.cpu);
-            let (new_tids, old_tids) = (&*rows.new_tid, &*rows.old_tid);
-            let mut since_mark = usize::MAX;
-            for (row, (((&time_ns, &cpu), &new_tid), &old_tid)) in
-                times.iter().zip(cpus).zip(new_tids).zip(old_tids).enumerate()
-            {
-                if since_mark >= BLOCK_ROWS.max(now.len() * ROWS_PER_PROCESSOR) {
-                    since_mark = 0;
-                    index.marks.push(Mark { piece, row, time_ns, threads: index.threads.len(), known: now.len() });
-                    index.threads.extend_from_slice(&now);
-                }
-                since_mark += 1;
-                let cpu = usize::from(cpu);
-                if cpu >= index.places.len() {
-                    index.places.resize(cpu + 1, None);
-                }
-                let place = usize::from(*index.places[cpu].get_or_insert_with(|| {
-                    index.first.push(old_tid);
-                    now.push(old_tid);
-                    // There are no more processors than numbers of them.
-                    (now.len() - 1) as u16
-                }));
-                if let Some(thread) = now.get_mut(place) {
-                    *thread = new_tid;
-                }
-            }
+/// Calls `each` for every stretch between two times in which no processor changed hands, with the thread on each. Who had them after
+/// the first million of switches is not said: there are no threads then.
+pub(super) fn occupied(trace: &Trace, start_ns: i64, end_ns: i64, each: &mut impl FnMut(i64, i64, &[u32])) {
+    let range = trace.switches_between(start_ns, end_ns);
+    let (mut places, mut threads) = (Vec::new(), Vec::new());
+    for (place, (cpu, occupant)) in range.before().enumerate() {
+        let cpu = usize::from(cpu);
+        if cpu >= places.len() {
+            places.resize(cpu + 1, usize::MAX);
         }
-        index
+        places[cpu] = place;
+        threads.push(occupant.tid);
     }
-
-    /// Calls `each` for every stretch between two times in which no processor changed hands, with the thread on each. Who had them after
-    /// the first million of switches is not said: there are no threads then.
-    pub(super) fn each(&self, trace: &Trace, start_ns: i64, end_ns: i64, each: &mut impl FnMut(i64, i64, &[u32])) {
-        let mut threads = self.first.clone();
-        let mark = self.marks.partition_point(|mark| mark.time_ns <= start_ns).saturating_sub(1);
-        let mut from = start_ns;
-        if let Some(mark) = self.marks.get(mark) {
-            let known = self.threads.get(mark.threads..mark.threads.saturating_add(mark.known)).unwrap_or(&[]);
-            for (thread, &known) in threads.iter_mut().zip(known) {
-                *thread = known;
+    let (mut from, mut changes) = (start_ns, 0);
+    'rows: for (piece, rows) in range.rows(&trace.context_switches) {
+        for row in rows {
+            let (Some(&time_ns), Some(&cpu), Some(&tid)) =
+                (piece.time_ns.get(row), piece.cpu.get(row), piece.new_tid.get(row))
+            else {
+                continue;
+            };
+            if time_ns >= end_ns || changes > MOST_CHANGES {
+                break 'rows;
             }
-            let mut changes = 0;
-            let pieces = trace.context_switches.pieces().get(mark.piece..).unwrap_or(&[]);
-            'pieces: for (number, piece) in pieces.iter().enumerate() {
-                let first_row = if number == 0 { mark.row } else { 0 };
-                let rows = piece.time_ns.iter().zip(&piece.cpu).zip(&piece.new_tid).skip(first_row);
-                for ((&time_ns, &cpu), &tid) in rows {
-                    if time_ns >= end_ns || changes > MOST_CHANGES {
-                        break 'pieces;
-                    }
-                    if time_ns > from {
-                        each(from, time_ns, &threads);
-                        from = time_ns;
-                    }
-                    changes += usize::from(time_ns > start_ns);
-                    let place = self.places.get(usize::from(cpu)).copied().flatten();
-                    if let Some(thread) = place.and_then(|place| threads.get_mut(usize::from(place))) {
-                        *thread = tid;
-                    }
-                }
+            if time_ns > from {
+                each(from, time_ns, &threads);
+                from = time_ns;
             }
-            if changes > MOST_CHANGES {
-                threads.clear();
+            changes += usize::from(time_ns > start_ns);
+            if let Some(thread) = places.get(usize::from(cpu)).and_then(|&place| threads.get_mut(place)) {
+                *thread = tid;
             }
         }
-        if from < end_ns {
-            each(from, end_ns, &threads);
-        }
+    }
+    if changes > MOST_CHANGES {
+        threads.clear();
+    }
+    if from < end_ns {
+        each(from, end_ns, &threads);
     }
 }
 
@@ -401,11 +281,10 @@ mod tests {
                 (time_ns, cpu, tid)
             }).collect();
             let trace = switched(&rows);
-            let occupants = Occupants::of(&trace);
             for (start_ns, length) in asked {
                 let end_ns = start_ns + length;
                 let mut next = start_ns;
-                occupants.each(&trace, start_ns, end_ns, &mut |from, to, threads| {
+                occupied(&trace, start_ns, end_ns, &mut |from, to, threads| {
                     assert_eq!(from, next);
                     assert!(from < to);
                     next = to;
@@ -438,12 +317,11 @@ mod tests {
             }).collect();
             let pieces = in_pieces(rows.clone()).into_iter().map(|piece| piece.into_iter().collect::<Interrupts>());
             let trace = Trace { interrupts: pieces.collect(), ..Trace::default() };
-            let index = InterruptIndex::of(&trace);
             for (from, length, cpu) in asked {
                 let to = from + length;
                 let mut expected: Vec<Interrupt> =
                     rows.iter().filter(|row| row.cpu == cpu && row.start_ns < to && row.end_ns > from).copied().collect();
-                prop_assert_eq!(index.within(&trace, cpu, from, to), flat(&mut expected, from, to));
+                prop_assert_eq!(taken_by_routines(&trace, cpu, from, to), flat(&mut expected, from, to));
             }
         }
     }

@@ -28,6 +28,7 @@ struct Used {
 /// Divides the slices of `settling`; a phase may end before its last one does.
 pub(super) fn divide<'t>(
     trace: &'t Trace,
+    owners: &mut Owners,
     settling: &Settling,
     actors: &mut Actors<'t>,
     modules: &Modules,
@@ -45,8 +46,7 @@ pub(super) fn divide<'t>(
     let is_busy = |at: usize| settling.slices.get(at).is_some_and(|slice| !slice.idle);
 
     let mut ran: HashMap<(usize, u32, u32), i64> = HashMap::new();
-    let mut owners = Owners::of(trace);
-    let source = cpu::charge(trace, &mut owners, &cuts, |stretch| {
+    let source = cpu::charge(trace, owners, &cuts, |stretch| {
         if stretch.owner != IDLE && stretch.priority >= NORMAL_PRIORITY && is_busy(stretch.interval) {
             let sum = ran.entry((stretch.interval, stretch.tid, stretch.life)).or_default();
             *sum = sum.saturating_add(stretch.ns);
@@ -101,8 +101,7 @@ fn disks<'t>(
         return;
     };
     let mut requests: Vec<(u32, Served)> = trace
-        .disk_ios
-        .iter()
+        .disk_ios_between(begin, end)
         .filter(|row| !row.priority.is_low())
         .map(|row| {
             let start_ns = row.complete_ns.saturating_sub(row.service_ns.max(0)).max(begin);

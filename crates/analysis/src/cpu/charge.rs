@@ -1,5 +1,7 @@
 //! Who ran when, on each processor: every stretch of time between two cuts is charged to the thread that ran.
 
+use std::ops::Range;
+
 use onoff_order::InOrder;
 use onoff_trace::Trace;
 
@@ -94,6 +96,17 @@ impl Running {
         self.charge_one(time_ns, charge);
     }
 
+    /// The same where a row takes the thread `tid` off the processor. If another one was put on it, what came between was lost, and nobody
+    /// knows who ran how long.
+    #[inline]
+    fn taken_off(&mut self, tid: u32, time_ns: i64, cuts: &[i64], charge: &mut impl FnMut(Stretch)) {
+        if self.tid == tid {
+            self.charge_until(time_ns, cuts, charge);
+        } else {
+            self.charge_until(time_ns, cuts, &mut |_| {});
+        }
+    }
+
     #[inline]
     fn charge_one(&mut self, time_ns: i64, charge: &mut impl FnMut(Stretch)) {
         if time_ns <= self.since_ns {
@@ -120,47 +133,47 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
     };
     let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
     let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
+    let range = trace.switches_between(begin, end);
     let mut running: Vec<Option<Running>> = Vec::new();
-    for piece in trace.context_switches.pieces() {
-        let rows = piece
-            .time_ns
-            .iter()
-            .zip(&piece.cpu)
-            .zip(piece.new_tid.iter().zip(&piece.old_tid))
-            .zip(piece.new_priority.iter().zip(&piece.old_priority));
-        for (((&time_ns, &cpu), (&new_tid, &old_tid)), (&new_priority, &old_priority)) in rows {
-            let at = usize::from(cpu);
-            if at >= running.len() {
-                running.resize(at + 1, None);
-            }
-            let processor = running[at].get_or_insert_with(|| {
-                let (owner, life) = owners.whose(old_tid, time_ns);
-                Running {
-                    tid: old_tid,
-                    owner,
-                    life,
-                    priority: clamped(old_priority),
-                    processor: cpu,
-                    since_ns: begin,
-                    interval,
-                    interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
-                }
-            });
-            if processor.tid == old_tid {
-                processor.charge_until(time_ns.min(end), cuts, &mut charge);
-            } else {
-                // One thread was put on the processor and another is taken off it: what came between was lost, and nobody
-                // knows who ran how long.
-                processor.charge_until(time_ns.min(end), cuts, &mut |_| {});
-            }
+    for (processor, occupant) in range.before() {
+        let (owner, life) = owners.whose(occupant.tid, occupant.told_ns);
+        let at = usize::from(processor);
+        if at >= running.len() {
+            running.resize(at + 1, None);
+        }
+        running[at] = Some(Running {
+            tid: occupant.tid,
+            owner,
+            life,
+            priority: clamped(occupant.priority),
+            processor,
+            since_ns: begin,
+            interval,
+            interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
+        });
+    }
+    for (piece, rows) in range.rows(&trace.context_switches) {
+        let threads = part(&piece.new_tid, &rows).iter().zip(part(&piece.old_tid, &rows));
+        let changes = threads.zip(part(&piece.new_priority, &rows));
+        for ((&time_ns, &cpu), ((&new_tid, &old_tid), &new_priority)) in
+            part(&piece.time_ns, &rows).iter().zip(part(&piece.cpu, &rows)).zip(changes)
+        {
+            let Some(Some(processor)) = running.get_mut(usize::from(cpu)) else { continue };
+            processor.taken_off(old_tid, time_ns.min(end), cuts, &mut charge);
             processor.tid = new_tid;
             (processor.owner, processor.life) = owners.whose(new_tid, time_ns);
             processor.priority = clamped(new_priority);
         }
     }
-    for processor in running.iter_mut().flatten() {
-        processor.charge_until(end, cuts, &mut charge);
+    for (processor, occupant) in range.after() {
+        let Some(Some(running)) = running.get_mut(usize::from(processor)) else { continue };
+        running.taken_off(occupant.next_off().unwrap_or(running.tid), end, cuts, &mut charge);
     }
+}
+
+/// The values of a column in some rows.
+fn part<'c, T>(column: &'c [T], rows: &Range<usize>) -> &'c [T] {
+    column.get(rows.clone()).unwrap_or_default()
 }
 
 #[allow(clippy::cast_sign_loss, reason = "clamped to 0–31 before")]
@@ -175,22 +188,18 @@ fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: 
     };
     let period_ns = sampling_period(trace);
     let mut interval = 0;
-    for piece in trace.samples.pieces() {
-        let rows = piece
-            .time_ns
+    for (piece, rows) in trace.samples_between(begin, end) {
+        let rows = part(&piece.time_ns, &rows)
             .iter()
-            .zip(piece.cpu.iter().zip(&piece.tid))
-            .zip(piece.count.iter().zip(&piece.source))
-            .zip(&piece.address);
+            .zip(part(&piece.cpu, &rows).iter().zip(part(&piece.tid, &rows)))
+            .zip(part(&piece.count, &rows).iter().zip(part(&piece.source, &rows)))
+            .zip(part(&piece.address, &rows));
         for (((&time_ns, (&processor, &tid)), (&count, &source)), &address) in rows {
             // Other sources count cache misses and the like, not time.
-            if source != 0 {
+            if source != 0 || time_ns < begin || time_ns >= end {
                 continue;
             }
             let (owner, life) = owners.whose(tid, time_ns);
-            if time_ns < begin || time_ns >= end {
-                continue;
-            }
             while cuts.get(interval + 1).is_some_and(|&cut| time_ns >= cut) {
                 interval += 1;
             }

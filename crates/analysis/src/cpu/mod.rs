@@ -131,10 +131,7 @@ impl CpuSource {
 /// Logical processors of the recorded machine: as configured, or as many as are seen to work.
 #[must_use]
 pub fn processors(trace: &Trace) -> u32 {
-    let switching = trace.context_switches.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
-    let sampled = trace.samples.pieces().iter().filter_map(|piece| piece.cpu.iter().max());
-    let seen = switching.chain(sampled).max().map_or(0, |&cpu| u32::from(cpu) + 1);
-    seen.max(trace.system.processors).clamp(1, MOST_PROCESSORS)
+    trace.processors_seen().max(trace.system.processors).clamp(1, MOST_PROCESSORS)
 }
 
 /// A machine that goes without any context switch or sample for longer than this, ns, at the recording's begin or end was
@@ -167,16 +164,34 @@ fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
     Some((begin, end))
 }
 
-/// Who used the processors in each of the intervals between consecutive `cuts`, which ascend. One pass over the
-/// recording, however many intervals there are.
+/// Sums of one call at most: what each owner of threads used in each interval.
+const MOST_SUMS: usize = 1 << 22;
+
+/// Who used the processors in each of the intervals between consecutive `cuts`, which ascend.
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
+    usage_by(trace, &mut Owners::of(trace), cuts)
+}
+
+/// The same, where the owners of threads are known already.
+pub(crate) fn usage_by(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
+    let at_once = (MOST_SUMS / owners.list().len().max(1)).max(1);
+    let mut usages = Vec::with_capacity(cuts.len());
+    let mut rest = cuts;
+    while rest.len() > 1 {
+        let some = &rest[..rest.len().min(at_once + 1)];
+        usages.append(&mut usage_at_once(trace, owners, some));
+        rest = &rest[some.len() - 1..];
+    }
+    usages
+}
+
+fn usage_at_once(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
     let intervals = cuts.len().saturating_sub(1);
-    let mut owners = Owners::of(trace);
     let stride = owners.list().len();
     let mut by_owner = vec![0_i64; stride * intervals];
     let mut by_priority = vec![[0_i64; PRIORITIES]; intervals];
-    let source = charge(trace, &mut owners, cuts, |ran| {
+    let source = charge(trace, owners, cuts, |ran| {
         if let Some(sum) = by_owner.get_mut(ran.interval * stride + ran.owner as usize) {
             *sum = sum.saturating_add(ran.ns);
         }
@@ -235,10 +250,9 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
 
 /// Time of normal priority in each of the slices between consecutive `cuts`, ns, summed over processors: neither idle
 /// nor of a thread whose priority is below `lowest_priority`.
-pub(crate) fn busy(trace: &Trace, cuts: &[i64], lowest_priority: u8) -> (CpuSource, Vec<i64>) {
-    let mut owners = Owners::of(trace);
+pub(crate) fn busy(trace: &Trace, owners: &mut Owners, cuts: &[i64], lowest_priority: u8) -> (CpuSource, Vec<i64>) {
     let mut busy = vec![0_i64; cuts.len().saturating_sub(1)];
-    let source = charge(trace, &mut owners, cuts, |ran| {
+    let source = charge(trace, owners, cuts, |ran| {
         if ran.owner != IDLE
             && ran.priority >= lowest_priority
             && let Some(sum) = busy.get_mut(ran.interval)

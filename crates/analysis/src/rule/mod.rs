@@ -261,8 +261,6 @@ pub enum Rule {
     SleptByKernelLog,
     /// CLOCK_MONOTONIC stands still while the machine sleeps, and no other clock was recorded.
     SleptByNoClock,
-    /// Not looked at: the recording holds too many sleeps; ask for this one.
-    NotLookedAtAmongSleeps,
     /// The resume has no end in the recording.
     ResumeHasNoEnd,
     /// The kernel that was restored saw neither, and no clock that went on was recorded.
@@ -435,8 +433,6 @@ pub enum Rule {
     KindNotRecorded,
     /// The end of the resume.
     ResumeEnds,
-    /// Not looked at: the recording holds too many transitions; ask for this one.
-    NotLookedAtAmongTransitions,
     /// Counting begins at the end of the resume, which no rule found.
     IdleCountNeedsResume,
     /// The end of the resume, or the desktop.

@@ -171,7 +171,6 @@ impl Rule {
             Self::SleptByNoClock => {
                 "CLOCK_MONOTONIC stands still while the machine sleeps, and no other clock was recorded"
             }
-            Self::NotLookedAtAmongSleeps => "not looked at: the recording holds too many sleeps; ask for this one",
             Self::ResumeHasNoEnd => "the resume has no end in the recording",
             Self::ImageUnseenAndNoClock => {
                 "the kernel that was restored saw neither, and no clock that went on was recorded"
@@ -264,9 +263,6 @@ impl Rule {
             Self::KindSleepAction => "sleep was the requested action",
             Self::KindNotRecorded => "no record says which state was entered",
             Self::ResumeEnds => "the end of the resume",
-            Self::NotLookedAtAmongTransitions => {
-                "not looked at: the recording holds too many transitions; ask for this one"
-            }
             Self::IdleCountNeedsResume => "counting begins at the end of the resume, which no rule found",
             Self::ResumeEndsOrDesktop => "the end of the resume, or the desktop",
             Self::StateEntered => "the state that was entered (Kernel-Power event 42)",

@@ -5,20 +5,19 @@ use onoff_trace::Trace;
 
 use crate::cpu::{self, CpuSource, CpuUsage};
 use crate::disk::{self, DiskUsage};
+use crate::owners::Owners;
 use crate::transition::Phase;
 
 /// What the machine did in one phase; `None` where it was not recorded or the phase has no ends.
 pub(crate) type PhaseUsage = (Option<CpuUsage>, Option<DiskUsage>);
 
-/// Layers of phases that do not overlap, at most: each walks the recording again.
-const MOST_LAYERS: usize = 6;
-
-/// Phases looked at, at most.
-const MOST_PHASES: usize = 2_000;
+/// Layers of spans that do not overlap, at most: each walks the recording again, or the part of it in which spans overlap so often. Phases of
+/// transitions are in fewer than ten; only a spoilt recording has more.
+const MOST_LAYERS: usize = 64;
 
 /// Fills in what the machine did in each of `phases`, as far as each is recorded.
 pub(crate) fn fill<'a>(trace: &Trace, phases: impl IntoIterator<Item = &'a mut Phase>) {
-    let mut phases: Vec<&mut Phase> = phases.into_iter().take(MOST_PHASES).collect();
+    let mut phases: Vec<&mut Phase> = phases.into_iter().collect();
     let spans: Vec<Option<(i64, i64)>> = phases.iter().map(|phase| phase.recorded()).collect();
     for (phase, (cpu, disk)) in phases.iter_mut().zip(of_spans(trace, &spans)) {
         phase.cpu = cpu;
@@ -37,6 +36,7 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
         .filter(|(start, end, _)| start <= end)
         .collect();
     order.order();
+    let mut owners = Owners::of(trace);
     for _ in 0..MOST_LAYERS {
         if order.is_empty() {
             break;
@@ -51,24 +51,24 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
                 _ => layer.push(span),
             }
         }
-        look(trace, &layer, &mut usages);
+        look(trace, &mut owners, &layer, &mut usages);
         order = later;
     }
     usages
 }
 
 /// What the machine did in spans that follow one another.
-fn look(trace: &Trace, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
+fn look(trace: &Trace, owners: &mut Owners, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
     let mut cuts: Vec<i64> = layer.iter().flat_map(|&(start, end, _)| [start, end]).collect();
     cuts.dedup();
     let cpu = match cpu::source(trace) {
         CpuSource::None => Vec::new(),
-        _ => cpu::usage(trace, &cuts),
+        _ => cpu::usage_by(trace, owners, &cuts),
     };
     let disk = if trace.disk_ios.is_empty() { Vec::new() } else { disk::usage(trace, &cuts) };
     for &(start, end, at) in layer {
-        let interval = cuts.windows(2).position(|cut| cut == [start, end]);
-        if let (Some(interval), Some(usage)) = (interval, usages.get_mut(at)) {
+        let interval = cuts.partition_point(|&cut| cut < start);
+        if let Some(usage) = usages.get_mut(at).filter(|_| cuts.get(interval + 1) == Some(&end)) {
             *usage = (cpu.get(interval).cloned(), disk.get(interval).cloned());
         }
     }

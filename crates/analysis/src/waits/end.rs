@@ -6,7 +6,8 @@
 
 use hashbrown::HashMap;
 use onoff_order::InOrder;
-use onoff_trace::{SystemKind, Trace};
+use onoff_trace::cell::Nullable;
+use onoff_trace::{Process, StringId, SystemKind, Trace};
 
 use super::Waits;
 use super::identities::Identities;
@@ -64,7 +65,7 @@ impl Waits<'_> {
         }
         let running = Running::at(&self.timelines, &self.identities, time_ns);
         self.creator(time_ns, &running)
-            .or_else(|| named(self.trace, time_ns).find_map(|names| self.thread_of(names, &running)))
+            .or_else(|| self.naming.named(time_ns).find_map(|names| self.thread_of(names, &running)))
             .or_else(|| {
                 // A Linux boot and its end are the work of the first process.
                 let first = self.trace.system.kind == SystemKind::Linux;
@@ -91,8 +92,7 @@ impl Waits<'_> {
     /// The thread that created the process that starts at `time_ns`.
     fn creator(&self, time_ns: i64, running: &Running<'_, '_>) -> Option<EndThread> {
         // Where the clock goes on in steps several may start at one time: those that end a phase come first.
-        let starts = self.trace.processes.iter().filter(|process| process.start_ns == Some(time_ns));
-        let process = starts.min_by_key(|process| {
+        let process = self.naming.started(time_ns).min_by_key(|process| {
             let image = file_name(self.trace.text(process.image));
             !ENDS_A_PHASE.iter().any(|name| name.eq_ignore_ascii_case(image))
         })?;
@@ -118,45 +118,100 @@ impl Waits<'_> {
     }
 }
 
-/// The records at `time_ns`, best first.
-fn named(trace: &Trace, time_ns: i64) -> impl Iterator<Item = Names> + '_ {
-    let is_then = move |start: i64, end: Option<i64>| start == time_ns || end == Some(time_ns);
-    let requests = trace.power_requests.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
-        tid: row.tid,
-        pid: None,
-        rule: Rule::RequestingThread { device: trace.text(row.device).to_owned() },
-    });
-    let devices =
-        trace.device_operations.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
-            tid: row.tid,
-            pid: None,
-            rule: Rule::ThreadOfRequest {
-                device: trace
-                    .text(if row.device == onoff_trace::StringId::EMPTY { row.driver } else { row.device })
-                    .to_owned(),
-            },
-        });
-    let notifications = trace.notifications.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| {
-        Names { tid: row.teller_tid.or(row.tid), pid: row.teller_pid.or(row.pid), rule: Rule::NotifyingThread }
-    });
-    let milestones = trace.milestones.iter().filter(move |row| row.time_ns == time_ns).map(|row| Names {
-        tid: row.tid,
-        pid: row.pid,
-        rule: Rule::RecordingThread { event: trace.text(row.event).to_owned() },
-    });
-    let activities =
-        trace.activities.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(move |row| Names {
-            tid: if row.end_ns == Some(time_ns) { row.end_tid } else { row.tid },
-            pid: row.pid,
-            rule: Rule::RecordingThread { event: trace.text(row.event).to_owned() },
-        });
-    let services =
-        trace.service_transitions.iter().filter(move |row| is_then(row.start_ns, row.end_ns)).map(|row| Names {
-            tid: None,
-            pid: row.container_pid,
-            rule: Rule::ThreadOfService { service: trace.text(row.service).to_owned() },
-        });
-    requests.chain(devices).chain(notifications).chain(milestones).chain(activities).chain(services)
+/// A table whose records say who wrote them: the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Naming {
+    /// By start only.
+    Process,
+    PowerRequest,
+    Device,
+    Notification,
+    Milestone,
+    Activity,
+    Service,
+}
+
+/// The records that begin or end at each time.
+#[derive(Debug)]
+pub(super) struct NamingRecords<'t> {
+    trace: &'t Trace,
+    /// Time, ns, table and row, sorted.
+    rows: Vec<(i64, Naming, usize)>,
+}
+
+impl<'t> NamingRecords<'t> {
+    pub(super) fn of(trace: &'t Trace) -> Self {
+        let mut rows: Vec<(i64, Naming, usize)> = Vec::new();
+        let mut add = |naming: Naming, starts: &[i64], ends: &Nullable<i64>| {
+            rows.extend(starts.iter().enumerate().map(|(row, &start)| (start, naming, row)));
+            rows.extend(ends.iter().enumerate().filter_map(|(row, end)| Some((end?, naming, row))));
+        };
+        add(Naming::Process, &[], &trace.processes.start_ns);
+        add(Naming::PowerRequest, &trace.power_requests.start_ns, &trace.power_requests.end_ns);
+        add(Naming::Device, &trace.device_operations.start_ns, &trace.device_operations.end_ns);
+        add(Naming::Notification, &trace.notifications.start_ns, &trace.notifications.end_ns);
+        add(Naming::Milestone, &trace.milestones.time_ns, &Nullable::default());
+        add(Naming::Activity, &trace.activities.start_ns, &trace.activities.end_ns);
+        add(Naming::Service, &trace.service_transitions.start_ns, &trace.service_transitions.end_ns);
+        rows.order();
+        rows.dedup();
+        Self { trace, rows }
+    }
+
+    fn at(&self, time_ns: i64) -> impl Iterator<Item = (Naming, usize)> + '_ {
+        let first = self.rows.partition_point(|&(time, ..)| time < time_ns);
+        let rest = self.rows.get(first..).unwrap_or_default().iter();
+        rest.take_while(move |&&(time, ..)| time == time_ns).map(|&(_, naming, row)| (naming, row))
+    }
+
+    /// The processes that start at `time_ns`.
+    fn started(&self, time_ns: i64) -> impl Iterator<Item = Process> + '_ {
+        let rows = self.at(time_ns).filter(|&(naming, _)| naming == Naming::Process);
+        rows.filter_map(|(_, row)| self.trace.processes.get(row))
+    }
+
+    /// What the records at `time_ns` name, best first.
+    fn named(&self, time_ns: i64) -> impl Iterator<Item = Names> + '_ {
+        self.at(time_ns).filter_map(move |(naming, row)| self.names(naming, row, time_ns))
+    }
+
+    fn names(&self, naming: Naming, row: usize, time_ns: i64) -> Option<Names> {
+        let trace = self.trace;
+        let recorded = |event: StringId| Rule::RecordingThread { event: trace.text(event).to_owned() };
+        Some(match naming {
+            Naming::Process => return None,
+            Naming::PowerRequest => {
+                let row = trace.power_requests.get(row)?;
+                let rule = Rule::RequestingThread { device: trace.text(row.device).to_owned() };
+                Names { tid: row.tid, pid: None, rule }
+            }
+            Naming::Device => {
+                let row = trace.device_operations.get(row)?;
+                let device = if row.device == StringId::EMPTY { row.driver } else { row.device };
+                let rule = Rule::ThreadOfRequest { device: trace.text(device).to_owned() };
+                Names { tid: row.tid, pid: None, rule }
+            }
+            Naming::Notification => {
+                let row = trace.notifications.get(row)?;
+                let (tid, pid) = (row.teller_tid.or(row.tid), row.teller_pid.or(row.pid));
+                Names { tid, pid, rule: Rule::NotifyingThread }
+            }
+            Naming::Milestone => {
+                let row = trace.milestones.get(row)?;
+                Names { tid: row.tid, pid: row.pid, rule: recorded(row.event) }
+            }
+            Naming::Activity => {
+                let row = trace.activities.get(row)?;
+                let tid = if row.end_ns == Some(time_ns) { row.end_tid } else { row.tid };
+                Names { tid, pid: row.pid, rule: recorded(row.event) }
+            }
+            Naming::Service => {
+                let row = trace.service_transitions.get(row)?;
+                let rule = Rule::ThreadOfService { service: trace.text(row.service).to_owned() };
+                Names { tid: None, pid: row.container_pid, rule }
+            }
+        })
+    }
 }
 
 /// Who ran at a time, and before.

@@ -64,6 +64,7 @@ use crate::modules::Modules;
 use crate::transition_kind::TransitionKind;
 use cause::Causes;
 use describe::Describer;
+use end::NamingRecords;
 use identities::Identities;
 use requests::Requests;
 use service_waits::{Holds, Segment};
@@ -104,6 +105,7 @@ pub struct Waits<'t> {
     pub(crate) timelines: Timelines<'t>,
     pub(crate) identities: Identities<'t>,
     causes: Causes<'t>,
+    naming: NamingRecords<'t>,
     requests: Requests,
     pub(crate) holds: Holds,
 }
@@ -117,6 +119,7 @@ impl<'t> Waits<'t> {
         Self {
             trace,
             causes: Causes::of(&timelines),
+            naming: NamingRecords::of(trace),
             requests: Requests::of(trace, identities.lives()),
             identities,
             holds: Holds::of(trace),

@@ -34,6 +34,7 @@ pub use report::*;
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking::{self, Lacking};
+use crate::owners::Owners;
 use crate::person;
 use crate::processes::Images;
 use crate::rule::Rule;
@@ -56,9 +57,6 @@ pub const TABLES: Tables = Tables::of(&[
 const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::Milestones, TableName::Activities, TableName::Notifications, TableName::PowerRequests];
 
-/// Transitions whose processors, disks and PostResume are looked at, at most: each walks the recording again.
-const MOST_SETTLED: usize = 32;
-
 /// How long after a resume idle time is looked for, at most, ns.
 const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
@@ -73,12 +71,12 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
     }
     let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
     let source = Source::of(trace);
+    let mut owners = Owners::of(trace);
     let mut transitions = Vec::new();
     let mut before_ns = i64::MIN;
     for (number, cycle) in (1_u32..).zip(&cycles) {
         if options.transition.is_none_or(|wanted| wanted == number) {
-            let settled = transitions.len() < MOST_SETTLED;
-            transitions.push(source.describe(number, cycle, before_ns, settled, options));
+            transitions.push(source.describe(number, cycle, before_ns, &mut owners, options));
         }
         before_ns = cycle.first_ns;
     }
@@ -91,9 +89,7 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
             },
         });
     }
-    let looked_at = transitions.len().min(MOST_SETTLED);
-    let phases = transitions.iter_mut().take(looked_at).flat_map(|transition| &mut transition.phases);
-    usage::fill(trace, phases);
+    usage::fill(trace, transitions.iter_mut().flat_map(|transition| &mut transition.phases));
     Ok(SuspendReport { found, transitions })
 }
 
@@ -156,7 +152,7 @@ impl<'a> Source<'a> {
         number: u32,
         cycle: &Cycle,
         before_ns: i64,
-        settled: bool,
+        owners: &mut Owners,
         options: &SuspendOptions,
     ) -> PowerTransition {
         let trace = self.trace;
@@ -207,7 +203,7 @@ impl<'a> Source<'a> {
                 person_ns = person::waited_ns(&person::before_desktop(trace, &options.shell, (awake_ns, until_ns)));
             }
         }
-        let post_resume = self.settle(&resumed, &phases, cycle, settled, options);
+        let post_resume = self.settle(&resumed, &phases, cycle, owners, options);
         phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
 
         let requests_until = phases
@@ -288,20 +284,14 @@ impl<'a> Source<'a> {
         resumed: &Boundary,
         phases: &[Phase],
         cycle: &Cycle,
-        settled: bool,
+        owners: &mut Owners,
         options: &SuspendOptions,
     ) -> Settling {
         match desktop(phases).and_then(|phase| phase.end_ns).or(resumed.time_ns) {
-            Some(start_ns) if settled => {
+            Some(start_ns) => {
                 let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
-                idle::settle_before(self.trace, start_ns, latest_ns, options.idle)
+                idle::settle_before(self.trace, owners, start_ns, latest_ns, options.idle)
             }
-            Some(start_ns) => Settling {
-                metric: options.idle,
-                start_ns: Some(start_ns),
-                rule: Rule::NotLookedAtAmongTransitions,
-                ..Settling::default()
-            },
             None => Settling {
                 metric: options.idle,
                 rule: Rule::IdleCountNeedsResume,

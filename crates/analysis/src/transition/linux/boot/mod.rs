@@ -119,7 +119,10 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         drivers: devices::by_driver(&devices),
         device_totals: devices::by_device(&devices),
         devices,
-        call_graphs: call_graph::of_work(trace, CallGraphSubject::Initcall, (i64::MIN, i64::MAX)),
+        call_graphs: call_graph::of_work(trace, CallGraphSubject::Initcall)
+            .into_iter()
+            .take(call_graph::MOST_GRAPHS)
+            .collect(),
         devices_touched_by: touched_by(trace, &[TableName::DeviceOperations, TableName::CallGraphFunctions]),
         firmware_table_difference_ns,
         firmware_table,

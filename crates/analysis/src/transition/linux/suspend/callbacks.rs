@@ -3,22 +3,24 @@
 use crate::transition::{Half, Phase, PhaseName};
 use hashbrown::HashMap;
 use onoff_order::InOrder;
-use onoff_trace::Trace;
+use onoff_trace::{PowerRequest, Trace};
 
 use super::names::{asking, asks_devices};
 use super::path;
 use super::report::{Callback, DeviceCallback, DeviceSleep};
 
-/// The callbacks that began from `from_ns` to before `until_ns`, by start.
-pub(super) fn between(trace: &Trace, phases: &[Phase], from_ns: i64, until_ns: i64) -> Vec<DeviceCallback> {
-    let mut rows: Vec<_> = trace
-        .power_requests
-        .iter()
-        .filter(|row| from_ns <= row.start_ns && row.start_ns < until_ns)
-        .filter(|row| !row.kind.is_runtime())
-        .collect();
-    rows.order_by_key(|row| row.start_ns);
-    rows.into_iter()
+/// The callbacks that began from `from_ns` to before `until_ns`; `rows` are by start.
+pub(super) fn between(
+    trace: &Trace,
+    rows: &[PowerRequest],
+    phases: &[Phase],
+    from_ns: i64,
+    until_ns: i64,
+) -> Vec<DeviceCallback> {
+    let first = rows.partition_point(|row| row.start_ns < from_ns);
+    rows.iter()
+        .skip(first)
+        .take_while(|row| row.start_ns < until_ns)
         .map(|row| DeviceCallback {
             device: trace.text(row.device).to_owned(),
             driver: trace.text(row.driver).to_owned(),

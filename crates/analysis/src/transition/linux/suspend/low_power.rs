@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use onoff_order::InOrder;
-use onoff_trace::{Trace, milestone};
+use onoff_trace::{Milestone, Trace, milestone};
 
 use super::Cycle;
 use super::report::{BatteryUse, LinuxAsleep, LowPower, Reconnection};
@@ -16,6 +16,14 @@ const SLACK_NS: i64 = 100_000_000;
 /// What becomes of the network later than this after the machine is back is no part of the resume, ns: 2 min.
 const LATEST_NS: i64 = 120_000_000_000;
 
+/// What counters said, by time.
+pub(super) fn readings(trace: &Trace) -> Vec<Milestone> {
+    let name = trace.strings.find(milestone::POWER_READING);
+    let mut rows: Vec<Milestone> = trace.milestones.iter().filter(|row| Some(row.name) == name).collect();
+    rows.order_by_key(|row| row.time_ns);
+    rows
+}
+
 /// What counters said before and after a sleep.
 pub(super) struct Readings<'t> {
     /// By counter: before, and after where it was read again.
@@ -23,16 +31,16 @@ pub(super) struct Readings<'t> {
 }
 
 impl<'t> Readings<'t> {
-    /// The last of each before the sleep, and the first after it.
-    pub(super) fn of(trace: &'t Trace, cycle: &Cycle) -> Self {
+    /// The last of each before the sleep, and the first after it, of `rows`, which are by time.
+    pub(super) fn of(trace: &'t Trace, rows: &[Milestone], cycle: &Cycle) -> Self {
         let mut values: HashMap<&str, (i64, Option<i64>)> = HashMap::new();
-        let (Some(name), Some(end_ns)) = (trace.strings.find(milestone::POWER_READING), cycle.whole.end_ns) else {
+        let Some(end_ns) = cycle.whole.end_ns else {
             return Self { values };
         };
         let start_ns = cycle.whole.start_ns;
-        let mut rows: Vec<_> = trace.milestones.iter().filter(|row| row.name == name).collect();
-        rows.order_by_key(|row| row.time_ns);
-        for row in rows {
+        let first = rows.partition_point(|row| row.time_ns < start_ns.saturating_sub(NEAREST_NS));
+        let last_ns = start_ns.saturating_add(SLACK_NS).max(end_ns.saturating_add(NEAREST_NS));
+        for row in rows.iter().skip(first).take_while(|row| row.time_ns <= last_ns) {
             let Some(value) = row.value else { continue };
             let which = trace.text(row.detail);
             if row.time_ns <= start_ns.saturating_add(SLACK_NS) && start_ns.saturating_sub(row.time_ns) <= NEAREST_NS {

@@ -18,15 +18,16 @@ use crate::transition::{Half, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, Variant, total_of_halves};
 use onoff_order::InOrder;
 use onoff_trace::{
-    Activity, ActivityKind, CallGraphSubject, Milestone, SystemKind, TableName, Tables, Trace, milestone,
+    Activity, ActivityKind, CallGraphSubject, Milestone, PowerRequest, SystemKind, TableName, Tables, Trace, milestone,
 };
 
 pub use report::*;
 
-use crate::call_graph;
+use crate::call_graph::{self, CallGraph};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking::{Lacking, Unanswered};
+use crate::owners::Owners;
 use crate::processes::Images;
 use crate::rule::Rule;
 use crate::transition::suspend::{FirmwareSleep, NoSuspend, SuspendOptions};
@@ -47,12 +48,6 @@ pub const TABLES: Tables = Tables::of(&[
 /// The tables that say when what happened.
 const BOUNDARY_TABLES: [TableName; 3] = [TableName::Milestones, TableName::Activities, TableName::PowerRequests];
 
-/// Sleeps whose processors, disks, tasks and PostResume are looked at, at most: each walks the recording again.
-const MOST_LOOKED_AT: usize = 32;
-
-/// Phases of one sleep whose processors and disks are looked at, at most: those that overlap walk the recording again.
-const MOST_MEASURED: usize = 64;
-
 /// How long after a resume idle time is looked for, at most, ns.
 const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
@@ -66,12 +61,11 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
         return Err(NoSuspend::NoneOnLinux(what_it_holds(trace)));
     }
     let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
-    let images = Images::of(trace);
+    let mut source = Source::of(trace);
     let mut sleeps = Vec::new();
-    for (number, cycle) in (1_u32..).zip(&cycles) {
+    for ((number, cycle), call_graphs) in (1_u32..).zip(&cycles).zip(call_graphs(trace, &cycles)) {
         if options.transition.is_none_or(|wanted| wanted == number) {
-            let look = sleeps.len() < MOST_LOOKED_AT;
-            sleeps.push(describe(trace, &images, number, cycle, look, options));
+            sleeps.push(source.describe(number, cycle, call_graphs, options));
         }
     }
     if sleeps.is_empty() {
@@ -83,6 +77,7 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
             },
         });
     }
+    usage::fill(trace, sleeps.iter_mut().flat_map(|sleep| &mut sleep.phases));
     let lacking = lacking(trace, &sleeps);
     for sleep in &mut sleeps {
         sleep.lacking = lacking.clone();
@@ -151,120 +146,144 @@ impl Cycle {
     }
 }
 
-fn describe(
-    trace: &Trace,
-    images: &Images<'_>,
-    number: u32,
-    cycle: &Cycle,
-    look: bool,
-    options: &SuspendOptions,
-) -> LinuxSleep {
-    let whole = &cycle.whole;
-    let variant = match trace.text(whole.name) {
-        "freeze" => Variant::SuspendToIdle,
-        "standby" => Variant::Standby,
-        "mem" => Variant::Sleep,
-        "disk" => Variant::Hibernate,
-        _ => Variant::Unknown,
-    };
-    let mut phases = phases::recorded(trace, cycle);
-    let end_ns = whole.end_ns;
-    // What follows the end is not the sleep's: devices also go to sleep one by one, of themselves.
-    let callbacks_until = end_ns.map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
-    let mut callbacks = callbacks::between(trace, &phases, whole.start_ns, callbacks_until);
-    callbacks::sum_up(&mut phases, &mut callbacks);
-    let devices = callbacks::devices(&callbacks);
-    let machine = asleep::machine(trace, cycle, &phases);
-    let refusals: Vec<String> =
-        cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
-    let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
-    let given_up = error.is_some() || !refusals.is_empty();
-    let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), given_up);
-    let tasks = if look { tasks::frozen(trace, images, &phases, cycle.until_ns) } else { Vec::new() };
-    if look {
-        usage::fill(trace, phases.iter_mut().take(MOST_MEASURED));
+/// The call graphs of callbacks from the begin of each sleep to that of the next, the longest first.
+fn call_graphs(trace: &Trace, cycles: &[Cycle]) -> Vec<Vec<CallGraph>> {
+    let mut of_cycles = vec![Vec::new(); cycles.len()];
+    for graph in call_graph::of_work(trace, CallGraphSubject::DeviceCallback) {
+        let next = cycles.partition_point(|cycle| cycle.whole.start_ns <= graph.start_ns);
+        if let Some(graphs) = next.checked_sub(1).and_then(|at| of_cycles.get_mut(at)) {
+            graphs.push(graph);
+        }
     }
-    let outcome = match (&machine, end_ns) {
-        (_, None) => SleepOutcome::Unfinished,
-        (Some(_), Some(_)) => SleepOutcome::Slept,
-        (None, Some(_)) if given_up => SleepOutcome::GivenUp,
-        (None, Some(_)) => SleepOutcome::Unknown,
-    };
-    let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
-    let readings = low_power::Readings::of(trace, cycle);
-    let low_power = low_power::low_power(trace, cycle, variant, (&phases, &asleep), &readings);
-    let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
-    let mut sleep = LinuxSleep {
-        system: SystemKind::Linux,
-        kind: TransitionKind::Suspend,
-        variant,
-        number,
-        start_ns: Some(whole.start_ns),
-        end_ns,
-        total_ns,
-        total_at_least_ns,
-        total_certainty,
-        units: Vec::new(),
-        settling: Some(settle(trace, cycle, &resume, look, options)),
-        touched_by: touched_by(trace, &BOUNDARY_TABLES),
-        lacking: Lacking::default(),
-        losses: trace.losses.clone(),
-        culprits: Vec::new(),
-        details: LinuxSuspend {
-            way: trace.text(whole.detail).to_owned(),
-            event: trace.text(whole.event).to_owned(),
-            outcome,
-            error,
-            refusals,
-            asked_by: whole.pid.and_then(|pid| images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
-            asked_by_pid: whole.pid,
-            wake_sources: wake_sources(trace, cycle),
-            low_power,
-            batteries: low_power::batteries(&asleep, &readings),
-            reconnections: low_power::reconnections(trace, cycle, &resume),
-            image: (variant == Variant::Hibernate).then(|| image(trace, cycle, &phases, &asleep)),
-            firmware: FirmwareSleep {
-                suspend_ns: value(milestone::FIRMWARE_SUSPEND_BEGIN)
-                    .zip(value(milestone::FIRMWARE_SUSPEND_END))
-                    .map(|(begin, end)| end.saturating_sub(begin)),
-                resume_ns: value(milestone::FIRMWARE_RESUME_TIME),
-                average_resume_ns: value(milestone::FIRMWARE_RESUME_AVERAGE),
-            },
-            suspend,
-            asleep,
-            resume,
-            callbacks,
-            call_graphs: call_graph::of_work(
-                trace,
-                CallGraphSubject::DeviceCallback,
-                (whole.start_ns, callbacks_until),
-            ),
-            devices,
-            tasks,
-            longest_gap: None,
-        },
-        phases,
-    };
-    sleep.details.longest_gap = phases::longest_gap(&sleep);
-    sleep
+    of_cycles
 }
 
-fn settle(trace: &Trace, cycle: &Cycle, resume: &Span, look: bool, options: &SuspendOptions) -> Settling {
-    match resume.end_ns {
-        Some(start_ns) if look => {
-            let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
-            idle::settle_before(trace, start_ns, latest_ns, options.idle)
+/// A trace with what every sleep is asked about, in order.
+struct Source<'t> {
+    trace: &'t Trace,
+    images: Images<'t>,
+    owners: Owners,
+    /// Requests that are not those of running devices, by start.
+    requests: Vec<PowerRequest>,
+    readings: Vec<Milestone>,
+    tasks: tasks::Names<'t>,
+}
+
+impl<'t> Source<'t> {
+    fn of(trace: &'t Trace) -> Self {
+        let mut requests: Vec<PowerRequest> =
+            trace.power_requests.iter().filter(|row| !row.kind.is_runtime()).collect();
+        requests.order_by_key(|row| row.start_ns);
+        Self {
+            trace,
+            images: Images::of(trace),
+            owners: Owners::of(trace),
+            requests,
+            readings: low_power::readings(trace),
+            tasks: tasks::Names::of(trace),
         }
-        start_ns => Settling {
-            metric: options.idle,
-            start_ns,
-            rule: match start_ns {
-                Some(_) => Rule::NotLookedAtAmongSleeps,
-                None => Rule::ResumeHasNoEnd,
-            }
-            .to_owned(),
-            ..Settling::default()
-        },
+    }
+
+    fn describe(
+        &mut self,
+        number: u32,
+        cycle: &Cycle,
+        mut call_graphs: Vec<CallGraph>,
+        options: &SuspendOptions,
+    ) -> LinuxSleep {
+        let trace = self.trace;
+        let whole = &cycle.whole;
+        let variant = match trace.text(whole.name) {
+            "freeze" => Variant::SuspendToIdle,
+            "standby" => Variant::Standby,
+            "mem" => Variant::Sleep,
+            "disk" => Variant::Hibernate,
+            _ => Variant::Unknown,
+        };
+        let mut phases = phases::recorded(trace, cycle);
+        let end_ns = whole.end_ns;
+        // What follows the end is not the sleep's: devices also go to sleep one by one, of themselves.
+        let callbacks_until = end_ns.map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
+        let mut callbacks = callbacks::between(trace, &self.requests, &phases, whole.start_ns, callbacks_until);
+        callbacks::sum_up(&mut phases, &mut callbacks);
+        let devices = callbacks::devices(&callbacks);
+        let machine = asleep::machine(trace, cycle, &phases);
+        let refusals: Vec<String> =
+            cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
+        let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
+        let given_up = error.is_some() || !refusals.is_empty();
+        let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), given_up);
+        let tasks = tasks::frozen(trace, &self.images, &self.tasks, &phases, cycle.until_ns);
+        let outcome = match (&machine, end_ns) {
+            (_, None) => SleepOutcome::Unfinished,
+            (Some(_), Some(_)) => SleepOutcome::Slept,
+            (None, Some(_)) if given_up => SleepOutcome::GivenUp,
+            (None, Some(_)) => SleepOutcome::Unknown,
+        };
+        let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
+        let readings = low_power::Readings::of(trace, &self.readings, cycle);
+        let low_power = low_power::low_power(trace, cycle, variant, (&phases, &asleep), &readings);
+        let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
+        call_graphs.retain(|graph| graph.start_ns < callbacks_until);
+        call_graphs.truncate(call_graph::MOST_GRAPHS);
+        let settling = self.settle(cycle, &resume, options);
+        let mut sleep = LinuxSleep {
+            system: SystemKind::Linux,
+            kind: TransitionKind::Suspend,
+            variant,
+            number,
+            start_ns: Some(whole.start_ns),
+            end_ns,
+            total_ns,
+            total_at_least_ns,
+            total_certainty,
+            units: Vec::new(),
+            settling: Some(settling),
+            touched_by: touched_by(trace, &BOUNDARY_TABLES),
+            lacking: Lacking::default(),
+            losses: trace.losses.clone(),
+            culprits: Vec::new(),
+            details: LinuxSuspend {
+                way: trace.text(whole.detail).to_owned(),
+                event: trace.text(whole.event).to_owned(),
+                outcome,
+                error,
+                refusals,
+                asked_by: whole.pid.and_then(|pid| self.images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
+                asked_by_pid: whole.pid,
+                wake_sources: wake_sources(trace, cycle),
+                low_power,
+                batteries: low_power::batteries(&asleep, &readings),
+                reconnections: low_power::reconnections(trace, cycle, &resume),
+                image: (variant == Variant::Hibernate).then(|| image(trace, cycle, &phases, &asleep)),
+                firmware: FirmwareSleep {
+                    suspend_ns: value(milestone::FIRMWARE_SUSPEND_BEGIN)
+                        .zip(value(milestone::FIRMWARE_SUSPEND_END))
+                        .map(|(begin, end)| end.saturating_sub(begin)),
+                    resume_ns: value(milestone::FIRMWARE_RESUME_TIME),
+                    average_resume_ns: value(milestone::FIRMWARE_RESUME_AVERAGE),
+                },
+                suspend,
+                asleep,
+                resume,
+                callbacks,
+                call_graphs,
+                devices,
+                tasks,
+                longest_gap: None,
+            },
+            phases,
+        };
+        sleep.details.longest_gap = phases::longest_gap(&sleep);
+        sleep
+    }
+
+    fn settle(&mut self, cycle: &Cycle, resume: &Span, options: &SuspendOptions) -> Settling {
+        let Some(start_ns) = resume.end_ns else {
+            return Settling { metric: options.idle, rule: Rule::ResumeHasNoEnd, ..Settling::default() };
+        };
+        let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+        idle::settle_before(self.trace, &mut self.owners, start_ns, latest_ns, options.idle)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use onoff_order::InOrder;
-use onoff_trace::{Table, Trace};
+use onoff_trace::Trace;
 
 use super::report::FrozenTask;
 use crate::processes::Images;
@@ -13,9 +13,24 @@ use crate::processes::Images;
 /// Tasks followed, at most.
 const MOST_TASKS: usize = 100_000;
 
+/// The process and the name of each thread, as the last row of its id has them.
+pub(super) struct Names<'t>(HashMap<u32, (u32, &'t str)>);
+
+impl<'t> Names<'t> {
+    pub(super) fn of(trace: &'t Trace) -> Self {
+        Self(trace.threads.iter().map(|thread| (thread.tid, (thread.pid, trace.text(thread.name)))).collect())
+    }
+}
+
 /// Tasks that stopped running in the freezing of processes, not to be disturbed (`D`), and did not run again before the machine
 /// slept; in the order in which they were frozen.
-pub(super) fn frozen(trace: &Trace, images: &Images<'_>, phases: &[Phase], until_ns: i64) -> Vec<FrozenTask> {
+pub(super) fn frozen(
+    trace: &Trace,
+    images: &Images<'_>,
+    names: &Names<'_>,
+    phases: &[Phase],
+    until_ns: i64,
+) -> Vec<FrozenTask> {
     let freezing = || phases.iter().filter(|phase| phase.name == PhaseName::FreezeProcesses);
     let (Some(from_ns), Some(to_ns)) =
         (freezing().filter_map(|phase| phase.start_ns).min(), freezing().filter_map(|phase| phase.end_ns).max())
@@ -29,12 +44,9 @@ pub(super) fn frozen(trace: &Trace, images: &Images<'_>, phases: &[Phase], until
         .unwrap_or(i64::MAX);
     // When each stopped, and when it went on.
     let mut tasks: BTreeMap<u32, (Option<i64>, Option<i64>)> = BTreeMap::new();
-    for piece in trace.context_switches.pieces() {
-        let first = piece.time_ns.partition_point(|&time| time < from_ns);
-        for row in (first..Table::len(piece)).filter_map(|at| piece.get(at)) {
-            if row.time_ns >= until_ns {
-                break;
-            }
+    let range = trace.switches_between(from_ns, until_ns);
+    for (piece, rows) in range.rows(&trace.context_switches) {
+        for row in rows.filter_map(|at| piece.get(at)).filter(|row| from_ns <= row.time_ns && row.time_ns < until_ns) {
             if row.old_tid != 0 && row.time_ns <= to_ns && tasks.len() < MOST_TASKS {
                 let waits = row.old_state == WAITING && row.old_wait_mode == UNINTERRUPTIBLE;
                 tasks.entry(row.old_tid).or_default().0 = waits.then_some(row.time_ns);
@@ -49,17 +61,11 @@ pub(super) fn frozen(trace: &Trace, images: &Images<'_>, phases: &[Phase], until
             }
         }
     }
-    let names: HashMap<u32, (u32, &str)> = trace
-        .threads
-        .iter()
-        .filter(|thread| tasks.contains_key(&thread.tid))
-        .map(|thread| (thread.tid, (thread.pid, trace.text(thread.name))))
-        .collect();
     let mut frozen: Vec<FrozenTask> = tasks
         .into_iter()
         .filter_map(|(tid, (stopped, again))| Some((tid, stopped?, again)))
         .map(|(tid, frozen_ns, thawed_ns)| {
-            let (pid, name) = names.get(&tid).copied().unwrap_or((tid, ""));
+            let (pid, name) = names.0.get(&tid).copied().unwrap_or((tid, ""));
             let name = match name {
                 "" => images.at(pid, frozen_ns).unwrap_or_default(),
                 name => name,

@@ -1,0 +1,66 @@
+//! A recording of many sleeps: each is looked at as if it were the only one.
+
+use onoff::SleepAnswer;
+use onoff::analysis::account;
+use onoff::analysis::transition::suspend::{PowerTransition, SuspendOptions};
+use onoff::{Session, analysis::transition_kind::TransitionKind};
+use onoff_testkit::simulate::Scenario;
+
+const MS: i64 = 1_000_000;
+/// So many were beyond what was looked at once.
+const SLEEPS: u32 = 40;
+/// A sleep is this long after the one before, ms; the work after every third one keeps the machine busy for so long, ms.
+const APART_MS: u32 = 20_000;
+const BUSY_MS: i64 = 1_500;
+
+fn scenario() -> Scenario {
+    let mut text = String::from(
+        "name = \"Many sleeps\"\nseed = 5\n[machine]\nprocessors = 2\nbuild = 19045\ncomputer = \"LAPTOP10\"\n\
+         [recording]\ntail = \"14s\"\nat_most = \"2000s\"\n[running]\nbackground = [\"loop 1ms/90ms\"]\n\
+         [[device]]\ninstance = \"PCI\\\\VEN_8086&DEV_24FD\"\ndescription = \"Wireless adapter\"\ndriver = \"Netwtw06\"\n\
+         order = 2\nquery = \"0.2ms\"\nsuspend = \"55ms\"\nresume = \"480ms\"\n",
+    );
+    for number in 0..SLEEPS {
+        text += &format!(
+            "[[power]]\nkind = \"sleep\"\nat = \"{}ms\"\nfade_out = \"20ms\"\nasleep = \"2s\"\n",
+            500 + number * APART_MS
+        );
+        if number % 3 == 0 {
+            text += &format!("after = [\"cpu {BUSY_MS}ms\"]\n");
+        }
+    }
+    Scenario::from_toml(&text).unwrap()
+}
+
+fn sleeps(session: &Session, transition: Option<u32>) -> Vec<PowerTransition> {
+    let answer = session.sleeps(&SuspendOptions { transition, ..SuspendOptions::default() }).unwrap();
+    let SleepAnswer::Windows { report, .. } = answer else { panic!("{answer:?}") };
+    report.transitions
+}
+
+#[test]
+fn the_last_of_many_sleeps_is_looked_at_as_if_it_were_alone() {
+    let played = scenario().simulate().unwrap().files.remove(0);
+    let session = Session::from_bytes([("sleeps.etl".to_owned(), played)]).unwrap();
+    let all = sleeps(&session, None);
+    assert_eq!(all.len(), SLEEPS as usize);
+    for number in [1, 33, SLEEPS] {
+        let alone = sleeps(&session, Some(number));
+        let among = &all[number as usize - 1];
+        assert_eq!(serde_json::to_value(&alone[0]).unwrap(), serde_json::to_value(among).unwrap(), "{number}");
+    }
+    // The planted work is found after each that has it, and after no other.
+    for (number, sleep) in (0..).zip(&all) {
+        let settling = sleep.settling.as_ref().unwrap();
+        assert!(settling.end_ns.is_some(), "{number}: {settling:?}");
+        let planted_ns = if number % 3 == 0 { BUSY_MS * MS } else { 0 };
+        let off_ns = settling.busy_ns - planted_ns;
+        // Slices of 100 ms are busy as a whole; the way up itself may take some.
+        assert!((0..=300 * MS).contains(&off_ns), "{number}: {} ns busy", settling.busy_ns);
+        assert!(sleep.phases.iter().filter(|phase| phase.duration_ns > Some(0)).all(|phase| phase.cpu.is_some()));
+    }
+    let trace = session.tables(onoff::analysis::waits::TABLES).unwrap();
+    let accounts = account::accounts(&trace, Some(TransitionKind::Suspend));
+    let settled = accounts.iter().filter(|phase| phase.phase == "PostResume").count();
+    assert_eq!(settled, SLEEPS as usize);
+}
