@@ -292,9 +292,7 @@ impl IdleMetric {
 /// Time in each slice in which the busiest disk worked at normal priority, ns.
 fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
     let mut busiest = vec![0_i64; cuts.len().saturating_sub(1)];
-    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else {
-        return busiest;
-    };
+    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return busiest };
     let mut by_disk: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
     for DiskIo { complete_ns, service_ns, priority, disk, .. } in trace.disk_ios_between(begin, end) {
         let from = complete_ns.saturating_sub(service_ns.max(0)).max(begin);
@@ -316,9 +314,7 @@ fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
             let mut at = from.max(done);
             while at < to {
                 let slice = usize::try_from((at - begin) / slice_ns).unwrap_or(usize::MAX);
-                let (Some(sum), Some(&slice_end)) = (busy.get_mut(slice), cuts.get(slice + 1)) else {
-                    break;
-                };
+                let (Some(sum), Some(&slice_end)) = (busy.get_mut(slice), cuts.get(slice + 1)) else { break };
                 *sum += to.min(slice_end) - at;
                 at = slice_end;
             }

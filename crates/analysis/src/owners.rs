@@ -78,9 +78,7 @@ impl Owners {
         // Lives of each process id by start; the index is that of `list`.
         let mut by_pid: HashMap<u32, Vec<(i64, OwnerIndex)>> = HashMap::new();
         for process in trace.processes.iter().filter(|process| process.pid != 0) {
-            let Ok(index) = OwnerIndex::try_from(list.len()) else {
-                break;
-            };
+            let Ok(index) = OwnerIndex::try_from(list.len()) else { break };
             list.push(Owner { pid: Some(process.pid), image: process.image });
             by_pid.entry(process.pid).or_default().push((process.start_ns.unwrap_or(i64::MIN), index));
         }
@@ -139,9 +137,7 @@ impl Owners {
             for next in 1..lives.len() {
                 lives[next - 1].until_ns = lives[next].start_ns;
             }
-            let (Some(first), Ok(life)) = (lives.first(), u32::try_from(owners.lives.len())) else {
-                continue;
-            };
+            let (Some(first), Ok(life)) = (lives.first(), u32::try_from(owners.lives.len())) else { continue };
             let place = Place { until_ns: first.until_ns, owner: first.owner, life };
             owners.lives.append(&mut lives);
             match owners.dense.get_mut(tid as usize) {
@@ -236,9 +232,7 @@ pub(crate) fn extension(path: &str) -> String {
 
 /// Whether a name is one as Linux gives them to threads of its own: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.
 fn is_kernel_thread_name(name: &str) -> bool {
-    let Some((stem, number)) = name.split_once('/') else {
-        return false;
-    };
+    let Some((stem, number)) = name.split_once('/') else { return false };
     let number = number.strip_prefix('u').unwrap_or(number);
     number.starts_with(|first: char| first.is_ascii_digit())
         && !number.contains(['/', '\\'])

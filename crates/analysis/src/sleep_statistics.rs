@@ -93,9 +93,7 @@ pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
     if trace.system.kind != SystemKind::Linux {
         return Vec::new();
     }
-    let Ok(report) = suspend::analyse(trace, &SuspendOptions::default()) else {
-        return Vec::new();
-    };
+    let Ok(report) = suspend::analyse(trace, &SuspendOptions::default()) else { return Vec::new() };
     let several = report.transitions.len() > 1;
     let one = |sleep: &LinuxSleep| OneSleep {
         recording: match several {

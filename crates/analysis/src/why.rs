@@ -415,16 +415,12 @@ impl Waits<'_> {
         for &tid in tids {
             let mut out = None;
             for place in 0.. {
-                let Some(switch) = self.timelines.switch(tid, place) else {
-                    break;
-                };
+                let Some(switch) = self.timelines.switch(tid, place) else { break };
                 if switch.turn == Turn::Out {
                     out = Some(switch.row);
                     continue;
                 }
-                let Some(out) = out.take() else {
-                    continue;
-                };
+                let Some(out) = out.take() else { continue };
                 let range = Interval::new(out.time_ns, switch.row.time_ns);
                 if reason::off(out.old_state) == reason::Off::Ended || range.length_ns() < question.min_ns {
                     continue;
@@ -454,9 +450,7 @@ impl Waits<'_> {
 
     /// Whether the thread with id `tid` then belonged to the process asked about: ids are reused.
     fn is_asked_about(&self, question: &WhyQuestion, tid: u32, range: Interval) -> bool {
-        let About::Process(pattern) = &question.about else {
-            return true;
-        };
+        let About::Process(pattern) = &question.about else { return true };
         self.identities.pid_of(tid, range.end_ns).is_some_and(|pid| {
             let image = self.identities.image(pid, range.end_ns);
             pattern.is_number(pid) || image.is_some_and(|image| pattern.matches(image))

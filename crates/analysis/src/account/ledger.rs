@@ -200,9 +200,7 @@ impl Ledger {
             .collect();
         little.order_by_key(|&(_, reader)| reader);
         for (file, reader) in little {
-            let Some(its) = self.sums.remove(&file) else {
-                continue;
-            };
+            let Some(its) = self.sums.remove(&file) else { continue };
             self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured).join(its);
         }
     }

@@ -231,9 +231,7 @@ impl<'t> PathDivider<'t> {
             for served in disks.served(disk, from, to) {
                 let by_thread = served.tid.and_then(|tid| actors.user(tid, served.start_ns, waits.modules()));
                 let by = by_thread.or_else(|| served.pid.and_then(|pid| actors.process(pid, served.start_ns)));
-                let Some(who) = by.map(Who::Subject).filter(|&who| who != whole.who) else {
-                    continue;
-                };
+                let Some(who) = by.map(Who::Subject).filter(|&who| who != whole.who) else { continue };
                 parts.push(Part { start_ns: done, end_ns: served.start_ns, ..whole });
                 parts.push(Part {
                     start_ns: served.start_ns,

@@ -64,13 +64,9 @@ fn silent_stretches(trace: &Trace) -> Vec<(i64, i64)> {
     if !LOST_BY_RECORDER.iter().any(|counter| trace.losses.count(counter) > 0) {
         return Vec::new();
     }
-    let Some((from, to)) = crate::cpu::recorded(trace) else {
-        return Vec::new();
-    };
+    let Some((from, to)) = crate::cpu::recorded(trace) else { return Vec::new() };
     let slots = to.saturating_sub(from) / SILENT_SLOT_NS + 1;
-    let Some(slots) = usize::try_from(slots).ok().filter(|&slots| slots <= MOST_SLOTS) else {
-        return Vec::new();
-    };
+    let Some(slots) = usize::try_from(slots).ok().filter(|&slots| slots <= MOST_SLOTS) else { return Vec::new() };
     // Of each slot, the first and the last record in it.
     let mut seen: Vec<Option<(i64, i64)>> = vec![None; slots];
     let mut see = |time_ns: i64| {

@@ -35,9 +35,7 @@ pub(super) fn divide<'t>(
     ledger: &mut Ledger,
 ) {
     let slice_ns = settling.metric.slice_ns.max(1);
-    let Some(first) = settling.slices.first() else {
-        return;
-    };
+    let Some(first) = settling.slices.first() else { return };
     let count = settling.slices.len();
     let mut cuts: Vec<i64> = settling.slices.iter().map(|slice| slice.start_ns).collect();
     cuts.push(settling.slices.last().map_or(first.start_ns, |slice| slice.start_ns.saturating_add(slice_ns)));
@@ -97,9 +95,7 @@ fn disks<'t>(
     is_busy: &impl Fn(usize) -> bool,
     used: &mut [Used],
 ) {
-    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else {
-        return;
-    };
+    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
     let mut requests: Vec<(u32, Served)> = trace
         .disk_ios_between(begin, end)
         .filter(|row| !row.priority.is_low())

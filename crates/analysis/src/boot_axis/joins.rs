@@ -32,9 +32,7 @@ pub(super) fn firmware(
     firmware: &AxisFirmware<'_>,
 ) -> (Option<AxisJoin>, Option<i64>) {
     let over_resets = counts_over_resets(&checkpoint_faults(&firmware.checkpoints));
-    let Some(recording) = recording else {
-        return (None, (!over_resets).then_some(0));
-    };
+    let Some(recording) = recording else { return (None, (!over_resets).then_some(0)) };
     let mut evidence = vec![AxisEvidence::moments(Kind::SameMoment, AxisMoment::ExitReturn, AxisMoment::KernelStart)];
     let mut against = Vec::new();
     let mut certainty = Certainty::Inferred;

@@ -42,9 +42,7 @@ pub fn changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
     let mut found: Vec<ChangePoint> = Vec::new();
     let mut stretches = vec![(skipped, values.len())];
     while let Some((from, until)) = stretches.pop() {
-        let Some((stretch, p_value)) = values.get(from..until).and_then(clearest) else {
-            continue;
-        };
+        let Some((stretch, p_value)) = values.get(from..until).and_then(clearest) else { continue };
         if p_value <= limit {
             let (start, end) = (from + stretch.start, from + stretch.end);
             let places = [start, end].into_iter().filter(|&at| at > from && at < until);

@@ -192,9 +192,7 @@ fn name_and_version(package: &str) -> (&str, &str) {
 fn of_dpkg(text: &str) -> Option<SystemUpdate> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let at = words.iter().position(|word| matches!(*word, "upgrade" | "install" | "remove" | "purge"))?;
-    let [_, name, was, is, ..] = words.get(at..)? else {
-        return None;
-    };
+    let [_, name, was, is, ..] = words.get(at..)? else { return None };
     let version = |word: &str| if word == "<none>" { String::new() } else { word.to_owned() };
     let name = name.split(':').next().unwrap_or(name);
     Some(SystemUpdate { was: version(was), is: version(is), ..update(UpdateKind::Package, name, "", "") })

@@ -11,9 +11,7 @@ const LEAST_MEMORY_BYTES: u64 = 128 << 20;
 /// The notes about the compared runs of each configuration, the baseline's first.
 pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) -> Vec<ComparisonNote> {
     let mut notes = Vec::new();
-    let Some((baseline, others)) = compared.split_first() else {
-        return notes;
-    };
+    let Some((baseline, others)) = compared.split_first() else { return notes };
     for (configuration, runs) in configurations.iter().skip(1).zip(others) {
         for property in MachineProperty::ALL {
             let (was, is) = (values(baseline, property), values(runs, property));

@@ -62,9 +62,7 @@ impl Default for CompareOptions {
 /// # Errors
 /// There is nothing to compare: fewer than two configurations, or one of them without a run that is not set apart.
 pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Result<Comparison, NoComparison> {
-    let [baseline, others @ ..] = configurations else {
-        return Err(NoComparison::OneConfiguration);
-    };
+    let [baseline, others @ ..] = configurations else { return Err(NoComparison::OneConfiguration) };
     if others.is_empty() {
         return Err(NoComparison::OneConfiguration);
     }

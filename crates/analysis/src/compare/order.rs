@@ -47,9 +47,7 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
         for measure in &run.measures {
             let place =
                 measure.phase.as_deref().and_then(|phase| phases.get(phase).copied()).zip(measure.since_phase_ns);
-            let (Some(place), true) = (place, measure.category == category) else {
-                continue;
-            };
+            let (Some(place), true) = (place, measure.category == category) else { continue };
             let thing = things.entry(matching(&measure.key, run.keeps_case())).or_insert_with(|| Thing {
                 key: &measure.key,
                 before: Vec::new(),
@@ -89,9 +87,7 @@ fn movers(things: &[Thing<'_>], before: &[&Run], after: &[&Run], configuration: 
             .iter()
             .filter(|(other, _)| weight(*other) < weight(at) || (weight(*other) == weight(at) && *other > at))
             .collect();
-        let Some(nearest) = mine.iter().min_by_key(|(other, _)| (weight(*other), *other)) else {
-            continue;
-        };
+        let Some(nearest) = mine.iter().min_by_key(|(other, _)| (weight(*other), *other)) else { continue };
         let thing = &things[at];
         let (was_phase, was_since_phase_ns) = middle(&thing.before, before);
         let (is_phase, is_since_phase_ns) = middle(&thing.after, after);

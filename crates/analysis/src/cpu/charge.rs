@@ -128,9 +128,7 @@ impl Running {
 }
 
 fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
-    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace)) else {
-        return;
-    };
+    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace)) else { return };
     let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
     let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
     let range = trace.switches_between(begin, end);
@@ -183,9 +181,7 @@ fn clamped(priority: i8) -> u8 {
 
 /// Every sample stands for one sampling period; the period is the commonest distance between two samples of a processor.
 fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
-    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else {
-        return;
-    };
+    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
     let period_ns = sampling_period(trace);
     let mut interval = 0;
     for (piece, rows) in trace.samples_between(begin, end) {

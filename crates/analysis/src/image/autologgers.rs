@@ -27,9 +27,7 @@ pub struct Autologger {
 }
 
 pub(super) fn read(image: &Image) -> Vec<Autologger> {
-    let Some((loggers, path)) = image.key(HiveKind::System, r"CS\Control\WMI\Autologger") else {
-        return Vec::new();
-    };
+    let Some((loggers, path)) = image.key(HiveKind::System, r"CS\Control\WMI\Autologger") else { return Vec::new() };
     let keys = loggers.subkeys();
     let loggers = keys.iter().filter_map(|key| {
         let number = |name: &str| key.value(name).and_then(|value| value.number());

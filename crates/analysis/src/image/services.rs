@@ -219,9 +219,7 @@ impl ServiceCounts {
 }
 
 pub(super) fn read(image: &Image) -> Vec<ServiceEntry> {
-    let Some((services, path)) = image.key(HiveKind::System, r"CS\Services") else {
-        return Vec::new();
-    };
+    let Some((services, path)) = image.key(HiveKind::System, r"CS\Services") else { return Vec::new() };
     let mut entries: Vec<ServiceEntry> = services.subkeys().iter().map(|key| entry(key, &path)).collect();
     // Keys without type and start only hold settings.
     entries.retain(|entry| entry.kind != ServiceKind::Other || entry.start != ServiceStart::Unknown);

@@ -33,9 +33,7 @@ impl Images {
     }
 
     fn at(&self, pid: Option<u32>, time_ns: i64) -> StringId {
-        let Some(lives) = pid.and_then(|pid| self.lives.get(&pid)) else {
-            return StringId::EMPTY;
-        };
+        let Some(lives) = pid.and_then(|pid| self.lives.get(&pid)) else { return StringId::EMPTY };
         let before = lives.partition_point(|&(start_ns, _)| start_ns <= time_ns);
         lives.get(before.saturating_sub(1)).map_or(StringId::EMPTY, |&(_, image)| image)
     }

@@ -279,9 +279,7 @@ impl Tally {
         if ran.owner == UNKNOWN {
             self.unattributed_ns = self.unattributed_ns.saturating_add(ran.ns);
         }
-        let Some(&(true, pid)) = self.owners.get(ran.owner as usize) else {
-            return;
-        };
+        let Some(&(true, pid)) = self.owners.get(ran.owner as usize) else { return };
         let module = self
             .modules
             .as_ref()

@@ -184,9 +184,7 @@ fn to_boot_server(message: &DhcpMessage) -> bool {
 }
 
 fn belongs(message: &DhcpMessage, group: &[&DhcpMessage]) -> bool {
-    let (Some(first), Some(last)) = (group.first(), group.last()) else {
-        return false;
-    };
+    let (Some(first), Some(last)) = (group.first(), group.last()) else { return false };
     if version(message) != version(first) || to_boot_server(message) != to_boot_server(first) {
         return false;
     }

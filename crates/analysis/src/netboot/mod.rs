@@ -345,9 +345,7 @@ fn side(files: &[FileTransfer]) -> (CaptureSide, Option<i64>) {
         .iter()
         .filter(|file| file.server_turn.count.min(file.client_turn.count) >= 8)
         .max_by_key(|file| file.counts.blocks);
-    let Some(file) = longest else {
-        return (CaptureSide::Unknown, None);
-    };
+    let Some(file) = longest else { return (CaptureSide::Unknown, None) };
     if file.server_turn.median_ns < file.client_turn.median_ns {
         (CaptureSide::Server, file.client_turn.shortest_ns)
     } else {

@@ -417,9 +417,7 @@ fn least_squares(turns: &[SeenTurn], set: [bool; 3]) -> Option<[f64; 3]> {
 
 /// From the request to the first block, time-outs in it left out, ns.
 pub(super) fn setup(transfer: &Transfer) -> i64 {
-    let Some(first_ns) = transfer.first_data_ns else {
-        return 0;
-    };
+    let Some(first_ns) = transfer.first_data_ns else { return 0 };
     // The server's turn after the acknowledgment of the granted options is one of its turns, and counts as such.
     let first_ns = transfer.first_acknowledgment_ns.map_or(first_ns, |acknowledged| acknowledged.min(first_ns));
     let waited = transfer
@@ -442,9 +440,7 @@ fn block_sizes(ipv6: bool) -> &'static [u32] {
 
 /// What the fitted transfers together would take with each window and block size.
 pub(super) fn predict(fitted: &[Fitted]) -> Vec<Prediction> {
-    let Some(first) = fitted.first() else {
-        return Vec::new();
-    };
+    let Some(first) = fitted.first() else { return Vec::new() };
     let each = |window| block_sizes(first.ipv6).iter().map(move |&size| (window, size));
     let table = WINDOWS.into_iter().flat_map(each);
     table

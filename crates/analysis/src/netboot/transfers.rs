@@ -174,9 +174,7 @@ pub(super) fn total(files: &[FileTransfer]) -> TransferTotal {
         let idle = file.idle_before_ns.unwrap_or(0);
         total.idle_ns = total.idle_ns.saturating_add(idle);
         total.timeout_ns = total.timeout_ns.saturating_add(file.timeout_ns);
-        let Some(duration) = file.duration_ns.filter(|_| !file.write) else {
-            continue;
-        };
+        let Some(duration) = file.duration_ns.filter(|_| !file.write) else { continue };
         total.files += 1;
         total.bytes = total.bytes.saturating_add(file.counts.bytes);
         total.duration_ns = total.duration_ns.saturating_add(duration);

@@ -131,9 +131,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
             continue;
         }
         let actor = (io.pid, io.start_ns);
-        let Some(subject) = names.subject(actor, io.file, io.operation.as_str()) else {
-            continue;
-        };
+        let Some(subject) = names.subject(actor, io.file, io.operation.as_str()) else { continue };
         for amounts in [groups.entry(&names, subject), &mut total] {
             amounts.add(&io);
         }
@@ -146,9 +144,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
         if !scope.range.contains(io.complete_ns) {
             continue;
         }
-        let Some(subject) = names.of_request(&io) else {
-            continue;
-        };
+        let Some(subject) = names.of_request(&io) else { continue };
         match groups.existing(&names, subject.without_disk()) {
             Some(amounts) => {
                 for amounts in [amounts, &mut total] {
@@ -280,9 +276,7 @@ impl DeviceFlushes {
 
     /// How many `tid` issued in a stretch of time, and their service time, ns.
     fn between(&self, tid: Option<u32>, start_ns: i64, end_ns: i64) -> (u64, i64) {
-        let Some(flushes) = tid.and_then(|tid| self.by_thread.get(&tid)) else {
-            return (0, 0);
-        };
+        let Some(flushes) = tid.and_then(|tid| self.by_thread.get(&tid)) else { return (0, 0) };
         let before = flushes.partition_point(|&(issue, _)| issue < start_ns);
         let until = flushes.partition_point(|&(issue, _)| issue <= end_ns);
         let sum_ns = |count: usize| {

@@ -37,9 +37,7 @@ pub fn each<E>(trace: &Trace, scope: &Scope, visit: &mut dyn FnMut(&Request<'_>)
             continue;
         }
         let actor = (io.pid, issued_ns(&io));
-        let Some(subject) = names.subject(actor, io.file, io.operation.as_str()) else {
-            continue;
-        };
+        let Some(subject) = names.subject(actor, io.file, io.operation.as_str()) else { continue };
         let (pid, image) = names.process_of(subject);
         visit(&Request {
             io,

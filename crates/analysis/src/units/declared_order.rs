@@ -171,9 +171,7 @@ impl<'t> Starts<'t> {
                 ends.get(before.checked_sub(1)?).copied()
             })
             .max();
-        let Some((time_ns, other)) = last else {
-            return self.manager(row).map(|release| (None, release));
-        };
+        let Some((time_ns, other)) = last else { return self.manager(row).map(|release| (None, release)) };
         let unit = self.trace.text(self.rows.get(other)?.service);
         let gap_ns = row.start_ns.saturating_sub(time_ns).max(0);
         Some((

@@ -248,9 +248,7 @@ impl Describer<'_, '_> {
             let ns = step.end_ns.saturating_sub(step.start_ns);
             seen.clear();
             for tid in threads_of(walked, step) {
-                let Some(pid) = self.identities.pid_of(tid, step.start_ns) else {
-                    continue;
-                };
+                let Some(pid) = self.identities.pid_of(tid, step.start_ns) else { continue };
                 let life = (pid, self.identities.process_of(tid, step.start_ns));
                 if !seen.contains(&life) {
                     seen.push(life);

@@ -92,9 +92,7 @@ impl<'t> Identities<'t> {
     /// The services of Windows that a process hosts: the first few by name, and how many more there are.
     pub(crate) fn services(&self, pid: u32, time_ns: i64) -> Vec<String> {
         let services = self.images.row_at(pid, time_ns).and_then(|row| self.hosted.get(&row));
-        let Some(services) = services else {
-            return Vec::new();
-        };
+        let Some(services) = services else { return Vec::new() };
         let mut named: Vec<String> = services.iter().take(NAMED_SERVICES).cloned().collect();
         if services.len() > NAMED_SERVICES {
             named.push(format!("{} more", services.len() - NAMED_SERVICES));

@@ -215,9 +215,7 @@ impl Holds {
             && rows.len() < LONGEST_CHAIN
         {
             let earlier = starts.before(services, &wait.name, service.start_ns);
-            let (Some(earlier), Ok(place)) = (earlier, u32::try_from(rows.len())) else {
-                break;
-            };
+            let (Some(earlier), Ok(place)) = (earlier, u32::try_from(rows.len())) else { break };
             let done_ns = service.start_ns.saturating_sub(wait.gap_ns).clamp(earlier.start_ns, service.start_ns);
             segments.push(Segment { start_ns: done_ns, end_ns: service.start_ns, hold: None });
             segments.push(Segment { start_ns: earlier.start_ns, end_ns: done_ns, hold: Some(place) });

@@ -41,9 +41,7 @@ impl Waits<'_> {
         }
         let methods = CompiledMethods::of(self.trace);
         for step in paths.into_iter().flat_map(|path| &mut path.steps) {
-            let Some(stack_ns) = step.stack_ns else {
-                continue;
-            };
+            let Some(stack_ns) = step.stack_ns else { continue };
             if let Some(&stack) = wanted.get(&(stack_ns, step.thread.tid)) {
                 let pid = step.thread.pid.unwrap_or(0);
                 step.stack = self.frames(&methods, stack, (pid, stack_ns));

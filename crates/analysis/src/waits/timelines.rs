@@ -193,9 +193,7 @@ fn numbers(lengths: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut starts = Vec::new();
     let mut total = 0_u32;
     for length in lengths {
-        let Some(sum) = u32::try_from(length).ok().and_then(|length| total.checked_add(length)) else {
-            break;
-        };
+        let Some(sum) = u32::try_from(length).ok().and_then(|length| total.checked_add(length)) else { break };
         starts.push(total);
         total = sum;
     }

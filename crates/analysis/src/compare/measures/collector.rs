@@ -89,9 +89,7 @@ impl Collector {
         duration_ns: Option<i64>,
         doubtful: bool,
     ) {
-        let Some(ns) = duration_ns.filter(|_| !name.is_empty()) else {
-            return;
-        };
+        let Some(ns) = duration_ns.filter(|_| !name.is_empty()) else { return };
         self.add(self.key(category, name), category, MeasureUnit::Ns, ns, Some(start_ns), doubtful);
     }
 

@@ -90,9 +90,7 @@ pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
         }
     }
     for callback in &sleep.details.callbacks {
-        let Some(phase) = callback.details.phase else {
-            continue;
-        };
+        let Some(phase) = callback.details.phase else { continue };
         let of_driver = devices.get(&(callback.driver.as_str(), phase.as_str())).map_or(0, BTreeSet::len);
         for (category, name) in [(Category::Driver, &callback.driver), (Category::Device, &callback.device)] {
             let is_once = category == Category::Device || of_driver > 1 || callback.device.is_empty();

@@ -5,9 +5,7 @@ use super::{Facts, Finding};
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let fragmented =
         facts.boot.transfers.iter().filter(|file| file.counts.fragmented > 0).max_by_key(|file| file.counts.fragmented);
-    let Some(file) = fragmented else {
-        return Vec::new();
-    };
+    let Some(file) = fragmented else { return Vec::new() };
     let family = if file.client.starts_with('[') { 6 } else { 4 };
     vec![Finding {
         rule: "block_fragmented",

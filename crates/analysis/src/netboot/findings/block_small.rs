@@ -23,9 +23,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
             worst = Some((&file.file, file.block_size, gain, file.asked.block_size));
         }
     }
-    let Some((name, block_size, _, asked)) = worst.filter(|_| saved >= WORTH_NS) else {
-        return Vec::new();
-    };
+    let Some((name, block_size, _, asked)) = worst.filter(|_| saved >= WORTH_NS) else { return Vec::new() };
     // Who asked for more and got less is not to blame.
     let refused = asked.is_some_and(|asked| asked > block_size);
     let asked = if refused { format!(", of {} that the client requested", asked.unwrap_or(0)) } else { String::new() };

@@ -7,9 +7,7 @@ use super::{Facts, Finding, time};
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let boot = facts.boot;
     let first_file = boot.transfers.iter().find(|file| file.outcome == Outcome::Complete);
-    let Some(file) = first_file else {
-        return Vec::new();
-    };
+    let Some(file) = first_file else { return Vec::new() };
     let winner = if file.client.starts_with('[') { 6 } else { 4 };
     let vain: Vec<_> = boot
         .dhcp

@@ -12,16 +12,12 @@ const WORTH_NS: i64 = 100_000_000;
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let longest =
         facts.boot.transfers.iter().filter(|file| file.model.is_some()).max_by_key(|file| file.client_turn.total_ns);
-    let Some(file) = longest else {
-        return Vec::new();
-    };
+    let Some(file) = longest else { return Vec::new() };
     let (Some(client), Some(server)) = (file.client_turn.usual_ns, file.server_turn.usual_ns) else {
         return Vec::new();
     };
     // At most this much of a turn is the network: the rest is the client, whoever captured where.
-    let Some(round_trip) = facts.boot.round_trip_at_most_ns else {
-        return Vec::new();
-    };
+    let Some(round_trip) = facts.boot.round_trip_at_most_ns else { return Vec::new() };
     let turn = client.saturating_sub(round_trip).max(0);
     let window = file.window_mean.unwrap_or(1.0).max(1.0);
     let block = (turn as f64 / window) as i64;

@@ -11,9 +11,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         .iter()
         .filter(|file| file.outcome == Outcome::Complete && file.downgraded.contains(&"windowsize"))
         .collect();
-    let Some(first) = refused.first() else {
-        return Vec::new();
-    };
+    let Some(first) = refused.first() else { return Vec::new() };
     let asked = first.asked.window.unwrap_or(1);
     let granted = first.window;
     let got = if granted == 1 { "granted none".to_owned() } else { format!("granted {granted}") };

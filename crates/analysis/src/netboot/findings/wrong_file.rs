@@ -18,9 +18,7 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         .iter()
         .filter(|file| file.outcome == Outcome::Refused && !(stopped && file.end_ns == outcome.time_ns))
         .collect();
-    let Some(first) = refused.first() else {
-        return Vec::new();
-    };
+    let Some(first) = refused.first() else { return Vec::new() };
     let cost = refused.iter().fold(0_i64, |sum, file| sum.saturating_add(file.end_ns.saturating_sub(file.request_ns)));
     if cost < WORTH_NS {
         return Vec::new();

@@ -94,9 +94,7 @@ pub(crate) fn ends_waited_for(trace: &Trace) -> Vec<(i64, i64, u32)> {
     if !trace.notifications.is_empty() || !trace.context_switches.is_empty() {
         return Vec::new();
     }
-    let Some(burst) = burst(trace) else {
-        return Vec::new();
-    };
+    let Some(burst) = burst(trace) else { return Vec::new() };
     let ends = exits(trace, burst.first_ns).processes.into_iter();
     ends.map(|exit| (exit.end_ns.saturating_sub(exit.since_previous_ns), exit.end_ns, exit.pid)).collect()
 }

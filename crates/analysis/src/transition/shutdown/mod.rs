@@ -273,9 +273,7 @@ fn difference(
 
 /// Devices told to power down by the kernel, longest first.
 fn devices(trace: &Trace, course: &Course) -> Vec<DeviceEnd> {
-    let Some(from) = course.kernel.0.time_ns else {
-        return Vec::new();
-    };
+    let Some(from) = course.kernel.0.time_ns else { return Vec::new() };
     let mut devices: Vec<DeviceEnd> = trace
         .power_requests
         .iter()

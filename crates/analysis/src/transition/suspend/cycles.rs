@@ -195,9 +195,7 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
         if fresh {
             cycles.push(Cycle { first_ns: time_ns, ..Cycle::default() });
         }
-        let Some(cycle) = cycles.last_mut() else {
-            continue;
-        };
+        let Some(cycle) = cycles.last_mut() else { continue };
         match item {
             Item::End => (cycle.rising, cycle.ended) = (true, true),
             Item::Whole(row) => cycle.whole = Some(row),

@@ -237,9 +237,7 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded_ns: i
     if gap.measured.duration_ns.is_some_and(|ns| ns < 0) {
         gap.measured = Span::absent([Rule::WayUpBeforeWayDown]);
     }
-    let Some(on_axis) = gap.measured.duration_ns else {
-        return gap;
-    };
+    let Some(on_axis) = gap.measured.duration_ns else { return gap };
     let wall = gap.start_unix_ns.zip(gap.end_unix_ns).map(|(start, end)| end.saturating_sub(start));
     let whole = cycle.whole.and_then(|row| Some(row.end_ns?.saturating_sub(row.start_ns)));
     if let Some((wall, whole)) = wall.zip(whole) {

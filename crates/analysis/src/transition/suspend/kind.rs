@@ -206,9 +206,7 @@ fn asked_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
 }
 
 fn standby_evidence(trace: &Trace, cycle: &Cycle) -> Vec<KindEvidence> {
-    let Some((enter, exit)) = &cycle.standby else {
-        return Vec::new();
-    };
+    let Some((enter, exit)) = &cycle.standby else { return Vec::new() };
     [(enter, KindFact::StandbyEntered), (exit, KindFact::StandbyLeft)]
         .into_iter()
         .filter_map(|(row, says)| Some(KindEvidence::of(says, trace.text(row.as_ref()?.event))))

@@ -184,9 +184,7 @@ struct DriverTotals {
 
 impl DriverTotals {
     fn add(&mut self, phase: PhaseName, row: &PowerRequest, own_part: bool) {
-        let Some(end) = row.end_ns.filter(|_| !row.driver.is_empty()) else {
-            return;
-        };
+        let Some(end) = row.end_ns.filter(|_| !row.driver.is_empty()) else { return };
         // A request for a device's own state is part of the system's request, which is counted.
         if !own_part && row.state_kind == PowerStateKind::Device {
             return;

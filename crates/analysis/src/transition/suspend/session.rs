@@ -90,9 +90,7 @@ pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase
 
 /// The new session after the resume that ended at `resumed`, and its desktop, by the rules of a boot.
 pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<Phase> {
-    let Some(from_ns) = resumed.time_ns else {
-        return Vec::new();
-    };
+    let Some(from_ns) = resumed.time_ns else { return Vec::new() };
     let within = |boundary: Boundary| boundary.time_ns.is_some_and(|time_ns| time_ns < until_ns).then_some(boundary);
     let shell_start = within(first_of(&shell_start_rules(trace, shell), from_ns));
     let reached_ns = shell_start.as_ref().and_then(|start| start.time_ns).unwrap_or(from_ns);

@@ -20,9 +20,7 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
         .any(|name| trace.milestones.iter().any(|row| row.name == name));
     let initialised = || trace.device_operations.iter().any(|row| row.kind == DeviceOperationKind::Initcall);
     let target = || {
-        let Some(reached) = trace.strings.find(milestone::TARGET_REACHED) else {
-            return false;
-        };
+        let Some(reached) = trace.strings.find(milestone::TARGET_REACHED) else { return false };
         trace.milestones.iter().any(|row| row.name == reached && TARGETS.contains(&trace.text(row.detail)))
     };
     milestones || initialised() || target()

@@ -282,9 +282,7 @@ fn manager(trace: &Trace, course: &Course) -> ManagerStart {
 
 /// The unit whose start ended last before `finished_ns`.
 fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
-    let Some(finished_ns) = finished_ns else {
-        return String::new();
-    };
+    let Some(finished_ns) = finished_ns else { return String::new() };
     trace
         .service_transitions
         .iter()

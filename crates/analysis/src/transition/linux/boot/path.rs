@@ -45,9 +45,7 @@ pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultT
     let mut next = starts.place(&target.unit, target.reached_ns);
     let mut end_ns = target.reached_ns;
     while let Some(at) = next.filter(|&at| places.insert(at)) {
-        let (Some(row), Some((other, release))) = (starts.row(at), starts.release(at)) else {
-            break;
-        };
+        let (Some(row), Some((other, release))) = (starts.row(at), starts.release(at)) else { break };
         // A device is waited for from the moment at which somebody looked for it, not from when it was first named.
         let start_ns = match release.kind {
             WaitKind::DeviceScan => release.time_ns.max(row.start_ns),

@@ -47,9 +47,7 @@ const BOUNDARY_TABLES: [TableName; 4] =
 /// # Errors
 /// The recording holds no shutdown; the error says what it holds instead.
 pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> {
-    let Some(course) = boundaries::find(trace) else {
-        return Err(Box::new(not_a_shutdown(trace)));
-    };
+    let Some(course) = boundaries::find(trace) else { return Err(Box::new(not_a_shutdown(trace))) };
     let from = course.starts.time_ns.unwrap_or(0);
     let images = Images::of(trace);
     let mut units = units::stops(trace, from);
@@ -127,9 +125,7 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
 
 /// The units that the end of stopping waited for, latest first, each with begin, end and the process that stops it.
 pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
-    let Some(course) = boundaries::find(trace) else {
-        return Vec::new();
-    };
+    let Some(course) = boundaries::find(trace) else { return Vec::new() };
     let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));
     let stopped_ns = course.phases.first().and_then(|phase| phase.2.time_ns);
     units::path(&units, stopped_ns.unwrap_or(course.known_until_ns))
@@ -144,9 +140,7 @@ pub(crate) fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
 /// The process that stops each unit, or that the unit's stop waits for: of several, the one that lived longest in it. By
 /// the unit and when it was asked to stop.
 pub(crate) fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
-    let Some(course) = boundaries::find(trace) else {
-        return HashMap::new();
-    };
+    let Some(course) = boundaries::find(trace) else { return HashMap::new() };
     let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));
     units
         .into_iter()

@@ -160,9 +160,7 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
         if row.kind != DependencyKind::After {
             continue;
         }
-        let (Some(&before), Some(&unit)) = (places.get(&row.service), places.get(&row.on)) else {
-            continue;
-        };
+        let (Some(&before), Some(&unit)) = (places.get(&row.service), places.get(&row.on)) else { continue };
         let (Some(end), Some(begin)) =
             (rows.get(before).and_then(|row| row.end_ns), rows.get(unit).map(|row| row.start_ns))
         else {
@@ -177,9 +175,7 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
         }
     }
     for (unit, (end, before)) in last {
-        let Some(name) = units.get(before).map(|unit| unit.name.clone()) else {
-            continue;
-        };
+        let Some(name) = units.get(before).map(|unit| unit.name.clone()) else { continue };
         if let Some(unit) = units.get_mut(unit) {
             let gap_ns = unit.start_ns.saturating_sub(end);
             unit.waited_for = Some(UnitWait {

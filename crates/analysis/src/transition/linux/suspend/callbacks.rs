@@ -93,9 +93,7 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
             });
             devices.len() - 1
         });
-        let Some(device) = devices.get_mut(at) else {
-            continue;
-        };
+        let Some(device) = devices.get_mut(at) else { continue };
         let length = row.duration_ns.unwrap_or(0).max(0);
         match row.details.phase.and_then(PhaseName::half) {
             Some(Half::Resume) => {

@@ -34,9 +34,7 @@ impl<'t> Readings<'t> {
     /// The last of each before the sleep, and the first after it, of `rows`, which are by time.
     pub(super) fn of(trace: &'t Trace, rows: &[Milestone], cycle: &Cycle) -> Self {
         let mut values: HashMap<&str, (i64, Option<i64>)> = HashMap::new();
-        let Some(end_ns) = cycle.whole.end_ns else {
-            return Self { values };
-        };
+        let Some(end_ns) = cycle.whole.end_ns else { return Self { values } };
         let start_ns = cycle.whole.start_ns;
         let first = rows.partition_point(|row| row.time_ns < start_ns.saturating_sub(NEAREST_NS));
         let last_ns = start_ns.saturating_add(SLACK_NS).max(end_ns.saturating_add(NEAREST_NS));
@@ -119,9 +117,7 @@ pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<Ba
 
 /// When each interface that something is recorded of was back.
 pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &Span) -> Vec<Reconnection> {
-    let Some(back_ns) = resume.start_ns else {
-        return Vec::new();
-    };
+    let Some(back_ns) = resume.start_ns else { return Vec::new() };
     let mut found: Vec<Reconnection> = Vec::new();
     let rows = cycle
         .milestones(trace, milestone::NETWORK_STEP)

@@ -22,16 +22,12 @@ pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [Devic
     let mut ended: Vec<(i64, usize)> =
         of_phase.iter().filter_map(|&at| Some((callbacks.get(at)?.end_ns?, at))).collect();
     ended.order();
-    let Some(&(_, last)) = ended.last() else {
-        return;
-    };
+    let Some(&(_, last)) = ended.last() else { return };
     let steps = walk(phase.half, last, &ended, callbacks);
     for (position, &(at, because)) in steps.iter().enumerate() {
         let before_ns =
             steps.get(position + 1).and_then(|&(before, _)| callbacks.get(before)?.end_ns).unwrap_or(i64::MIN);
-        let Some(row) = callbacks.get_mut(at) else {
-            continue;
-        };
+        let Some(row) = callbacks.get_mut(at) else { continue };
         let Some(end_ns) = row.end_ns else { continue };
         let duration_ns =
             end_ns.saturating_sub(row.start_ns.max(before_ns).max(phase.start_ns.unwrap_or(i64::MIN))).max(0);
@@ -78,9 +74,7 @@ impl<'a> Related<'a> {
         let mut by_thread: HashMap<u32, Vec<(i64, usize)>> = HashMap::new();
         let mut by_device: HashMap<&str, Vec<(i64, usize)>> = HashMap::new();
         for &(end_ns, at) in ended {
-            let Some(row) = callbacks.get(at) else {
-                continue;
-            };
+            let Some(row) = callbacks.get(at) else { continue };
             if let Some(tid) = row.details.tid {
                 by_thread.entry(tid).or_default().push((end_ns, at));
             }

@@ -62,9 +62,7 @@ pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownStretch> {
     let mut after = None;
     let edges = sleep.phases.iter().map(|phase| (phase.start_ns, phase.end_ns, Some(phase.name)));
     for (start_ns, end_ns, before) in edges.chain([(sleep.end_ns, None, None)]) {
-        let Some(start_ns) = start_ns else {
-            continue;
-        };
+        let Some(start_ns) = start_ns else { continue };
         let (mut from_ns, mut to_ns) = (known_until_ns, start_ns);
         if let Some((entry_ns, back_ns)) = asleep
             && from_ns < back_ns
