@@ -20,7 +20,6 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(stage.duration_ns >= 0, "a stage ends after it starts");
     }
     let mut text = Vec::new();
-    let options = onoff_report::text::firmware::FirmwareTextOptions { top: 100 };
-    onoff_report::text::firmware::write(&report, &options, &mut text).expect("text");
+    onoff_report::text::firmware::write(&report, 100, &mut text).expect("text");
     onoff_report::section::csv::write(&[onoff_report::csv::firmware::measured(&report)], &mut text).expect("rows");
 });

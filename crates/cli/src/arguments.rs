@@ -1,4 +1,4 @@
-//! The arguments as typed. What they mean together is settled in [`crate::invocation`].
+//! The arguments as typed. What they mean together is settled in [`crate::commands`].
 
 pub mod collect;
 pub mod compare;
@@ -36,6 +36,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use onoff_analysis::idle::IdleMetric;
 use onoff_analysis::transition::TransitionKind;
 
 use collect::CollectArguments;
@@ -257,15 +258,6 @@ pub enum CsvTable {
     Pnp,
 }
 
-/// When a computer counts as settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Idle {
-    /// xperf's: 10 s of 100 ms slices with processors and disks at least 80 % idle
-    Xperf,
-    /// The assessments' (ADK): 5 s, from 500 ms windows with less than 20 % in use
-    Adk,
-}
-
 /// Show where the time of a boot went: phases, services, drivers, processors, disks, logon
 #[derive(Debug, Args)]
 #[command(after_help = format!("\
@@ -308,8 +300,8 @@ pub struct BootArguments {
     pub csv: Option<CsvTable>,
 
     /// When the computer counts as settled
-    #[arg(long, value_name = "METRIC", default_value = "xperf")]
-    pub idle: Idle,
+    #[arg(long, value_name = "METRIC", default_value = "xperf", value_parser = one_of(&IDLE))]
+    pub idle: IdleMetric,
 
     /// Image name of the user's shell, where it is not Explorer
     #[arg(long, value_name = "IMAGE", default_value = "explorer.exe")]
@@ -421,14 +413,27 @@ pub struct XperfArguments {
     pub words: Vec<OsString>,
 }
 
-/// Reads a kind of transition.
-fn transition_kind() -> impl TypedValueParser<Value = TransitionKind> {
-    let kinds = TransitionKind::ALL.map(|kind| {
-        PossibleValue::new(kind.as_str()).help(match kind {
-            TransitionKind::Boot => "Turning on",
-            TransitionKind::Shutdown => "Turning off",
-            TransitionKind::Suspend => "Sleeping or hibernating, and waking",
-        })
-    });
-    PossibleValuesParser::new(kinds).try_map(|name| TransitionKind::of(&name).ok_or("unknown kind of transition"))
+/// A word, what it says in the help, and what it stands for.
+type Choice<T> = (&'static str, &'static str, T);
+
+/// Reads one of these words as what it stands for.
+fn one_of<T: Clone + Send + Sync>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
+    let words = choices.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(words).try_map(|word| {
+        let chosen = choices.iter().find(|(known, ..)| *known == word);
+        chosen.map(|(.., meaning)| meaning.clone()).ok_or("no such word")
+    })
 }
+
+/// Kinds of transition.
+const TRANSITIONS: [Choice<TransitionKind>; 3] = [
+    ("boot", "Turning on", TransitionKind::Boot),
+    ("shutdown", "Turning off", TransitionKind::Shutdown),
+    ("suspend", "Sleeping or hibernating, and waking", TransitionKind::Suspend),
+];
+
+/// When a computer counts as settled.
+const IDLE: [Choice<IdleMetric>; 2] = [
+    ("xperf", "xperf's: 10 s of 100 ms slices with processors and disks at least 80 % idle", IdleMetric::XPERF),
+    ("adk", "The assessments' (ADK): 5 s, from 500 ms windows with less than 20 % in use", IdleMetric::ADK),
+];

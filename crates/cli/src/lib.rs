@@ -87,6 +87,6 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arguments, cla
 fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
     // xperf's scripts expect xperf's codes.
     let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
-    let resolved = Invocation::resolve(arguments);
+    let resolved = commands::resolve(arguments);
     if is_xperf { resolved } else { resolved.map_err(Failure::of_usage) }
 }

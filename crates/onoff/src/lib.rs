@@ -56,7 +56,7 @@ mod session;
 mod summary;
 mod tables;
 
-pub use answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
+pub use answers::{Boot, BootAnswer, OfAnySystem, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer};
 pub use baseline::{read_baseline, write_baseline};
 #[cfg(feature = "files")]
 pub use configurations::{

@@ -80,7 +80,7 @@ impl Session {
         add_lists(&trace, &whole, &mut lines);
         let asked = requests::analyse(&trace, &whole, &IoOptions::default());
         if !asked.views.is_empty() {
-            lines.add("io", |out| text::io::write(&asked, &text::io::IoTextOptions { top: 1 }, out));
+            lines.add("io", |out| text::io::write(&asked, 1, out));
         }
         if summary.events > 0 {
             lines.say("events", counted(summary.events, "event"));
@@ -102,11 +102,11 @@ impl Session {
         }
         if let Some(answer) = answered(self.shutdown(&ShutdownOptions::default()))? {
             found = true;
-            lines.add("shutdown", |out| answer.write_text_with(&Default::default(), out));
+            lines.add("shutdown", |out| answer.write_text(out));
         }
         if let Some(answer) = answered(self.sleeps(&SuspendOptions::default()))? {
             found = true;
-            lines.add("suspend", |out| answer.write_text_with(&Default::default(), out));
+            lines.add("suspend", |out| answer.write_text(out));
         }
         let diagnosis = self.diagnose(&DiagnosisOptions::default())?;
         if !diagnosis.transitions.is_empty() {
@@ -198,8 +198,7 @@ fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let mut lines = Lines::default();
     match crate::firmware(paths, &onoff_files::Options::default(), &[], 0) {
         Ok(report) => {
-            let options = text::firmware::FirmwareTextOptions { top: 1 };
-            lines.add("firmware", |out| text::firmware::write(&report, &options, out));
+            lines.add("firmware", |out| text::firmware::write(&report, 1, out));
         }
         // Tables without times are told from other files by this.
         Err(crate::Refusal::Nothing(nothing)) => lines.say("firmware", nothing.to_string()),
@@ -215,7 +214,7 @@ fn of_image(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let answer =
         onoff_findings::image::ImageAnswer { image: image.report, audit, overlay: None, unreadable: image.unreadable };
     let mut lines = Lines::default();
-    lines.add("image", |out| text::image::write(&answer, &text::image::ImageTextOptions { top: 1 }, out));
+    lines.add("image", |out| text::image::write(&answer, 1, out));
     of_files(paths, "an installation of Windows that is not running", lines)
 }
 
@@ -223,7 +222,7 @@ fn of_image(paths: &[std::path::PathBuf]) -> Option<Overview> {
 fn of_prefetch(paths: &[std::path::PathBuf]) -> Option<Overview> {
     let report = crate::prefetch(paths, Vec::new()).ok().filter(|report| !report.is_empty())?;
     let mut lines = Lines::default();
-    lines.add("prefetch", |out| text::prefetch::write(&report, &text::prefetch::PrefetchTextOptions { top: 1 }, out));
+    lines.add("prefetch", |out| text::prefetch::write(&report, 1, out));
     of_files(paths, "what Windows reads ahead", lines)
 }
 

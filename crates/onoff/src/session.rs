@@ -20,7 +20,7 @@ use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{Files, Limits, Options, RecordingKind};
 use onoff_trace::{RecordedBoot, SystemKind, TableName, Tables, Trace};
 
-use crate::answers::{BootAnswer, ShutdownAnswer, SleepAnswer};
+use crate::answers::{Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer};
 use crate::error::{Error, Refusal};
 use crate::range::OutOfRange;
 use crate::tables::tables_of_runs;
@@ -173,24 +173,14 @@ impl Session {
     pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, Refusal<Box<NotABoot>>> {
         let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES).union(waits::TABLES);
         let trace = self.system_tables(tables)?;
-        if trace.system.kind == SystemKind::Linux {
+        let report = if trace.system.kind == SystemKind::Linux {
             let mut report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
             report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
-            return Ok(BootAnswer::Linux { report: Box::new(report), recording: Box::new(summarise(&trace)) });
-        }
-        let report = boot::analyse(&trace, options);
-        let from_off = |report: &BootReport| report.variant != Variant::FastStartup;
-        if !report.as_ref().is_ok_and(from_off) {
-            let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
-            if let Some(mut report) = suspend::fast_startup(&trace, &options) {
-                name_culprits(&trace, &mut report.transitions);
-                let recording = Box::new(summarise(&trace));
-                return Ok(BootAnswer::FastStartup { report: Box::new(report), recording });
-            }
-        }
-        let mut report = report.map_err(Refusal::Nothing)?;
-        report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
-        Ok(BootAnswer::Windows { report: Box::new(report), recording: Box::new(summarise(&trace)) })
+            Boot::Linux(Box::new(report))
+        } else {
+            of_windows(&trace, options)?
+        };
+        Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
     }
 
     /// The boot from off, whether the recording also holds a fast startup or not; for documents that have no place for the latter.
@@ -216,15 +206,15 @@ impl Session {
     /// A recording that cannot be read, or holds no shutdown.
     pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, Refusal<Box<NotAShutdown>>> {
         let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES).union(waits::TABLES))?;
-        let recording = Box::new(summarise(&trace));
-        if trace.system.kind == SystemKind::Linux {
-            let mut report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
-            report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Shutdown)));
-            return Ok(ShutdownAnswer::Linux { report: Box::new(report), recording });
-        }
-        let mut report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
-        report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Shutdown)));
-        Ok(ShutdownAnswer::Windows { report: Box::new(report), recording })
+        let culprits = || culprits(&accounts(&trace, Some(TransitionKind::Shutdown)));
+        let report = if trace.system.kind == SystemKind::Linux {
+            let report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
+            Shutdown::Linux(Box::new(Transition { culprits: culprits(), ..report }))
+        } else {
+            let report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            Shutdown::Windows(Box::new(Transition { culprits: culprits(), ..report }))
+        };
+        Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
     }
 
     /// Where the time of sleeping and waking went.
@@ -233,15 +223,16 @@ impl Session {
     /// A recording that cannot be read, or holds no sleep.
     pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
         let trace = self.system_tables(suspend::TABLES.union(linux::suspend::TABLES).union(waits::TABLES))?;
-        let recording = Box::new(summarise(&trace));
-        if trace.system.kind == SystemKind::Linux {
+        let report = if trace.system.kind == SystemKind::Linux {
             let mut report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
             name_culprits(&trace, &mut report.transitions);
-            return Ok(SleepAnswer::Linux { report: Box::new(report), recording });
-        }
-        let mut report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
-        name_culprits(&trace, &mut report.transitions);
-        Ok(SleepAnswer::Windows { report: Box::new(report), recording })
+            Sleeps::Linux(Box::new(report))
+        } else {
+            let mut report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            name_culprits(&trace, &mut report.transitions);
+            Sleeps::Windows(Box::new(report))
+        };
+        Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
     }
 
     /// What to change in every transition that the recording holds.
@@ -288,6 +279,22 @@ impl Session {
         let capture = onoff_sources::read_capture(&self.files, &self.options)?;
         netboot::analyse(&capture, options).map_err(Refusal::Nothing)
     }
+}
+
+/// The boot of a computer with Windows: from off, or else the half of a fast startup that comes back.
+fn of_windows(trace: &Trace, options: &BootOptions) -> Result<Boot, Refusal<Box<NotABoot>>> {
+    let report = boot::analyse(trace, options);
+    let from_off = |report: &BootReport| report.variant != Variant::FastStartup;
+    if !report.as_ref().is_ok_and(from_off) {
+        let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
+        if let Some(mut report) = suspend::fast_startup(trace, &options) {
+            name_culprits(trace, &mut report.transitions);
+            return Ok(Boot::FastStartup(Box::new(report)));
+        }
+    }
+    let mut report = report.map_err(Refusal::Nothing)?;
+    report.culprits = culprits(&accounts(trace, Some(TransitionKind::Boot)));
+    Ok(Boot::Windows(Box::new(report)))
 }
 
 /// Who made each transition slow, into its report.

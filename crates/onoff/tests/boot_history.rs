@@ -3,7 +3,7 @@
 
 use onoff::Session;
 use onoff::analysis::boot_history::{BootChange, BootHistory, UpdateKind};
-use onoff::report::text::linux::boot::history::{self, HistoryTextOptions};
+use onoff::report::text::linux::boot::history;
 use onoff_testkit::linux::{JournalledBoot, LinuxMachine, LinuxUnit, Played, journal_of_boots};
 
 const MS: i64 = 1_000_000;
@@ -42,7 +42,7 @@ fn asked(waits_ms: &[i64], (changed, said): (usize, &[(&str, &str)])) -> (BootHi
     let session = Session::from_bytes([("journal.export".to_owned(), journal_of_boots(&boots))]).unwrap();
     let history = session.boot_history(30).unwrap();
     let mut text = Vec::new();
-    history::write(&history, &HistoryTextOptions { top: 30 }, &mut text).unwrap();
+    history::write(&history, 30, &mut text).unwrap();
     (history, plain(&String::from_utf8(text).unwrap()))
 }
 

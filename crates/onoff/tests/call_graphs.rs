@@ -3,9 +3,8 @@
 use onoff::analysis::call_graph::CallGraph;
 use onoff::analysis::transition::boot::BootOptions;
 use onoff::analysis::transition::suspend::SuspendOptions;
-use onoff::report::text::suspend::SuspendTextOptions;
 use onoff::trace::{CallGraphSubject, Severity};
-use onoff::{BootAnswer, Session, SleepAnswer};
+use onoff::{Boot, Session, Sleeps};
 use onoff_testkit::linux::{Initcall, LinuxDevice, LinuxMachine, LinuxSleepPlan};
 
 const MS: i64 = 1_000_000;
@@ -100,8 +99,8 @@ fn graphs_of_sleep(files: Vec<(String, Vec<u8>)>) -> (Vec<CallGraph>, String) {
     let session = Session::from_bytes(files).unwrap();
     let answer = session.sleeps(&SuspendOptions::default()).unwrap();
     let mut text = Vec::new();
-    answer.write_text_with(&SuspendTextOptions::default(), &mut text).unwrap();
-    let SleepAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+    answer.write_text(&mut text).unwrap();
+    let Sleeps::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
     let losses = report.transitions[0].losses.iter().filter(|loss| loss.severity > Severity::Notice).count();
     assert_eq!(losses, 0);
     (report.transitions[0].details.call_graphs.clone(), String::from_utf8(text).unwrap())
@@ -139,7 +138,7 @@ fn a_slow_initialisation_function_says_what_it_called() {
         let answer = session.boot(&BootOptions::default()).unwrap();
         let mut text = Vec::new();
         answer.write_text(&mut text).unwrap();
-        let BootAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+        let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
         (report.details.call_graphs.clone(), String::from_utf8(text).unwrap())
     };
     let plain = LinuxMachine::healthy().initcall(Initcall::new("slow_init").sleeps(90)).boots().files.all();

@@ -3,8 +3,7 @@
 use onoff::analysis::transition::boot::BootOptions;
 use onoff::analysis::transition::linux::suspend::LinuxSleep;
 use onoff::analysis::transition::suspend::SuspendOptions;
-use onoff::report::text::suspend::SuspendTextOptions;
-use onoff::{BootAnswer, Session, SleepAnswer};
+use onoff::{Boot, Session, Sleeps};
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, Played};
 
 const MS: i64 = 1_000_000;
@@ -21,8 +20,8 @@ fn sleep(files: Vec<(String, Vec<u8>)>) -> (LinuxSleep, String) {
     let session = Session::from_bytes(files).unwrap();
     let answer = session.sleeps(&SuspendOptions::default()).unwrap();
     let mut text = Vec::new();
-    answer.write_text_with(&SuspendTextOptions::default(), &mut text).unwrap();
-    let SleepAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+    answer.write_text(&mut text).unwrap();
+    let Sleeps::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
     (report.transitions[0].clone(), String::from_utf8(text).unwrap())
 }
 
@@ -108,7 +107,7 @@ fn units_of_users_are_named_apart_from_the_systems() {
         let answer = session.boot(&BootOptions::default()).unwrap();
         let mut text = Vec::new();
         answer.write_text(&mut text).unwrap();
-        let BootAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+        let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
         (*report, String::from_utf8(text).unwrap())
     };
     let plain = LinuxMachine::healthy().boots().files.journal;
@@ -165,7 +164,7 @@ fn units_of_containers_are_named_and_what_runs_containers_is_the_systems() {
     let boot = |journal: Vec<u8>| {
         let session = Session::from_bytes([("journal.export".to_owned(), journal)]).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();
-        let BootAnswer::Linux { report, .. } = answer else { panic!("{answer:?}") };
+        let Boot::Linux(report) = answer.report else { panic!("{:?}", answer.report) };
         let units = report.details.other_units.iter();
         units.map(|unit| (unit.of.clone(), unit.name.clone(), unit.duration_ns.map(|ns| ns / MS))).collect::<Vec<_>>()
     };

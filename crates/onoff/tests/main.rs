@@ -23,7 +23,7 @@ use onoff::report::table::Order;
 use onoff::report::text::time_point::TimePoint;
 use onoff::sources::Pattern;
 use onoff::trace::{TableName, Tables};
-use onoff::{BootAnswer, Error, List, ListQuestion, NoList, OutOfRange, Refusal, Session, Transitions};
+use onoff::{Boot, Error, List, ListQuestion, NoList, OutOfRange, Refusal, Session, TransitionAnswer, Transitions};
 
 fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples").join(name)
@@ -56,7 +56,7 @@ fn bytes_answer_as_their_file_does() {
     let bytes = std::fs::read(&path).unwrap();
     let of_bytes = Session::from_bytes([(path.display().to_string(), bytes)]).unwrap();
     assert_eq!(text(&of_file), text(&of_bytes));
-    assert!(matches!(of_file.boot(&BootOptions::default()), Ok(BootAnswer::Windows { .. })));
+    assert!(matches!(of_file.boot(&BootOptions::default()), Ok(TransitionAnswer { report: Boot::Windows(_), .. })));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn sections_are_the_tables_of_the_text_with_all_their_rows() {
     let names: Vec<&str> = sections.iter().map(|section| section.name).collect();
     assert!(names.starts_with(&["phases"]) && names.contains(&"units"), "{names:?}");
     assert!(sections.iter().all(|section| text.contains(&*section.title)));
-    let BootAnswer::Windows { report, .. } = &boot else { panic!("{boot:?}") };
+    let Boot::Windows(report) = &boot.report else { panic!("{boot:?}") };
     let units: Vec<_> = boot.sections(1).into_iter().filter(|section| section.name == "units").collect();
     let rows = written(|out| onoff::report::section::csv::write(&units, out));
     assert_eq!(rows.lines().count(), report.units.len() + 1);

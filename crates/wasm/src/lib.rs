@@ -21,8 +21,7 @@ use onoff::analysis::transition::shutdown::ShutdownOptions;
 use onoff::analysis::transition::suspend::SuspendOptions;
 use onoff::report::table::{Order, TEXT_ROWS};
 use onoff::report::text::boot::no_boot;
-use onoff::report::text::shutdown::{ShutdownTextOptions, no_shutdown};
-use onoff::report::text::suspend::SuspendTextOptions;
+use onoff::report::text::shutdown::no_shutdown;
 use onoff::{Error, Lanes, List, ListQuestion, Refusal, Session};
 
 /// What the page has handed over, and what it gets.
@@ -101,12 +100,7 @@ pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
     answer(json, |session, json, out| {
         let shutdown = session.shutdown(&ShutdownOptions::default());
         let shutdown = shutdown.map_err(|refusal| nothing(refusal, |no| no_shutdown(&no)))?;
-        let options = ShutdownTextOptions::default();
-        Ok(if json {
-            shutdown.write_json(&[session.provenance()?], out)
-        } else {
-            shutdown.write_text_with(&options, out)
-        })
+        Ok(if json { shutdown.write_json(&[session.provenance()?], out) } else { shutdown.write_text(out) })
     })
 }
 
@@ -116,8 +110,7 @@ pub extern "C" fn onoff_suspend(json: u32) -> u32 {
     answer(json, |session, json, out| {
         let sleeps = session.sleeps(&SuspendOptions::default());
         let sleeps = sleeps.map_err(|refusal| nothing(refusal, |no| no.to_string()))?;
-        let options = SuspendTextOptions::default();
-        Ok(if json { sleeps.write_json(&[session.provenance()?], out) } else { sleeps.write_text_with(&options, out) })
+        Ok(if json { sleeps.write_json(&[session.provenance()?], out) } else { sleeps.write_text(out) })
     })
 }
 

@@ -4,7 +4,7 @@
 use onoff_analysis::recording::summarise;
 use onoff_analysis::transition::suspend::{SuspendOptions, TABLES, analyse};
 use onoff_report::paper::TextPaper;
-use onoff_report::text::suspend::{SuspendTextOptions, write as write_text};
+use onoff_report::text::transition::{LISTED, TransitionReport};
 use onoff_report::{csv::timed, section};
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
@@ -110,7 +110,7 @@ fn the_text_answers_first() {
     let trace = slow_service();
     let report = analyse(&trace, &SuspendOptions::default()).unwrap();
     let text = written(|out| {
-        write_text(&report, &summarise(&trace), &SuspendTextOptions::default(), &mut TextPaper(out)).unwrap();
+        report.write(&summarise(&trace), LISTED, &mut TextPaper(out)).unwrap();
     });
     let text = plain(&text);
     let lines: Vec<&str> = text.lines().collect();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use onoff_analysis::compare::SetApartReason;
 
-use super::{EXIT_CODES, OutputArguments};
+use super::{Choice, EXIT_CODES, OutputArguments, one_of};
 
 /// How to answer about a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -23,31 +23,13 @@ pub enum CompareFormat {
 }
 
 /// Which runs to compare although something speaks against it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Include {
-    /// Boots before the boot read-ahead was trained
-    Untrained,
-    /// Runs and values that losses of the recording touch
-    Losses,
-    /// Recordings with call stacks, whose times are longer
-    AnalysisTracing,
-    /// Other kinds of the transition, such as hibernation among sleeps
-    OtherKind,
-    /// Recordings that are there already, under this or another name
-    SameRecording,
-}
-
-impl From<Include> for SetApartReason {
-    fn from(include: Include) -> Self {
-        match include {
-            Include::Untrained => Self::Untrained,
-            Include::Losses => Self::Losses,
-            Include::AnalysisTracing => Self::AnalysisTracing,
-            Include::OtherKind => Self::OtherKind,
-            Include::SameRecording => Self::SameRecording,
-        }
-    }
-}
+const INCLUDED: [Choice<SetApartReason>; 5] = [
+    ("untrained", "Boots before the boot read-ahead was trained", SetApartReason::Untrained),
+    ("losses", "Runs and values that losses of the recording touch", SetApartReason::Losses),
+    ("analysis-tracing", "Recordings with call stacks, whose times are longer", SetApartReason::AnalysisTracing),
+    ("other-kind", "Other kinds of the transition, such as hibernation among sleeps", SetApartReason::OtherKind),
+    ("same-recording", "Recordings that are there already, under this or another name", SetApartReason::SameRecording),
+];
 
 /// Which recordings are of which side, and which of them count; the same for all that compare.
 #[derive(Clone, Debug, Args)]
@@ -67,8 +49,8 @@ pub struct SidesArguments {
     pub transition: Option<String>,
 
     /// Compare runs that would be set apart for this; may be repeated
-    #[arg(long, value_name = "REASON")]
-    pub include: Vec<Include>,
+    #[arg(long, value_name = "REASON", value_parser = one_of(&INCLUDED))]
+    pub include: Vec<SetApartReason>,
 
     /// Runs of each side below which nothing is called a difference
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..))]

@@ -1,66 +1,30 @@
 //! The arguments of `onoff cpu`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use onoff_analysis::lists::cpu::CpuGroup;
 use onoff_analysis::lists::functions::{CodeGroup, TimeOf};
 
 use super::storage::Grouping;
 use super::symbols::SymbolArguments;
 use super::table::TableArguments;
-use super::{EXIT_CODES, OutputArguments, RecordingArguments};
+use super::{Choice, EXIT_CODES, OutputArguments, RecordingArguments, one_of};
 
 /// What processor time is told apart by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum By {
-    /// Process
-    Process,
-    /// Thread: its process, name, service, and the module it began in
-    Thread,
-    /// Priority the thread ran at
-    Priority,
-    /// Module in which samples found the processor
-    Module,
-    /// Processor
-    Processor,
-    /// Function in which samples found the processor
-    Function,
-    /// Call stack with which samples found it
-    Stack,
-}
-
-impl By {
-    /// What rows are grouped by, when functions are listed of `of`: the modules of samples have a list with more columns.
-    pub const fn of(self, of: Option<Of>) -> Grouping<CpuGroup> {
-        match self {
-            Self::Process => Grouping::Key(CpuGroup::Process),
-            Self::Thread => Grouping::Key(CpuGroup::Thread),
-            Self::Priority => Grouping::Key(CpuGroup::Priority),
-            Self::Module if of.is_some() => Grouping::Code(CodeGroup::Module),
-            Self::Module => Grouping::Key(CpuGroup::Module),
-            Self::Processor => Grouping::Key(CpuGroup::Processor),
-            Self::Function => Grouping::Code(CodeGroup::Function),
-            Self::Stack => Grouping::Code(CodeGroup::Stack),
-        }
-    }
-}
+const GROUPS: [Choice<Grouping<CpuGroup>>; 7] = [
+    ("process", "Process", Grouping::Key(CpuGroup::Process)),
+    ("thread", "Thread: its process, name, service, and the module it began in", Grouping::Key(CpuGroup::Thread)),
+    ("priority", "Priority the thread ran at", Grouping::Key(CpuGroup::Priority)),
+    ("module", "Module in which samples found the processor", Grouping::Key(CpuGroup::Module)),
+    ("processor", "Processor", Grouping::Key(CpuGroup::Processor)),
+    ("function", "Function in which samples found the processor", Grouping::Code(CodeGroup::Function)),
+    ("stack", "Call stack with which samples found it", Grouping::Code(CodeGroup::Stack)),
+];
 
 /// What functions are listed of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Of {
-    /// Samples that found a thread on a processor
-    Samples,
-    /// Waits: from a thread's leaving a processor to its return
-    Waits,
-}
-
-impl From<Of> for TimeOf {
-    fn from(of: Of) -> Self {
-        match of {
-            Of::Samples => Self::Samples,
-            Of::Waits => Self::Waits,
-        }
-    }
-}
+const TIMES: [Choice<TimeOf>; 2] = [
+    ("samples", "Samples that found a thread on a processor", TimeOf::Samples),
+    ("waits", "Waits: from a thread's leaving a processor to its return", TimeOf::Waits),
+];
 
 /// Show who used the processors, and who waited for one
 #[derive(Debug, Args)]
@@ -86,12 +50,12 @@ pub struct CpuArguments {
     pub recording: RecordingArguments,
 
     /// What to tell apart; several with commas
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "process")]
-    pub by: Vec<By>,
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "process", value_parser = one_of(&GROUPS))]
+    pub by: Vec<Grouping<CpuGroup>>,
 
     /// With '--by module', 'function' or 'stack', and in pictures: of what; samples unless this says otherwise
-    #[arg(long, value_name = "WHAT")]
-    pub of: Option<Of>,
+    #[arg(long, value_name = "WHAT", value_parser = one_of(&TIMES))]
+    pub of: Option<TimeOf>,
 
     #[command(flatten)]
     pub symbols: SymbolArguments,

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use onoff_analysis::idle::IdleMetric;
 
-use super::{EXIT_CODES, Idle, OutputArguments, PlainFormat, RecordingArguments};
+use super::{EXIT_CODES, IDLE, OutputArguments, PlainFormat, RecordingArguments, one_of};
 
 /// Say what to change, what costs most first, for every boot, shutdown and sleep of a recording
 #[derive(Debug, Args)]
@@ -59,8 +60,8 @@ pub struct DiagnoseArguments {
     pub fail_on: Option<String>,
 
     /// When the computer counts as settled
-    #[arg(long, value_name = "METRIC", default_value = "xperf")]
-    pub idle: Idle,
+    #[arg(long, value_name = "METRIC", default_value = "xperf", value_parser = one_of(&IDLE))]
+    pub idle: IdleMetric,
 
     /// Image name of the user's shell, where it is not Explorer
     #[arg(long, value_name = "IMAGE", default_value = "explorer.exe")]

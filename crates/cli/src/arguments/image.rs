@@ -2,19 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use onoff_report::text::image::ImageRows;
 
 use super::table::TableFormat;
-use super::{EXIT_CODES, OutputArguments};
+use super::{Choice, EXIT_CODES, OutputArguments, one_of};
 
 /// What the rows of `--format csv` are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ImageBy {
-    /// Services and drivers
-    Service,
-    /// Findings
-    Finding,
-}
+const ROWS: [Choice<ImageRows>; 2] =
+    [("service", "Services and drivers", ImageRows::Services), ("finding", "Findings", ImageRows::Findings)];
 
 /// Say what will make a Windows installation slow, before it boots: from its registry and files, on any computer
 #[derive(Debug, Args)]
@@ -68,8 +64,8 @@ pub struct ImageArguments {
     pub exclusions: Vec<String>,
 
     /// Rows of '--format csv'
-    #[arg(long, value_name = "WHAT", default_value = "service")]
-    pub by: ImageBy,
+    #[arg(long, value_name = "WHAT", default_value = "service", value_parser = one_of(&ROWS))]
+    pub by: ImageRows,
 
     /// Rows of each list of the text, 0 for all; other formats hold all of them
     #[arg(long, value_name = "N", default_value_t = 15)]

@@ -1,31 +1,17 @@
 //! The arguments of `onoff interrupts`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use onoff_analysis::lists::interrupts::InterruptGroup;
 
 use super::table::TableArguments;
-use super::{EXIT_CODES, OutputArguments, RecordingArguments};
+use super::{Choice, EXIT_CODES, OutputArguments, RecordingArguments, one_of};
 
 /// What interrupts are distinguished by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum By {
-    /// Module of the routine: the driver
-    Module,
-    /// Routine, by its address
-    Routine,
-    /// Processor
-    Processor,
-}
-
-impl From<By> for InterruptGroup {
-    fn from(by: By) -> Self {
-        match by {
-            By::Module => Self::Module,
-            By::Routine => Self::Routine,
-            By::Processor => Self::Processor,
-        }
-    }
-}
+const GROUPS: [Choice<InterruptGroup>; 3] = [
+    ("module", "Module of the routine: the driver", InterruptGroup::Module),
+    ("routine", "Routine, by its address", InterruptGroup::Routine),
+    ("processor", "Processor", InterruptGroup::Processor),
+];
 
 /// Show interrupts and deferred procedure calls (DPCs): whose, how many, how long
 #[derive(Debug, Args)]
@@ -45,8 +31,8 @@ pub struct InterruptsArguments {
     pub recording: RecordingArguments,
 
     /// What to tell apart, besides the kind; several with commas
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "module")]
-    pub by: Vec<By>,
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "module", value_parser = one_of(&GROUPS))]
+    pub by: Vec<InterruptGroup>,
 
     #[command(flatten)]
     pub table: TableArguments,

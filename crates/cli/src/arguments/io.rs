@@ -3,29 +3,23 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use onoff_analysis::io::GroupKey;
+use onoff_record::file_operations::Tracer;
 
 use super::table::TableFormat;
-use super::{EXIT_CODES, OutputArguments};
+use super::{Choice, EXIT_CODES, OutputArguments, one_of};
 
 /// What the rows of `onoff io` share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum IoBy {
-    /// The process
-    Process,
-    /// The file
-    File,
-    /// The extension of the file's name
-    Extension,
-    /// The file's folder
-    Folder,
-    /// The open file
-    Handle,
-    /// The slice of time (--slice)
-    Slice,
-    /// The phase of the recorded boot, shutdown or sleep
-    Phase,
-}
+const GROUPS: [Choice<GroupKey>; 7] = [
+    ("process", "The process", GroupKey::Process),
+    ("file", "The file", GroupKey::File),
+    ("extension", "The extension of the file's name", GroupKey::Extension),
+    ("folder", "The file's folder", GroupKey::Folder),
+    ("handle", "The open file", GroupKey::Handle),
+    ("slice", "The slice of time (--slice)", GroupKey::Slice),
+    ("phase", "The phase of the recorded boot, shutdown or sleep", GroupKey::Phase),
+];
 
 /// Show how programs ask for their data: sizes, pages, patterns, and what a buffer, a cache or a filter makes of them
 #[derive(Debug, Args)]
@@ -70,21 +64,16 @@ pub enum IoAction {
 }
 
 /// What records a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum IoTracer {
-    /// strace
-    Strace,
-    /// The kernel's tracer
-    Ftrace,
-}
+const TRACERS: [Choice<Tracer>; 2] =
+    [("strace", "strace", Tracer::Strace), ("ftrace", "The kernel's tracer", Tracer::Ftrace)];
 
 /// The command to run.
 #[derive(Debug, Args)]
 pub struct IoRecordArguments {
     /// What records: strace names every file and slows the command down; ftrace is the kernel's own tracer, needs root, hardly slows it
     /// down, and names files since Linux 6.19 only
-    #[arg(long, value_enum, default_value = "strace")]
-    pub tracer: IoTracer,
+    #[arg(long, default_value = "strace", value_parser = one_of(&TRACERS))]
+    pub tracer: Tracer,
 
     /// Keep the recording in this file, which must not be there yet
     #[arg(long, value_name = "FILE")]
@@ -102,8 +91,8 @@ pub struct IoRecordArguments {
 #[derive(Debug, Args)]
 pub struct IoQuestionArguments {
     /// Group by (comma-separated)
-    #[arg(long, value_name = "KEYS", value_delimiter = ',', default_value = "process,file")]
-    pub by: Vec<IoBy>,
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', default_value = "process,file", value_parser = one_of(&GROUPS))]
+    pub by: Vec<GroupKey>,
 
     /// Length of a slice of time, for --by slice
     #[arg(long, value_name = "TIME", default_value = "1s")]

@@ -2,23 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use onoff_report::text::prefetch::PrefetchRows;
 
 use super::table::TableFormat;
-use super::{EXIT_CODES, OutputArguments};
+use super::{Choice, EXIT_CODES, OutputArguments, one_of};
 
 /// What the rows of `--format csv` are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PrefetchBy {
-    /// Plans
-    Plan,
-    /// Files that plans read
-    File,
-    /// Volumes
-    Volume,
-    /// Boots that ReadyBoot kept
-    Boot,
-}
+const ROWS: [Choice<PrefetchRows>; 4] = [
+    ("plan", "Plans", PrefetchRows::Plans),
+    ("file", "Files that plans read", PrefetchRows::Files),
+    ("volume", "Volumes", PrefetchRows::Volumes),
+    ("boot", "Boots that ReadyBoot kept", PrefetchRows::Boots),
+];
 
 /// Show what Windows reads ahead when it boots and starts programs, and whether it is trained
 #[derive(Debug, Args)]
@@ -50,8 +46,8 @@ pub struct PrefetchArguments {
     pub programs: Vec<String>,
 
     /// Rows of '--format csv'
-    #[arg(long, value_name = "WHAT", default_value = "plan")]
-    pub by: PrefetchBy,
+    #[arg(long, value_name = "WHAT", default_value = "plan", value_parser = one_of(&ROWS))]
+    pub by: PrefetchRows,
 
     /// Rows of each list of the text, 0 for all; other formats hold all of them
     #[arg(long, value_name = "N", default_value_t = 10)]

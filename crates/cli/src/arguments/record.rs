@@ -3,21 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use onoff_record::job::{LoaderChoice, SleepBy, Transition};
+
+use super::{Choice, one_of};
 
 /// What to record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RecordedTransition {
-    /// From the kernel's first moment until the computer has settled; restarts the computer
-    Boot,
-    /// From the request until the last process has ended; restarts the computer
-    Shutdown,
-    /// Into sleep and back
-    Suspend,
-    /// To disk and back
-    Hibernate,
-    /// Each restart gives a shutdown and a boot
-    RebootCycle,
-}
+const RECORDED: [Choice<Transition>; 5] = [
+    ("boot", "From the kernel's first moment until the computer has settled; restarts the computer", Transition::Boot),
+    ("shutdown", "From the request until the last process has ended; restarts the computer", Transition::Shutdown),
+    ("suspend", "Into sleep and back", Transition::Suspend),
+    ("hibernate", "To disk and back", Transition::Hibernate),
+    ("reboot-cycle", "Each restart gives a shutdown and a boot", Transition::RebootCycle),
+];
 
 /// A system that is recorded by its own recorders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,22 +24,16 @@ pub enum PlannedSystem {
 }
 
 /// Who puts kernel options onto the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LoaderArgument {
-    /// onoff: systemd-boot, for one boot at a time, or GRUB with update-grub
-    Auto,
-    /// You have done it
-    Manual,
-}
+const LOADERS: [Choice<LoaderChoice>; 2] = [
+    ("auto", "onoff: systemd-boot, for one boot at a time, or GRUB with update-grub", LoaderChoice::Found),
+    ("manual", "You have done it", LoaderChoice::Manual),
+];
 
 /// Who sends the computer to sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SleepArgument {
-    /// A write to /sys/power/state
-    Kernel,
-    /// systemd, with the hooks of other programs
-    Systemd,
-}
+const SLEEP_BY: [Choice<SleepBy>; 2] = [
+    ("kernel", "A write to /sys/power/state", SleepBy::Kernel),
+    ("systemd", "systemd, with the hooks of other programs", SleepBy::Systemd),
+];
 
 /// Record this computer turning on and off (Linux, Windows 10 and 11): boots, shutdowns, sleep, several runs in a row
 #[derive(Debug, Args)]
@@ -72,8 +63,8 @@ Exit codes:
   64 the arguments make no sense")]
 pub struct RecordArguments {
     /// What to record
-    #[arg(value_name = "WHAT")]
-    pub transition: Option<RecordedTransition>,
+    #[arg(value_name = "WHAT", value_parser = one_of(&RECORDED))]
+    pub transition: Option<Transition>,
 
     /// Recordings to make [default: 1; for Windows 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -102,12 +93,12 @@ pub struct RecordArguments {
     pub buffer: Option<u64>,
 
     /// On Linux, who puts options onto the kernel's command line
-    #[arg(long, value_name = "WHO", default_value = "auto")]
-    pub loader: LoaderArgument,
+    #[arg(long, value_name = "WHO", default_value = "auto", value_parser = one_of(&LOADERS))]
+    pub loader: LoaderChoice,
 
     /// On Linux, who sends the computer to sleep
-    #[arg(long, value_name = "WHO", default_value = "kernel")]
-    pub sleep_by: SleepArgument,
+    #[arg(long, value_name = "WHO", default_value = "kernel", value_parser = one_of(&SLEEP_BY))]
+    pub sleep_by: SleepBy,
 
     /// On Linux, for suspend: the state to write, one of /sys/power/state
     #[arg(long, value_name = "STATE", default_value = "mem")]

@@ -1,12 +1,12 @@
 //! The arguments of `onoff disk`, `onoff files` and `onoff hardfaults`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use onoff_analysis::lists::functions::CodeGroup;
 use onoff_analysis::storage::Key;
 
 use super::symbols::SymbolArguments;
 use super::table::TableArguments;
-use super::{EXIT_CODES, OutputArguments, RecordingArguments};
+use super::{Choice, EXIT_CODES, OutputArguments, RecordingArguments, one_of};
 
 /// What rows are grouped by: a key of a list, or functions and call stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,106 +18,38 @@ pub enum Grouping<K> {
 }
 
 /// What disk requests can be grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DiskKey {
-    /// Image name and id
-    Process,
-    /// Whole path of the file
-    Path,
-    /// Name of the file without its folder
-    File,
-    /// What follows the last dot of the file's name
-    Extension,
-    /// Disk number
-    Disk,
-    /// Priority of the request
-    Priority,
-    /// Read, write or flush
-    Operation,
-    /// Module whose code issued the request
-    Module,
-    /// Function that issued the request
-    Function,
-    /// Call stack that issued it
-    Stack,
-}
-
-impl From<DiskKey> for Grouping<Key> {
-    fn from(key: DiskKey) -> Self {
-        match key {
-            DiskKey::Process => Self::Key(Key::Process),
-            DiskKey::Path => Self::Key(Key::Path),
-            DiskKey::File => Self::Key(Key::File),
-            DiskKey::Extension => Self::Key(Key::Extension),
-            DiskKey::Disk => Self::Key(Key::Disk),
-            DiskKey::Priority => Self::Key(Key::Priority),
-            DiskKey::Operation => Self::Key(Key::Operation),
-            DiskKey::Module => Self::Code(CodeGroup::Module),
-            DiskKey::Function => Self::Code(CodeGroup::Function),
-            DiskKey::Stack => Self::Code(CodeGroup::Stack),
-        }
-    }
-}
+const DISK_KEYS: [Choice<Grouping<Key>>; 10] = [
+    ("process", "Image name and id", Grouping::Key(Key::Process)),
+    ("path", "Whole path of the file", Grouping::Key(Key::Path)),
+    ("file", "Name of the file without its folder", Grouping::Key(Key::File)),
+    ("extension", "What follows the last dot of the file's name", Grouping::Key(Key::Extension)),
+    ("disk", "Disk number", Grouping::Key(Key::Disk)),
+    ("priority", "Priority of the request", Grouping::Key(Key::Priority)),
+    ("operation", "Read, write or flush", Grouping::Key(Key::Operation)),
+    ("module", "Module whose code issued the request", Grouping::Code(CodeGroup::Module)),
+    ("function", "Function that issued the request", Grouping::Code(CodeGroup::Function)),
+    ("stack", "Call stack that issued it", Grouping::Code(CodeGroup::Stack)),
+];
 
 /// What file operations can be grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FileKey {
-    /// Image name and id
-    Process,
-    /// Whole path of the file
-    Path,
-    /// Name of the file without its folder
-    File,
-    /// What follows the last dot of the file's name
-    Extension,
-    /// Open, read, write, flush and so on
-    Operation,
-}
-
-impl From<FileKey> for Key {
-    fn from(key: FileKey) -> Self {
-        match key {
-            FileKey::Process => Self::Process,
-            FileKey::Path => Self::Path,
-            FileKey::File => Self::File,
-            FileKey::Extension => Self::Extension,
-            FileKey::Operation => Self::Operation,
-        }
-    }
-}
+const FILE_KEYS: [Choice<Key>; 5] = [
+    ("process", "Image name and id", Key::Process),
+    ("path", "Whole path of the file", Key::Path),
+    ("file", "Name of the file without its folder", Key::File),
+    ("extension", "What follows the last dot of the file's name", Key::Extension),
+    ("operation", "Open, read, write, flush and so on", Key::Operation),
+];
 
 /// What hard faults can be grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum HardFaultKey {
-    /// Image name and id
-    Process,
-    /// Whole path of the file
-    Path,
-    /// Name of the file without its folder
-    File,
-    /// What follows the last dot of the file's name
-    Extension,
-    /// Module whose code met the fault
-    Module,
-    /// Function that met the fault
-    Function,
-    /// Call stack that met it
-    Stack,
-}
-
-impl From<HardFaultKey> for Grouping<Key> {
-    fn from(key: HardFaultKey) -> Self {
-        match key {
-            HardFaultKey::Process => Self::Key(Key::Process),
-            HardFaultKey::Path => Self::Key(Key::Path),
-            HardFaultKey::File => Self::Key(Key::File),
-            HardFaultKey::Extension => Self::Key(Key::Extension),
-            HardFaultKey::Module => Self::Code(CodeGroup::Module),
-            HardFaultKey::Function => Self::Code(CodeGroup::Function),
-            HardFaultKey::Stack => Self::Code(CodeGroup::Stack),
-        }
-    }
-}
+const HARD_FAULT_KEYS: [Choice<Grouping<Key>>; 7] = [
+    ("process", "Image name and id", Grouping::Key(Key::Process)),
+    ("path", "Whole path of the file", Grouping::Key(Key::Path)),
+    ("file", "Name of the file without its folder", Grouping::Key(Key::File)),
+    ("extension", "What follows the last dot of the file's name", Grouping::Key(Key::Extension)),
+    ("module", "Module whose code met the fault", Grouping::Code(CodeGroup::Module)),
+    ("function", "Function that met the fault", Grouping::Code(CodeGroup::Function)),
+    ("stack", "Call stack that met it", Grouping::Code(CodeGroup::Stack)),
+];
 
 /// Show what the disks did: requests, bytes and times by process, file, priority and more
 #[derive(Debug, Args)]
@@ -142,8 +74,8 @@ pub struct DiskArguments {
     pub recording: RecordingArguments,
 
     /// What the rows are: any of these together
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process")]
-    pub by: Vec<DiskKey>,
+    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&DISK_KEYS))]
+    pub by: Vec<Grouping<Key>>,
 
     #[command(flatten)]
     pub symbols: SymbolArguments,
@@ -174,8 +106,8 @@ pub struct FilesArguments {
     pub recording: RecordingArguments,
 
     /// What the rows are: any of these together
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "path")]
-    pub by: Vec<FileKey>,
+    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "path", value_parser = one_of(&FILE_KEYS))]
+    pub by: Vec<Key>,
 
     #[command(flatten)]
     pub table: TableArguments,
@@ -200,8 +132,8 @@ pub struct HardFaultsArguments {
     pub recording: RecordingArguments,
 
     /// What the rows are: any of these together
-    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process")]
-    pub by: Vec<HardFaultKey>,
+    #[arg(long, value_name = "KEY", value_delimiter = ',', default_value = "process", value_parser = one_of(&HARD_FAULT_KEYS))]
+    pub by: Vec<Grouping<Key>>,
 
     #[command(flatten)]
     pub symbols: SymbolArguments,

@@ -1,8 +1,9 @@
 //! The arguments of `onoff suspend`.
 
 use clap::{Args, ValueEnum};
+use onoff_analysis::idle::IdleMetric;
 
-use super::{EXIT_CODES, Idle, OutputArguments, RecordingArguments};
+use super::{EXIT_CODES, IDLE, OutputArguments, RecordingArguments, one_of};
 
 /// How to answer about power transitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,8 +56,8 @@ pub struct SuspendArguments {
     pub timeunit: Option<String>,
 
     /// When the computer counts as settled after a resume
-    #[arg(long, value_name = "METRIC", default_value = "xperf")]
-    pub idle: Idle,
+    #[arg(long, value_name = "METRIC", default_value = "xperf", value_parser = one_of(&IDLE))]
+    pub idle: IdleMetric,
 
     /// Image name of the user's shell, where it is not Explorer: it ends a fast startup
     #[arg(long, value_name = "IMAGE", default_value = "explorer.exe")]

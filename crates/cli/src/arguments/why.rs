@@ -70,7 +70,7 @@ pub struct WhyArguments {
     pub phase: Option<String>,
 
     /// Only phases of this kind of transition
-    #[arg(long, value_name = "KIND", value_parser = super::transition_kind(), conflicts_with_all = ["process", "thread", "service", "device"])]
+    #[arg(long, value_name = "KIND", value_parser = super::one_of(&super::TRANSITIONS), conflicts_with_all = ["process", "thread", "service", "device"])]
     pub transition: Option<TransitionKind>,
 
     /// Only what was under way at this time: 1234[s|ms|us|ns] from the recording's start (µs without a unit), or

@@ -1,70 +1,137 @@
 //! `onoff boot`.
 
-use onoff::{BootAnswer, Refusal, add_capture, add_firmware, boot_axis_without_a_recording};
+use std::path::PathBuf;
+
+use onoff::{Boot, Refusal, add_capture, add_firmware, boot_axis_without_a_recording};
 use onoff_analysis::recording::Provenance;
 use onoff_analysis::transition::boot::{BootOptions, NotABoot};
-use onoff_analysis::transition::linux;
+use onoff_analysis::transition::{TransitionKind, linux};
+use onoff_files::Options;
 use onoff_report::{json, text};
 use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
 use onoff_xperf::layouts::pnp_csv;
 use onoff_xperf::layouts::services_csv::{self, PointsOfInterest};
 
-use crate::arguments::PlainFormat;
+use super::picture;
+use crate::arguments::{BootArguments, CsvTable, RecordingArguments, TransitionFormat};
 use crate::failure::Failure;
-use crate::invocation::{BesideBoot, BootFormat, Recording};
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(
+/// What else was recorded of the same boot.
+#[derive(Clone, Debug, Default)]
+pub struct BesideBoot {
+    /// The firmware's tables.
+    pub firmware: Vec<PathBuf>,
+    /// A network capture.
+    pub capture: Vec<PathBuf>,
+}
+
+impl BesideBoot {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.firmware.is_empty() && self.capture.is_empty()
+    }
+
+    /// The files.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.firmware.iter().chain(&self.capture).cloned().collect()
+    }
+
+    /// Puts it beside a boot; and says where it is from.
+    pub fn add_to(&self, boot: &mut BootOptions, options: &Options) -> Result<Vec<Provenance>, Failure> {
+        let mut provenances = Vec::new();
+        if !self.firmware.is_empty() {
+            provenances.push(add_firmware(boot, &self.firmware, options).map_err(Failure::without_an_answer)?);
+        }
+        if !self.capture.is_empty() {
+            let added = add_capture(boot, &self.capture, options);
+            let refused = |refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}"));
+            provenances.push(added.map_err(refused)?);
+        }
+        Ok(provenances)
+    }
+}
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
+    let BootArguments { files, reading, format, csv, top, output, .. } = arguments;
+    let recording = Recording::from(RecordingArguments { files, reading });
+    let refused = |message: &str| Err(Failure::NothingToAnswer(message.to_owned()));
+    let beside = BesideBoot { firmware: arguments.firmware, capture: arguments.capture };
+    if arguments.list_boots {
+        if !matches!(format, TransitionFormat::Text | TransitionFormat::Json) {
+            return refused("--list-boots writes text or JSON");
+        }
+        let invocation = Invocation::new(recording, output, move |recording, to| list(recording, format, to));
+        return Ok(invocation.about_one().text_if(format == TransitionFormat::Text));
+    }
+    if format == TransitionFormat::Svg {
+        if !beside.is_empty() {
+            return refused("a picture has no place for --firmware and --capture; write text or JSON");
+        }
+        return Ok(picture::of(TransitionKind::Boot, recording, output));
+    }
+    if csv.is_some() && format != TransitionFormat::Csv {
+        return refused("--csv says which table '--format csv' writes; give both");
+    }
+    let options = BootOptions {
+        idle: arguments.idle,
+        shell: arguments.shell,
+        expected_processes: arguments.expected,
+        firmware: None,
+        capture: None,
+    };
+    let paths = beside.paths();
+    let invocation = Invocation::new(recording, output, move |recording, destination| {
+        run(recording, options, (format, csv, top), &beside, destination)
+    });
+    Ok(invocation.about_one().text_if(format == TransitionFormat::Text).reading(paths))
+}
+
+fn run(
     recording: Recording,
     mut options: BootOptions,
-    format: BootFormat,
+    (format, csv, top): (TransitionFormat, Option<CsvTable>, usize),
     beside: &BesideBoot,
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let mut provenances = Vec::new();
-    if !beside.firmware.is_empty() {
-        let added = add_firmware(&mut options, &beside.firmware, &recording.options);
-        provenances.push(added.map_err(Failure::without_an_answer)?);
-    }
-    if !beside.capture.is_empty() {
-        let added = add_capture(&mut options, &beside.capture, &recording.options);
-        provenances
-            .push(added.map_err(|refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}")))?);
-    }
+    let mut provenances = beside.add_to(&mut options, &recording.options)?;
     // Tables and captures that were named are the question: nothing shows that they are of this computer.
-    if recording.files.is_empty() && (options.firmware.is_some() || options.capture.is_some()) {
+    if recording.files.is_empty() && !beside.is_empty() {
         return without_a_recording(&options, (format, &provenances), destination);
     }
     let (session, answer) = super::ask(recording, |session| session.boot(&options))?;
     let answer = answer.map_err(no_boot)?;
-    if matches!(answer, BootAnswer::FastStartup { .. }) && (options.firmware.is_some() || options.capture.is_some()) {
+    if matches!(answer.report, Boot::FastStartup(_)) && !beside.is_empty() {
         let message = "the recording is of a fast startup, and does not show when the loader handed over: \
                        --firmware and --capture cannot be placed";
         return Err(Failure::NothingToAnswer(message.to_owned()));
     }
-    let report = match (answer, format) {
-        (answer, BootFormat::Text(options)) => {
-            return destination.write(|out| Ok(answer.write_text_with(&options, out)?));
-        }
-        (answer, BootFormat::Html(options)) => return destination.write(|out| Ok(answer.write_html(&options, out)?)),
-        (answer, BootFormat::Json) => {
+    match format {
+        TransitionFormat::Text => return destination.write(|out| Ok(answer.write_text_with(top, out)?)),
+        TransitionFormat::Html => return destination.write(|out| Ok(answer.write_html(top, out)?)),
+        TransitionFormat::Json => {
             provenances.insert(0, session.provenance()?);
             return destination.write(|out| Ok(answer.write_json(&provenances, out)?));
         }
-        (BootAnswer::Windows { report, .. }, _) => *report,
+        TransitionFormat::Xml | TransitionFormat::Csv | TransitionFormat::Svg => {}
+    }
+    let report = match answer.report {
+        Boot::Windows(report) => *report,
         // xperf's document of a boot has no place for a resume.
-        (BootAnswer::FastStartup { .. }, _) => session.boot_from_off(&options).map_err(no_boot)?,
-        (BootAnswer::Linux { .. }, _) => {
+        Boot::FastStartup(_) => session.boot_from_off(&options).map_err(no_boot)?,
+        Boot::Linux(_) => {
             let message = "xperf's documents and tables have no place for a Linux boot; write text or JSON, or see 'onoff services' and 'onoff devices'";
             return Err(Failure::NothingToAnswer(message.to_owned()));
         }
     };
     destination.write(|out| {
-        match format {
-            BootFormat::ServicesCsv => {
+        match (format, csv) {
+            (TransitionFormat::Csv, Some(CsvTable::Pnp)) => pnp_csv::write(&report.details.devices, out)?,
+            (TransitionFormat::Csv, _) => {
                 services_csv::write(&report.details.auto_start, &report.units, &PointsOfInterest::default(), out)?
             }
-            BootFormat::PnpCsv => pnp_csv::write(&report.details.devices, out)?,
             // Text, pages and JSON are written already.
             _ => boot_xml::write(&report, &BootXmlOptions::default(), out)?,
         }
@@ -77,7 +144,7 @@ fn no_boot(refusal: Refusal<Box<NotABoot>>) -> Failure {
 }
 
 /// The boots that a recording's journals hold.
-pub fn list(recording: Recording, format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
+fn list(recording: Recording, format: TransitionFormat, destination: &Destination) -> Result<(), Failure> {
     let (session, boots) = super::ask(recording, onoff::Session::boots)?;
     let list = linux::boot::BootList { boots: boots? };
     if list.boots.is_empty() {
@@ -86,8 +153,8 @@ pub fn list(recording: Recording, format: PlainFormat, destination: &Destination
     }
     destination.write(|out| {
         match format {
-            PlainFormat::Text => text::linux::boot::write_boots(&list, out)?,
-            PlainFormat::Json => json::document::write(&[session.provenance()?], &list, out)?,
+            TransitionFormat::Text => text::linux::boot::write_boots(&list, out)?,
+            _ => json::document::write(&[session.provenance()?], &list, out)?,
         }
         Ok(())
     })
@@ -96,7 +163,7 @@ pub fn list(recording: Recording, format: PlainFormat, destination: &Destination
 /// The axis of firmware, packets or both alone.
 fn without_a_recording(
     options: &BootOptions,
-    (format, provenances): (BootFormat, &[Provenance]),
+    (format, provenances): (TransitionFormat, &[Provenance]),
     destination: &Destination,
 ) -> Result<(), Failure> {
     let Some(axis) = boot_axis_without_a_recording(options) else {
@@ -104,8 +171,8 @@ fn without_a_recording(
     };
     destination.write(|out| {
         match format {
-            BootFormat::Text(_) => text::boot_axis::write(&axis, out)?,
-            BootFormat::Json => json::document::write(provenances, &axis, out)?,
+            TransitionFormat::Text => text::boot_axis::write(&axis, out)?,
+            TransitionFormat::Json => json::document::write(provenances, &axis, out)?,
             _ => return Err(Failure::NothingToAnswer("without a recording the answer is text or JSON".to_owned())),
         }
         Ok(())

@@ -1,11 +1,11 @@
 //! `onoff collect`.
 
+use crate::arguments::collect::CollectArguments;
 use crate::failure::Failure;
-use crate::invocation::CollectQuestion;
 
 /// Packs what this computer knows of its boots.
 #[cfg(target_os = "linux")]
-pub fn run(question: &CollectQuestion) -> Result<(), Failure> {
+pub fn run(question: &CollectArguments) -> Result<(), Failure> {
     use std::io::{BufWriter, Write};
 
     use onoff_output::OutputFile;
@@ -65,7 +65,7 @@ pub fn run(question: &CollectQuestion) -> Result<(), Failure> {
 
 /// Other systems have no journal.
 #[cfg(not(target_os = "linux"))]
-pub fn run(_: &CollectQuestion) -> Result<(), Failure> {
+pub fn run(_: &CollectArguments) -> Result<(), Failure> {
     let message = "collect: only Linux is collected; 'onoff record boot --plan windows' shows how Windows is recorded";
     Err(Failure::NothingToAnswer(message.to_owned()))
 }

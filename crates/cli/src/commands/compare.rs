@@ -1,26 +1,171 @@
 //! `onoff compare`.
 
-use onoff::{BadRecording, ReadRuns};
-use onoff_analysis::compare::table::TableSpecification;
-use onoff_analysis::compare::{SetApart, SetApartReason, compare};
-use onoff_report::{csv, json, markdown, section, text};
+use std::path::{Path, PathBuf};
 
+use onoff::{
+    BadRecording, ConfigurationSource, ReadRuns, RunsQuestion, TransitionChoice, files_of_one_recording, read_study,
+};
+use onoff_analysis::compare::table::TableSpecification;
+use onoff_analysis::compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
+use onoff_files::Options;
+use onoff_report::{csv, json, markdown, section, text};
 use onoff_view::picture;
 
-use super::runs;
-use crate::arguments::compare::CompareFormat;
+use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments, SidesArguments};
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::compare::{CompareQuestion, HistoryFormat};
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), Failure> {
+/// Which runs to read, and how to compare them.
+#[derive(Debug)]
+pub struct ComparedRuns {
+    /// The runs.
+    pub runs: RunsQuestion,
+    /// What counts.
+    pub options: CompareOptions,
+}
+
+impl ComparedRuns {
+    /// The files that are read.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let named = self.runs.configurations.iter().flat_map(|configuration| &configuration.paths);
+        let files = named.flat_map(|path| files_of_one_recording(path));
+        self.runs.reading.manifests.iter().cloned().chain(files).collect()
+    }
+}
+
+/// What is shown of a comparison.
+struct Shown {
+    each_run: bool,
+    tables: Vec<TableSpecification>,
+    format: CompareFormat,
+    top: usize,
+}
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
+    let CompareArguments { each_run, format, top, last, .. } = arguments;
+    let is_text = format == CompareFormat::Text;
+    if let Some(files) = arguments.boots {
+        if matches!(format, CompareFormat::Markdown | CompareFormat::Svg) {
+            return Err(Failure::WrongUsage("--boots: write text, json or csv".to_owned()));
+        }
+        let this_computer = files.is_empty().then_some(arguments.root);
+        let recording = Recording { this_computer, ..Recording::of(files) };
+        let invocation =
+            Invocation::new(recording, arguments.output, move |recording, to| history(recording, last, format, to));
+        return Ok(invocation.about_one().text_if(is_text));
+    }
+    let (compared, tables) = match &arguments.study {
+        Some(path) => of_study(path, arguments.runs)?,
+        None => {
+            let sides = arguments.runs.all_sides()?;
+            (runs(sides, reading(arguments.runs.manifests), false)?, Vec::new())
+        }
+    };
+    if each_run && matches!(format, CompareFormat::Json | CompareFormat::Markdown | CompareFormat::Svg) {
+        let message = "--runs: text and CSV show single runs; write '--format csv'";
+        return Err(Failure::WrongUsage(message.to_owned()));
+    }
+    let paths = compared.paths();
+    let shown = Shown { each_run, tables, format, top };
+    let invocation = Invocation::alone(arguments.output, move |destination| run(&compared, shown, destination));
+    Ok(invocation.text_if(is_text).reading(arguments.study).reading(paths))
+}
+
+/// Settles what a study means.
+fn of_study(path: &Path, arguments: RunsArguments) -> Result<(ComparedRuns, Vec<TableSpecification>), Failure> {
+    let (study, configurations) = read_study(path)?;
+    let mut compared = compared(arguments.sides, reading(arguments.manifests), configurations);
+    compared.runs.transition = transition(study.transition.as_deref())?;
+    compared.options.kinds_differ = true;
+    Ok((compared, study.tables))
+}
+
+impl RunsArguments {
+    /// The sides, however they were given.
+    pub fn all_sides(&self) -> Result<SidesArguments, Failure> {
+        let mut sides = self.sides.clone();
+        match self.pair.as_slice() {
+            [] => {}
+            [old, new] => {
+                sides.baseline = vec![old.clone()];
+                sides.candidate = vec![new.clone()];
+            }
+            [old, ..] => {
+                let message = format!("{}: give a second recording to compare it with", old.display());
+                return Err(Failure::WrongUsage(message));
+            }
+        }
+        Ok(sides)
+    }
+}
+
+/// Settles which runs are meant; there may be no candidate where only the baseline is kept.
+pub fn runs(arguments: SidesArguments, reading: Options, baseline_alone: bool) -> Result<ComparedRuns, Failure> {
+    let named =
+        |name: &str, paths: Vec<PathBuf>| ConfigurationSource { name: name.to_owned(), factors: Vec::new(), paths };
+    for (name, paths) in [("--baseline", &arguments.baseline), ("--candidate", &arguments.candidate)] {
+        if paths.is_empty() && !(baseline_alone && name == "--candidate") {
+            let message = format!("name two recordings or folders, old and new, or give recordings with {name}");
+            return Err(Failure::NothingToAnswer(message));
+        }
+    }
+    let mut configurations = vec![named("baseline", arguments.baseline.clone())];
+    if !arguments.candidate.is_empty() {
+        configurations.push(named("candidate", arguments.candidate.clone()));
+    }
+    let transition = transition(arguments.transition.as_deref())?;
+    let mut compared = compared(arguments, reading, configurations);
+    compared.runs.transition = transition;
+    Ok(compared)
+}
+
+/// How recordings are read with these schemas.
+pub fn reading(manifests: Vec<PathBuf>) -> Options {
+    Options { manifests, ..Options::default() }
+}
+
+fn compared(arguments: SidesArguments, reading: Options, configurations: Vec<ConfigurationSource>) -> ComparedRuns {
+    ComparedRuns {
+        runs: RunsQuestion { configurations, transition: TransitionChoice::default(), reading },
+        options: CompareOptions {
+            include: arguments.include,
+            least_runs: usize::from(arguments.least_runs),
+            kinds_differ: false,
+        },
+    }
+}
+
+/// `boot`, `shutdown`, `suspend`, `netboot`, `firmware`, or one of which a recording can hold several with its number.
+fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
+    let Some(text) = text else {
+        return Ok(TransitionChoice { name: None, number: None });
+    };
+    let (name, number) = match text.split_once(':') {
+        Some((name, number)) => (name, number.parse().ok().filter(|&number| number > 0)),
+        None => (text, None),
+    };
+    let wrong = || {
+        Failure::NothingToAnswer(format!(
+            "--transition: '{text}' is none of boot, shutdown, suspend, netboot, firmware, suspend:N, netboot:N with N from 1"
+        ))
+    };
+    let name = RunSubject::of(name).ok_or_else(wrong)?;
+    let several = matches!(name, RunSubject::Suspend | RunSubject::Netboot);
+    if text.contains(':') && (number.is_none() || !several) {
+        return Err(wrong());
+    }
+    Ok(TransitionChoice { name: Some(name), number })
+}
+
+fn run(compared: &ComparedRuns, shown: Shown, destination: &Destination) -> Result<(), Failure> {
+    let Shown { each_run, mut tables, format, top } = shown;
     let ReadRuns { configurations, provenances: recordings, .. } =
-        runs(&question.compared.runs, question.format == CompareFormat::Json, BadRecording::SetApart)?;
-    let mut comparison = compare(&configurations, &question.compared.options)
-        .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
-    let mut tables = question.tables;
-    if tables.is_empty() && question.format == CompareFormat::Markdown {
+        super::runs(&compared.runs, format == CompareFormat::Json, BadRecording::SetApart)?;
+    let mut comparison =
+        compare(&configurations, &compared.options).map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
+    if tables.is_empty() && format == CompareFormat::Markdown {
         tables.push(TableSpecification::of_all(&comparison));
     }
     comparison.tables = tables
@@ -29,15 +174,15 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
         .collect::<Result<_, _>>()
         .map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
     destination.write(|out| {
-        match question.format {
+        match format {
             CompareFormat::Text => {
-                text::compare::write(&comparison, &question.text, out)?;
-                if question.each_run {
+                text::compare::write(&comparison, top, out)?;
+                if each_run {
                     text::compare::write_runs(&configurations, &comparison, out)?;
                 }
             }
             CompareFormat::Json => json::document::write(&recordings, &comparison, out)?,
-            CompareFormat::Csv if question.each_run => {
+            CompareFormat::Csv if each_run => {
                 section::csv::write(&[csv::compare::runs(&configurations, &comparison)], out)?
             }
             CompareFormat::Csv => section::csv::write(&[csv::compare::measures(&comparison)], out)?,
@@ -57,12 +202,7 @@ pub fn run(question: CompareQuestion, destination: &Destination) -> Result<(), F
 }
 
 /// What changed among the last boots of a journal.
-pub fn history(
-    recording: Recording,
-    last: usize,
-    format: HistoryFormat,
-    destination: &Destination,
-) -> Result<(), Failure> {
+fn history(recording: Recording, last: usize, format: CompareFormat, destination: &Destination) -> Result<(), Failure> {
     let (session, history) = super::ask(recording, |session| session.boot_history(last))?;
     let history = history?;
     if history.boots.is_empty() {
@@ -71,12 +211,27 @@ pub fn history(
     }
     destination.write(|out| {
         match format {
-            HistoryFormat::Text(options) => text::linux::boot::history::write(&history, &options, out)?,
-            HistoryFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
-            HistoryFormat::Csv => {
-                section::csv::write(&[text::linux::boot::history::boots(&history, history.boots.len())], out)?
-            }
+            CompareFormat::Text => text::linux::boot::history::write(&history, last, out)?,
+            CompareFormat::Json => json::document::write(&[session.provenance()?], &history, out)?,
+            // The others were refused.
+            _ => section::csv::write(&[text::linux::boot::history::boots(&history, history.boots.len())], out)?,
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transitions_are_names_with_numbers_where_a_recording_can_hold_several() {
+        let choice = |text| transition(Some(text)).ok().map(|it| (it.name, it.number));
+        assert_eq!(choice("boot"), Some((Some(RunSubject::Boot), None)));
+        assert_eq!(choice("netboot:3"), Some((Some(RunSubject::Netboot), Some(3))));
+        assert_eq!(choice("suspend:2"), Some((Some(RunSubject::Suspend), Some(2))));
+        for wrong in ["", "sleep", "boot:1", "suspend:", "suspend:0", "suspend:x", ":2", "firmware:1"] {
+            assert_eq!(choice(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -1,50 +1,107 @@
 //! `onoff diagnose`.
 
+use std::path::PathBuf;
+
 use onoff_analysis::recording::summarise;
+use onoff_analysis::transition::boot::BootOptions;
+use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::image::speak_together;
-use onoff_findings::{RULES, RuleList, TABLES};
+use onoff_findings::{RULES, Rule, RuleList, TABLES};
+use onoff_report::text::time_point::TimePoint;
 use onoff_report::{json, text};
 
+use crate::arguments::PlainFormat;
+use crate::arguments::diagnose::DiagnoseArguments;
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::diagnose::{DiagnosisFormat, DiagnosisQuestion};
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 /// Exit code when a finding costs as much as `--fail-on` says.
 const COSTLY: u8 = 3;
 
-pub fn run(
+/// What is asked of the rules.
+struct Question {
+    options: DiagnosisOptions,
+    /// The paths of the installation that the recording is of.
+    image: Vec<PathBuf>,
+    /// The cost from which on a finding is a failure, ns.
+    fail_on: Option<i64>,
+}
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
+    let fail_on = arguments.fail_on.as_deref().map(cost).transpose()?;
+    let (format, top) = (arguments.format, arguments.top);
+    let invocation = match arguments.explain {
+        _ if arguments.list => Invocation::alone(arguments.output, move |to| list(format, to)),
+        Some(code) => match onoff_findings::find(&code) {
+            Some(rule) => Invocation::alone(arguments.output, move |to| explain(rule, format, to)),
+            None => {
+                return Err(Failure::NothingToAnswer(format!(
+                    "--explain: there is no rule '{code}'; 'onoff diagnose --list' names all"
+                )));
+            }
+        },
+        None => {
+            let boot = BootOptions { idle: arguments.idle, shell: arguments.shell, ..BootOptions::default() };
+            let mut options = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
+            if let Some(milliseconds) = arguments.noise {
+                options.noise_ns = i64::from(milliseconds) * 1_000_000;
+            }
+            let question = Question { options, image: arguments.image.clone(), fail_on };
+            Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
+                run(recording, &question, (format, top), destination)
+            })
+            .reading(arguments.image)
+        }
+    };
+    let mut invocation = invocation.about_one().text_if(format == PlainFormat::Text);
+    invocation.recording.options.drivers = arguments.drivers;
+    Ok(invocation)
+}
+
+/// A cost, ns: a length of time with its unit.
+fn cost(text: &str) -> Result<i64, Failure> {
+    let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
+    match TimePoint::parse(text) {
+        Some(TimePoint::SinceStart(ns)) if has_unit => Ok(ns),
+        _ => Err(Failure::WrongUsage(format!("--fail-on: '{text}' is no cost; write 500ms or 2s"))),
+    }
+}
+
+/// Every rule.
+fn list(format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
+    destination.write(|out| {
+        match format {
+            PlainFormat::Text => text::diagnose::list(RULES, out)?,
+            PlainFormat::Json => {
+                let rules = RULES.iter().map(Rule::describe).collect();
+                json::document::write(&[], &RuleList { rules }, out)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// One of them.
+fn explain(rule: &Rule, format: PlainFormat, destination: &Destination) -> Result<(), Failure> {
+    destination.write(|out| {
+        match format {
+            PlainFormat::Text => text::diagnose::explain(rule, out)?,
+            PlainFormat::Json => json::document::write(&[], &rule.describe(), out)?,
+        }
+        Ok(())
+    })
+}
+
+fn run(
     recording: Recording,
-    question: &DiagnosisQuestion,
-    format: DiagnosisFormat,
+    question: &Question,
+    (format, top): (PlainFormat, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
-    let (options, image, fail_on) = match question {
-        DiagnosisQuestion::List => {
-            return destination.write(|out| {
-                match format {
-                    DiagnosisFormat::Text(_) => text::diagnose::list(RULES, out)?,
-                    DiagnosisFormat::Json => {
-                        let rules = RULES.iter().map(onoff_findings::Rule::describe).collect();
-                        json::document::write(&[], &RuleList { rules }, out)?;
-                    }
-                }
-                Ok(())
-            });
-        }
-        DiagnosisQuestion::Explain(rule) => {
-            return destination.write(|out| {
-                match format {
-                    DiagnosisFormat::Text(_) => text::diagnose::explain(rule, out)?,
-                    DiagnosisFormat::Json => json::document::write(&[], &rule.describe(), out)?,
-                }
-                Ok(())
-            });
-        }
-        DiagnosisQuestion::Diagnose(options, image, fail_on) => (options, image, *fail_on),
-    };
     let paths: Vec<String> = recording.files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let (session, diagnosis) = super::ask(recording, |session| session.diagnose(options))?;
+    let (session, diagnosis) = super::ask(recording, |session| session.diagnose(&question.options))?;
     let mut diagnosis = diagnosis?;
     diagnosis.name_recording(paths.iter().map(String::as_str));
     if diagnosis.transitions.is_empty() {
@@ -52,21 +109,19 @@ pub fn run(
             "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds".to_owned(),
         ));
     }
-    if !image.is_empty() {
-        speak_together(&mut diagnosis, &super::image::open(image)?.report);
+    if !question.image.is_empty() {
+        speak_together(&mut diagnosis, &super::image::open(&question.image)?.report);
     }
     // The diagnosis has read them.
     let trace = session.tables(TABLES)?;
     destination.write(|out| {
         match format {
-            DiagnosisFormat::Text(options) => {
-                text::diagnose::write(&diagnosis, &summarise(&trace), &options, out)?;
-            }
-            DiagnosisFormat::Json => json::document::write(&[session.provenance()?], &diagnosis, out)?,
+            PlainFormat::Text => text::diagnose::write(&diagnosis, &summarise(&trace), top, out)?,
+            PlainFormat::Json => json::document::write(&[session.provenance()?], &diagnosis, out)?,
         }
         Ok(())
     })?;
-    match (diagnosis.most_measured_cost_ns(), fail_on) {
+    match (diagnosis.most_measured_cost_ns(), question.fail_on) {
         (Some(most), Some(limit)) if most >= limit => Err(Failure::Told(COSTLY)),
         _ => Ok(()),
     }

@@ -3,21 +3,43 @@
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
-use onoff::{NoEvents, OutOfRange, Refusal, Session};
+use onoff::{EventQuestion, NoEvents, OutOfRange, Refusal, Session};
 use onoff_report::json::event::EventLines;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::{self, losses};
-use onoff_sources::EventWriter;
+use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, Losses, SystemKind};
 use onoff_xperf::layouts::dumper::Dumper;
 
-use crate::arguments::PlainFormat;
+use crate::arguments::{EventsArguments, PlainFormat};
 use crate::failure::Failure;
-use crate::invocation::{EventTask, Recording};
+use crate::invocation::{Invocation, Recording, time_range};
 use crate::output::Destination;
 use crate::progress::ProgressLine;
 
-pub fn run(recording: Recording, task: EventTask, destination: &Destination) -> Result<(), Failure> {
+/// Settles what the arguments mean.
+pub fn resolve(arguments: EventsArguments) -> Result<Invocation, Failure> {
+    let patterns = |texts: &[String]| texts.iter().map(|text| Pattern::new(text)).collect();
+    let filter = EventFilter {
+        providers: patterns(&arguments.providers),
+        events: patterns(&arguments.events),
+        processes: patterns(&arguments.processes),
+        ..EventFilter::default()
+    };
+    let range = time_range(arguments.range.as_deref())?;
+    let question = EventQuestion { filter, range, phase: arguments.phase };
+    let format = arguments.format;
+    Ok(Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
+        run(recording, &question, format, destination)
+    }))
+}
+
+fn run(
+    recording: Recording,
+    question: &EventQuestion,
+    format: PlainFormat,
+    destination: &Destination,
+) -> Result<(), Failure> {
     let mut options = recording.options;
     let files = {
         let line = ProgressLine::reading();
@@ -28,7 +50,7 @@ pub fn run(recording: Recording, task: EventTask, destination: &Destination) -> 
     let line = (destination.path.is_some() || !io::stdout().is_terminal()).then(ProgressLine::reading);
     options.progress = line.as_ref().map(ProgressLine::listener);
     let session = Session::of(files, options.read()?);
-    let events = session.events(&task.question).map_err(refused)?;
+    let events = session.events(question).map_err(refused)?;
     if let Some(phase) = events.phase() {
         // On stderr: the rows have no place for it. Where stderr is gone the rows are still right.
         let (start, end) = (duration(phase.start_ns), duration(phase.end_ns));
@@ -38,9 +60,9 @@ pub fn run(recording: Recording, task: EventTask, destination: &Destination) -> 
     let mut lost = Losses::new();
     // JSON has every character of control as an escape of its own.
     let mut destination = destination.clone();
-    destination.display.is_never_colored = task.format == PlainFormat::Json;
+    destination.display.is_never_colored = format == PlainFormat::Json;
     destination.write(|out| {
-        let end = match (task.format, events.system()) {
+        let end = match (format, events.system()) {
             (PlainFormat::Json, _) => {
                 events.write_each(|| Box::new(JsonLines::default()), |text| flow(out.write_all(text)))
             }

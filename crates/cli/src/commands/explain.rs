@@ -11,7 +11,12 @@ use crate::output::Destination;
 /// Most words that are named when none fits.
 const MOST_LIKE: usize = 8;
 
-pub fn run(word: &str, destination: &Destination) -> Result<(), Failure> {
+/// Explains a word; without one, lists them.
+pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
+    if words.is_empty() {
+        return list(destination);
+    }
+    let word = &*words.join(" ");
     if let Some(rule) = onoff_findings::find(word) {
         return destination.write(|out| Ok(text::diagnose::explain(rule, out)?));
     }
@@ -46,7 +51,7 @@ fn nothing(word: &str) -> String {
 }
 
 /// Every word, without its meaning.
-pub fn list(destination: &Destination) -> Result<(), Failure> {
+fn list(destination: &Destination) -> Result<(), Failure> {
     destination.write(|out| {
         for part in onoff_report::glossary::PARTS {
             writeln!(out, "{HEADLINE}{}{HEADLINE:#}", part.title)?;

@@ -3,35 +3,64 @@
 use onoff_analysis::Scope;
 use onoff_analysis::functions::FunctionNames;
 use onoff_analysis::lists::functions::{CodeTimes, TimeOf};
-use onoff_export::{ExportError, ExportedTable, export};
+use onoff_export::{ExportError, ExportedTable, Format, Question, export};
 use onoff_report::text::quantity::{count, size};
 use onoff_trace::Trace;
 use onoff_view::export::{firefox, perfetto};
 
+use super::symbols::SymbolTask;
 use super::{functions, view};
+use crate::arguments::export::{ExportArguments, ExportFormat};
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::export::{ExportQuestion, Viewer};
-use crate::invocation::symbols::SymbolTask;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(recording: &Recording, question: &ExportQuestion, destination: &Destination) -> Result<(), Failure> {
-    match question {
-        ExportQuestion::Viewer(viewer) => {
-            let shown = view::one_recording(recording)?;
-            let names = match viewer {
-                Viewer::Perfetto => FunctionNames::default(),
-                Viewer::Firefox(symbols) => names_of_samples(&shown.trace, symbols.clone()),
-            };
-            destination.write_bytes(|out| {
-                match viewer {
-                    Viewer::Perfetto => perfetto::write(&shown, out)?,
-                    Viewer::Firefox(_) => firefox::write(&shown, &names, out)?,
-                }
-                Ok(())
+/// Settles what the arguments mean.
+pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
+    let ExportArguments { recording, format, tables, symbols, output } = arguments;
+    if symbols.symbols.is_some() && format != ExportFormat::Firefox {
+        return Err(Failure::WrongUsage("--symbols goes with --format firefox, which has functions".to_owned()));
+    }
+    let viewer = matches!(format, ExportFormat::Perfetto | ExportFormat::Firefox);
+    if viewer && tables.is_some() {
+        return Err(Failure::WrongUsage("--tables goes with --format parquet, arrow or csv".to_owned()));
+    }
+    let destination = Destination { path: Some(output), ..Destination::default() };
+    let invocation = match format {
+        ExportFormat::Perfetto => Invocation::new(recording, destination, |recording, destination| {
+            let shown = view::one_recording(&recording)?;
+            destination.write_bytes(|out| Ok(perfetto::write(&shown, out)?))
+        }),
+        ExportFormat::Firefox => {
+            let symbols = SymbolTask::resolve(symbols);
+            Invocation::new(recording, destination, |recording, destination| {
+                let shown = view::one_recording(&recording)?;
+                let names = names_of_samples(&shown.trace, symbols);
+                destination.write_bytes(|out| Ok(firefox::write(&shown, &names, out)?))
             })
         }
-        ExportQuestion::Tables(question) => tables(recording, question, destination),
+        ExportFormat::Parquet | ExportFormat::Arrow | ExportFormat::Csv => {
+            let question = Question { format: of_tables(format)?, tables };
+            Invocation::new(recording, destination, move |recording, destination| {
+                self::tables(recording, &question, destination)
+            })
+        }
+    };
+    Ok(invocation.about_one())
+}
+
+fn of_tables(format: ExportFormat) -> Result<Format, Failure> {
+    match format {
+        #[cfg(feature = "columnar")]
+        ExportFormat::Parquet => Ok(Format::Parquet),
+        #[cfg(feature = "columnar")]
+        ExportFormat::Arrow => Ok(Format::Arrow),
+        #[cfg(not(feature = "columnar"))]
+        ExportFormat::Parquet | ExportFormat::Arrow => Err(Failure::WrongUsage(
+            "this onoff was built without Parquet and Arrow: build it with '--features columnar', or use --format csv"
+                .to_owned(),
+        )),
+        _ => Ok(Format::Csv),
     }
 }
 
@@ -40,11 +69,11 @@ fn names_of_samples(trace: &Trace, symbols: SymbolTask) -> FunctionNames {
     functions::names(symbols)(trace, &places)
 }
 
-fn tables(recording: &Recording, question: &onoff_export::Question, destination: &Destination) -> Result<(), Failure> {
+fn tables(recording: Recording, question: &Question, destination: &Destination) -> Result<(), Failure> {
     let Some(folder) = &destination.path else {
         return Err(Failure::WrongUsage("name a folder with --output".to_owned()));
     };
-    let (_, written) = super::ask(recording.clone(), |session| export(session, question, folder, &mut |_| {}))?;
+    let (_, written) = super::ask(recording, |session| export(session, question, folder, &mut |_| {}))?;
     let written = written.map_err(|error| match error {
         ExportError::Unreadable(error) => error.into(),
         ExportError::NoRows => Failure::NothingToAnswer(error.to_string()),

@@ -2,17 +2,26 @@
 
 use onoff::{Refusal, firmware, provenance_of_firmware};
 use onoff_analysis::firmware::compare;
+use onoff_files::Options;
 use onoff_report::{csv, json, section, text};
 
-use crate::arguments::firmware::FirmwareFormat;
+use crate::arguments::firmware::{FirmwareArguments, FirmwareFormat};
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::firmware::FirmwareQuestion;
+use crate::invocation::Invocation;
 use crate::output::Destination;
 
-pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Destination) -> Result<(), Failure> {
-    let (options, guids) = (&recording.options, &question.guids);
-    let report = match firmware(&recording.files, options, guids, question.boot) {
+/// Settles what the arguments mean. The files are no recording of a system: who asks of them needs not be pointed here.
+pub fn resolve(arguments: FirmwareArguments) -> Invocation {
+    let output = arguments.output.clone();
+    let named = [arguments.files.clone(), arguments.guids.clone()].concat();
+    let (other, is_text) = (arguments.compare.clone(), arguments.format == FirmwareFormat::Text);
+    let invocation = Invocation::alone(output, move |destination| run(&arguments, destination));
+    invocation.text_if(is_text).reading(named).reading(other)
+}
+
+fn run(question: &FirmwareArguments, destination: &Destination) -> Result<(), Failure> {
+    let (options, guids) = (&Options::default(), &question.guids);
+    let report = match firmware(&question.files, options, guids, question.boot) {
         // A program is better served by a document that says what is missing.
         Err(Refusal::Nothing(nothing))
             if question.format == FirmwareFormat::Json && !nothing.instead.tables.is_empty() =>
@@ -24,7 +33,7 @@ pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Des
     let Some(other) = &question.compare else {
         return destination.write(|out| {
             match question.format {
-                FirmwareFormat::Text => text::firmware::write(&report, &question.text, out)?,
+                FirmwareFormat::Text => text::firmware::write(&report, question.top, out)?,
                 FirmwareFormat::Json => json::document::write(&[provenance_of_firmware(&report.inputs)], &report, out)?,
                 FirmwareFormat::Csv => section::csv::write(&[csv::firmware::measured(&report)], out)?,
             }
@@ -35,7 +44,7 @@ pub fn run(recording: &Recording, question: &FirmwareQuestion, destination: &Des
     let comparison = compare(&other, &report);
     destination.write(|out| {
         match question.format {
-            FirmwareFormat::Text => text::firmware::write_comparison(&comparison, &question.text, out)?,
+            FirmwareFormat::Text => text::firmware::write_comparison(&comparison, question.top, out)?,
             FirmwareFormat::Json => {
                 let recordings = [provenance_of_firmware(&other.inputs), provenance_of_firmware(&report.inputs)];
                 json::document::write(&recordings, &comparison, out)?

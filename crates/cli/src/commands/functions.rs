@@ -5,7 +5,7 @@ use onoff_analysis::functions::{CodePlace, FunctionNames};
 use onoff_symbols::SymbolFinder;
 use onoff_trace::Trace;
 
-use crate::invocation::symbols::SymbolTask;
+use super::symbols::SymbolTask;
 
 /// Whether the path has servers that are not asked.
 pub const fn is_offline(symbols: &SymbolTask) -> bool {

@@ -3,26 +3,51 @@
 use std::path::{Path, PathBuf};
 
 use onoff::{ImageKnowledge, OpenedImage};
-use onoff_analysis::image::compare;
+use onoff_analysis::image::{OverlayLimits, compare};
 use onoff_findings::image::ImageAnswer;
 use onoff_report::{json, section, text};
 
+use super::{io, table};
+use crate::arguments::image::ImageArguments;
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::image::ImageQuestion;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 /// Most bytes of a list of services.
 const MOST_LIST_BYTES: usize = 1 << 20;
 
-pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destination) -> Result<(), Failure> {
+/// Settles what the arguments mean. The recording is that of `--trace`.
+pub fn resolve(arguments: ImageArguments) -> Result<Invocation, Failure> {
+    let limits = OverlayLimits {
+        cluster_bytes: io::bytes("--cluster", &arguments.cluster)?,
+        most_bytes: arguments.overlay_size.as_deref().map(|text| io::bytes("--overlay-size", text)).transpose()?,
+        warning_bytes: None,
+        exclusions: arguments.exclusions.clone(),
+    };
+    let is_text = table::without_page(arguments.format)? == TableFormat::Text;
+    let recording = Recording::of(arguments.trace.clone());
+    let named = [&arguments.compare, &arguments.needed].into_iter().flatten().cloned().collect::<Vec<_>>();
+    let paths = arguments.paths.clone();
+    let invocation = Invocation::new(recording, arguments.output.clone(), move |recording, destination| {
+        run(recording, &arguments, limits, destination)
+    });
+    Ok(invocation.text_if(is_text).reading(paths).reading(named))
+}
+
+fn run(
+    recording: Recording,
+    question: &ImageArguments,
+    limits: OverlayLimits,
+    destination: &Destination,
+) -> Result<(), Failure> {
+    let top = table::all_if_zero(question.top);
     let image = open(&question.paths)?;
     if let Some(other) = &question.compare {
         let comparison = compare(&open(std::slice::from_ref(other))?.report, &image.report);
         return destination.write(|out| {
             match question.format {
-                TableFormat::Text => text::image::write_comparison(&comparison, &question.text, out)?,
+                TableFormat::Text => text::image::write_comparison(&comparison, top, out)?,
                 TableFormat::Json => json::document::write(&[], &comparison, out)?,
                 // The others were refused.
                 _ => section::csv::write(&[text::image::changed(&comparison, usize::MAX)], out)?,
@@ -40,20 +65,20 @@ pub fn run(recording: Recording, question: &ImageQuestion, destination: &Destina
     } else {
         let (session, _) = super::open(recording, OpenedImage::OVERLAY_TABLES)?;
         recordings.push(session.provenance()?);
-        let growth = image.overlay(&session, question.limits.clone())?;
+        let growth = image.overlay(&session, limits)?;
         let nothing = "--trace: the recording holds no disk writes; record the kernel's flags DISK_IO and FILENAME";
         Some(growth.ok_or_else(|| Failure::NothingToAnswer(nothing.to_owned()))?)
     };
-    let knowledge = ImageKnowledge { needed, is_power_cut: question.is_power_cut };
+    let knowledge = ImageKnowledge { needed, is_power_cut: question.power_cut };
     let audit = image.audit(&knowledge, overlay.as_ref());
     let answer = ImageAnswer { image: image.report, audit, overlay, unreadable: image.unreadable };
     destination.write(|out| {
         match question.format {
-            TableFormat::Text => text::image::write(&answer, &question.text, out)?,
+            TableFormat::Text => text::image::write(&answer, top, out)?,
             TableFormat::Json => json::document::write(&recordings, &answer, out)?,
             // The others were refused.
             _ => {
-                let rows = text::image::rows(&answer.image, &answer.audit, question.rows);
+                let rows = text::image::rows(&answer.image, &answer.audit, question.by);
                 section::csv::write(&[rows], out)?
             }
         }

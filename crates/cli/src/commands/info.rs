@@ -2,17 +2,25 @@
 
 use onoff_report::{json, text};
 
+use crate::arguments::{InfoArguments, PlainFormat};
 use crate::failure::Failure;
-use crate::invocation::{InfoFormat, Recording};
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(recording: Recording, format: InfoFormat, destination: &Destination) -> Result<(), Failure> {
+/// Settles what the arguments mean.
+pub fn resolve(arguments: InfoArguments) -> Invocation {
+    let InfoArguments { recording, format, top, output } = arguments;
+    let invocation = Invocation::new(recording, output, move |recording, to| run(recording, (format, top), to));
+    invocation.about_one().text_if(format == PlainFormat::Text)
+}
+
+fn run(recording: Recording, (format, top): (PlainFormat, usize), destination: &Destination) -> Result<(), Failure> {
     let (session, summary) = super::ask(recording, onoff::Session::summary)?;
     let summary = summary?;
     destination.write(|out| {
         match format {
-            InfoFormat::Text(options) => text::info::write(&summary, &options, out)?,
-            InfoFormat::Json => json::document::write(&[session.provenance()?], &summary, out)?,
+            PlainFormat::Text => text::info::write(&summary, top, out)?,
+            PlainFormat::Json => json::document::write(&[session.provenance()?], &summary, out)?,
         }
         Ok(())
     })

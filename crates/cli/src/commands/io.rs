@@ -1,23 +1,165 @@
 //! `onoff io`.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use onoff::{NoRequests, Refusal};
-use onoff_analysis::io::{self, IoReport};
+use onoff_analysis::io::{self, DeviceOrigin, IoOptions, IoReport, StorageDevice};
 use onoff_analysis::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
+use onoff_report::text::time_point::TimePoint;
 use onoff_report::{json, section, text};
+use onoff_sources::Pattern;
 use tempfile::NamedTempFile;
 
+use crate::arguments::io::{IoAction, IoArguments, IoQuestionArguments};
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::io::{IoQuestion, IoRecord};
+use crate::invocation::{Invocation, Recording, time_range};
 use crate::output::Destination;
 
-pub fn run(recording: Recording, question: &IoQuestion, destination: &Destination) -> Result<(), Failure> {
+/// About what, and how.
+struct Question {
+    /// A command to record instead of reading files.
+    record: Option<Record>,
+    /// The recording to compare with.
+    compare: Option<PathBuf>,
+    options: IoOptions,
+    range: Option<(TimePoint, TimePoint)>,
+    /// All when empty.
+    processes: Vec<Pattern>,
+    top: usize,
+    format: TableFormat,
+}
+
+/// A command to record.
+struct Record {
+    /// The command and its arguments.
+    command: Vec<OsString>,
+    tracer: Tracer,
+    /// Where the recording stays.
+    keep: Option<PathBuf>,
+}
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: IoArguments) -> Result<Invocation, Failure> {
+    let (question, files, compare, record) = match arguments.action {
+        Some(IoAction::Record(record)) => {
+            let kept = Record { command: record.command, tracer: record.tracer, keep: record.keep };
+            (record.question, Vec::new(), None, Some(kept))
+        }
+        None => (arguments.question, arguments.files, arguments.compare, None),
+    };
+    let (other, keep) = (compare.clone(), record.as_ref().and_then(|record| record.keep.clone()));
+    let options = options(&question)?;
+    let range = time_range(question.range.as_deref())?;
+    let processes = question.processes.iter().map(|text| Pattern::new(text)).collect();
+    let format = super::table::without_page(question.format)?;
+    let asked = Question { record, compare, options, range, processes, top: question.top, format };
+    let invocation = Invocation::new(Recording::of(files), question.output, move |recording, destination| {
+        run(recording, &asked, destination)
+    });
+    Ok(invocation.text_if(format == TableFormat::Text).reading(other).writing(keep))
+}
+
+fn options(question: &IoQuestionArguments) -> Result<IoOptions, Failure> {
+    let mut options = IoOptions {
+        page_bytes: bytes("--page", &question.page)?,
+        buffer_bytes: bytes("--buffer", &question.buffer)?,
+        slice_ns: time_ns("--slice", &question.slice)?,
+        read_ahead_pages: question.read_ahead.max(1),
+        by: question.by.clone(),
+        ..IoOptions::default()
+    };
+    if let Some(filter) = &question.filter {
+        for (key, value) in pairs("--filter", filter)? {
+            match key {
+                "key-blocks" => {
+                    options.key_blocks = value.parse().map_err(|_| no_such("--filter", "key-blocks", value))?;
+                }
+                "block" => options.page_bytes = bytes("--filter block", value)?,
+                _ => return Err(unknown("--filter", key, "key-blocks and block")),
+            }
+        }
+    }
+    if let Some(device) = &question.device {
+        let (mut latency_ns, mut bytes_per_second) = (None, None);
+        for (key, value) in pairs("--device", device)? {
+            match key {
+                "latency" => latency_ns = Some(time_ns("--device latency", value)?),
+                "bandwidth" => {
+                    let rate = value.strip_suffix("/s").unwrap_or(value);
+                    bytes_per_second = Some(bytes("--device bandwidth", rate)? as f64);
+                }
+                _ => return Err(unknown("--device", key, "latency and bandwidth")),
+            }
+        }
+        let (Some(latency_ns), Some(bytes_per_second)) = (latency_ns, bytes_per_second) else {
+            return Err(Failure::NothingToAnswer("--device needs both: latency=TIME,bandwidth=SIZE/s".to_owned()));
+        };
+        options.device = Some(StorageDevice { latency_ns, bytes_per_second, origin: DeviceOrigin::Given });
+    }
+    Ok(options)
+}
+
+fn pairs<'t>(option: &str, text: &'t str) -> Result<Vec<(&'t str, &'t str)>, Failure> {
+    let pair = |part: &'t str| part.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+    text.split(',')
+        .map(|part| {
+            pair(part)
+                .ok_or_else(|| Failure::NothingToAnswer(format!("{option}: '{part}' is not of the form key=value")))
+        })
+        .collect()
+}
+
+fn unknown(option: &str, key: &str, known: &str) -> Failure {
+    Failure::NothingToAnswer(format!("{option}: there is no '{key}'; there are {known}"))
+}
+
+fn no_such(option: &str, what: &str, value: &str) -> Failure {
+    Failure::NothingToAnswer(format!("{option}: '{value}' is no {what}"))
+}
+
+/// A number of bytes: `4096`, `64KiB`, `20MB`.
+pub(super) fn bytes(option: &str, text: &str) -> Result<u64, Failure> {
+    let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "kb" => 1e3,
+        "m" | "mib" => 1024.0 * 1024.0,
+        "mb" => 1e6,
+        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
+        "gb" => 1e9,
+        _ => return Err(no_such(option, "size; write 4096, 64KiB or 20MB", text)),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number * factor >= 1.0 && number * factor < 1e18 => Ok((number * factor) as u64),
+        _ => Err(no_such(option, "size; write 4096, 64KiB or 20MB", text)),
+    }
+}
+
+/// A length of time: `100us`, `1.5ms`, `2s`.
+fn time_ns(option: &str, text: &str) -> Result<i64, Failure> {
+    let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim() {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err(no_such(option, "time; write 100us, 5ms or 1s", text)),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number * factor >= 1.0 && number * factor < 9e18 => Ok((number * factor) as i64),
+        _ => Err(no_such(option, "time; write 100us, 5ms or 1s", text)),
+    }
+}
+
+fn run(recording: Recording, question: &Question, destination: &Destination) -> Result<(), Failure> {
     let (report, provenance) = match &question.record {
         Some(record) => recorded(record, question)?,
         None => read(recording, question)?,
@@ -25,7 +167,7 @@ pub fn run(recording: Recording, question: &IoQuestion, destination: &Destinatio
     let Some(other) = &question.compare else {
         return destination.write(|out| {
             match question.format {
-                TableFormat::Text => text::io::write(&report, &question.text, out)?,
+                TableFormat::Text => text::io::write(&report, question.top, out)?,
                 TableFormat::Json => json::document::write(&[provenance], &report, out)?,
                 // The others were refused.
                 _ => section::csv::write(&[text::io::all_groups(&report)], out)?,
@@ -56,7 +198,7 @@ pub fn refused(refusal: Refusal<NoRequests>) -> Failure {
     })
 }
 
-fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
+fn read(recording: Recording, question: &Question) -> Result<(IoReport, Provenance), Failure> {
     let (session, report) =
         super::ask(recording, |session| session.requests(question.range, &question.processes, &question.options))?;
     let report = report.map_err(refused)?;
@@ -65,7 +207,7 @@ fn read(recording: Recording, question: &IoQuestion) -> Result<(IoReport, Proven
 }
 
 /// Runs a command, and reads what was recorded of it.
-fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<(IoReport, Provenance), Failure> {
+fn recorded(record: &Record, question: &Question) -> Result<(IoReport, Provenance), Failure> {
     // A file that is made anew, under a name that nobody can know before: as root, a link laid there would be followed.
     let unwritable = |path: &Path, error| Failure::Unreadable(format!("{}: {error}", path.display()));
     let temporary = match &record.keep {
@@ -99,4 +241,23 @@ fn recorded(record: &IoRecord, question: &IoQuestion) -> Result<(IoReport, Prove
         Some(0) => failure,
         _ => Failure::NothingToAnswer(format!("the command ended with {status}, and nothing of it was recorded")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_with_their_units() {
+        assert_eq!(bytes("", "64KiB").unwrap(), 65_536);
+        assert_eq!(bytes("", "20MB").unwrap(), 20_000_000);
+        assert_eq!(bytes("", "1.5k").unwrap(), 1536);
+        assert_eq!(time_ns("", "1.5ms").unwrap(), 1_500_000);
+        for wrong in ["", "0", "4096 pages", "-1", "1e9", "KiB", "99999999999999999999G"] {
+            assert!(bytes("", wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "5", "0s", "s", "-1s"] {
+            assert!(time_ns("", wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,18 +1,132 @@
 //! The verbs that list rows of any range.
 
 use onoff::{List, ListAnswer, ListQuestion, NoList, OutOfRange, Refusal, Session};
-use onoff_analysis::lists::functions::TimeOf;
+use onoff_analysis::lists::cpu::CpuGroup;
+use onoff_analysis::lists::functions::{CodeGroup, TimeOf};
+use onoff_analysis::storage::Key;
 use onoff_report::text::quantity::duration;
 use onoff_report::{folded, speedscope, svg};
 
-use super::functions;
-use crate::arguments::table::TableFormat;
+use super::symbols::SymbolTask;
+use super::{functions, table};
+use crate::arguments::cpu::CpuArguments;
+use crate::arguments::storage::{DiskArguments, Grouping, HardFaultsArguments};
+use crate::arguments::symbols::SymbolArguments;
+use crate::arguments::table::{TableArguments, TableFormat};
+use crate::arguments::{OutputArguments, RecordingArguments};
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::lists::FunctionTask;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(
+/// Settles what the arguments of a verb that lists rows mean.
+pub fn resolve(
+    list: List,
+    recording: RecordingArguments,
+    table: TableArguments,
+    output: OutputArguments,
+) -> Result<Invocation, Failure> {
+    let (question, format) = table::resolve(table)?;
+    Ok(listed(list, recording, (question, table::without_picture(format)?), output))
+}
+
+fn listed(
+    list: List,
+    recording: RecordingArguments,
+    (question, format): (ListQuestion, TableFormat),
+    output: OutputArguments,
+) -> Invocation {
+    let invocation =
+        Invocation::new(recording, output, move |recording, to| run(recording, &list, (&question, format), to));
+    invocation.about_one().text_if(format == TableFormat::Text)
+}
+
+/// Settles what the arguments of `onoff cpu` mean.
+pub fn cpu(it: CpuArguments) -> Result<Invocation, Failure> {
+    // The modules of samples have a list with more columns.
+    let of_code = |by| match by {
+        Grouping::Key(CpuGroup::Module) if it.of.is_some() => Grouping::Code(CodeGroup::Module),
+        by => by,
+    };
+    let by = it.by.into_iter().map(of_code).collect();
+    let groups = Groups { by, process: CpuGroup::Process, list: List::Cpu };
+    let code = Code { of: it.of.unwrap_or(TimeOf::Samples), symbols: it.symbols, is_chosen: it.of.is_some() };
+    list_or_functions(groups, code, it.recording, it.table, it.output)
+}
+
+/// Settles what the arguments of `onoff disk` mean.
+pub fn disk(it: DiskArguments) -> Result<Invocation, Failure> {
+    let groups = Groups { by: it.by, process: Key::Process, list: List::Disk };
+    let code = Code { of: TimeOf::DiskRequests, symbols: it.symbols, is_chosen: false };
+    list_or_functions(groups, code, it.recording, it.table, it.output)
+}
+
+/// Settles what the arguments of `onoff hardfaults` mean.
+pub fn hard_faults(it: HardFaultsArguments) -> Result<Invocation, Failure> {
+    let groups = Groups { by: it.by, process: Key::Process, list: List::HardFaults };
+    let code = Code { of: TimeOf::HardFaults, symbols: it.symbols, is_chosen: false };
+    list_or_functions(groups, code, it.recording, it.table, it.output)
+}
+
+/// What a list is grouped by.
+struct Groups<K> {
+    by: Vec<Grouping<K>>,
+    /// The key that goes with code.
+    process: K,
+    /// The list by keys.
+    list: fn(Vec<K>) -> List,
+}
+
+/// What a verb says of code, where its rows are grouped by code.
+struct Code {
+    of: TimeOf,
+    symbols: SymbolArguments,
+    /// Whether this was said on the command line, so that it must not be ignored.
+    is_chosen: bool,
+}
+
+/// What the arguments of a verb mean whose rows are also grouped by code: by keys of the list or by code, which a process may come with.
+/// Pictures show processes and their call stacks.
+fn list_or_functions<K: Copy + PartialEq>(
+    Groups { by, process, list }: Groups<K>,
+    code: Code,
+    recording: RecordingArguments,
+    table: TableArguments,
+    output: OutputArguments,
+) -> Result<Invocation, Failure> {
+    let refused = |message: &str| Err(Failure::WrongUsage(message.to_owned()));
+    let (question, format) = table::resolve(table)?;
+    let groups: Vec<CodeGroup> = by
+        .iter()
+        .filter_map(|&by| match by {
+            Grouping::Code(group) => Some(group),
+            Grouping::Key(key) => (key == process).then_some(CodeGroup::Process),
+        })
+        .collect();
+    let has_code = by.iter().any(|by| matches!(by, Grouping::Code(_)));
+    if !has_code && !format.is_picture() {
+        if code.is_chosen {
+            return refused("--of: it is about '--by module', 'function' or 'stack', and about pictures");
+        }
+        if code.symbols.symbols.is_some() {
+            return refused("--symbols: they name functions: add '--by function' or '--by stack'");
+        }
+        let keys = by.into_iter().filter_map(|by| match by {
+            Grouping::Key(key) => Some(key),
+            Grouping::Code(_) => None,
+        });
+        return Ok(listed(list(keys.collect()), recording, (question, format), output));
+    }
+    if groups.len() < by.len() || groups.iter().filter(|&&group| group != CodeGroup::Process).count() > 1 {
+        return refused("--by: 'module', 'function' or 'stack', and every picture, go with 'process' only");
+    }
+    let symbols = SymbolTask::resolve(code.symbols);
+    let invocation = Invocation::new(recording, output, move |recording, to| {
+        functions_of(recording, (code.of, &groups), (&question, format), symbols, to)
+    });
+    Ok(invocation.about_one().text_if(format == TableFormat::Text))
+}
+
+fn run(
     recording: Recording,
     list: &List,
     (question, format): (&ListQuestion, TableFormat),
@@ -24,14 +138,19 @@ pub fn run(
 }
 
 /// In which functions the time went, as a list or as a picture.
-pub fn functions(recording: Recording, task: FunctionTask, to: &Destination) -> Result<(), Failure> {
-    let FunctionTask { of, by, question, format, symbols } = task;
+fn functions_of(
+    recording: Recording,
+    (of, by): (TimeOf, &[CodeGroup]),
+    (question, format): (&ListQuestion, TableFormat),
+    symbols: SymbolTask,
+    to: &Destination,
+) -> Result<(), Failure> {
     let mut name = functions::names(symbols);
     if !format.is_picture() {
-        let (session, answer) = super::ask(recording, |session| session.functions(of, &by, &question, &mut name))?;
+        let (session, answer) = super::ask(recording, |session| session.functions(of, by, question, &mut name))?;
         return write(&session, &answer.map_err(refused)?, format, to);
     }
-    let (_, answer) = super::ask(recording, |session| session.flame(of, &question, &mut name))?;
+    let (_, answer) = super::ask(recording, |session| session.flame(of, question, &mut name))?;
     let (flame, scope) = answer.map_err(refused)?;
     let (title, what) = match of {
         TimeOf::Samples => ("Where the processors were", "samples"),

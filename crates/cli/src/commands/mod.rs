@@ -1,4 +1,4 @@
-//! The commands: open, ask, write.
+//! The verbs: what their arguments mean, and what they do: open, ask, write.
 
 mod boot;
 mod collect;
@@ -26,86 +26,103 @@ mod shell;
 mod shutdown;
 mod summary;
 mod suspend;
+mod symbols;
+mod table;
 mod this_computer;
 mod view;
 mod why;
+mod xperf;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff::{BadRecording, Listener, ReadRuns, RunsQuestion, Session};
-use onoff_analysis::functions::NameFunctions;
+use onoff::{BadRecording, List, Listener, ReadRuns, RunsQuestion, Session};
 use onoff_files::Options;
 use onoff_sources::Files;
 use onoff_trace::{Tables, Trace};
-use onoff_xperf::CommandLine;
 
-use crate::arguments::symbols::SymbolArguments;
+use crate::arguments::display::Color;
+use crate::arguments::{Arguments, Command, verbs};
 use crate::failure::Failure;
-use crate::invocation::symbols::SymbolTask;
-use crate::invocation::{Invocation, Recording, Task};
-use crate::output::Destination;
+use crate::invocation::{Invocation, Recording};
+use crate::output::{Destination, Display};
 use crate::progress::ProgressLine;
 use crate::reads_and_writes::refuse_overwriting;
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
+    let display = Display::resolve(arguments.display)?;
+    // xperf's scripts compare what it prints.
+    let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
+    let mut invocation = match (arguments.command, arguments.files.first()) {
+        (Some(_), Some(file)) => {
+            return Err(Failure::WrongUsage(format!("{}: name the verb before the file", file.display())));
+        }
+        (Some(command), None) => of_verb(command)?,
+        (None, _) => without_verb(arguments.files)?,
+    };
+    let color = if is_xperf { Color::Never } else { display.color };
+    invocation.destination.display = Display { color, is_text: invocation.is_text, ..display };
+    Ok(invocation)
+}
+
+/// Without a verb: what was named should be files.
+fn without_verb(files: Vec<PathBuf>) -> Result<Invocation, Failure> {
+    let is_there = |path: &PathBuf| onoff_files::is_standard_input(path) || path.exists();
+    if let Some(absent) = files.iter().find(|path| !is_there(path)) {
+        return Err(Failure::WrongUsage(verbs::neither_verb_nor_file(&absent.to_string_lossy())));
+    }
+    let invocation = Invocation::new(Recording::of(files), Destination::default(), overview::run);
+    Ok(invocation.about_one().text_if(true))
+}
+
+/// Settles what the arguments of a verb mean.
+fn of_verb(command: Command) -> Result<Invocation, Failure> {
+    match command {
+        Command::Boot(arguments) => boot::resolve(arguments),
+        Command::Diagnose(arguments) => diagnose::resolve(arguments),
+        Command::Summary(arguments) => summary::resolve(arguments),
+        Command::Suspend(arguments) => suspend::resolve(arguments),
+        Command::Export(arguments) => export::resolve(arguments),
+        Command::View(arguments) => view::resolve(arguments),
+        Command::Shutdown(arguments) => Ok(shutdown::resolve(arguments)),
+        Command::Why(arguments) => why::resolve(arguments),
+        Command::Info(arguments) => Ok(info::resolve(arguments)),
+        Command::Events(arguments) => events::resolve(arguments),
+        Command::Firmware(arguments) => Ok(firmware::resolve(arguments)),
+        Command::Processes(it) => lists::resolve(List::Processes, it.recording, it.table, it.output),
+        Command::Cpu(arguments) => lists::cpu(arguments),
+        Command::Interrupts(it) => lists::resolve(List::Interrupts(it.by), it.recording, it.table, it.output),
+        Command::Disk(arguments) => lists::disk(arguments),
+        Command::Files(it) => lists::resolve(List::Files(it.by), it.recording, it.table, it.output),
+        Command::HardFaults(arguments) => lists::hard_faults(arguments),
+        Command::Services(it) => lists::resolve(List::Services, it.recording, it.table, it.output),
+        Command::Devices(it) => lists::resolve(List::Devices, it.recording, it.table, it.output),
+        Command::Policy(it) => lists::resolve(List::Policy, it.recording, it.table, it.output),
+        Command::Io(arguments) => io::resolve(arguments),
+        Command::Netboot(arguments) => netboot::resolve(arguments),
+        Command::Image(arguments) => image::resolve(arguments),
+        Command::Prefetch(arguments) => prefetch::resolve(arguments),
+        Command::Record(arguments) => record::resolve(arguments),
+        Command::Collect(it) => Ok(Invocation::alone(Destination::default(), move |_| collect::run(&it))),
+        Command::Explain(it) => Ok(Invocation::alone(it.output, move |to| explain::run(&it.words, to)).text_if(true)),
+        Command::Guide(it) => Ok(Invocation::alone(it.output, guide::run).text_if(true)),
+        Command::Mcp(it) => Ok(Invocation::alone(Destination::default(), move |_| mcp::run(&it.folders))),
+        Command::Completions(it) => Ok(Invocation::alone(it.output, move |to| shell::completions(it.shell, to))),
+        Command::Manual(it) => Ok(Invocation::alone(Destination::default(), move |_| shell::manual(&it.folder))),
+        Command::Compare(arguments) => compare::resolve(arguments),
+        Command::Gate(arguments) => gate::resolve(arguments),
+        Command::Xperf(it) => xperf::resolve(it.words),
+    }
+}
 
 /// Runs what was asked for.
 pub fn run(invocation: Invocation) -> Result<(), Failure> {
     refuse_overwriting(&invocation)?;
-    let Invocation { task, recording, destination } = invocation;
-    summary::refuse_several(&task, &recording)?;
+    summary::refuse_several(&invocation)?;
+    let Invocation { recording, destination, work, .. } = invocation;
     let paths = recording.files.clone();
-    // Who asked of firmware's tables needs not be pointed there.
-    let right = matches!(task, Task::Firmware(_));
-    let answered = answer(task, recording, &destination);
-    answered.map_err(|failure| if right { failure } else { right_verb::point(failure, &paths) })
-}
-
-fn answer(task: Task, recording: Recording, destination: &Destination) -> Result<(), Failure> {
-    match task {
-        Task::Overview => overview::run(recording, destination),
-        Task::Explain(words) if words.is_empty() => explain::list(destination),
-        Task::Explain(words) => explain::run(&words.join(" "), destination),
-        Task::Guide => guide::run(destination),
-        Task::Mcp(folders) => mcp::run(&folders),
-        Task::Completions(shell) => shell::completions(shell, destination),
-        Task::Manual(folder) => shell::manual(&folder),
-        Task::Boot(options, format, beside) => boot::run(recording, options, format, &beside, destination),
-        Task::ListBoots(format) => boot::list(recording, format, destination),
-        Task::Shutdown(options, format) => shutdown::run(recording, &options, format, destination),
-        Task::Diagnose(question, format) => diagnose::run(recording, &question, format, destination),
-        Task::Summary(question) => summary::run(&recording, &question, destination),
-        Task::Info(format) => info::run(recording, format, destination),
-        Task::Events(question) => events::run(recording, question, destination),
-        Task::Firmware(question) => firmware::run(&recording, &question, destination),
-        Task::Io(question) => io::run(recording, &question, destination),
-        Task::List(list, question, format) => lists::run(recording, &list, (&question, format), destination),
-        Task::Functions(task) => lists::functions(recording, task, destination),
-        Task::Netboot(options, format) => netboot::run(recording, &options, format, destination),
-        Task::Collect(question) => collect::run(&question),
-        Task::Image(question) => image::run(recording, &question, destination),
-        Task::Prefetch(question) => prefetch::run(recording, &question, destination),
-        Task::Record(task) => record::run(task, destination),
-        Task::Suspend(options, format) => suspend::run(recording, &options, format, destination),
-        Task::Export(question) => export::run(&recording, &question, destination),
-        Task::Picture(kind) => picture::run(&recording, kind, destination),
-        Task::View(question) => view::run(&recording, &question, destination),
-        Task::BootHistory(last, format) => compare::history(recording, last, format, destination),
-        Task::Compare(question) => compare::run(*question, destination),
-        Task::Gate(question) => gate::run(&question, destination),
-        Task::Why(task) => why::run(recording, task, destination),
-        Task::Xperf(CommandLine::Help(topic)) => {
-            destination.write(|out| Ok(onoff_xperf::help::write(topic.as_deref(), out)?))
-        }
-        Task::Xperf(CommandLine::Providers) => destination.write(|out| Ok(onoff_xperf::help::write_providers(out)?)),
-        Task::Xperf(CommandLine::Merge(merging)) => Ok(onoff_xperf::merge(&merging)?),
-        Task::Xperf(CommandLine::Process(line)) => {
-            let symbols = SymbolTask::resolve(SymbolArguments { symbols: None, offline: false });
-            let has_place = !symbols.path.places().is_empty() || !symbols.path.servers().is_empty();
-            let mut names = functions::names(symbols);
-            let functions = has_place.then_some(&mut names as NameFunctions<'_>);
-            Ok(onoff_xperf::run(line, &|| Box::new(ProgressLine::reading()), functions)?)
-        }
-    }
+    work(recording, &destination).map_err(|failure| right_verb::point(failure, &paths))
 }
 
 /// Opens the recording and asks `question`, with progress until it is answered.

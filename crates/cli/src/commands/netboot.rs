@@ -1,27 +1,107 @@
 //! `onoff netboot`.
 
-use onoff_analysis::netboot::NetbootOptions;
+use onoff_analysis::netboot::model::Settings;
+use onoff_analysis::netboot::{ClientFilter, NetbootOptions};
+use onoff_netboot::MacAddress;
+use onoff_report::text::netboot::NetbootTextOptions;
 use onoff_report::{csv, json, section, svg, text};
 
+use crate::arguments::netboot::{NetbootArguments, NetbootOutput};
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::netboot::NetbootFormat;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(
+/// Settles what the arguments mean.
+pub fn resolve(arguments: NetbootArguments) -> Result<Invocation, Failure> {
+    let options = NetbootOptions {
+        client: arguments.client.as_deref().map(client_filter).transpose()?,
+        link_bits_per_s: link_rate(&arguments.link_rate)?,
+        what_if: settings(&arguments)?,
+    };
+    let NetbootArguments { files, format, top, output, .. } = arguments;
+    let invocation = Invocation::new(Recording::of(files), output, move |recording, destination| {
+        run(recording, &options, (format, top), destination)
+    });
+    Ok(invocation.text_if(format == NetbootOutput::Text))
+}
+
+fn client_filter(text: &str) -> Result<ClientFilter, Failure> {
+    let station = MacAddress::parse(text).map(ClientFilter::Station);
+    let address = text.parse().ok().map(ClientFilter::Address);
+    station.or(address).ok_or_else(|| {
+        Failure::NothingToAnswer(format!(
+            "--client: '{text}' is neither a station address (52:54:00:77:00:01) nor an IP address"
+        ))
+    })
+}
+
+/// The settings that are asked about.
+fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
+    let within = |name: &str, value: Option<u32>, range: std::ops::RangeInclusive<u32>| match value {
+        Some(value) if !range.contains(&value) => {
+            Err(Failure::NothingToAnswer(format!("--{name}: {value} is outside {} to {}", range.start(), range.end())))
+        }
+        value => Ok(value),
+    };
+    Ok(Settings {
+        // RFC 7440 and RFC 2348.
+        window: within("window", arguments.window, 1..=65_535)?,
+        block_size: within("block", arguments.block, 8..=65_464)?,
+        round_trip_ns: arguments.rtt.as_deref().map(round_trip).transpose()?,
+        loss: arguments.loss.as_deref().map(loss).transpose()?,
+    })
+}
+
+/// A time: `800us`, `5ms`, `0.1s`.
+fn round_trip(text: &str) -> Result<i64, Failure> {
+    let units = [("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+    let found =
+        units.into_iter().find_map(|(unit, ns)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * ns));
+    match found {
+        Some(ns) if (0.0..=60e9).contains(&ns) => Ok(ns as i64),
+        _ => Err(Failure::NothingToAnswer(format!("--rtt: '{text}' is no time up to 60 s; write 800us, 5ms, 0.1s"))),
+    }
+}
+
+/// A share, in percent: `0.5` or `0.5%`.
+fn loss(text: &str) -> Result<f64, Failure> {
+    match text.trim_end_matches('%').trim().parse::<f64>() {
+        Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(Failure::NothingToAnswer(format!("--loss: '{text}' is no share of 0 to 50 %; write 0.5%"))),
+    }
+}
+
+/// Bits per second: `100M`, `1G`, `2.5G`.
+fn link_rate(text: &str) -> Result<u64, Failure> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'm' | 'M')) => (&text[..at], 1e6),
+        Some((at, 'g' | 'G')) => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    let rate = digits.parse::<f64>().ok().map(|rate| rate * factor);
+    match rate {
+        Some(rate) if (1e3..=1e13).contains(&rate) => Ok(rate as u64),
+        _ => Err(Failure::NothingToAnswer(format!("--link-rate: '{text}' is no link speed; write 100M, 1G, 2.5G"))),
+    }
+}
+
+fn run(
     recording: Recording,
     options: &NetbootOptions,
-    format: NetbootFormat,
+    (format, top): (NetbootOutput, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
     let (session, report) = super::ask(recording, |session| session.netboot(options))?;
-    let report = report.map_err(|refusal| Failure::refused(refusal, |instead| instead.to_string()))?;
+    let report = report.map_err(Failure::without_an_answer)?;
     destination.write(|out| {
         match format {
-            NetbootFormat::Text(options) => text::netboot::write(&report, &options, out)?,
-            NetbootFormat::Csv => section::csv::write(&[csv::netboot::rows(&report)], out)?,
-            NetbootFormat::Svg => svg::netboot::write(&report, out)?,
-            NetbootFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
+            NetbootOutput::Text => {
+                text::netboot::write(&report, &NetbootTextOptions { top, what_if: options.what_if }, out)?
+            }
+            NetbootOutput::Csv => section::csv::write(&[csv::netboot::rows(&report)], out)?,
+            NetbootOutput::Svg => svg::netboot::write(&report, out)?,
+            NetbootOutput::Json => json::document::write(&[session.provenance()?], &report, out)?,
         }
         Ok(())
     })

@@ -6,10 +6,15 @@ use onoff_view::picture;
 
 use super::view;
 use crate::failure::Failure;
-use crate::invocation::Recording;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(recording: &Recording, kind: TransitionKind, destination: &Destination) -> Result<(), Failure> {
+/// The picture of a recording's transition of that kind.
+pub fn of(kind: TransitionKind, recording: impl Into<Recording>, destination: impl Into<Destination>) -> Invocation {
+    Invocation::new(recording, destination, move |recording, to| run(&recording, kind, to)).about_one()
+}
+
+fn run(recording: &Recording, kind: TransitionKind, destination: &Destination) -> Result<(), Failure> {
     let shown = view::one_recording(recording)?;
     // On a computer with fast startup a boot is a resume with a new session, as in `onoff boot`.
     let is_fast = |one: &&PageTransition| kind == TransitionKind::Boot && one.variant == Variant::FastStartup.as_str();

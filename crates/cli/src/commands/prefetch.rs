@@ -9,13 +9,24 @@ use onoff_report::{json, section, text};
 use onoff_sources::{EventFilter, EventStream, Pattern};
 use onoff_xperf::collected::ready_boot::{EVENTS, ReadyBoot};
 
+use super::table;
+use crate::arguments::prefetch::PrefetchArguments;
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::prefetch::PrefetchQuestion;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Destination) -> Result<(), Failure> {
+/// Settles what the arguments mean. The recording is that of `--trace`.
+pub fn resolve(arguments: PrefetchArguments) -> Result<Invocation, Failure> {
+    let is_text = table::without_page(arguments.format)? == TableFormat::Text;
+    let (recording, paths) = (Recording::of(arguments.trace.clone()), arguments.paths.clone());
+    let invocation = Invocation::new(recording, arguments.output.clone(), move |recording, destination| {
+        run(recording, &arguments, destination)
+    });
+    Ok(invocation.text_if(is_text).reading(paths))
+}
+
+fn run(recording: Recording, question: &PrefetchArguments, destination: &Destination) -> Result<(), Failure> {
     let mut report = onoff::prefetch(&question.paths, question.programs.clone())?;
     let mut recordings = Vec::new();
     if !recording.files.is_empty() {
@@ -32,10 +43,10 @@ pub fn run(recording: Recording, question: &PrefetchQuestion, destination: &Dest
     }
     destination.write(|out| {
         match question.format {
-            TableFormat::Text => text::prefetch::write(&report, &question.text, out)?,
+            TableFormat::Text => text::prefetch::write(&report, table::all_if_zero(question.top), out)?,
             TableFormat::Json => json::document::write(&recordings, &report, out)?,
             // The others were refused.
-            _ => section::csv::write(&[text::prefetch::rows(&report, question.rows)], out)?,
+            _ => section::csv::write(&[text::prefetch::rows(&report, question.by)], out)?,
         }
         Ok(())
     })

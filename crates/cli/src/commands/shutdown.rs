@@ -1,36 +1,54 @@
 //! `onoff shutdown`.
 
-use onoff::ShutdownAnswer;
+use onoff::Shutdown;
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_report::text;
 use onoff_xperf::layouts::shutdown_xml::{self, ShutdownXmlOptions};
 
+use super::picture;
+use crate::arguments::TransitionFormat;
+use crate::arguments::shutdown::ShutdownArguments;
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::shutdown::ShutdownFormat;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(
+/// Settles what the arguments mean.
+pub fn resolve(arguments: ShutdownArguments) -> Invocation {
+    let ShutdownArguments { recording, format, service_timeout, top, output } = arguments;
+    let options = ShutdownOptions { service_time_out_ns: service_timeout };
+    let mut recording = Recording::from(recording);
+    if recording.this_computer.is_some() {
+        // The boot that runs has no shutdown yet.
+        recording.options.boot.get_or_insert_with(|| "-1".to_owned());
+    }
+    if format == TransitionFormat::Svg {
+        return picture::of(TransitionKind::Shutdown, recording, output);
+    }
+    let invocation =
+        Invocation::new(recording, output, move |recording, to| run(recording, &options, (format, top), to));
+    invocation.about_one().text_if(format == TransitionFormat::Text)
+}
+
+fn run(
     recording: Recording,
     options: &ShutdownOptions,
-    format: ShutdownFormat,
+    (format, top): (TransitionFormat, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
     let (session, answer) = super::ask(recording, |session| session.shutdown(options))?;
     let answer =
         answer.map_err(|refusal| Failure::refused(refusal, |instead| text::shutdown::no_shutdown(&instead)))?;
-    if matches!((&answer, &format), (ShutdownAnswer::Linux { .. }, ShutdownFormat::Xml)) {
-        return Err(super::no_xml_of_linux());
-    }
     destination.write(|out| {
-        match (&answer, format) {
-            (_, ShutdownFormat::Text(options)) => answer.write_text_with(&options, out)?,
-            (_, ShutdownFormat::Html(options)) => answer.write_html(&options, out)?,
-            (ShutdownAnswer::Windows { report, .. }, ShutdownFormat::Xml) => {
+        match (format, &answer.report) {
+            (TransitionFormat::Text, _) => answer.write_text_with(top, out)?,
+            (TransitionFormat::Html, _) => answer.write_html(top, out)?,
+            (TransitionFormat::Json, _) => answer.write_json(&[session.provenance()?], out)?,
+            (TransitionFormat::Xml, Shutdown::Windows(report)) => {
                 shutdown_xml::write(report, &ShutdownXmlOptions::default(), out)?
             }
-            (_, ShutdownFormat::Csv) => answer.write_csv(out)?,
-            (_, ShutdownFormat::Json | ShutdownFormat::Xml) => answer.write_json(&[session.provenance()?], out)?,
+            (TransitionFormat::Xml, Shutdown::Linux(_)) => return Err(super::no_xml_of_linux()),
+            (TransitionFormat::Csv | TransitionFormat::Svg, _) => answer.write_csv(out)?,
         }
         Ok(())
     })

@@ -3,42 +3,50 @@
 use std::path::PathBuf;
 
 use onoff::summarise_all;
-use onoff_analysis::summary::Summary;
 use onoff_files::volume::Volume;
 use onoff_report::lists::write_on;
 use onoff_report::paper::{HtmlPaper, TextPaper};
-use onoff_report::table::{TableReport, arrange, write_csv};
+use onoff_report::table::{Order, TableReport, arrange, write_csv};
 use onoff_report::{json, svg};
 
+use crate::arguments::summary::SummaryArguments;
 use crate::arguments::table::TableFormat;
 use crate::failure::Failure;
-use crate::invocation::summary::SummaryQuestion;
-use crate::invocation::{Recording, Task};
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 use crate::progress::ProgressLine;
 
-pub fn run(recording: &Recording, question: &SummaryQuestion, destination: &Destination) -> Result<(), Failure> {
+/// Settles what the arguments mean.
+pub fn resolve(arguments: SummaryArguments) -> Result<Invocation, Failure> {
+    let SummaryArguments { paths, sort, reverse, top, format, output } = arguments;
+    if matches!(format, TableFormat::Folded | TableFormat::Speedscope) {
+        let message = "--format: a summary has no call stacks; 'onoff cpu', 'disk' and 'hardfaults' have";
+        return Err(Failure::WrongUsage(message.to_owned()));
+    }
+    let order = Order { sort, reverse, top: (top > 0).then_some(top) };
+    let invocation = Invocation::new(Recording::of(paths), output, move |recording, destination| {
+        run(&recording, &order, format, destination)
+    });
+    Ok(invocation.text_if(format == TableFormat::Text))
+}
+
+fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &Destination) -> Result<(), Failure> {
     let recordings = onoff_files::recordings(&recording.files)?;
     let line = ProgressLine::recordings(recordings.len());
     let mut summary = summarise_all(&recordings, &recording.options, &|| line.one_more());
     drop(line);
-    write(&mut summary, question, destination)
-}
-
-fn write(summary: &mut Summary, question: &SummaryQuestion, destination: &Destination) -> Result<(), Failure> {
-    let left_out =
-        arrange(summary, &question.order).map_err(|error| Failure::WrongUsage(format!("--sort: {error}")))?;
+    let left_out = arrange(&mut summary, order).map_err(|error| Failure::WrongUsage(format!("--sort: {error}")))?;
     if summary.rows.is_empty() {
         return Err(Failure::NothingToAnswer(summary.nothing()));
     }
     destination.write(|out| {
-        match question.format {
-            TableFormat::Text => write_on(summary, left_out, &mut TextPaper(out))?,
-            TableFormat::Html => HtmlPaper::write("Summary", out, |paper| write_on(summary, left_out, paper))?,
-            TableFormat::Json => json::document::write(&[], summary, out)?,
+        match format {
+            TableFormat::Text => write_on(&summary, left_out, &mut TextPaper(out))?,
+            TableFormat::Html => HtmlPaper::write("Summary", out, |paper| write_on(&summary, left_out, paper))?,
+            TableFormat::Json => json::document::write(&[], &summary, out)?,
             // The others were refused.
-            TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(summary, out)?,
-            TableFormat::Svg => svg::summary::write(summary, out)?,
+            TableFormat::Csv | TableFormat::Folded | TableFormat::Speedscope => write_csv(&summary, out)?,
+            TableFormat::Svg => svg::summary::write(&summary, out)?,
         }
         Ok(())
     })?;
@@ -55,43 +63,11 @@ fn is_image(paths: &[PathBuf]) -> bool {
 }
 
 /// Refuses several recordings where one is asked about: read together they would be one that never was.
-pub fn refuse_several(task: &Task, recording: &Recording) -> Result<(), Failure> {
-    let takes_one = match task {
-        Task::Boot(..)
-        | Task::ListBoots(_)
-        | Task::BootHistory(..)
-        | Task::Suspend(..)
-        | Task::Shutdown(..)
-        | Task::Diagnose(..)
-        | Task::Overview
-        | Task::Info(_)
-        | Task::List(..)
-        | Task::Functions(_)
-        | Task::Export(_)
-        | Task::Picture(_)
-        | Task::Why(_) => true,
-        Task::View(_)
-        | Task::Events(_)
-        | Task::Firmware(_)
-        | Task::Io(_)
-        | Task::Netboot(..)
-        | Task::Record(_)
-        | Task::Collect(_)
-        | Task::Prefetch(_)
-        | Task::Image(_)
-        | Task::Compare(_)
-        | Task::Gate(_)
-        | Task::Summary(_)
-        | Task::Explain(_)
-        | Task::Guide
-        | Task::Mcp(_)
-        | Task::Completions(_)
-        | Task::Manual(_)
-        | Task::Xperf(_) => false,
-    };
+pub fn refuse_several(invocation: &Invocation) -> Result<(), Failure> {
+    let recording = &invocation.recording;
     // One file is one recording; that is seen without a look into it.
     let one_file = matches!(&recording.files[..], [path] if !path.is_dir()) || is_image(&recording.files);
-    if !takes_one || one_file || recording.files.is_empty() {
+    if !invocation.takes_one || one_file || recording.files.is_empty() {
         return Ok(());
     }
     let recordings = onoff_files::recordings(&recording.files)?;

@@ -1,34 +1,65 @@
 //! `onoff suspend`.
 
-use onoff::SleepAnswer;
+use onoff::Sleeps;
+use onoff_analysis::transition::TransitionKind;
 use onoff_analysis::transition::suspend::SuspendOptions;
-use onoff_xperf::layouts::suspend_xml;
+use onoff_xperf::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
 
+use super::picture;
+use crate::arguments::suspend::{PowerFormat, SuspendArguments};
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::suspend::SuspendFormat;
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(
+/// Settles what the arguments mean.
+pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
+    let SuspendArguments { recording, transition, format, timeunit, idle, shell, top, output } = arguments;
+    if timeunit.is_some() && format != PowerFormat::Xml {
+        let message = "--timeunit is about '--format xml'; the other formats say their units";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
+    }
+    if format == PowerFormat::Svg {
+        return Ok(picture::of(TransitionKind::Suspend, recording, output));
+    }
+    let xml = timeunit.as_deref().map(time_unit).transpose()?.unwrap_or_default();
+    let options = SuspendOptions { transition, idle, shell };
+    let invocation = Invocation::new(recording, output, move |recording, destination| {
+        run(recording, &options, (format, &xml, top), destination)
+    });
+    Ok(invocation.about_one().text_if(format == PowerFormat::Text))
+}
+
+fn time_unit(text: &str) -> Result<SuspendXmlOptions, Failure> {
+    let (unit, decimals) = match text.split_once('.') {
+        Some((unit, decimals)) => (unit, decimals.parse().ok()),
+        None => (text, Some(0)),
+    };
+    TimeUnit::parse(unit)
+        .zip(decimals.filter(|&decimals| decimals <= MOST_DECIMALS))
+        .map(|(unit, decimals)| SuspendXmlOptions { unit, decimals, min_ns: 0 })
+        .ok_or_else(|| {
+            Failure::NothingToAnswer(format!(
+                "--timeunit: '{text}' is no unit; write ns, us, ms or s, with up to {MOST_DECIMALS} decimals as in ms.3"
+            ))
+        })
+}
+
+fn run(
     recording: Recording,
     options: &SuspendOptions,
-    format: SuspendFormat,
+    (format, xml, top): (PowerFormat, &SuspendXmlOptions, usize),
     destination: &Destination,
 ) -> Result<(), Failure> {
     let (session, answer) = super::ask(recording, |session| session.sleeps(options))?;
-    let answer = answer.map_err(|refusal| Failure::refused(refusal, |instead| instead.to_string()))?;
-    if matches!((&answer, &format), (SleepAnswer::Linux { .. }, SuspendFormat::Xml(_))) {
-        return Err(super::no_xml_of_linux());
-    }
+    let answer = answer.map_err(Failure::without_an_answer)?;
     destination.write(|out| {
-        match (&answer, format) {
-            (_, SuspendFormat::Text(options)) => answer.write_text_with(&options, out)?,
-            (_, SuspendFormat::Html(options)) => answer.write_html(&options, out)?,
-            (SleepAnswer::Windows { report, .. }, SuspendFormat::Xml(options)) => {
-                suspend_xml::write(report, &options, out)?
-            }
-            (_, SuspendFormat::Csv) => answer.write_csv(out)?,
-            (_, SuspendFormat::Json | SuspendFormat::Xml(_)) => answer.write_json(&[session.provenance()?], out)?,
+        match (format, &answer.report) {
+            (PowerFormat::Text, _) => answer.write_text_with(top, out)?,
+            (PowerFormat::Html, _) => answer.write_html(top, out)?,
+            (PowerFormat::Json, _) => answer.write_json(&[session.provenance()?], out)?,
+            (PowerFormat::Xml, Sleeps::Windows(report)) => suspend_xml::write(report, xml, out)?,
+            (PowerFormat::Xml, Sleeps::Linux(_)) => return Err(super::no_xml_of_linux()),
+            (PowerFormat::Csv | PowerFormat::Svg, _) => answer.write_csv(out)?,
         }
         Ok(())
     })

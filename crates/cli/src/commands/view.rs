@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, add_capture, add_firmware, firmware};
+use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, firmware};
 use onoff_analysis::compare::{CompareOptions, compare};
 use onoff_analysis::io::{self, IoOptions};
 use onoff_analysis::netboot::NetbootOptions;
@@ -15,10 +15,11 @@ use onoff_view::events::{EventReader, Visit};
 use onoff_view::page::{Page, drawn_beforehand};
 use onoff_view::{file, server::Server};
 
-use super::runs;
+use super::boot::BesideBoot;
+use super::compare::{ComparedRuns, runs};
+use crate::arguments::view::ViewArguments;
 use crate::failure::Failure;
-use crate::invocation::view::ViewQuestion;
-use crate::invocation::{BesideBoot, Recording};
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 /// What the lanes of a single file may take beyond a screen's width, bytes of text before the page is packed.
@@ -29,11 +30,39 @@ const NOTHING: &str = "nothing to show: no boot, shutdown or sleep, and no event
 /// Random bytes of the token, 128 bits: nobody guesses it.
 const TOKEN_BYTES: usize = 16;
 
-pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destination) -> Result<(), Failure> {
-    let (mut shown, comparison) = match &question.compared {
-        Some(runs) => compared(&runs.runs, &runs.options)?,
-        None => (recordings(recording, &question.beside)?, None),
-    };
+/// Settles what the arguments mean.
+pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
+    let ViewArguments { sides, port, no_open, output, .. } = arguments;
+    let compares = !sides.baseline.is_empty() || !sides.candidate.is_empty();
+    let recording = Recording::from(arguments.recording);
+    if compares && !recording.files.is_empty() {
+        let message = "give recordings either as files, or as sides with --baseline and --candidate";
+        return Err(Failure::NothingToAnswer(message.to_owned()));
+    }
+    let compared = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
+    let beside = BesideBoot { firmware: arguments.firmware, capture: arguments.capture };
+    if compares && !beside.is_empty() {
+        let message = "--firmware and --capture say more of one boot; they have no place in a comparison";
+        return Err(Failure::WrongUsage(message.to_owned()));
+    }
+    let paths = compared.iter().flat_map(ComparedRuns::paths).collect::<Vec<_>>();
+    let invocation = Invocation::new(recording, output, move |recording, destination| {
+        let (shown, comparison) = match &compared {
+            Some(runs) => self::compared(&runs.runs, &runs.options)?,
+            None => (recordings(&recording, &beside)?, None),
+        };
+        run(shown, comparison, (port.unwrap_or(0), !no_open), destination)
+    });
+    Ok(invocation.reading(paths))
+}
+
+/// Writes the page to a file; or serves it on a port of 127.0.0.1, 0 for any free one, and opens the browser where that is wanted.
+fn run(
+    mut shown: Vec<Shown>,
+    comparison: Option<PageComparison>,
+    (port, open): (u16, bool),
+    destination: &Destination,
+) -> Result<(), Failure> {
     if comparison.is_none() && shown.iter().all(|each| each.tracks.is_empty()) {
         return Err(Failure::NothingToAnswer(NOTHING.to_owned()));
     }
@@ -56,18 +85,12 @@ pub fn run(recording: &Recording, question: &ViewQuestion, destination: &Destina
     if to_file {
         return destination.write(|out| Ok(out.write_all(html.as_bytes())?));
     }
-    serve(question, html, shown, destination)
+    serve((port, open), html, shown, destination)
 }
 
 fn recordings(recording: &Recording, beside: &BesideBoot) -> Result<Vec<Shown>, Failure> {
     let mut boot = BootOptions::default();
-    if !beside.firmware.is_empty() {
-        add_firmware(&mut boot, &beside.firmware, &recording.options).map_err(Failure::without_an_answer)?;
-    }
-    if !beside.capture.is_empty() {
-        add_capture(&mut boot, &beside.capture, &recording.options)
-            .map_err(|refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}")))?;
-    }
+    beside.add_to(&mut boot, &recording.options)?;
     match &recording.this_computer {
         Some(_) => Ok(vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)]),
         None => {
@@ -142,7 +165,7 @@ fn compared(
     question: &RunsQuestion,
     options: &CompareOptions,
 ) -> Result<(Vec<Shown>, Option<PageComparison>), Failure> {
-    let ReadRuns { configurations, files, .. } = runs(question, false, BadRecording::Refused)?;
+    let ReadRuns { configurations, files, .. } = super::runs(question, false, BadRecording::Refused)?;
     let answer = compare(&configurations, options).map_err(|refusal| Failure::NothingToAnswer(refusal.to_string()))?;
     let mut page = comparison(&configurations, &answer);
     let has_lanes = answer.transition.transition().is_some();
@@ -163,14 +186,14 @@ fn compared(
     Ok((all, Some(page)))
 }
 
-fn serve(question: &ViewQuestion, html: String, shown: Vec<Shown>, destination: &Destination) -> Result<(), Failure> {
+fn serve((port, open): (u16, bool), html: String, shown: Vec<Shown>, destination: &Destination) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Unreadable(format!("cannot serve the page on 127.0.0.1: {error}"));
-    let server = Server::bind(question.port, token()?, html, shown).map_err(failed)?;
+    let server = Server::bind(port, token()?, html, shown).map_err(failed)?;
     let url = server.url();
     destination.write(|out| Ok(writeln!(out, "{url}\nCtrl-C ends it.").and_then(|()| out.flush())?))?;
-    if question.open {
+    if open {
         // Without a browser the address is there to be copied.
-        let _none = open::that_detached(Path::new(&url));
+        let _none = ::open::that_detached(Path::new(&url));
     }
     server.run().map_err(failed)
 }

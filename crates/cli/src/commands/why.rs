@@ -3,28 +3,98 @@
 use std::io::{self, Write};
 
 use onoff::{OutOfRange, Session};
-use onoff_analysis::waits::CriticalPath;
-use onoff_analysis::why::WhyReport;
+use onoff_analysis::waits::{CriticalPath, PathOptions};
+use onoff_analysis::why::{About, WhyQuestion, WhyReport};
 use onoff_analysis::{Interval, flame};
+use onoff_report::text::time_point::TimePoint;
+use onoff_report::text::why::WhyTextOptions;
 use onoff_report::{folded, json, svg, text};
+use onoff_sources::Pattern;
 
 use super::functions;
+use super::symbols::SymbolTask;
+use crate::arguments::why::{WhyArguments, WhyFormat};
 use crate::failure::Failure;
-use crate::invocation::Recording;
-use crate::invocation::why::{WhyFormat, WhyTask};
+use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
-pub fn run(recording: Recording, task: WhyTask, destination: &Destination) -> Result<(), Failure> {
-    let format = task.format;
+/// What to explain; a time waits for the recording's clock.
+struct Task {
+    /// The question, but for the time.
+    question: WhyQuestion,
+    at: Option<TimePoint>,
+    /// The name of the phase in which it was under way.
+    phase: Option<String>,
+    symbols: SymbolTask,
+}
+
+/// All steps: a flame graph is made of every one.
+const EVERY_STEP: PathOptions = PathOptions { shortest_ns: 0, most_steps: 1 << 22 };
+
+/// Settles what the arguments mean.
+pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
+    let symbols = SymbolTask::resolve(arguments.symbols);
+    let at = match &arguments.at {
+        Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
+            Failure::NothingToAnswer(format!(
+                "--at: '{text}' is no time; write 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
+            ))
+        })?),
+        None => None,
+    };
+    let phase = arguments.phase.clone();
+    let pattern = |text: Option<String>| text.map(|text| Pattern::new(&text));
+    let about = if let Some(process) = pattern(arguments.process) {
+        About::Process(process)
+    } else if let Some(tid) = arguments.thread {
+        About::Thread(tid)
+    } else if let Some(service) = pattern(arguments.service) {
+        About::Service(service)
+    } else if let Some(device) = pattern(arguments.device) {
+        About::Device(device)
+    } else if arguments.phase.as_ref().is_some_and(String::is_empty) {
+        About::LongestPhase(arguments.transition)
+    } else {
+        About::Phase(pattern(arguments.phase), arguments.transition)
+    };
+    let (format, steps) = (arguments.format, arguments.steps);
+    let path = match format {
+        WhyFormat::Text => PathOptions { shortest_ns: 0, ..PathOptions::default() },
+        WhyFormat::Json => PathOptions::default(),
+        WhyFormat::Folded | WhyFormat::Svg | WhyFormat::Flamegraph => EVERY_STEP,
+    };
+    let question = WhyQuestion {
+        about,
+        at_ns: None,
+        within: None,
+        min_ns: i64::from(arguments.min) * 1_000_000,
+        top: Some(arguments.top),
+        waits_for_work: arguments.idle,
+        path,
+    };
+    let phase = phase.filter(|_| !matches!(question.about, About::Phase(..) | About::LongestPhase(_)));
+    let task = Task { question, at, phase, symbols };
+    let invocation = Invocation::new(arguments.recording, arguments.output, move |recording, destination| {
+        run(recording, task, (format, steps), destination)
+    });
+    Ok(invocation.about_one().text_if(format == WhyFormat::Text))
+}
+
+fn run(
+    recording: Recording,
+    task: Task,
+    (format, steps): (WhyFormat, usize),
+    destination: &Destination,
+) -> Result<(), Failure> {
     let (session, report) = super::ask(recording, |session| answer(session, task))?;
     let report = report?;
     destination.write(|out| {
         match format {
-            WhyFormat::Text(options) => text::why::write(&report, &options, out)?,
+            WhyFormat::Text => text::why::write(&report, &WhyTextOptions { steps, ..WhyTextOptions::default() }, out)?,
             WhyFormat::Json => json::document::write(&[session.provenance()?], &report, out)?,
             WhyFormat::Folded => folded::write(&report, out)?,
             WhyFormat::Svg => svg::chain::write(&report, out)?,
-            WhyFormat::FlameGraph => flame_graph(&report, out)?,
+            WhyFormat::Flamegraph => flame_graph(&report, out)?,
         }
         Ok(())
     })
@@ -39,7 +109,7 @@ fn flame_graph(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     svg::flame::write(&flame, "Who waited for whom", "on the critical path", out)
 }
 
-fn answer(session: &Session, mut task: WhyTask) -> Result<WhyReport, Failure> {
+fn answer(session: &Session, mut task: Task) -> Result<WhyReport, Failure> {
     // All that is asked below, read at once.
     session.tables(Session::TABLES_OF_WAITS)?;
     if let Some(at) = task.at {

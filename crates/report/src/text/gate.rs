@@ -13,18 +13,11 @@ use super::style::{DOUBT, HEADLINE, MISSING, QUIET};
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug)]
-pub struct GateTextOptions {
-    /// Rows of a limit that names many measures, at most.
-    pub top: usize,
-}
-
 /// Writes the report.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(report: &GateReport, options: &GateTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &GateReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let style = style(report.verdict);
     writeln!(out, "{style}{}{style:#}", headline(report))?;
     if report.verdict != GateVerdict::Pass {
@@ -36,7 +29,7 @@ pub fn write(report: &GateReport, options: &GateTextOptions, out: &mut dyn Write
     configurations(&report.configurations, out)?;
     set_apart(&report.configurations, out)?;
     for limit in &report.limits {
-        write_limit(limit, options, out)?;
+        write_limit(limit, top, out)?;
     }
     Ok(())
 }
@@ -77,7 +70,7 @@ pub fn sentence(limit: &str, check: &LimitCheck) -> String {
     }
 }
 
-fn write_limit(limit: &LimitReport, options: &GateTextOptions, out: &mut dyn Write) -> io::Result<()> {
+fn write_limit(limit: &LimitReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let note = match limit.checks.len() {
         0 | 1 => word(limit.verdict).to_owned(),
         all => format!("{} · {}", word(limit.verdict), counted(all as u64, "measure")),
@@ -97,7 +90,7 @@ fn write_limit(limit: &LimitReport, options: &GateTextOptions, out: &mut dyn Wri
         Cell::words(Style::new(), shown)
     };
     let section = Section::of("checks", "", shown.iter().copied())
-        .top(options.top)
+        .top(top)
         .column(Heading::name("key", "").wide(56), |check| Value::text(&check.key))
         .column(Heading::quantity("was", "baseline"), |check| amount(check.unit, check.was))
         .column(Heading::quantity("is", "candidate"), |check| amount(check.unit, check.is))
@@ -117,7 +110,7 @@ fn write_limit(limit: &LimitReport, options: &GateTextOptions, out: &mut dyn Wri
         .column(Heading::name("because", "").wide(110), |check| Value::text(&check.because).styled(QUIET))
         .done();
     section::text::write(&section, out)?;
-    let more = shown.len().saturating_sub(options.top);
+    let more = shown.len().saturating_sub(top);
     if more > 0 {
         writeln!(out, "  {QUIET}and {} more{QUIET:#}", count(more as u64))?;
     }

@@ -17,13 +17,6 @@ use super::style::{DOUBT, HEADLINE, QUIET, TITLE, WORST};
 use crate::section::{self, Cell, Heading, Section, SectionOf};
 use crate::table::Value;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ImageTextOptions {
-    /// Rows of each list, 0 for all.
-    pub top: usize,
-}
-
 /// Evidence shown for each finding.
 const MOST_EVIDENCE: usize = 4;
 
@@ -31,19 +24,18 @@ const MOST_EVIDENCE: usize = 4;
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(answer: &ImageAnswer, options: &ImageTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(answer: &ImageAnswer, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let ImageAnswer { image: report, audit, overlay, unreadable } = answer;
-    let rows = if options.top == 0 { usize::MAX } else { options.top };
     headline(report, audit, out)?;
-    findings(audit, rows, out)?;
+    findings(audit, top, out)?;
     filters(report, out)?;
     if let Some(growth) = overlay {
-        write_overlay(growth, rows, out)?;
+        write_overlay(growth, top, out)?;
     }
     let sections = [
-        candidates(audit, rows),
-        services(report, rows),
-        start_programs(report, rows),
+        candidates(audit, top),
+        services(report, top),
+        start_programs(report, top),
         autologgers(report),
         boot_menu(report),
     ];
@@ -451,12 +443,7 @@ fn hive_notes(hive: &HiveReport) -> String {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_comparison(
-    comparison: &ImageComparison,
-    options: &ImageTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let rows = if options.top == 0 { usize::MAX } else { options.top };
+pub fn write_comparison(comparison: &ImageComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let changes = &comparison.changes;
     writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", counted(changes.len() as u64, "change"))?;
     if changes.is_empty() {
@@ -466,7 +453,7 @@ pub fn write_comparison(
         out,
         "What can cost most at boot comes first: services that start by themselves, then what the loader reads.\n"
     )?;
-    section::text::write(&changed(comparison, rows), out)
+    section::text::write(&changed(comparison, top), out)
 }
 
 /// The changes.

@@ -12,27 +12,14 @@ use super::style::{HEADLINE, QUIET};
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InfoTextOptions {
-    /// Rows of each list.
-    pub top: usize,
-}
-
-impl Default for InfoTextOptions {
-    fn default() -> Self {
-        Self { top: 15 }
-    }
-}
-
 /// Writes the summary.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(summary: &RecordingSummary, options: &InfoTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     write_recording(summary, out)?;
     write_machine(summary, out)?;
-    let lists = [providers(summary, options.top), kinds(summary, options.top)];
+    let lists = [providers(summary, top), kinds(summary, top)];
     section::text::write_all(lists.iter().filter(|list| !list.is_empty()), out)?;
     writeln!(out)?;
     losses::write(&summary.losses, out)

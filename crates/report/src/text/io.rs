@@ -15,22 +15,15 @@ use super::usage::process_name;
 use crate::section::{self, Cell, Heading, Section, SectionOf};
 use crate::table::Value;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IoTextOptions {
-    /// Rows of each list.
-    pub top: usize,
-}
-
 /// Writes the report.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(report: &IoReport, options: &IoTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &IoReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
-    findings(report, options.top, out)?;
+    findings(report, top, out)?;
     for view in &report.views {
-        write_view(report, view, options.top, out)?;
+        write_view(report, view, top, out)?;
     }
     notes(report, out)?;
     losses::write(&report.losses, out)

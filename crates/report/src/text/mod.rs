@@ -24,6 +24,7 @@ pub mod prefetch;
 pub mod shutdown;
 pub mod suspend;
 pub mod time_point;
+pub mod transition;
 pub mod unit_starts;
 pub mod usage;
 pub mod why;

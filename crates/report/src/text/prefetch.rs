@@ -17,19 +17,6 @@ use super::style::{DOUBT, HEADLINE, QUIET};
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrefetchTextOptions {
-    /// Rows of each list, 0 for all.
-    pub top: usize,
-}
-
-impl PrefetchTextOptions {
-    const fn rows(self) -> usize {
-        if self.top == 0 { usize::MAX } else { self.top }
-    }
-}
-
 /// What the rows of a table for programs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefetchRows {
@@ -58,9 +45,8 @@ pub fn rows(report: &PrefetchReport, rows: PrefetchRows) -> Section<'_> {
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(report: &PrefetchReport, options: &PrefetchTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline(report, out)?;
-    let top = options.rows();
     let sections = [plans(report, top), files(report, top)].into_iter().filter(|section| !section.is_empty());
     let volumes = Some(volumes(report)).filter(|section| section.len() > 1);
     let boots = Some(boots(report, top)).filter(|section| !section.is_empty());

@@ -11,9 +11,8 @@ use onoff_record::plan::plan;
 use onoff_record::session;
 use onoff_record::shutdown_hook;
 
-use super::{consent, program, tell, write_check};
+use super::{RecordTask, consent, program, tell, write_check};
 use crate::failure::Failure;
-use crate::invocation::record::RecordTask;
 use crate::output::Destination;
 
 /// How a person sees what goes on after a restart.

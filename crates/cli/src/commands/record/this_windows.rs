@@ -5,9 +5,8 @@ use onoff_record::machine::Machine;
 use onoff_record::windows::live::WindowsMachine;
 use onoff_record::windows::session;
 
-use super::{consent, program, tell, write_check};
+use super::{RecordTask, consent, program, tell, write_check};
 use crate::failure::Failure;
-use crate::invocation::record::RecordTask;
 use crate::output::Destination;
 
 /// How a person sees what goes on after a restart.

@@ -4,62 +4,39 @@ mod headline;
 mod logon;
 mod phases;
 
-use std::io;
+use std::io::{self, Write};
 
 use onoff_analysis::devices::Device;
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::boot::{BootReport, NotABoot};
+use onoff_analysis::transition::boot::{BootReport, NotABoot, WindowsBoot};
 use onoff_order::InOrder;
 
 use super::phases::touched_by;
 use super::printable::printable;
 use super::quantity::{counted, duration};
 use super::style::QUIET;
-use super::{boot_axis, device_work, ending, unit_starts, usage};
-use crate::paper::Paper;
+use super::transition::Once;
+use super::{boot_axis, device_work, unit_starts, usage};
 use crate::section::Section;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BootTextOptions {
-    /// Rows of each list.
-    pub top: usize,
-}
-
-impl Default for BootTextOptions {
-    fn default() -> Self {
-        Self { top: 5 }
+impl Once for WindowsBoot {
+    fn headline(report: &BootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
+        headline::write(report, recording, out)
     }
-}
 
-/// Writes the report.
-///
-/// # Errors
-/// What `paper` answers.
-pub fn write(
-    report: &BootReport,
-    recording: &RecordingSummary,
-    options: &BootTextOptions,
-    paper: &mut dyn Paper,
-) -> io::Result<()> {
-    paper.lines(&mut |out| headline::write(report, recording, out))?;
-    paper.sections(&sections(report, options.top))?;
-    paper.lines(&mut |out| ending::write(&report.losses, &report.lacking, out))
-}
-
-/// The sections of the report, of which text shows `top` rows of each list.
-#[must_use]
-pub fn sections(report: &BootReport, top: usize) -> Vec<Section<'_>> {
-    let named = touched_by(&report.phases);
-    let mut sections = vec![phases::section(report)];
-    sections
-        .extend(report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)).map(boot_axis::section));
-    let services = unit_starts::section(report, &automatic_start(report), top);
-    sections.extend(services.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
-    sections.extend(devices(report, top, &named));
-    sections.extend(usage::sections(&report.phases, &named));
-    sections.extend(logon::sections(report, top, &named));
-    sections
+    fn sections(report: &BootReport, top: usize) -> Vec<Section<'_>> {
+        let named = touched_by(&report.phases);
+        let mut sections = vec![phases::section(report)];
+        sections.extend(
+            report.details.axis.as_ref().filter(|axis| boot_axis::adds_to_phases(axis)).map(boot_axis::section),
+        );
+        let services = unit_starts::section(report, &automatic_start(report), top);
+        sections.extend(services.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+        sections.extend(devices(report, top, &named));
+        sections.extend(usage::sections(&report.phases, &named));
+        sections.extend(logon::sections(report, top, &named));
+        sections
+    }
 }
 
 fn automatic_start(report: &BootReport) -> String {

@@ -6,7 +6,7 @@ use anstyle::Style;
 use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 use onoff_order::InOrder;
 
-use super::{CompareTextOptions, LEAST_SHOWN_NS, signed, signed_percent, value};
+use super::{LEAST_SHOWN_NS, signed, signed_percent, value};
 use crate::section::{self, Cell, Heading, Section, SectionOf};
 use crate::text::phases::shown;
 use crate::text::printable::printable;
@@ -15,12 +15,7 @@ use crate::text::style::{BAR, DOUBT, QUIET, WORST};
 use crate::text::why::account::kind;
 
 /// Writes the measures of `category`: all of totals and phases, else what differs, most first.
-pub(super) fn write(
-    comparison: &Comparison,
-    category: Category,
-    options: &CompareTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(comparison: &Comparison, category: Category, top: usize, out: &mut dyn Write) -> io::Result<()> {
     let of_category: Vec<&ComparedMeasure> =
         comparison.measures.iter().filter(|measure| measure.category == category).collect();
     if of_category.is_empty() {
@@ -31,7 +26,7 @@ pub(super) fn write(
     }
     let mut differing: Vec<&ComparedMeasure> = of_category.iter().copied().filter(|it| differs(it)).collect();
     differing.order_by_key(|measure| std::cmp::Reverse(size_of(measure)));
-    let shown = differing.len().min(options.top);
+    let shown = differing.len().min(top);
     let note = match (differing.len(), shown) {
         (0, _) => format!("none of {} differs", count(of_category.len() as u64)),
         (all, shown) if all > shown => format!(

@@ -29,18 +29,11 @@ pub use study::number;
 /// Smaller differences of services, devices and the like are in JSON and CSV only: 1 ms.
 const LEAST_SHOWN_NS: u64 = 1_000_000;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug)]
-pub struct CompareTextOptions {
-    /// Rows of each list, at most.
-    pub top: usize,
-}
-
 /// Writes the comparison.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(comparison, out)?;
     configurations(&comparison.configurations, out)?;
     set_apart(&comparison.configurations, out)?;
@@ -48,9 +41,9 @@ pub fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dy
         study::write(table, out)?;
     }
     for category in Category::ALL {
-        measures::write(comparison, category, options, out)?;
+        measures::write(comparison, category, top, out)?;
     }
-    moved::write(comparison, options, out)
+    moved::write(comparison, top, out)
 }
 
 /// The answer in sentences: of each configuration after the baseline, then what to know before the numbers.

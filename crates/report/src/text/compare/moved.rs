@@ -4,27 +4,23 @@ use std::io::{self, Write};
 
 use onoff_analysis::compare::{Comparison, Moved};
 
-use super::CompareTextOptions;
 use crate::section::{self, Heading, Section};
 use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration};
 
 /// Writes what moved, most passed first.
-pub(super) fn write(comparison: &Comparison, options: &CompareTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if comparison.moved.is_empty() {
         return Ok(());
     }
     let all = comparison.moved.len();
-    let note = if all > options.top {
-        format!("{} of {}", count(options.top as u64), count(all as u64))
-    } else {
-        "in every run".to_owned()
-    };
+    let note =
+        if all > top { format!("{} of {}", count(top as u64), count(all as u64)) } else { "in every run".to_owned() };
     let several = comparison.configurations.len() > 2;
     let section = Section::of("moved", "In another order", &comparison.moved)
         .note(note)
-        .top(options.top)
+        .top(top)
         .column(Heading::name("name", "").wide(48), |moved| Value::text(name(&moved.key)))
         .column(Heading::name("was", "was").wide(40), |moved| place(&moved.was_phase, moved.was_since_phase_ns))
         .column(Heading::name("is", "is").wide(40), |moved| place(&moved.is_phase, moved.is_since_phase_ns))

@@ -15,27 +15,15 @@ use super::losses;
 use super::machine::machine;
 use super::style::QUIET;
 
-/// What a caller can choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiagnosisTextOptions {
-    /// Findings shown.
-    pub top: usize,
-}
-
 /// Writes what was found.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(
-    diagnosis: &Diagnosis,
-    recording: &RecordingSummary,
-    options: &DiagnosisTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(diagnosis: &Diagnosis, recording: &RecordingSummary, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(diagnosis, out)?;
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))?;
     findings::caveats(diagnosis, out)?;
-    findings::write(diagnosis, options.top, out)?;
+    findings::write(diagnosis, top, out)?;
     findings::not_checked(diagnosis, out)?;
     writeln!(out)?;
     losses::write(&diagnosis.losses, out)

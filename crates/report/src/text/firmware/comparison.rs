@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use onoff_analysis::firmware::{FirmwareChange, FirmwareComparison};
 use onoff_order::InOrder;
 
-use super::FirmwareTextOptions;
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 use crate::text::printable::printable;
@@ -16,17 +15,13 @@ use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_comparison(
-    comparison: &FirmwareComparison,
-    options: &FirmwareTextOptions,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write_comparison(comparison: &FirmwareComparison, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(comparison))?;
     if let Some(sentence) = grown(comparison) {
         writeln!(out, "{}", styled(WORST, sentence))?;
     }
     writeln!(out, "{QUIET}was: {} · is: {}{QUIET:#}", printable(&comparison.was), printable(&comparison.is))?;
-    let (all, top) = (usize::MAX, options.top);
+    let all = usize::MAX;
     let sections = [
         list("intervals", "From reset to the operating system", "stage", comparison.intervals.iter().collect(), all),
         list("phases", "Phases", "phase", comparison.phases.iter().collect(), all),

@@ -22,24 +22,17 @@ use crate::table::Value;
 pub use comparison::write_comparison;
 pub use headline::sentences;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FirmwareTextOptions {
-    /// Rows of each list.
-    pub top: usize,
-}
-
 /// Writes the report.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(report: &FirmwareReport, options: &FirmwareTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &FirmwareReport, top: usize, out: &mut dyn Write) -> io::Result<()> {
     headline::write(report, out)?;
     let lists = [
-        lists::gaps(report, options.top),
-        lists::drivers(report, options.top),
-        lists::devices(report, options.top),
-        lists::lengths(report, options.top),
+        lists::gaps(report, top),
+        lists::drivers(report, top),
+        lists::devices(report, top),
+        lists::lengths(report, top),
     ];
     let lists = lists.into_iter().filter(|list| !list.is_empty());
     let sections = [stages::stages(report), stages::phases(report)].into_iter().flatten().chain(lists);

@@ -6,58 +6,34 @@ mod phases;
 mod sessions;
 mod work;
 
-use std::io;
+use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport};
+use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport, WindowsShutdown};
 
 use super::phases::touched_by;
 use super::printable::printable;
-use super::{ending, usage};
-use crate::paper::Paper;
+use super::transition::Once;
+use super::usage;
 use crate::section::Section;
 
-/// How much to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShutdownTextOptions {
-    /// Rows of each list.
-    pub top: usize,
-}
-
-impl Default for ShutdownTextOptions {
-    fn default() -> Self {
-        Self { top: 5 }
+impl Once for WindowsShutdown {
+    fn headline(report: &ShutdownReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
+        headline::write(report, recording, out)
     }
-}
 
-/// Writes the report.
-///
-/// # Errors
-/// What `paper` answers.
-pub fn write(
-    report: &ShutdownReport,
-    recording: &RecordingSummary,
-    options: &ShutdownTextOptions,
-    paper: &mut dyn Paper,
-) -> io::Result<()> {
-    paper.lines(&mut |out| headline::write(report, recording, out))?;
-    paper.sections(&sections(report, options.top))?;
-    paper.lines(&mut |out| ending::write(&report.losses, &report.lacking, out))
-}
-
-/// The sections of the report, of which text shows `top` rows of each list.
-#[must_use]
-pub fn sections(report: &ShutdownReport, top: usize) -> Vec<Section<'_>> {
-    let named = touched_by(&report.phases);
-    let mut sections = vec![phases::section(report)];
-    sections.extend(sessions::applications(report, top, &named));
-    sections.extend(sessions::services(report, top, &named));
-    sections.extend(work::logoff(report, top));
-    sections.extend(work::kernel(report, top));
-    sections.extend(usage::sections(&report.phases, &named));
-    sections.extend(work::flushes(report, top));
-    sections.extend(exits::section(report, top, &named));
-    sections
+    fn sections(report: &ShutdownReport, top: usize) -> Vec<Section<'_>> {
+        let named = touched_by(&report.phases);
+        let mut sections = vec![phases::section(report)];
+        sections.extend(sessions::applications(report, top, &named));
+        sections.extend(sessions::services(report, top, &named));
+        sections.extend(work::logoff(report, top));
+        sections.extend(work::kernel(report, top));
+        sections.extend(usage::sections(&report.phases, &named));
+        sections.extend(work::flushes(report, top));
+        sections.extend(exits::section(report, top, &named));
+        sections
+    }
 }
 
 /// Why there is no report, in one line.

@@ -1,27 +1,16 @@
 //! Several transitions as a list.
 
-use std::io::{self, Write};
-
-use onoff_analysis::transition::suspend::{PowerTransition, SuspendReport};
+use onoff_analysis::transition::suspend::PowerTransition;
 
 use super::headline::{cause, kind_name, longest_phase};
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
-use crate::text::quantity::{counted, duration};
-use crate::text::style::{HEADLINE, QUIET};
+use crate::text::quantity::duration;
+use crate::text::style::QUIET;
 
-pub(super) fn write(report: &SuspendReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{HEADLINE}{}.{HEADLINE:#} {QUIET}--transition N shows one.{QUIET:#}",
-        counted(report.found.into(), "power transition")
-    )?;
-    section::text::write(&section(report), out)
-}
-
-fn section(report: &SuspendReport) -> Section<'_> {
+pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
     let first = |known: Option<i64>, other: Option<i64>| Cell::duration_or_dash(known.or(other));
-    Section::of("sleeps", "", &report.transitions)
+    Section::of("sleeps", "", transitions)
         .column(Heading::id("number", "no"), |sleep| Value::Id(sleep.number.into()))
         .column(Heading::name("variant", "kind").wide(20), |sleep| {
             Cell::shown(Value::text(sleep.variant.as_str()), kind_name(sleep.variant))

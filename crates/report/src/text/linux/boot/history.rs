@@ -15,18 +15,11 @@ use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 /// Updates that a change's text names.
 const MOST_UPDATES_NAMED: usize = 6;
 
-/// What a caller can choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HistoryTextOptions {
-    /// Boots listed, the last ones.
-    pub top: usize,
-}
-
 /// Writes what changed among the boots, then the boots.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write(history: &BootHistory, options: &HistoryTextOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(history: &BootHistory, top: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", styled(HEADLINE, printable(&headline(history))))?;
     for change in &history.changes {
         write_change(change, history, out)?;
@@ -34,7 +27,7 @@ pub fn write(history: &BootHistory, options: &HistoryTextOptions, out: &mut dyn 
     for note in notes(history) {
         writeln!(out, "{}", styled(QUIET, printable(&note)))?;
     }
-    section::text::write(&boots(history, options.top), out)
+    section::text::write(&boots(history, top), out)
 }
 
 /// The day of a time, as `2026-05-12`.

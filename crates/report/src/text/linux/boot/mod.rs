@@ -7,54 +7,42 @@ pub mod history;
 mod path;
 mod phases;
 
-use std::io;
+use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, OtherUnit};
+use onoff_analysis::transition::linux::boot::{LinuxBoot, LinuxBootReport, OtherUnit};
 use onoff_order::InOrder;
 
 pub use boots::write as write_boots;
 
-use crate::paper::Paper;
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
-use crate::text::boot::BootTextOptions;
 use crate::text::linux::call_graphs;
 use crate::text::phases::touched_by;
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
-use crate::text::{boot_axis, device_work, ending, printable::printable, unit_starts, usage};
+use crate::text::transition::Once;
+use crate::text::{boot_axis, device_work, printable::printable, unit_starts, usage};
 
-/// Writes the report.
-///
-/// # Errors
-/// What `paper` answers.
-pub fn write(
-    report: &LinuxBootReport,
-    recording: &RecordingSummary,
-    options: &BootTextOptions,
-    paper: &mut dyn Paper,
-) -> io::Result<()> {
-    paper.lines(&mut |out| headline::write(report, recording, out))?;
-    paper.sections(&sections(report, options.top))?;
-    paper.lines(&mut |out| ending::write(&report.losses, &report.lacking, out))
-}
+impl Once for LinuxBoot {
+    fn headline(report: &LinuxBootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
+        headline::write(report, recording, out)
+    }
 
-/// The sections of the report, of which text shows `top` rows of each list.
-#[must_use]
-pub fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
-    let named = touched_by(&report.phases);
-    let mut sections = vec![phases::section(report)];
-    // The table of phases has no rows for what the firmware measured itself.
-    sections.extend(report.details.axis.as_ref().map(boot_axis::section));
-    sections.extend(path::section(report));
-    let units = unit_starts::section(report, "", top);
-    sections.extend(units.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
-    sections.extend(other_units(report, top));
-    sections.extend(drivers(report, top, &named));
-    sections.extend(call_graphs::section(&report.details.call_graphs, top));
-    sections.extend(usage::sections(&report.phases, &named));
-    sections
+    fn sections(report: &LinuxBootReport, top: usize) -> Vec<Section<'_>> {
+        let named = touched_by(&report.phases);
+        let mut sections = vec![phases::section(report)];
+        // The table of phases has no rows for what the firmware measured itself.
+        sections.extend(report.details.axis.as_ref().map(boot_axis::section));
+        sections.extend(path::section(report));
+        let units = unit_starts::section(report, "", top);
+        sections.extend(units.map(|section| section.touched_by(&report.details.units_touched_by, &named)));
+        sections.extend(other_units(report, top));
+        sections.extend(drivers(report, top, &named));
+        sections.extend(call_graphs::section(&report.details.call_graphs, top));
+        sections.extend(usage::sections(&report.phases, &named));
+        sections
+    }
 }
 
 /// Units of users' service managers, and containers; `None` where there are none.

@@ -4,9 +4,9 @@ use onoff::ListQuestion;
 use onoff_report::table::{Order, TEXT_ROWS};
 use onoff_sources::Pattern;
 
-use super::time_range;
 use crate::arguments::table::{TableArguments, TableFormat};
 use crate::failure::Failure;
+use crate::invocation::time_range;
 
 /// Settles what the arguments mean: about what, which rows, and how.
 pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat), Failure> {
@@ -40,4 +40,9 @@ pub fn without_page(format: TableFormat) -> Result<TableFormat, Failure> {
         return Err(Failure::WrongUsage(format!("--format: {written}")));
     }
     without_picture(format)
+}
+
+/// Rows of each list of text, of which 0 means all.
+pub const fn all_if_zero(top: usize) -> usize {
+    if top == 0 { usize::MAX } else { top }
 }
