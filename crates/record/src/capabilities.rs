@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::grub::Grub;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::recorded_boot::{LOADER_ENTRY, entry_made_from};
 use crate::trace_group::TRACEFS;
 
@@ -82,7 +82,7 @@ pub struct Offer {
 impl Offer {
     /// Looks.
     #[must_use]
-    pub fn probe(machine: &mut (impl Files + ?Sized)) -> Self {
+    pub fn probe(machine: &mut dyn Machine) -> Self {
         let tracefs = TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace"))).map(str::to_owned);
         let events = tracefs.as_deref().and_then(|tracefs| {
             let text = machine.read_text(&format!("{tracefs}/available_events"))?;
@@ -133,14 +133,14 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect()
 }
 
-fn systemd_version(machine: &mut (impl Files + ?Sized)) -> Option<String> {
+fn systemd_version(machine: &mut dyn Machine) -> Option<String> {
     let printed = machine.must_run(&["systemctl", "--version"]).ok()?;
     let printed = String::from_utf8_lossy(&printed).into_owned();
     printed.split_whitespace().nth(1).map(str::to_owned)
 }
 
 /// The default target; `multi-user.target` where that is a part of it, as of the usual ones.
-fn default_target(machine: &(impl Files + ?Sized)) -> String {
+fn default_target(machine: &dyn Machine) -> String {
     let usual = || "multi-user.target".to_owned();
     ["/etc/systemd/system", "/usr/lib/systemd/system"]
         .into_iter()
@@ -151,7 +151,7 @@ fn default_target(machine: &(impl Files + ?Sized)) -> String {
 }
 
 /// A text variable of the boot loader interface.
-fn variable_text(machine: &(impl Files + ?Sized), name: &str) -> Option<String> {
+fn variable_text(machine: &dyn Machine, name: &str) -> Option<String> {
     let bytes = machine.read(&variable_path(name))?;
     let units: Vec<u16> = bytes
         .get(4..)?
@@ -162,12 +162,12 @@ fn variable_text(machine: &(impl Files + ?Sized), name: &str) -> Option<String> 
     Some(String::from_utf16_lossy(&units))
 }
 
-fn variable_number(machine: &(impl Files + ?Sized), name: &str) -> Option<u64> {
+fn variable_number(machine: &dyn Machine, name: &str) -> Option<u64> {
     let bytes = machine.read(&variable_path(name))?;
     Some(u64::from_le_bytes(bytes.get(4..12)?.try_into().ok()?))
 }
 
-fn find_loader(machine: &(impl Files + ?Sized)) -> Loader {
+fn find_loader(machine: &dyn Machine) -> Loader {
     let told = variable_text(machine, "LoaderInfo");
     if told.as_deref().is_some_and(|it| it.starts_with("systemd-boot")) {
         return systemd_boot(machine);
@@ -180,7 +180,7 @@ fn find_loader(machine: &(impl Files + ?Sized)) -> Loader {
     }
 }
 
-fn systemd_boot(machine: &(impl Files + ?Sized)) -> Loader {
+fn systemd_boot(machine: &dyn Machine) -> Loader {
     let Some(mut entry) = variable_text(machine, "LoaderEntrySelected") else {
         return Loader::Unknown("systemd-boot does not say which entry it took".to_owned());
     };
@@ -208,19 +208,19 @@ fn systemd_boot(machine: &(impl Files + ?Sized)) -> Loader {
     ))
 }
 
-fn has_resume_device(machine: &(impl Files + ?Sized)) -> bool {
+fn has_resume_device(machine: &dyn Machine) -> bool {
     let told = machine.read_text("/proc/cmdline").unwrap_or_default();
     let set = machine.read_text("/sys/power/resume").unwrap_or_default();
     told.split_whitespace().any(|it| it.starts_with("resume=")) || !matches!(set.trim(), "" | "0:0")
 }
 
-fn processors(machine: &(impl Files + ?Sized)) -> u32 {
+fn processors(machine: &dyn Machine) -> u32 {
     let text = machine.read_text("/proc/cpuinfo").unwrap_or_default();
     let count = text.lines().filter(|line| line.starts_with("processor")).count();
     u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
-fn memory_bytes(machine: &(impl Files + ?Sized)) -> u64 {
+fn memory_bytes(machine: &dyn Machine) -> u64 {
     let text = machine.read_text("/proc/meminfo").unwrap_or_default();
     let kib = text.lines().find_map(|line| {
         let rest = line.strip_prefix("MemTotal:")?;
@@ -230,7 +230,7 @@ fn memory_bytes(machine: &(impl Files + ?Sized)) -> u64 {
 }
 
 /// A folder that is still there, and can be made writable, when all other file systems are gone.
-fn staging(machine: &(impl Files + ?Sized)) -> Option<String> {
+fn staging(machine: &dyn Machine) -> Option<String> {
     /// File systems that forget, or that cannot be written.
     const USELESS: [&str; 5] = ["tmpfs", "overlay", "squashfs", "erofs", "rootfs"];
     let mounts = machine.read_text("/proc/self/mountinfo")?;

@@ -16,6 +16,25 @@ pub struct Item {
     pub text: String,
 }
 
+impl Item {
+    /// What is there or not, with what is said in either case.
+    pub(crate) fn of(
+        name: &'static str,
+        is_there: bool,
+        without: Standing,
+        there: impl Into<String>,
+        lacking: impl Into<String>,
+    ) -> Self {
+        let (standing, text) = if is_there { (Standing::There, there.into()) } else { (without, lacking.into()) };
+        Self { name, standing, text }
+    }
+
+    /// What nothing can be recorded without.
+    fn needed(name: &'static str, found: Option<&str>, lacking: &str) -> Self {
+        Self::of(name, found.is_some(), Standing::Lacking, found.unwrap_or_default(), lacking)
+    }
+}
+
 /// How it stands with something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -33,34 +52,29 @@ const ROOM: u64 = 1 << 30;
 /// Looks through what is offered for a job. `free_bytes`: room in the folder of the recordings.
 #[must_use]
 pub fn check(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Vec<Item> {
-    let mut items = vec![rights(offer), trace(offer), events(job, offer), clock(offer)];
+    let mut items = vec![
+        Item::of(RIGHTS, offer.superuser, Standing::Lacking, "root", "not root: run it with 'sudo'"),
+        trace(offer),
+        events(job, offer),
+        clock(offer),
+    ];
     if job.transition.restarts() || job.sleep_by == SleepBy::Systemd {
-        items.push(systemd(offer));
+        items.push(Item::needed("systemd", offer.systemd.as_deref(), "systemd does not run this computer"));
     }
     if job.transition.records_boot() {
         items.push(loader(job, offer));
-        items.push(Item {
-            name: "loader's times",
-            standing: optional(offer.loader_times),
-            text: match offer.loader_times {
-                true => "the boot loader leaves its times in firmware variables",
-                false => "no LoaderTimeInitUSec: firmware and loader cannot be separated",
-            }
-            .to_owned(),
-        });
-        items.push(Item {
-            name: "firmware's times",
-            standing: optional(offer.firmware_table),
-            text: match offer.firmware_table {
-                true => "FPDT",
-                false => "no FPDT: the stages of the firmware are not known",
-            }
-            .to_owned(),
-        });
+        let there = "the boot loader leaves its times in firmware variables";
+        let lacking = "no LoaderTimeInitUSec: firmware and loader cannot be separated";
+        items.push(Item::of("loader's times", offer.loader_times, Standing::Narrower, there, lacking));
+        let lacking = "no FPDT: the stages of the firmware are not known";
+        items.push(Item::of("firmware's times", offer.firmware_table, Standing::Narrower, "FPDT", lacking));
     }
     if job.transition.records_shutdown() {
-        items.push(hook(offer));
-        items.push(staging(offer));
+        let there = "/usr/lib/systemd/system-shutdown";
+        let lacking = "no /usr/lib/systemd/system-shutdown: the end of a shutdown cannot be collected";
+        items.push(Item::of("shutdown hooks", offer.shutdown_hooks, Standing::Lacking, there, lacking));
+        let lacking = "the root file system does not keep what is written to it late in a shutdown";
+        items.push(Item::needed("room for the last moments", offer.staging.as_deref(), lacking));
     }
     if !job.transition.restarts() {
         items.push(sleep(job, offer));
@@ -84,24 +98,8 @@ pub fn refuse(job: &Job, offer: &Offer, free_bytes: Option<u64>) -> Result<(), E
 
 const RIGHTS: &str = "rights";
 
-const fn optional(there: bool) -> Standing {
-    if there { Standing::There } else { Standing::Narrower }
-}
-
 const fn needed(there: bool) -> Standing {
     if there { Standing::There } else { Standing::Lacking }
-}
-
-fn rights(offer: &Offer) -> Item {
-    Item {
-        name: RIGHTS,
-        standing: needed(offer.superuser),
-        text: match offer.superuser {
-            true => "root",
-            false => "not root: run it with 'sudo'",
-        }
-        .to_owned(),
-    }
 }
 
 fn trace(offer: &Offer) -> Item {
@@ -162,14 +160,6 @@ fn clock(offer: &Offer) -> Item {
     }
 }
 
-fn systemd(offer: &Offer) -> Item {
-    let (standing, text) = match &offer.systemd {
-        Some(version) => (Standing::There, version.clone()),
-        None => (Standing::Lacking, "systemd does not run this computer".to_owned()),
-    };
-    Item { name: "systemd", standing, text }
-}
-
 fn loader(job: &Job, offer: &Offer) -> Item {
     let (standing, text) = match (&offer.loader, job.loader) {
         (_, LoaderChoice::Manual) => (Standing::There, "options set by hand".to_owned()),
@@ -187,29 +177,6 @@ fn loader(job: &Job, offer: &Offer) -> Item {
         (Loader::Unknown(why), _) => (Standing::Narrower, format!("{why}; see '--loader manual'")),
     };
     Item { name: "boot loader", standing, text }
-}
-
-fn hook(offer: &Offer) -> Item {
-    Item {
-        name: "shutdown hooks",
-        standing: needed(offer.shutdown_hooks),
-        text: match offer.shutdown_hooks {
-            true => "/usr/lib/systemd/system-shutdown",
-            false => "no /usr/lib/systemd/system-shutdown: the end of a shutdown cannot be collected",
-        }
-        .to_owned(),
-    }
-}
-
-fn staging(offer: &Offer) -> Item {
-    let (standing, text) = match &offer.staging {
-        Some(folder) => (Standing::There, folder.clone()),
-        None => (
-            Standing::Lacking,
-            "the root file system does not keep what is written to it late in a shutdown".to_owned(),
-        ),
-    };
-    Item { name: "room for the last moments", standing, text }
 }
 
 fn sleep(job: &Job, offer: &Offer) -> Item {

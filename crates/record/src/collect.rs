@@ -8,7 +8,7 @@ use serde::Serialize;
 use onoff_order::InOrder;
 
 use crate::error::Error;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::tracing::{TRACEFS, mark};
 
 /// Most bytes read of a firmware table: EDK II's debug builds write some hundred KB.
@@ -47,7 +47,7 @@ pub enum PreviousEnd {
 
 impl PreviousEnd {
     /// Looks at the last lines of that boot's journal. journald writes when it is stopped, and systemd what it goes on to.
-    pub fn find(machine: &mut (impl Files + ?Sized)) -> Self {
+    pub fn find(machine: &mut dyn Machine) -> Self {
         const SAID_AT_THE_END: [&str; 6] = [
             "Journal stopped",
             "Shutting down.",
@@ -72,17 +72,31 @@ impl PreviousEnd {
 }
 
 /// Where the kernel's trace is.
-pub fn tracefs(machine: &(impl Files + ?Sized)) -> Option<&'static str> {
+pub fn tracefs(machine: &dyn Machine) -> Option<&'static str> {
     TRACEFS.into_iter().find(|folder| machine.exists(&format!("{folder}/trace")))
 }
 
-/// The kernel's trace as text, with what it lost. It should have been stopped before.
-pub fn trace(
-    machine: &mut (impl Files + ?Sized),
+/// All that the running computer tells of itself, into a new folder: gives the part of it, and what was lacking.
+pub fn computer(
+    machine: &mut dyn Machine,
     folder: &str,
     name: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
+    clocks: &[String],
+) -> Result<(String, Vec<String>), Error> {
+    let part = format!("{folder}/running");
+    machine.remove_tree(folder)?;
+    machine.make_private_folders(&part)?;
+    let mut lacking = Vec::new();
+    self::clocks(machine, &part, clocks)?;
+    trace(machine, &part, name, &mut lacking)?;
+    kernel(machine, &part, &mut lacking)?;
+    user_space(machine, &part, &mut lacking)?;
+    firmware(machine, &part, &mut lacking)?;
+    Ok((part, lacking))
+}
+
+/// The kernel's trace as text, with what it lost. It should have been stopped before.
+pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let Some(tracefs) = tracefs(machine) else {
         lacking.push("the kernel's trace: no tracefs".to_owned());
         return Ok(());
@@ -109,7 +123,7 @@ pub fn trace(
 }
 
 /// What the kernel says of itself and of the machine.
-pub fn kernel(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+pub fn kernel(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     for name in ["cmdline", "uptime", "cpuinfo", "meminfo", "interrupts", "iomem", "swaps", "mounts"] {
         copy(machine, &format!("/proc/{name}"), &format!("{folder}/{name}"), lacking)?;
     }
@@ -118,7 +132,7 @@ pub fn kernel(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut V
 }
 
 /// What systemd and its journal know of this boot.
-pub fn user_space(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+pub fn user_space(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let outputs: [(&[&str], &str); 7] = [
         (&["journalctl", "--boot", "--output=export", "--no-pager"], "journal.export"),
         (&["systemctl", "show", "--no-pager", "--all", "*"], "show-units.txt"),
@@ -135,7 +149,7 @@ pub fn user_space(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &m
 }
 
 /// What the firmware and the boot loader left.
-pub fn firmware(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+pub fn firmware(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let variables = machine.at(crate::capabilities::VARIABLES);
     let into = format!("{folder}/efivars");
     machine.make_private_folders(&into)?;
@@ -163,12 +177,7 @@ pub fn firmware(machine: &mut (impl Files + ?Sized), folder: &str, lacking: &mut
 }
 
 /// A folder of the kernel's numbers with its folders.
-fn copy_numbers(
-    machine: &mut (impl Files + ?Sized),
-    from: &str,
-    to: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
+fn copy_numbers(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let Ok(entries) = fs::read_dir(machine.at(from)) else {
         return Ok(());
     };
@@ -188,11 +197,7 @@ fn copy_numbers(
 }
 
 /// The tables that the FPDT points to, from memory: ACPI 6.5, 5.2.24.
-fn performance_tables(
-    machine: &mut (impl Files + ?Sized),
-    folder: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
+fn performance_tables(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     const HEADER_BYTES: usize = 36;
     let Some(table) = machine.read("/sys/firmware/acpi/tables/FPDT") else {
         return Ok(());
@@ -222,7 +227,7 @@ fn performance_tables(
 }
 
 /// A table in memory: signature, length, records.
-fn memory_table(machine: &(impl Files + ?Sized), address: u64, signature: &str) -> io::Result<Vec<u8>> {
+fn memory_table(machine: &dyn Machine, address: u64, signature: &str) -> io::Result<Vec<u8>> {
     let mut memory = File::open(machine.at("/dev/mem"))?;
     memory.seek(SeekFrom::Start(address))?;
     let mut header = [0; 8];
@@ -241,19 +246,19 @@ fn memory_table(machine: &(impl Files + ?Sized), address: u64, signature: &str) 
 }
 
 /// Writes lines that tie the clocks together.
-pub fn clocks(machine: &mut (impl Files + ?Sized), folder: &str, lines: &[String]) -> Result<(), Error> {
+pub fn clocks(machine: &mut dyn Machine, folder: &str, lines: &[String]) -> Result<(), Error> {
     let text = lines.join("\n") + "\n";
     put(machine, &format!("{folder}/clock.txt"), text.as_bytes())
 }
 
 /// One reading of the clocks, which goes into the trace too.
-pub fn clock(machine: &mut (impl Files + ?Sized), label: &str) -> String {
+pub fn clock(machine: &mut dyn Machine, label: &str) -> String {
     let tracefs = tracefs(machine);
     mark(machine, tracefs, label)
 }
 
 /// Writes what the recording says of itself.
-pub fn about(machine: &mut (impl Files + ?Sized), folder: &str, about: &About<'_>) -> Result<(), Error> {
+pub fn about(machine: &mut dyn Machine, folder: &str, about: &About<'_>) -> Result<(), Error> {
     let text = serde_json::to_vec_pretty(about).map_err(|error| Error::File {
         verb: "write",
         path: folder.into(),
@@ -263,7 +268,7 @@ pub fn about(machine: &mut (impl Files + ?Sized), folder: &str, about: &About<'_
 }
 
 /// Copies a file whose length is not known beforehand. What cannot be read is said, what cannot be written ends the work.
-pub fn copy(machine: &mut (impl Files + ?Sized), from: &str, to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
+pub fn copy(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     let mut source = match File::open(machine.at(from)) {
         Ok(file) => file,
         Err(error) => {
@@ -290,12 +295,7 @@ pub fn copy(machine: &mut (impl Files + ?Sized), from: &str, to: &str, lacking: 
 }
 
 /// Keeps what a command prints; a command that is not there or fails is said.
-pub fn output(
-    machine: &mut (impl Files + ?Sized),
-    line: &[&str],
-    to: &str,
-    lacking: &mut Vec<String>,
-) -> Result<(), Error> {
+pub fn output(machine: &mut dyn Machine, line: &[&str], to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     match machine.run(line) {
         Ok(outcome) => {
             if outcome.code != Some(0) {
@@ -314,7 +314,7 @@ pub fn output(
     }
 }
 
-fn put(machine: &mut (impl Files + ?Sized), to: &str, bytes: &[u8]) -> Result<(), Error> {
+fn put(machine: &mut dyn Machine, to: &str, bytes: &[u8]) -> Result<(), Error> {
     let place = machine.at(to);
     machine.make_private_file(to)?.write_all(bytes).map_err(Error::file("write", &place))
 }

@@ -1,14 +1,16 @@
 //! What a colleague needs to see where the time went, in one archive that onoff reads: the journal of some boots, systemd's own
 //! times, the kernel's log, what firmware and loader left.
 
+use std::collections::HashSet;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::LazyLock;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use onoff_journal::{Entry, JournalFile};
 use serde::Serialize;
 
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::redaction::{Redaction, Replaced};
 use crate::running::RunningSystem;
 
@@ -20,36 +22,13 @@ const HELD_BYTES: usize = 32 << 20;
 
 /// Fields of journal entries that a redacted collection keeps: those that onoff reads, and who said it how loudly. The
 /// others may name anything.
-const KEPT_FIELDS: [&[u8]; 28] = [
-    b"MESSAGE",
-    b"MESSAGE_ID",
-    b"UNIT",
-    b"USER_UNIT",
-    b"JOB_ID",
-    b"JOB_TYPE",
-    b"JOB_RESULT",
-    b"PRIORITY",
-    b"SYSLOG_FACILITY",
-    b"SYSLOG_IDENTIFIER",
-    b"SYSLOG_PID",
-    b"KERNEL_USEC",
-    b"INITRD_USEC",
-    b"USERSPACE_USEC",
-    b"_SYSTEMD_UNIT",
-    b"_SYSTEMD_USER_UNIT",
-    b"_PID",
-    b"_UID",
-    b"_COMM",
-    b"_EXE",
-    b"_CMDLINE",
-    b"_TRANSPORT",
-    b"_HOSTNAME",
-    b"_MACHINE_ID",
-    b"_KERNEL_DEVICE",
-    b"_KERNEL_SUBSYSTEM",
-    b"_SOURCE_REALTIME_TIMESTAMP",
-    b"_SOURCE_MONOTONIC_TIMESTAMP",
-];
+const KEPT_FIELDS: &str = "\
+    MESSAGE MESSAGE_ID UNIT USER_UNIT JOB_ID JOB_TYPE JOB_RESULT PRIORITY SYSLOG_FACILITY SYSLOG_IDENTIFIER \
+    SYSLOG_PID KERNEL_USEC INITRD_USEC USERSPACE_USEC _SYSTEMD_UNIT _SYSTEMD_USER_UNIT _PID _UID _COMM _EXE \
+    _CMDLINE _TRANSPORT _HOSTNAME _MACHINE_ID _KERNEL_DEVICE _KERNEL_SUBSYSTEM _SOURCE_REALTIME_TIMESTAMP \
+    _SOURCE_MONOTONIC_TIMESTAMP";
+
+static KEPT: LazyLock<HashSet<&[u8]>> = LazyLock::new(|| KEPT_FIELDS.split(' ').map(str::as_bytes).collect());
 
 /// What to pack.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +64,7 @@ struct About {
 
 /// What replaces names, from what the computer is called and who uses it. More is learnt from the journal.
 #[must_use]
-pub fn redaction_of(machine: &(impl Files + ?Sized)) -> Redaction {
+pub fn redaction_of(machine: &dyn Machine) -> Redaction {
     let mut redaction = Redaction::default();
     for path in ["/etc/hostname", "/proc/sys/kernel/hostname"] {
         if let Some(name) = machine.read_text(path) {
@@ -228,7 +207,7 @@ fn export_entry(entry: &Entry<'_, '_>, redaction: &mut Option<Redaction>, out: &
         }
         match redaction {
             None => export_field(&field.name, &field.value, out),
-            Some(redaction) if KEPT_FIELDS.contains(&&*field.name) => {
+            Some(redaction) if KEPT.contains(&*field.name) => {
                 let value = redaction.text(&String::from_utf8_lossy(&field.value));
                 export_field(&field.name, value.as_bytes(), out);
             }

@@ -9,48 +9,10 @@ use std::process::{Command, ExitStatus};
 use crate::tracing::TRACEFS;
 
 /// The calls that open, move, copy and use files; what is not among them costs the command less.
-const CALLS: [&str; 40] = [
-    "read",
-    "write",
-    "readv",
-    "writev",
-    "pread64",
-    "pwrite64",
-    "preadv",
-    "pwritev",
-    "preadv2",
-    "pwritev2",
-    "sendfile",
-    "copy_file_range",
-    "splice",
-    "tee",
-    "open",
-    "openat",
-    "openat2",
-    "creat",
-    "close",
-    "lseek",
-    "dup",
-    "dup2",
-    "dup3",
-    "fcntl",
-    "fsync",
-    "fdatasync",
-    "sync_file_range",
-    "ftruncate",
-    "fstat",
-    "newfstatat",
-    "statx",
-    "mmap",
-    "clone",
-    "clone3",
-    "fork",
-    "vfork",
-    "execve",
-    "execveat",
-    "io_uring_enter",
-    "io_submit",
-];
+const CALLS: &str = "\
+    read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 sendfile copy_file_range splice tee \
+    open openat openat2 creat close lseek dup dup2 dup3 fcntl fsync fdatasync sync_file_range ftruncate fstat \
+    newfstatat statx mmap clone clone3 fork vfork execve execveat io_uring_enter io_submit";
 
 /// What the tracer calls some of them in another way.
 const CALLS_OF_THE_KERNEL: [(&str, &str); 3] =
@@ -91,9 +53,11 @@ pub fn record_command(tracer: Tracer, command: &[OsString], recording: &Path) ->
 /// All threads and children, the time of each call in seconds since 1970, its duration, and the paths of descriptors.
 fn strace_arguments(command: &[OsString], recording: &Path) -> Vec<OsString> {
     // A question mark before a name that this system does not have would be an error of strace without it.
-    let calls = CALLS.map(|call| format!("?{call}")).join(",");
+    let calls: Vec<String> = CALLS.split(' ').map(|call| format!("?{call}")).collect();
     let mut arguments: Vec<OsString> =
-        ["-f", "-ttt", "-T", "-y", "-s", "0", "-e", &format!("trace={calls}"), "-o"].map(OsString::from).into();
+        ["-f", "-ttt", "-T", "-y", "-s", "0", "-e", &format!("trace={}", calls.join(",")), "-o"]
+            .map(OsString::from)
+            .into();
     arguments.push(recording.into());
     arguments.push("--".into());
     arguments.extend(command.iter().cloned());
@@ -180,7 +144,7 @@ impl Instance {
                 .find(|&&(name, _)| name == call)
                 .map_or(call.to_owned(), |&(_, of_kernel)| of_kernel.to_owned())
         };
-        let calls = CALLS.iter().map(|call| of_kernel(call));
+        let calls = CALLS.split(' ').map(of_kernel);
         let both = calls.flat_map(|call| ["enter", "exit"].map(|end| format!("events/syscalls/sys_{end}_{call}")));
         both.filter(|event| self.folder.join(event).is_dir()).collect()
     }

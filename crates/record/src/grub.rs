@@ -7,7 +7,7 @@
 
 use onoff_order::InOrder;
 
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 
 /// What the entry is called.
 pub const ENTRY: &str = "onoff-record";
@@ -49,12 +49,12 @@ pub enum Entry {
 
 impl Grub {
     /// Looks for it. `None` where there is no GRUB; an error says why it cannot be used.
-    pub(crate) fn find(machine: &(impl Files + ?Sized)) -> Option<Result<Self, String>> {
+    pub(crate) fn find(machine: &dyn Machine) -> Option<Result<Self, String>> {
         let folder = ["/boot/grub", "/boot/grub2"].into_iter().find(|it| machine.exists(&format!("{it}/grub.cfg")))?;
         Some(Self::at(machine, folder))
     }
 
-    fn at(machine: &(impl Files + ?Sized), folder: &str) -> Result<Self, String> {
+    fn at(machine: &dyn Machine, folder: &str) -> Result<Self, String> {
         let menu_path = format!("{folder}/grub.cfg");
         let menu =
             machine.read_text(&menu_path).ok_or_else(|| format!("GRUB's menu {menu_path} can be read by root only"))?;
@@ -123,7 +123,7 @@ impl Grub {
 }
 
 /// Why GRUB would go on taking an entry that was chosen once.
-fn cannot_forget(machine: &(impl Files + ?Sized), folder: &str) -> Option<String> {
+fn cannot_forget(machine: &dyn Machine, folder: &str) -> Option<String> {
     let mounts = machine.read_text("/proc/self/mountinfo")?;
     // Fields: id parent device root mount-point options … - type source options.
     let holds = |point: &str| {
@@ -190,7 +190,7 @@ fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
 }
 
 /// The file with the kernel that runs.
-fn entry_file(machine: &(impl Files + ?Sized), kernel: &str) -> Result<Entry, String> {
+fn entry_file(machine: &dyn Machine, kernel: &str) -> Result<Entry, String> {
     let folder = "/boot/loader/entries";
     let mut names: Vec<String> = std::fs::read_dir(machine.at(folder))
         .into_iter()

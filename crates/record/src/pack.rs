@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::error::Error;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::private;
 
 /// The name of a recording that is being written.
@@ -20,7 +20,7 @@ pub fn unfinished(to: &str) -> String {
 ///
 /// The folder of the recordings must be as safe as it was at the start: between two restarts somebody may have changed it.
 pub fn pack(
-    machine: &mut (impl Files + ?Sized),
+    machine: &mut dyn Machine,
     folder: &str,
     name: &str,
     to: &str,

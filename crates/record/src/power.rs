@@ -8,7 +8,7 @@ use std::fs;
 
 use onoff_order::InOrder;
 
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 
 const COUNTERS: [(&str, &str); 3] = [
     ("total_hw_sleep_us", "/sys/power/suspend_stats/total_hw_sleep"),
@@ -21,7 +21,7 @@ const MOST_BATTERIES: usize = 16;
 
 /// Words to add to a reading of the clocks: ` power.total_hw_sleep_us=1200 power.BAT0.energy_uwh=50000000`. What the machine does not count
 /// has none.
-pub(crate) fn readings(machine: &(impl Files + ?Sized)) -> String {
+pub(crate) fn readings(machine: &dyn Machine) -> String {
     let number = |path: &str| machine.read_text(path)?.trim().parse::<i64>().ok();
     let mut words = String::new();
     for (name, path) in COUNTERS {

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 
 /// Makes the folder of the recordings, or takes one that is there if it is safe. Gives its path without links.
 ///
 /// # Errors
 /// Somebody else could put something into it.
-pub fn prepare(machine: &mut (impl Files + ?Sized), folder: &str, owner: Option<(u32, u32)>) -> Result<String, Error> {
+pub fn prepare(machine: &mut dyn Machine, folder: &str, owner: Option<(u32, u32)>) -> Result<String, Error> {
     if !machine.exists(folder) {
         machine.make_private_folders(folder)?;
         give(&machine.at(folder), owner);
@@ -31,7 +31,7 @@ pub fn prepare(machine: &mut (impl Files + ?Sized), folder: &str, owner: Option<
 ///
 /// # Errors
 /// They could; the text says what to do.
-pub fn check(machine: &(impl Files + ?Sized), folder: &str, owner: Option<(u32, u32)>) -> Result<(), Error> {
+pub fn check(machine: &dyn Machine, folder: &str, owner: Option<(u32, u32)>) -> Result<(), Error> {
     let place = machine.at(folder);
     match unsafe_part(&place, owner) {
         None => Ok(()),

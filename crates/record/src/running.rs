@@ -11,7 +11,7 @@ pub use onoff_journal::JournalFile;
 use onoff_order::InOrder;
 
 use crate::capabilities::VARIABLES;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 
 /// Folders of the journal: what is kept across restarts, and what is not (`Storage=` in journald.conf(5)).
 const JOURNALS: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
@@ -74,7 +74,7 @@ impl Wanted {
 const AS_ROOT: &str = "run the same command with sudo, or as a member of the group systemd-journal";
 
 /// Looks at the computer.
-pub fn look(machine: &mut (impl Files + ?Sized), wanted: Wanted) -> RunningSystem {
+pub fn look(machine: &mut dyn Machine, wanted: Wanted) -> RunningSystem {
     let mut found = RunningSystem::default();
     journals(machine, &mut found);
     if wanted == Wanted::Journal {
@@ -107,7 +107,7 @@ pub fn look(machine: &mut (impl Files + ?Sized), wanted: Wanted) -> RunningSyste
 }
 
 /// The files of this computer's journal: as `journalctl` does, those in the folder of its id.
-fn journals(machine: &(impl Files + ?Sized), found: &mut RunningSystem) {
+fn journals(machine: &dyn Machine, found: &mut RunningSystem) {
     let id = machine.read_text("/etc/machine-id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let mut kept = false;
     for root in JOURNALS {
@@ -163,12 +163,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Keeps what a command prints, or says why it printed nothing.
-fn output(
-    machine: &mut (impl Files + ?Sized),
-    line: &[&str],
-    name: &str,
-    found: &mut RunningSystem,
-) -> Result<(), String> {
+fn output(machine: &mut dyn Machine, line: &[&str], name: &str, found: &mut RunningSystem) -> Result<(), String> {
     match machine.must_run(line) {
         Ok(bytes) if bytes.is_empty() => Err(format!("'{}' printed nothing", line.join(" "))),
         Ok(bytes) => {
@@ -179,7 +174,7 @@ fn output(
     }
 }
 
-fn file(machine: &(impl Files + ?Sized), path: &str, found: &mut RunningSystem) -> io::Result<()> {
+fn file(machine: &dyn Machine, path: &str, found: &mut RunningSystem) -> io::Result<()> {
     let bytes = fs::read(machine.at(path))?;
     if !bytes.is_empty() {
         found.members.push(Member { name: path.to_owned(), bytes });
@@ -189,7 +184,7 @@ fn file(machine: &(impl Files + ?Sized), path: &str, found: &mut RunningSystem) 
 
 /// The firmware's times as the kernel shows them (Linux 5.14 and later, readable by everybody), the loader's times, and the table
 /// itself, which is root's.
-fn firmware(machine: &(impl Files + ?Sized), found: &mut RunningSystem) {
+fn firmware(machine: &dyn Machine, found: &mut RunningSystem) {
     let before = found.members.len();
     numbers(machine, "/sys/firmware/acpi/fpdt", 0, &mut MOST_NUMBERS.clone(), found);
     let table = "/sys/firmware/acpi/tables/FPDT";
@@ -210,7 +205,7 @@ fn firmware(machine: &(impl Files + ?Sized), found: &mut RunningSystem) {
 }
 
 /// A folder of the kernel's numbers with its folders.
-fn numbers(machine: &(impl Files + ?Sized), folder: &str, depth: usize, left: &mut usize, found: &mut RunningSystem) {
+fn numbers(machine: &dyn Machine, folder: &str, depth: usize, left: &mut usize, found: &mut RunningSystem) {
     for path in entries(&machine.at(folder)).unwrap_or_default() {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
             continue;

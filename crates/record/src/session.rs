@@ -6,7 +6,7 @@ use crate::collect::{self, About, PreviousEnd};
 use crate::error::Error;
 use crate::job::Job;
 use crate::kernel_options;
-use crate::machine::{Files, STATE_FOLDER};
+use crate::machine::{Files, Machine, STATE_FOLDER};
 use crate::pack::{self, pack};
 use crate::plan::{Plan, SERVICE, plan};
 use crate::private;
@@ -32,7 +32,7 @@ pub enum Progress {
 }
 
 /// Begins a job. `program`: this program's file; `id`: marks its boots.
-pub fn start(machine: &mut (impl Files + ?Sized), job: Job, program: &str, id: &str) -> Result<Progress, Error> {
+pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Result<Progress, Error> {
     if !machine.is_superuser() {
         return Err(Error::Refused(format!(
             "recording changes the system and needs root: sudo onoff record {}",
@@ -64,7 +64,7 @@ pub fn start(machine: &mut (impl Files + ?Sized), job: Job, program: &str, id: &
 }
 
 /// Goes on after a restart.
-pub fn resume(machine: &mut (impl Files + ?Sized), program: &str) -> Result<Progress, Error> {
+pub fn resume(machine: &mut dyn Machine, program: &str) -> Result<Progress, Error> {
     let Some(mut state) = State::load(machine)? else {
         return Ok(Progress::Nothing);
     };
@@ -76,7 +76,7 @@ pub fn resume(machine: &mut (impl Files + ?Sized), program: &str) -> Result<Prog
 }
 
 /// Puts everything back. `false` when there was nothing to put back.
-pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
+pub fn restore(machine: &mut dyn Machine) -> Result<bool, Error> {
     if machine.exists(SERVICE) {
         // After a crash it may be about to go on with the job: it would write its state anew and restart the computer.
         let _ = machine.run(&["systemctl", "stop", "onoff-record.service"]);
@@ -100,11 +100,7 @@ pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
 }
 
 /// Goes on or ends: also a job that failed puts everything back.
-pub(crate) fn end(
-    machine: &mut (impl Files + ?Sized),
-    state: State,
-    went: Result<Progress, Error>,
-) -> Result<Progress, Error> {
+pub(crate) fn end(machine: &mut dyn Machine, state: State, went: Result<Progress, Error>) -> Result<Progress, Error> {
     match went {
         Ok(Progress::Restarting) => Ok(Progress::Restarting),
         Ok(progress) => {
@@ -128,7 +124,7 @@ pub(crate) fn end(
     }
 }
 
-fn put_back(machine: &mut (impl Files + ?Sized), state: State) -> Result<(), Error> {
+fn put_back(machine: &mut dyn Machine, state: State) -> Result<(), Error> {
     if let Some(staging) = &state.staging
         && !staging.starts_with(STATE_FOLDER)
     {
@@ -145,12 +141,12 @@ fn put_back(machine: &mut (impl Files + ?Sized), state: State) -> Result<(), Err
 }
 
 /// Room for what is collected and for what is packed of it.
-pub fn free_bytes(machine: &(impl Files + ?Sized), job: &Job) -> Option<u64> {
+pub fn free_bytes(machine: &dyn Machine, job: &Job) -> Option<u64> {
     let collected = machine.free_bytes(&machine.at(STATE_FOLDER))?;
     Some(collected.min(machine.free_bytes(&machine.at(&job.out))?))
 }
 
-fn refuse_overwriting(machine: &mut (impl Files + ?Sized), job: &Job) -> Result<(), Error> {
+fn refuse_overwriting(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
     for kind in kinds(job) {
         for number in 1..=job.runs {
             let path = job.recording_path(kind, number);
@@ -178,12 +174,7 @@ fn kinds(job: &Job) -> Vec<&'static str> {
 }
 
 /// Begins the run of `state`: the computer restarts.
-fn restart(
-    machine: &mut (impl Files + ?Sized),
-    state: &mut State,
-    plan: &Plan,
-    offer: &Offer,
-) -> Result<Progress, Error> {
+fn restart(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Offer) -> Result<Progress, Error> {
     state.attempts += 1;
     state.boot_id = machine.boot_id();
     state.save(machine)?;
@@ -205,7 +196,7 @@ fn restart(
 }
 
 /// What can only be told while the computer runs.
-fn stage_running_part(machine: &mut (impl Files + ?Sized), staging: &str) -> Result<(), Error> {
+fn stage_running_part(machine: &mut dyn Machine, staging: &str) -> Result<(), Error> {
     let part = running_part(staging);
     let mut lacking = Vec::new();
     machine.remove_tree(staging)?;
@@ -218,7 +209,7 @@ fn stage_running_part(machine: &mut (impl Files + ?Sized), staging: &str) -> Res
     machine.replace(&format!("{staging}/{BOOT_ID}"), boot_id.as_bytes(), 0o600)
 }
 
-fn after_restart(machine: &mut (impl Files + ?Sized), state: &mut State, program: &str) -> Result<Progress, Error> {
+fn after_restart(machine: &mut dyn Machine, state: &mut State, program: &str) -> Result<Progress, Error> {
     say_run(machine, state, "the computer is up");
     let fault = fault(machine, state);
     if let Some(fault) = &fault
@@ -241,7 +232,7 @@ fn after_restart(machine: &mut (impl Files + ?Sized), state: &mut State, program
 }
 
 /// Why this run left no recording.
-fn fault(machine: &mut (impl Files + ?Sized), state: &State) -> Option<String> {
+fn fault(machine: &mut dyn Machine, state: &State) -> Option<String> {
     let job = &state.job;
     if job.transition.records_boot() {
         let told = machine.read_text("/proc/cmdline").unwrap_or_default();
@@ -263,7 +254,7 @@ fn fault(machine: &mut (impl Files + ?Sized), state: &State) -> Option<String> {
 }
 
 /// Keeps what a run has left; of a training run, nothing.
-fn keep(machine: &mut (impl Files + ?Sized), state: &mut State) -> Result<(), Error> {
+fn keep(machine: &mut dyn Machine, state: &mut State) -> Result<(), Error> {
     let number = state.job.recording_number(state.run);
     if state.job.transition.records_shutdown()
         && let (Some(number), Some(staging)) = (number, state.staging.clone())
@@ -284,12 +275,7 @@ fn keep(machine: &mut (impl Files + ?Sized), state: &mut State) -> Result<(), Er
     Ok(())
 }
 
-fn keep_boot(
-    machine: &mut (impl Files + ?Sized),
-    state: &mut State,
-    number: Option<u32>,
-    folder: &str,
-) -> Result<(), Error> {
+fn keep_boot(machine: &mut dyn Machine, state: &mut State, number: Option<u32>, folder: &str) -> Result<(), Error> {
     let clock = collect::clock(machine, "end");
     let tracefs = collect::tracefs(machine);
     if let Some(tracefs) = tracefs {
@@ -297,15 +283,7 @@ fn keep_boot(
     }
     if let Some(number) = number {
         say_run(machine, state, "collecting");
-        let part = format!("{folder}/running");
-        machine.remove_tree(folder)?;
-        machine.make_private_folders(&part)?;
-        let mut lacking = Vec::new();
-        collect::clocks(machine, &part, &[clock])?;
-        collect::trace(machine, &part, "boot", &mut lacking)?;
-        collect::kernel(machine, &part, &mut lacking)?;
-        collect::user_space(machine, &part, &mut lacking)?;
-        collect::firmware(machine, &part, &mut lacking)?;
+        let (part, lacking) = collect::computer(machine, folder, "boot", &[clock])?;
         finish(machine, state, "boot", number, folder, &part, lacking)?;
     }
     // The buffers are as large as the command line made them.
@@ -317,7 +295,7 @@ fn keep_boot(
 
 /// Packs a collected folder and notes the recording.
 fn finish(
-    machine: &mut (impl Files + ?Sized),
+    machine: &mut dyn Machine,
     state: &mut State,
     kind: &str,
     number: u32,
@@ -343,12 +321,7 @@ fn finish(
     state.save(machine)
 }
 
-fn sleep_runs(
-    machine: &mut (impl Files + ?Sized),
-    state: &mut State,
-    plan: &Plan,
-    offer: &Offer,
-) -> Result<Progress, Error> {
+fn sleep_runs(machine: &mut dyn Machine, state: &mut State, plan: &Plan, offer: &Offer) -> Result<Progress, Error> {
     state.boot_id = machine.boot_id();
     state.save(machine)?;
     let mut values = Vec::new();
@@ -382,7 +355,7 @@ fn sleep_runs(
     Ok(Progress::Finished(state.recordings.clone()))
 }
 
-pub(crate) fn say_run(machine: &mut (impl Files + ?Sized), state: &State, what: &str) {
+pub(crate) fn say_run(machine: &mut dyn Machine, state: &State, what: &str) {
     let attempt = match state.attempts {
         0 | 1 => String::new(),
         attempts => format!(", attempt {attempts}"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 
 /// Longest wait for systemd's start-up jobs, s.
 const MOST_START_S: u64 = 600;
@@ -14,7 +14,7 @@ const IDLE_S: u64 = 12;
 const IDLE_PERCENT: u64 = 80;
 
 /// Waits until systemd has no start-up jobs left, then for `delay_s`, or until the processors are idle.
-pub fn settle(machine: &mut (impl Files + ?Sized), delay_s: Option<u64>) {
+pub fn settle(machine: &mut dyn Machine, delay_s: Option<u64>) {
     for _ in 0..MOST_START_S {
         let state = machine.run(&["systemctl", "is-system-running"]);
         // It fails for `degraded` too, which is an end.
@@ -30,7 +30,7 @@ pub fn settle(machine: &mut (impl Files + ?Sized), delay_s: Option<u64>) {
     }
 }
 
-fn until_idle(machine: &mut (impl Files + ?Sized)) {
+fn until_idle(machine: &mut dyn Machine) {
     let mut idle_s = 0;
     let mut before = processor_time(machine);
     for _ in 0..MOST_BUSY_S {
@@ -53,7 +53,7 @@ fn until_idle(machine: &mut (impl Files + ?Sized)) {
 }
 
 /// Idle time (waiting for disks is none) and all time of the processors so far, in the kernel's ticks.
-fn processor_time(machine: &(impl Files + ?Sized)) -> Option<(u64, u64)> {
+fn processor_time(machine: &dyn Machine) -> Option<(u64, u64)> {
     let text = machine.read_text("/proc/stat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();

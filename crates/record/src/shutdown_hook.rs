@@ -5,7 +5,7 @@
 
 use crate::collect;
 use crate::error::Error;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::tracing;
 
 /// The file that says that everything was kept.
@@ -27,7 +27,7 @@ pub fn last_part(staging: &str) -> String {
 }
 
 /// Keeps the trace and the logs in `staging`: the job's state may lie on a file system that is gone by now.
-pub fn run(machine: &mut (impl Files + ?Sized), kind: &str, staging: &str) -> Result<(), Error> {
+pub fn run(machine: &mut dyn Machine, kind: &str, staging: &str) -> Result<(), Error> {
     // Another shutdown than the one that was asked for, such as one after the job had given up, is let be.
     let wanted = machine.read_text(&format!("{staging}/{BOOT_ID}"));
     if wanted.is_none_or(|wanted| wanted != machine.boot_id()) {
@@ -53,7 +53,7 @@ pub fn run(machine: &mut (impl Files + ?Sized), kind: &str, staging: &str) -> Re
     protected.map(|_| ())
 }
 
-fn keep(machine: &mut (impl Files + ?Sized), folder: &str, clock: String) -> Result<(), Error> {
+fn keep(machine: &mut dyn Machine, folder: &str, clock: String) -> Result<(), Error> {
     machine.make_private_folders(folder)?;
     let mut lacking = Vec::new();
     collect::clocks(machine, folder, &[clock])?;

@@ -7,7 +7,7 @@ use crate::capabilities::Offer;
 use crate::collect::{self, About};
 use crate::error::Error;
 use crate::job::{Job, SleepBy, Transition};
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::pack::pack;
 use crate::power;
 use crate::settle::settle;
@@ -15,7 +15,7 @@ use crate::tracing;
 
 /// One run. The trace has been armed. Gives the file of the recording; a training run leaves none.
 pub fn run(
-    machine: &mut (impl Files + ?Sized),
+    machine: &mut dyn Machine,
     job: &Job,
     offer: &Offer,
     run: u32,
@@ -47,15 +47,7 @@ pub fn run(
     let Some(number) = job.recording_number(run) else {
         return Ok(None);
     };
-    let part = format!("{folder}/running");
-    machine.remove_tree(folder)?;
-    machine.make_private_folders(&part)?;
-    let mut lacking = Vec::new();
-    collect::clocks(machine, &part, &clocks)?;
-    collect::trace(machine, &part, "sleep", &mut lacking)?;
-    collect::kernel(machine, &part, &mut lacking)?;
-    collect::user_space(machine, &part, &mut lacking)?;
-    collect::firmware(machine, &part, &mut lacking)?;
+    let (part, mut lacking) = collect::computer(machine, folder, "sleep", &clocks)?;
     for (from, to) in [
         ("/sys/power/state", "power-state"),
         ("/sys/power/mem_sleep", "mem-sleep"),
@@ -72,7 +64,7 @@ pub fn run(
     Ok(Some(to))
 }
 
-fn fall_asleep(machine: &mut (impl Files + ?Sized), job: &Job) -> Result<(), Error> {
+fn fall_asleep(machine: &mut dyn Machine, job: &Job) -> Result<(), Error> {
     let hibernates = job.transition == Transition::Hibernate;
     match job.sleep_by {
         SleepBy::Systemd => {

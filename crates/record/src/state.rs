@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::job::Job;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::step::{Step, Undo};
 
 const VERSION: u32 = 1;
@@ -53,7 +53,7 @@ impl State {
     }
 
     /// The state on disk, if there is one.
-    pub fn load(machine: &mut (impl Files + ?Sized)) -> Result<Option<Self>, Error> {
+    pub fn load(machine: &mut dyn Machine) -> Result<Option<Self>, Error> {
         let file = file(machine);
         let Some(bytes) = machine.read(&file) else {
             return Ok(None);
@@ -73,7 +73,7 @@ impl State {
     }
 
     /// Writes the state; it is on disk when this returns.
-    pub fn save(&self, machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
+    pub fn save(&self, machine: &mut dyn Machine) -> Result<(), Error> {
         for folder in [machine.state_folder().to_owned(), backups(machine)] {
             if !machine.exists(&folder) {
                 machine.make_private_folders(&folder)?;
@@ -89,7 +89,7 @@ impl State {
     }
 
     /// Makes a change, what undoes it being on disk before.
-    pub fn perform(&mut self, machine: &mut (impl Files + ?Sized), step: &Step) -> Result<(), Error> {
+    pub fn perform(&mut self, machine: &mut dyn Machine, step: &Step) -> Result<(), Error> {
         // What is done before each run needs undoing once.
         let known = match step {
             Step::OneShot { path, .. } => self.undo.contains(&Undo::RemoveFile { path: path.clone() }),
@@ -106,7 +106,7 @@ impl State {
 
     /// Undoes everything, from the last change to the first. What cannot be undone does not keep the rest from being undone;
     /// it stays on disk for another try.
-    pub fn restore(mut self, machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
+    pub fn restore(mut self, machine: &mut dyn Machine) -> Result<(), Error> {
         let mut failed = Vec::new();
         let mut left = Vec::new();
         for undo in self.undo.drain(..).rev() {
@@ -126,16 +126,16 @@ impl State {
 }
 
 /// Removes the state's folder: there is nothing left to put back.
-pub fn forget(machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
+pub fn forget(machine: &mut dyn Machine) -> Result<(), Error> {
     // The state last: as long as it is there, a second try finds its backups or needs none.
     let folder = machine.state_folder().to_owned();
     machine.remove_tree(&folder)
 }
 
-fn file(machine: &(impl Files + ?Sized)) -> String {
+fn file(machine: &dyn Machine) -> String {
     format!("{}/state.json", machine.state_folder())
 }
 
-fn backups(machine: &(impl Files + ?Sized)) -> String {
+fn backups(machine: &dyn Machine) -> String {
     format!("{}/before", machine.state_folder())
 }

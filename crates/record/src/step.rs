@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::alarm;
 use crate::error::Error;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 
 /// A file of the kernel's and what is written to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,12 +184,7 @@ impl Step {
     }
 
     /// What will undo it, from what is there now. Former contents of files go below `backups`, named by `number`.
-    pub(crate) fn undo(
-        &self,
-        machine: &mut (impl Files + ?Sized),
-        backups: &str,
-        number: usize,
-    ) -> Result<Option<Undo>, Error> {
+    pub(crate) fn undo(&self, machine: &mut dyn Machine, backups: &str, number: usize) -> Result<Option<Undo>, Error> {
         Ok(match self {
             Self::Folder { path } => (!machine.exists(path)).then(|| Undo::RemoveFolder { path: path.clone() }),
             Self::File { path, .. } | Self::Copy { to: path, .. } => {
@@ -216,7 +211,7 @@ impl Step {
     }
 
     /// Makes the change.
-    pub(crate) fn perform(&self, machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
+    pub(crate) fn perform(&self, machine: &mut dyn Machine) -> Result<(), Error> {
         match self {
             Self::Folder { path } if machine.exists(path) => Ok(()),
             Self::Folder { path } => machine.make_folder(path),
@@ -248,7 +243,7 @@ impl Step {
 
 impl Undo {
     /// Undoes the change.
-    pub(crate) fn perform(&self, machine: &mut (impl Files + ?Sized)) -> Result<(), Error> {
+    pub(crate) fn perform(&self, machine: &mut dyn Machine) -> Result<(), Error> {
         match self {
             Self::RemoveFile { path } if path.contains("/efivars/") => remove_variable(machine, path),
             Self::RemoveFile { path } => machine.remove(path),
@@ -280,18 +275,18 @@ impl Undo {
 }
 
 /// What an interrupted replacement left beside a file that still has its former contents.
-fn remove_unfinished(machine: &mut (impl Files + ?Sized), path: &str) -> Result<(), Error> {
+fn remove_unfinished(machine: &mut dyn Machine, path: &str) -> Result<(), Error> {
     // `remove` takes both away: the file itself must not be named to it.
     machine.remove(&format!("{path}.onoff-new"))
 }
 
-fn run(machine: &mut (impl Files + ?Sized), line: &[String], as_good: &[i32]) -> Result<(), Error> {
+fn run(machine: &mut dyn Machine, line: &[String], as_good: &[i32]) -> Result<(), Error> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     machine.must_run_to(&line, as_good).map(|_| ())
 }
 
 /// Firmware variables are protected against a mere `rm`.
-fn remove_variable(machine: &mut (impl Files + ?Sized), path: &str) -> Result<(), Error> {
+fn remove_variable(machine: &mut dyn Machine, path: &str) -> Result<(), Error> {
     if !machine.exists(path) {
         return Ok(());
     }
@@ -326,12 +321,12 @@ fn current_value(text: &str) -> &str {
 }
 
 #[cfg(unix)]
-fn mode_of(machine: &(impl Files + ?Sized), path: &str) -> u32 {
+fn mode_of(machine: &dyn Machine, path: &str) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(machine.at(path)).map_or(0o644, |it| it.permissions().mode() & 0o7777)
 }
 
 #[cfg(not(unix))]
-fn mode_of(_: &(impl Files + ?Sized), _: &str) -> u32 {
+fn mode_of(_: &dyn Machine, _: &str) -> u32 {
     0o644
 }

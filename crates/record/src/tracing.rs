@@ -2,7 +2,7 @@
 
 use crate::capabilities::Offer;
 use crate::job::Job;
-use crate::machine::Files;
+use crate::machine::{Files, Machine};
 use crate::step::{Step, Value};
 pub use crate::trace_group::{TRACEFS, TraceGroup};
 
@@ -61,18 +61,18 @@ pub fn arm(job: &Job, offer: &Offer) -> Option<Step> {
 }
 
 /// Empties the trace and lets it run.
-pub fn begin(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(), crate::error::Error> {
+pub fn begin(machine: &mut dyn Machine, tracefs: &str) -> Result<(), crate::error::Error> {
     machine.set_value(&format!("{tracefs}/trace"), b"\n")?;
     machine.set_value(&format!("{tracefs}/tracing_on"), b"1")
 }
 
 /// Stops the trace; what was traced stays readable.
-pub fn stop(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(), crate::error::Error> {
+pub fn stop(machine: &mut dyn Machine, tracefs: &str) -> Result<(), crate::error::Error> {
     machine.set_value(&format!("{tracefs}/tracing_on"), b"0")
 }
 
 /// Stops a trace that began with the kernel and gives its memory back, once it has been collected.
-pub fn dismantle(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(), crate::error::Error> {
+pub fn dismantle(machine: &mut dyn Machine, tracefs: &str) -> Result<(), crate::error::Error> {
     stop(machine, tracefs)?;
     machine.set_value(&format!("{tracefs}/set_event"), b"\n")?;
     machine.set_value(&format!("{tracefs}/trace"), b"\n")?;
@@ -80,7 +80,7 @@ pub fn dismantle(machine: &mut (impl Files + ?Sized), tracefs: &str) -> Result<(
 }
 
 /// One line that ties the clocks together. It goes into the trace too, where there is one.
-pub fn mark(machine: &mut (impl Files + ?Sized), tracefs: Option<&str>, label: &str) -> String {
+pub fn mark(machine: &mut dyn Machine, tracefs: Option<&str>, label: &str) -> String {
     let clocks = machine.clocks();
     let seconds = |ns: u64| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
     let line = format!(

@@ -18,7 +18,7 @@ use super::{BOOT_DELAY_S, PROFILE_FILE, SLEEP_DELAY_S, profile};
 use crate::check::{Item, Standing};
 use crate::error::Error;
 use crate::job::{Job, LoaderChoice, SleepBy, Transition};
-use crate::machine::{Files, Outcome};
+use crate::machine::{Files, Machine, Outcome};
 use crate::session::{MOST_ATTEMPTS, Progress, end, say_run};
 use crate::state::{self, State};
 use crate::step::{Step, Undo};
@@ -45,12 +45,7 @@ const SLEEP_PATIENCE_S: u32 = 600;
 ///
 /// # Errors
 /// It cannot be done here, or something failed on the way; what was changed is put back.
-pub fn start(
-    machine: &mut (impl Files + ?Sized),
-    windows: &Installation,
-    job: Job,
-    program: &str,
-) -> Result<Progress, Error> {
+pub fn start(machine: &mut dyn Machine, windows: &Installation, job: Job, program: &str) -> Result<Progress, Error> {
     refuse(machine, windows, &job)?;
     let boot = boot(machine, windows)?;
     let mut state = State::new(job, String::new(), None);
@@ -70,7 +65,7 @@ pub fn start(
 ///
 /// # Errors
 /// Something failed; what was changed is put back.
-pub fn resume(machine: &mut (impl Files + ?Sized), windows: &Installation) -> Result<Progress, Error> {
+pub fn resume(machine: &mut dyn Machine, windows: &Installation) -> Result<Progress, Error> {
     let Some(mut state) = State::load(machine)? else {
         return Ok(Progress::Nothing);
     };
@@ -87,7 +82,7 @@ pub fn resume(machine: &mut (impl Files + ?Sized), windows: &Installation) -> Re
 ///
 /// # Errors
 /// Something could not be put back; it stays noted for another try.
-pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
+pub fn restore(machine: &mut dyn Machine) -> Result<bool, Error> {
     match State::load(machine)? {
         Some(state) => state.restore(machine).map(|()| true),
         None if machine.exists(machine.state_folder()) => state::forget(machine).map(|()| true),
@@ -96,47 +91,23 @@ pub fn restore(machine: &mut (impl Files + ?Sized)) -> Result<bool, Error> {
 }
 
 /// What is there to record with, and what is lacking.
-pub fn check(machine: &mut (impl Files + ?Sized), windows: &Installation, job: &Job) -> Vec<Item> {
-    let lacking = |is_there| if is_there { Standing::There } else { Standing::Lacking };
-    let has_recorder = machine.exists(&windows.program("wpr"));
+pub fn check(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Vec<Item> {
     let recorder = typed(&windows.program("wpr"));
-    let is_administrator = machine.is_superuser();
+    let no_recorder = format!("{recorder} is not there: it comes with Windows 10 and 11");
+    let no_rights = "not an administrator's prompt: open one with 'Run as administrator'";
     let boot = boot(machine, windows);
+    let no_boot = boot.as_ref().err().map(ToString::to_string).unwrap_or_default();
+    let has_recorder = machine.exists(&windows.program("wpr"));
     let mut items = vec![
-        Item {
-            name: "rights",
-            standing: lacking(is_administrator),
-            text: match is_administrator {
-                true => "administrator".to_owned(),
-                false => "not an administrator's prompt: open one with 'Run as administrator'".to_owned(),
-            },
-        },
-        Item {
-            name: "wpr",
-            standing: lacking(has_recorder),
-            text: match has_recorder {
-                true => recorder,
-                false => format!("{recorder} is not there: it comes with Windows 10 and 11"),
-            },
-        },
-        Item {
-            name: "boots",
-            standing: lacking(boot.is_ok()),
-            text: match &boot {
-                Ok(_) => "one boot can be distinguished from the next".to_owned(),
-                Err(error) => error.to_string(),
-            },
-        },
+        Item::of("rights", machine.is_superuser(), Standing::Lacking, "administrator", no_rights),
+        Item::of("wpr", has_recorder, Standing::Lacking, recorder, no_recorder),
+        Item::of("boots", boot.is_ok(), Standing::Lacking, "one boot can be distinguished from the next", no_boot),
     ];
     if job.transition.records_shutdown() {
         let log = SHUTDOWN_LOGS.iter().map(|log| format!("{}/{log}", windows.windows)).find(|log| machine.exists(log));
-        items.push(Item {
-            name: "shutdown log",
-            standing: if log.is_some() { Standing::There } else { Standing::Narrower },
-            text: log.map(|log| typed(&log)).unwrap_or_else(|| {
-                "Windows has written no log of a shutdown yet; it may have been turned off by policy".to_owned()
-            }),
-        });
+        let no_log = "Windows has written no log of a shutdown yet; it may have been turned off by policy";
+        let there = log.as_deref().map(typed).unwrap_or_default();
+        items.push(Item::of("shutdown log", log.is_some(), Standing::Narrower, there, no_log));
     }
     items
 }
@@ -185,7 +156,7 @@ pub fn sentences(windows: &Installation, state_folder: &str, job: &Job) -> Vec<S
     sentences
 }
 
-fn refuse(machine: &mut (impl Files + ?Sized), windows: &Installation, job: &Job) -> Result<(), Error> {
+fn refuse(machine: &mut dyn Machine, windows: &Installation, job: &Job) -> Result<(), Error> {
     let refused = |text: String| Err(Error::Refused(text));
     let word = job.transition.word();
     let linux: [(&str, bool); 7] = [
@@ -234,7 +205,7 @@ fn refuse(machine: &mut (impl Files + ?Sized), windows: &Installation, job: &Job
 }
 
 /// What marks the boot that the computer is in.
-fn boot(machine: &mut (impl Files + ?Sized), windows: &Installation) -> Result<String, Error> {
+fn boot(machine: &mut dyn Machine, windows: &Installation) -> Result<String, Error> {
     let mut marks = Vec::new();
     for (key, name) in BOOT_MARKS {
         let line = windows.registry_value(key, name);
@@ -257,12 +228,7 @@ fn boot(machine: &mut (impl Files + ?Sized), windows: &Installation) -> Result<S
     }
 }
 
-fn prepare(
-    machine: &mut (impl Files + ?Sized),
-    windows: &Installation,
-    state: &mut State,
-    program: &str,
-) -> Result<(), Error> {
+fn prepare(machine: &mut dyn Machine, windows: &Installation, state: &mut State, program: &str) -> Result<(), Error> {
     let out = state.job.out.clone();
     state.perform(machine, &Step::Folder { path: out.clone() })?;
     run(machine, &windows.close_folder(&out))?;
@@ -284,7 +250,7 @@ fn prepare(
 }
 
 /// Begins the run of `state`: the computer restarts.
-fn restart(machine: &mut (impl Files + ?Sized), windows: &Installation, state: &mut State) -> Result<Progress, Error> {
+fn restart(machine: &mut dyn Machine, windows: &Installation, state: &mut State) -> Result<Progress, Error> {
     let folder = machine.state_folder().to_owned();
     state.attempts += 1;
     state.restart_ns = machine.clocks().real_ns;
@@ -302,11 +268,7 @@ fn records_boot(state: &State) -> bool {
     state.job.transition.records_boot() && state.job.recording_number(state.run).is_some()
 }
 
-fn after_restart(
-    machine: &mut (impl Files + ?Sized),
-    windows: &Installation,
-    state: &mut State,
-) -> Result<Progress, Error> {
+fn after_restart(machine: &mut dyn Machine, windows: &Installation, state: &mut State) -> Result<Progress, Error> {
     say_run(machine, state, "the computer is up");
     let kept = match state.job.recording_number(state.run) {
         Some(number) => keep(machine, windows, state, number),
@@ -327,12 +289,7 @@ fn after_restart(
 }
 
 /// Keeps what a run has left.
-fn keep(
-    machine: &mut (impl Files + ?Sized),
-    windows: &Installation,
-    state: &mut State,
-    number: u32,
-) -> Result<(), Error> {
+fn keep(machine: &mut dyn Machine, windows: &Installation, state: &mut State, number: u32) -> Result<(), Error> {
     let mut made = Vec::new();
     if state.job.transition.records_boot() {
         let path = recording(&state.job, "boot", number);
@@ -347,7 +304,7 @@ fn keep(
     keep_recordings(machine, state, made)
 }
 
-fn keep_recordings(machine: &mut (impl Files + ?Sized), state: &mut State, made: Vec<String>) -> Result<(), Error> {
+fn keep_recordings(machine: &mut dyn Machine, state: &mut State, made: Vec<String>) -> Result<(), Error> {
     for path in made {
         let path = typed(&path);
         machine.say(&format!("onoff record: wrote {path}"));
@@ -357,7 +314,7 @@ fn keep_recordings(machine: &mut (impl Files + ?Sized), state: &mut State, made:
 }
 
 /// A recording that the recorder says it has written.
-fn written(machine: &mut (impl Files + ?Sized), path: String) -> Result<String, Error> {
+fn written(machine: &mut dyn Machine, path: String) -> Result<String, Error> {
     match fs::metadata(machine.at(&path)) {
         Ok(file) if file.len() > 0 => Ok(path),
         _ => Err(Error::Refused(format!("{path}: the recorder reported success and wrote nothing"))),
@@ -365,12 +322,7 @@ fn written(machine: &mut (impl Files + ?Sized), path: String) -> Result<String, 
 }
 
 /// Copies the log of the shutdown that was requested at `since_ns`, ns since 1970, once Windows lets it be read.
-fn copy_shutdown_log(
-    machine: &mut (impl Files + ?Sized),
-    windows: &Installation,
-    since_ns: u64,
-    to: &str,
-) -> Result<(), Error> {
+fn copy_shutdown_log(machine: &mut dyn Machine, windows: &Installation, since_ns: u64, to: &str) -> Result<(), Error> {
     let logs = SHUTDOWN_LOGS.map(|log| format!("{}/{log}", windows.windows));
     let mut waited = Duration::ZERO;
     loop {
@@ -396,11 +348,7 @@ fn copy_shutdown_log(
     }
 }
 
-fn sleep_runs(
-    machine: &mut (impl Files + ?Sized),
-    windows: &Installation,
-    state: &mut State,
-) -> Result<Progress, Error> {
+fn sleep_runs(machine: &mut dyn Machine, windows: &Installation, state: &mut State) -> Result<Progress, Error> {
     let folder = machine.state_folder().to_owned();
     let kind = state.job.transition.word();
     while state.run <= state.job.total_runs() {
@@ -444,7 +392,7 @@ fn sleep_runs(
 }
 
 /// Sends the computer to sleep and returns when it is awake again: the moment after which the clock has jumped.
-fn sleep(machine: &mut (impl Files + ?Sized), line: &[String]) -> Result<(), Error> {
+fn sleep(machine: &mut dyn Machine, line: &[String]) -> Result<(), Error> {
     let second = Duration::from_secs(1);
     let begin = machine.clocks().real_ns;
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
@@ -527,7 +475,7 @@ fn undo(line: Vec<String>, nothing_there: i32) -> Undo {
     Undo::Run { line, nothing_there: vec![nothing_there] }
 }
 
-fn run(machine: &mut (impl Files + ?Sized), line: &[String]) -> Result<(), Error> {
+fn run(machine: &mut dyn Machine, line: &[String]) -> Result<(), Error> {
     let line: Vec<&str> = line.iter().map(String::as_str).collect();
     machine.must_run(&line).map(|_| ())
 }
