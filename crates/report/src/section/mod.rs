@@ -272,6 +272,12 @@ impl<'a, R> SectionOf<'a, R> {
     pub fn done(self) -> Section<'a> {
         self.section
     }
+
+    /// The section; `None` where it has no row.
+    #[must_use]
+    pub fn if_any(self) -> Option<Section<'a>> {
+        Some(self.section).filter(|section| !section.is_empty())
+    }
 }
 
 #[cfg(test)]

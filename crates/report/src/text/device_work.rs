@@ -10,12 +10,9 @@ use crate::table::Value;
 
 /// The section called `title`, of `devices` in their order; `more` follows its note. `None` where there are none.
 pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, top: usize) -> Option<Section<'a>> {
-    if devices.is_empty() {
-        return None;
-    }
     let note = format!("slowest of {} operations{more}", count(devices.len() as u64));
     let pends = devices.iter().any(|device| device.details.pre_pend_ns.is_some());
-    let section = Section::of("devices", title, devices)
+    Section::of("devices", title, devices)
         .note(note)
         .top(top)
         .column(Heading::name("driver", "driver or device").wide(44), |device| {
@@ -37,8 +34,7 @@ pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, to
         .column(Heading::data("end_ns"), |device| Value::of(device.end_ns, Value::Time))
         .column(Heading::data("phase"), |device| Value::text(device.details.phase.as_str()))
         .column(Heading::name("", "").wide(60), |device| Cell::words(QUIET, detail(device)))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 /// The best name that a driver or device has.

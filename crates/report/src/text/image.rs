@@ -242,9 +242,6 @@ fn notes(service: &ServiceEntry) -> String {
 }
 
 fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
-    if audit.candidates.is_empty() {
-        return None;
-    }
     let section = Section::of("candidates", "Services that a device can often do without", &audit.candidates)
         .note("they start with the computer; '--needed FILE' leaves out what this one needs")
         .first(top)
@@ -252,22 +249,19 @@ fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
         .column(Heading::name("purpose", "is for").wide(64), |one| Value::text(one.purpose))
         .column(Heading::name("cost", "the paper measured").wide(24), |one| Value::text(one.cost))
         .column(Heading::name("needed_by", "needed by").wide(36), |one| Value::Text(one.needed_by.join(", ").into()))
-        .done();
+        .if_any()?;
     let how = "One at a time: 'sc config NAME start= demand', or delayed-auto (two minutes later); then test.";
     Some(section.line(QUIET, how))
 }
 
 fn services(report: &ImageReport, top: usize) -> Option<Section<'_>> {
     let autos: Vec<&ServiceEntry> = report.services.iter().filter(|service| service.is_auto()).collect();
-    if autos.is_empty() {
-        return None;
-    }
     let stays = autos.iter().take(top).any(|service| guard(service) == Some(PART_OF_WINDOWS));
     let stays = stays.then(|| format!("A service that stays must start as it does: {PART_OF_WINDOWS}."));
     let section = service_columns(Section::of("services", "Services that start at each boot", autos))
         .note("in the order of their groups; all services and drivers: --format csv")
         .first(top)
-        .done();
+        .if_any()?;
     Some(section.line_if(QUIET, stays))
 }
 
@@ -349,16 +343,14 @@ const fn kind(kind: ServiceKind) -> &'static str {
 }
 
 fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
-    let section =
-        Section::of("start_programs", "Programs that start with the computer or the session", &report.start_programs)
-            .first(top)
-            .column(Heading::name("name", "name").wide(32), |program| Value::text(&program.name))
-            .column(Heading::name("origin", "from").wide(14), |program| Value::text(program.origin.in_words()))
-            .column(Heading::name("delay", "delay").wide(8), |program| Value::text(&program.delay))
-            .column(Heading::name("command", "command").wide(72), |program| Value::text(&program.command))
-            .column(Heading::name("key", "key").wide(64), |program| Value::text(&program.key).styled(QUIET))
-            .done();
-    Some(section).filter(|section| !section.is_empty())
+    Section::of("start_programs", "Programs that start with the computer or the session", &report.start_programs)
+        .first(top)
+        .column(Heading::name("name", "name").wide(32), |program| Value::text(&program.name))
+        .column(Heading::name("origin", "from").wide(14), |program| Value::text(program.origin.in_words()))
+        .column(Heading::name("delay", "delay").wide(8), |program| Value::text(&program.delay))
+        .column(Heading::name("command", "command").wide(72), |program| Value::text(&program.command))
+        .column(Heading::name("key", "key").wide(64), |program| Value::text(&program.key).styled(QUIET))
+        .if_any()
 }
 
 fn autologgers(report: &ImageReport) -> Option<Section<'_>> {
@@ -393,16 +385,15 @@ fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
 }
 
 fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {
-    let section = Section::of("not_applicable", "Not applicable", &audit.not_applicable)
+    Section::of("not_applicable", "Not applicable", &audit.not_applicable)
         .note("a rule without its input says nothing about the computer")
         .column(Heading::name("code", "rule").wide(40), |rule| Value::text(rule.code).styled(QUIET))
         .column(Heading::name("reason", "why").wide(110), |rule| Value::text(rule.reason))
-        .done();
-    Some(section).filter(|section| !section.is_empty())
+        .if_any()
 }
 
 fn hives(report: &ImageReport) -> Option<Section<'_>> {
-    let section = Section::of("hives", "Hives", &report.hives)
+    Section::of("hives", "Hives", &report.hives)
         .column(Heading::name("kind", "hive").wide(10), |hive| Value::text(hive.kind.as_str()))
         .column(Heading::name("name", "file").wide(60), |hive| Value::text(&hive.name))
         .column(Heading::name("last_written_unix_ns", "written (UTC)").wide(20), |hive| {
@@ -411,8 +402,7 @@ fn hives(report: &ImageReport) -> Option<Section<'_>> {
         .column(Heading::quantity("keys", "keys"), |hive| Value::Count(hive.keys))
         .column(Heading::quantity("values", "values"), |hive| Value::Count(hive.values))
         .column(Heading::name("", "").wide(70), |hive| Cell::words(DOUBT, hive_notes(hive)))
-        .done();
-    Some(section).filter(|section| !section.is_empty())
+        .if_any()
 }
 
 /// What could not be read of a hive, and what its logs gave.

@@ -18,13 +18,10 @@ pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> 
     // What was started by the boot, or never came up.
     let counts = |unit: &&Unit| !is_linux || unit.automatic || unit.outcome != ServiceOutcome::Completed;
     let mut units: Vec<&Unit> = transition.units.iter().filter(counts).collect();
-    if units.is_empty() {
-        return None;
-    }
     let note = format!("slowest of {}{more}", counted(units.len() as u64, one));
     // What never ended is worse than whatever did.
     units.order_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
-    let section = Section::of("units", title, units)
+    Section::of("units", title, units)
         .note(note)
         .top(top)
         .column(Heading::name("name", one).wide(44), |unit| Value::text(&unit.name))
@@ -55,8 +52,7 @@ pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> 
             Value::text(unit.waited_for.as_ref().map_or("", |waited| waited.name.as_str()))
         })
         .column(Heading::name("", "").wide(100), |unit| Cell::words(QUIET, waits(unit, is_linux)))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 /// Who waited for it, and for whom it waited.

@@ -47,10 +47,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let video = &report.details.video;
     rows.extend(of_video("video, system", &video.system_session));
     rows.extend(of_video("video, user", &video.user_session));
-    if rows.is_empty() {
-        return None;
-    }
-    let section = Section::of("logon", "Logon and policy", rows)
+    Section::of("logon", "Logon and policy", rows)
         .column(Heading::name("what", "what").wide(20), |row| Value::text(row.what))
         .column(Heading::name("name", "name").wide(60), |row| Value::text(row.name))
         .column(Heading::quantity("duration_ns", "took"), |row| match row.took_ns {
@@ -59,8 +56,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         })
         .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
         .column(Heading::name("detail", "").wide(110), |row| Value::Text(row.detail.clone().into()).styled(QUIET))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 fn of_work<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
@@ -80,10 +76,7 @@ fn of_video<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
 
 fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
     let programs = &report.details.startup_applications.programs;
-    if programs.is_empty() {
-        return None;
-    }
-    let section = Section::of("startup_programs", "Programs that start with the session", programs)
+    Section::of("startup_programs", "Programs that start with the session", programs)
         .note(format!("costliest of {}", count(programs.len() as u64)))
         .top(top)
         .column(Heading::name("name", "program").wide(80), |program| Value::text(&program.name))
@@ -99,8 +92,7 @@ fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
             };
             Cell::shown(Value::text(&program.image), process).styled(QUIET)
         })
-        .done();
-    Some(section)
+        .if_any()
 }
 
 fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> {

@@ -94,15 +94,14 @@ fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
         let records = table.records.iter().map(|record| format!("{} {}", count(record.count), record.name));
         records.collect::<Vec<_>>().join(", ")
     };
-    let section = Section::of("tables", "Tables", tables)
+    Section::of("tables", "Tables", tables)
         .column(Heading::name("signature", "").wide(4), |table| Value::text(&table.signature).styled(TITLE))
         .column(Heading::quantity("length_bytes", ""), |table| {
             Cell::shown(Value::Bytes(table.length_bytes), format!("{} B", count(table.length_bytes)))
         })
         .column(Heading::name("input", "").wide(60), |table| Value::text(&table.input))
         .column(Heading::name("records", "").wide(100), move |table| Value::Text(records(table).into()).styled(QUIET))
-        .done();
-    Some(section).filter(|section| !section.is_empty())
+        .if_any()
 }
 
 fn write_missing(missing: &[FirmwareMissing], out: &mut dyn Write) -> io::Result<()> {

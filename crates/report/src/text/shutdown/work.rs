@@ -31,9 +31,6 @@ pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
     .into_iter()
     .flat_map(|(what, works)| works.iter().take(top).map(move |work| (what, work)))
     .collect();
-    if rows.is_empty() {
-        return None;
-    }
     let name = |work: &Work| match work.kind {
         ActivityKind::LogonNotification => format!("number {}", work.name),
         ActivityKind::ShutdownStep => words(&work.name),
@@ -44,7 +41,7 @@ pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
         _ => work.detail.clone(),
     };
     let origin_ns = details.starts.time_ns.unwrap_or(0);
-    let section = Section::of("logoff", "Logoff and policy", rows)
+    Section::of("logoff", "Logoff and policy", rows)
         .column(Heading::name("what", "what").wide(24), |row| Value::text(row.0))
         .column(Heading::name("name", "name").wide(60), |row| Cell::shown(Value::text(&row.1.name), name(row.1)))
         .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.1.duration_ns))
@@ -52,8 +49,7 @@ pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
         .column(Heading::name("detail", "").wide(60), |row| {
             Cell::shown(Value::text(&row.1.detail), detail(row.1)).styled(QUIET)
         })
-        .done();
-    Some(section)
+        .if_any()
 }
 
 pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>> {
@@ -66,17 +62,13 @@ pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
         ("device", Cell::shown(Value::text(name), format!("device {name}")), device.start_ns, device.duration_ns)
     });
     let rows: Vec<_> = steps.chain(devices).collect();
-    if rows.is_empty() {
-        return None;
-    }
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
-    let section = Section::of("kernel", "The kernel", rows)
+    Section::of("kernel", "The kernel", rows)
         .column(Heading::data("kind"), |row| Value::text(row.0))
         .column(Heading::name("name", "step").wide(60), |row| row.1.clone())
         .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.3))
         .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.2), origin_ns))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 /// Who had the disks' caches flushed: what is flushed while the computer shuts down could have been written before.
@@ -87,16 +79,13 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
         .map(|(phase, process)| (phase, process, &process.operations.flush))
         .filter(|(.., flush)| flush.operations > 0)
         .collect();
-    if rows.is_empty() {
-        return None;
-    }
     let flushes = rows.iter().fold(0_u64, |sum, (.., flush)| sum.saturating_add(flush.operations));
     rows.order_by_key(|(.., flush)| std::cmp::Reverse(flush.service_ns));
     let note = match flushes {
         1 => "1 explicit flush of a disk's cache".to_owned(),
         _ => format!("{} explicit flushes of the disks' caches", count(flushes)),
     };
-    let section = Section::of("flushes", "Flushes", rows)
+    Section::of("flushes", "Flushes", rows)
         .note(note)
         .top(top)
         .column(Heading::name("image", "process").wide(40), |row| {
@@ -106,6 +95,5 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
         .column(Heading::quantity("flushes", "flushes"), |row| Value::Count(row.2.operations))
         .column(Heading::quantity("service_ns", "took"), |row| Value::Duration(row.2.service_ns))
         .column(Heading::name("phase", "phase").wide(16), |row| Value::text(row.0.as_str()))
-        .done();
-    Some(section)
+        .if_any()
 }

@@ -26,7 +26,7 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
     if totals.iter().all(|(_, total)| total.kernel_ns.is_none()) {
         return None;
     }
-    let section = Section::of("accounts", "Two accounts", totals)
+    Section::of("accounts", "Two accounts", totals)
         .note("the events, and what the kernel itself counted")
         .column(Heading::name("half", "half").wide(10), |row| Value::text(row.0))
         .column(Heading::quantity("measured_ns", "events"), |row| Cell::duration_or_dash(row.1.measured.duration_ns))
@@ -35,8 +35,7 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
         .column(Heading::name("rule", "").wide(110), |row| {
             Value::Text(row.1.measured.rule.to_string().into()).styled(QUIET)
         })
-        .done();
-    Some(section)
+        .if_any()
 }
 
 fn difference(total: &PowerTotal) -> Cell<'static> {

@@ -65,12 +65,9 @@ fn of_notified<'a>(
 pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
     let mut rows: Vec<&PowerDevice> =
         transition.details.devices.iter().filter(|row| row.details.phase.is_some()).collect();
-    if rows.is_empty() {
-        return None;
-    }
     rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {} requests; alone: with no other device under way", count(rows.len() as u64));
-    let section = Section::of("devices", "Devices", rows)
+    Section::of("devices", "Devices", rows)
         .note(note)
         .top(top)
         .column(Heading::name("driver", "driver (device)").wide(60), |row| {
@@ -84,8 +81,7 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
         .column(Heading::quantity("alone_ns", "alone"), |row| Cell::duration_or_dash(row.details.alone_ns))
         .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
         .column(Heading::name("", "").wide(80), |row| Cell::words(QUIET, device_note(row)))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 fn device_note(row: &PowerDevice) -> String {
@@ -120,7 +116,7 @@ pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Sectio
         true => "each driver's own part of requests, added up",
         false => "requests to the devices of each function driver, added up",
     };
-    let section = Section::of("drivers", "Drivers", drivers)
+    Section::of("drivers", "Drivers", drivers)
         .note(note)
         .top(top)
         .column(Heading::name("driver", "driver"), |row| Value::text(&row.driver))
@@ -128,6 +124,5 @@ pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Sectio
         .column(Heading::quantity("total_ns", "took"), |row| Value::Duration(row.total_ns))
         .column(Heading::quantity("longest_ns", "longest"), |row| Value::Duration(row.longest_ns))
         .column(Heading::quantity("requests", "requests"), |row| Value::Count(row.requests))
-        .done();
-    Some(section)
+        .if_any()
 }

@@ -48,12 +48,9 @@ impl Once for LinuxBoot {
 /// Units of users' service managers, and containers; `None` where there are none.
 fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
     let mut units: Vec<&OtherUnit> = report.details.other_units.iter().collect();
-    if units.is_empty() {
-        return None;
-    }
     units.order_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {}; the system's start does not wait for them", count(units.len() as u64));
-    let section = Section::of("other_units", "Units of users and containers", units)
+    Section::of("other_units", "Units of users and containers", units)
         .note(note)
         .top(top)
         .column(Heading::name("name", "unit").wide(44), |unit| Value::text(&unit.name))
@@ -64,8 +61,7 @@ fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
         })
         .column(Heading::time("start_ns", "begins"), |unit| Cell::since_or_dash(Some(unit.start_ns), 0))
         .column(Heading::data("end_ns"), |unit| Value::of(unit.end_ns, Value::Time))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 /// The kernel's initialisation functions, modules and probes that took longest.

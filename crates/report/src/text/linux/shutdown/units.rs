@@ -114,11 +114,8 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
 }
 
 pub(super) fn killed(report: &LinuxShutdownReport) -> Option<Section<'_>> {
-    if report.details.killed.is_empty() {
-        return None;
-    }
     let origin_ns = origin_ns(report);
-    let section = Section::of("killed", "Ended by force", &report.details.killed)
+    Section::of("killed", "Ended by force", &report.details.killed)
         .note("after their time was up")
         .column(Heading::name("image", "process").wide(30), |process| {
             let name = if process.image.is_empty() { &process.name } else { &process.image };
@@ -127,8 +124,7 @@ pub(super) fn killed(report: &LinuxShutdownReport) -> Option<Section<'_>> {
         .column(Heading::id("pid", "pid"), |process| Value::of(process.pid, |pid| Value::Id(pid.into())))
         .column(Heading::time("time_ns", "after"), |process| Cell::since_or_dash(Some(process.time_ns), origin_ns))
         .column(Heading::name("unit", "unit").wide(48), |process| Value::text(&process.name))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Section<'_>> {
@@ -139,7 +135,7 @@ pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Sect
         many => format!("{} processes", count(many as u64)),
     };
     let origin_ns = origin_ns(report);
-    let section = Section::of("processes", "Processes", processes)
+    Section::of("processes", "Processes", processes)
         .note(format!("{number} requested to end by a signal; longest first"))
         .top(top)
         .column(Heading::name("image", "process").wide(30), |process| Value::text(&process.image))
@@ -156,8 +152,7 @@ pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Sect
             _ => Value::Nothing.into(),
         })
         .column(Heading::name("unit", "unit").wide(48), |process| Value::text(&process.unit))
-        .done();
-    Some(section)
+        .if_any()
 }
 
 fn signal(process: &ProcessStop) -> String {

@@ -15,16 +15,13 @@ const PATHS: usize = 3;
 
 pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let devices = &sleep.details.devices;
-    if devices.is_empty() {
-        return None;
-    }
     let callbacks = devices.iter().fold(0_u64, |sum, device| sum.saturating_add(device.callbacks));
     let note = format!(
         "{}, {}; longest first, all phases together",
         counted(devices.len() as u64, "device"),
         counted(callbacks, "callback")
     );
-    let section = Section::of("devices", "Devices", devices)
+    Section::of("devices", "Devices", devices)
         .note(note)
         .top(top)
         .column(Heading::name("device", "device").wide(40), |row| Value::text(&row.device))
@@ -37,18 +34,14 @@ pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .column(Heading::name("failed", "").wide(16), |row| {
             Cell::shown(Value::Flag(row.failed), if row.failed { "failed" } else { "" }).styled(MISSING)
         })
-        .done();
-    Some(section)
+        .if_any()
 }
 
 pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut longest: Vec<_> =
         sleep.details.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
-    if longest.is_empty() {
-        return None;
-    }
     longest.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
-    let section = Section::of("callbacks", "Callbacks", longest)
+    Section::of("callbacks", "Callbacks", longest)
         .note("longest first")
         .top(top)
         .column(Heading::name("phase", "phase").wide(34), |row| {
@@ -67,8 +60,7 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
             (Some(error), _) if error != 0 => Cell::words(MISSING, format!("error {error}")),
             _ => Value::Nothing.into(),
         })
-        .done();
-    Some(section)
+        .if_any()
 }
 
 /// What the ends of the longest phases of devices waited for.
@@ -125,13 +117,10 @@ const fn reason(because: CallbackReason) -> &'static str {
 
 pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let tasks = &sleep.details.tasks;
-    if tasks.is_empty() {
-        return None;
-    }
     let note =
         format!("{} seen to stop; those that kept the freezing waiting first", counted(tasks.len() as u64, "task"));
     let back = sleep.details.resume.start_ns;
-    let section = Section::of("tasks", "Frozen", tasks.iter().rev())
+    Section::of("tasks", "Frozen", tasks.iter().rev())
         .note(note)
         .top(top)
         .column(Heading::name("name", "task").wide(24), |task| Value::text(&task.name))
@@ -140,6 +129,5 @@ pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
         .column(Heading::quantity("again_ns", "ran again after the sleep"), |task| {
             Cell::duration_or_dash(task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back)))
         })
-        .done();
-    Some(section)
+        .if_any()
 }
