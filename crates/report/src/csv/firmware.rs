@@ -2,7 +2,7 @@
 
 use onoff_analysis::firmware::{FirmwareComparison, FirmwareReport};
 
-use crate::section::{Heading, Section};
+use crate::section::Section;
 use crate::table::Value;
 
 /// A row, with what is not known left empty.
@@ -78,21 +78,20 @@ pub fn measured(report: &FirmwareReport) -> Section<'_> {
             ..Row::default()
         }));
     }
-    let data = Heading::data;
     Section::of("measured", "Measured", rows)
-        .column(data("kind"), |row| Value::text(row.kind))
-        .column(data("text"), |row| Value::text(row.text))
-        .column(data("module"), |row| Value::text(row.module))
-        .column(data("guid"), |row| Value::text(row.guid))
-        .column(data("phase"), |row| Value::text(row.phase))
-        .column(data("start_ns"), |row| Value::of(row.start_ns, Value::Time))
-        .column(data("end_ns"), |row| Value::of(row.end_ns, Value::Time))
-        .column(data("duration_ns"), |row| Value::of(row.duration_ns, Value::Duration))
-        .column(data("self_ns"), |row| Value::of(row.self_ns, Value::Duration))
-        .column(data("depth"), |row| Value::of(row.depth, Value::Id))
-        .column(data("caller"), |row| Value::text(row.caller))
-        .column(data("handle"), |row| Value::text(row.handle))
-        .column(data("apic"), |row| Value::of(row.apic, Value::Id))
+        .data("kind", |row| Value::text(row.kind))
+        .data("text", |row| Value::text(row.text))
+        .data("module", |row| Value::text(row.module))
+        .data("guid", |row| Value::text(row.guid))
+        .data("phase", |row| Value::text(row.phase))
+        .data("start_ns", |row| Value::of(row.start_ns, Value::Time))
+        .data("end_ns", |row| Value::of(row.end_ns, Value::Time))
+        .data("duration_ns", |row| Value::of(row.duration_ns, Value::Duration))
+        .data("self_ns", |row| Value::of(row.self_ns, Value::Duration))
+        .data("depth", |row| Value::of(row.depth, Value::Id))
+        .data("caller", |row| Value::text(row.caller))
+        .data("handle", |row| Value::text(row.handle))
+        .data("apic", |row| Value::of(row.apic, Value::Id))
         .done()
 }
 
@@ -106,13 +105,12 @@ pub fn changes(comparison: &FirmwareComparison) -> Section<'_> {
         ("device", &comparison.devices),
     ];
     let rows = kinds.into_iter().flat_map(|(kind, changes)| changes.iter().map(move |change| (kind, change)));
-    let data = Heading::data;
     Section::of("changes", "Changes", rows)
-        .column(data("kind"), |row| Value::text(row.0))
-        .column(data("name"), |row| Value::text(&row.1.name))
-        .column(data("guid"), |row| Value::text(&row.1.guid))
-        .column(data("was_ns"), |row| Value::of(row.1.was_ns, Value::Duration))
-        .column(data("is_ns"), |row| Value::of(row.1.is_ns, Value::Duration))
-        .column(data("change_ns"), |row| Value::of(row.1.change_ns, Value::Duration))
+        .data("kind", |row| Value::text(row.0))
+        .data("name", |row| Value::text(&row.1.name))
+        .data("guid", |row| Value::text(&row.1.guid))
+        .data("was_ns", |row| Value::of(row.1.was_ns, Value::Duration))
+        .data("is_ns", |row| Value::of(row.1.is_ns, Value::Duration))
+        .data("change_ns", |row| Value::of(row.1.change_ns, Value::Duration))
         .done()
 }

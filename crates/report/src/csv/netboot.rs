@@ -3,7 +3,7 @@
 use onoff_analysis::netboot::report::{FileTransfer, NetbootReport, NetworkBoot};
 use onoff_netboot::transfer::Outcome;
 
-use crate::section::{Heading, Section};
+use crate::section::Section;
 use crate::table::Value;
 
 /// A row; what only a transfer has comes from that.
@@ -25,27 +25,26 @@ pub fn rows(report: &NetbootReport) -> Section<'_> {
     let of = |row: &Row<'_>, count: fn(&FileTransfer) -> u64| Value::of(row.transfer.map(count), Value::Count);
     let ns =
         |row: &Row<'_>, ns: fn(&FileTransfer) -> Option<i64>| Value::of(row.transfer.and_then(ns), Value::Duration);
-    let data = Heading::data;
     Section::of("network_boots", "Network boots", report.boots.iter().flat_map(rows_of_boot))
-        .column(data("client"), |row| Value::Text(row.client.clone().into()))
-        .column(data("kind"), |row| Value::text(row.kind))
-        .column(data("name"), |row| Value::text(row.name))
-        .column(data("detail"), |row| Value::Text(row.detail.clone().into()))
-        .column(data("start_ns"), |row| Value::Time(row.start_ns))
-        .column(data("end_ns"), |row| Value::Time(row.end_ns))
-        .column(data("duration_ns"), |row| Value::Duration(row.duration_ns))
-        .column(data("bytes"), |row| Value::of(row.bytes, Value::Bytes))
-        .column(data("block_size"), |row| of(row, |file| file.block_size.into()))
-        .column(data("window"), |row| of(row, |file| file.window.into()))
-        .column(data("data_packets"), |row| of(row, |file| file.counts.data_packets))
-        .column(data("blocks"), |row| of(row, |file| file.counts.blocks))
-        .column(data("repeated_data"), |row| of(row, |file| file.counts.repeated_data))
-        .column(data("acknowledgments"), |row| of(row, |file| file.counts.acknowledgments))
-        .column(data("timeout_count"), |row| of(row, |file| file.timeout_count))
-        .column(data("timeout_ns"), |row| ns(row, |file| Some(file.timeout_ns)))
-        .column(data("server_turn_median_ns"), |row| ns(row, |file| file.server_turn.median_ns))
-        .column(data("client_turn_median_ns"), |row| ns(row, |file| file.client_turn.median_ns))
-        .column(data("unexplained_ns"), |row| ns(row, |file| Some(file.model.as_ref()?.unexplained_ns)))
+        .data("client", |row| Value::Text(row.client.clone().into()))
+        .data("kind", |row| Value::text(row.kind))
+        .data("name", |row| Value::text(row.name))
+        .data("detail", |row| Value::Text(row.detail.clone().into()))
+        .data("start_ns", |row| Value::Time(row.start_ns))
+        .data("end_ns", |row| Value::Time(row.end_ns))
+        .data("duration_ns", |row| Value::Duration(row.duration_ns))
+        .data("bytes", |row| Value::of(row.bytes, Value::Bytes))
+        .data("block_size", |row| of(row, |file| file.block_size.into()))
+        .data("window", |row| of(row, |file| file.window.into()))
+        .data("data_packets", |row| of(row, |file| file.counts.data_packets))
+        .data("blocks", |row| of(row, |file| file.counts.blocks))
+        .data("repeated_data", |row| of(row, |file| file.counts.repeated_data))
+        .data("acknowledgments", |row| of(row, |file| file.counts.acknowledgments))
+        .data("timeout_count", |row| of(row, |file| file.timeout_count))
+        .data("timeout_ns", |row| ns(row, |file| Some(file.timeout_ns)))
+        .data("server_turn_median_ns", |row| ns(row, |file| file.server_turn.median_ns))
+        .data("client_turn_median_ns", |row| ns(row, |file| file.client_turn.median_ns))
+        .data("unexplained_ns", |row| ns(row, |file| Some(file.model.as_ref()?.unexplained_ns)))
         .done()
 }
 

@@ -21,12 +21,12 @@ impl TableReport for CpuList {
         if by(CpuGroup::Process) || by(CpuGroup::Thread) {
             columns.extend([
                 new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).wide(32),
-                new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+                new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             ]);
         }
         if by(CpuGroup::Thread) {
             columns.extend([
-                new("tid", "thread", Kind::Id, |row| Value::of(row.tid, |tid| Value::Id(tid.into()))),
+                new("tid", "thread", Kind::Id, |row| Value::id(row.tid)),
                 new("thread_name", "name", Kind::Name, |row| Value::text(&row.thread_name)).wide(24),
                 new("service", "service", Kind::Name, |row| Value::text(&row.service)).wide(24),
                 new("start_module", "begins in", Kind::Name, |row| Value::text(&row.start_module)).wide(24),
@@ -36,14 +36,10 @@ impl TableReport for CpuList {
             columns.push(new("module", "module", Kind::Name, |row| Value::text_or_unknown(&row.module)).wide(40));
         }
         if by(CpuGroup::Priority) {
-            columns.push(new("priority", "priority", Kind::Id, |row| {
-                Value::of(row.priority, |priority| Value::Id(priority.into()))
-            }));
+            columns.push(new("priority", "priority", Kind::Id, |row| Value::id(row.priority)));
         }
         if by(CpuGroup::Processor) {
-            columns.push(new("processor", "processor", Kind::Id, |row| {
-                Value::of(row.processor, |processor| Value::Id(processor.into()))
-            }));
+            columns.push(new("processor", "processor", Kind::Id, |row| Value::id(row.processor)));
         }
         columns.extend([
             new("cpu_ns", "cpu", Kind::Quantity, |row| Value::Duration(row.cpu_ns)),

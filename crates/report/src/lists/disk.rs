@@ -92,11 +92,11 @@ fn disks(disks: &[DiskActivity]) -> Section<'_> {
     let busy = |disk: &DiskActivity| share(disk.busy_ns, disk.busy_ns.saturating_add(disk.idle_ns));
     let (bytes, count) = (Value::Bytes, Value::Count);
     Section::of("disks", "", disks)
-        .column(Heading::id("disk", "disk"), |disk| Value::Id(disk.disk.into()))
-        .column(Heading::name("model", "model").wide(32), |disk| Value::text(&disk.model))
-        .column(Heading::quantity("busy_ns", "busy"), |disk| Value::Duration(disk.busy_ns))
-        .column(Heading::quantity("busy_percent", "share"), move |disk| Value::Percent(busy(disk)))
-        .column(Heading::quantity("idle_ns", "idle"), |disk| Value::Duration(disk.idle_ns))
+        .id("disk", "disk", |disk| Value::Id(disk.disk.into()))
+        .name("model", "model", 32, |disk| Value::text(&disk.model))
+        .quantity("busy_ns", "busy", |disk| Value::Duration(disk.busy_ns))
+        .quantity("busy_percent", "share", move |disk| Value::Percent(busy(disk)))
+        .quantity("idle_ns", "idle", |disk| Value::Duration(disk.idle_ns))
         .column(Heading::quantity("read_bytes", "read").sparse(), move |disk| bytes(disk.operations.read.bytes))
         .column(Heading::quantity("reads", "reads").sparse(), move |disk| count(disk.operations.read.operations))
         .column(Heading::quantity("read_ahead_bytes", "of it read ahead").sparse(), move |disk| {
@@ -105,10 +105,7 @@ fn disks(disks: &[DiskActivity]) -> Section<'_> {
         .column(Heading::quantity("write_bytes", "written").sparse(), move |disk| bytes(disk.operations.write.bytes))
         .column(Heading::quantity("writes", "writes").sparse(), move |disk| count(disk.operations.write.operations))
         .column(Heading::quantity("flushes", "flushes").sparse(), move |disk| count(disk.operations.flush.operations))
-        .column(Heading::quantity("mean_queue", "mean queue"), |disk| Value::Real {
-            value: disk.mean_queue,
-            decimals: 3,
-        })
-        .column(Heading::quantity("longest_queue", "longest queue"), move |disk| count(disk.longest_queue.into()))
+        .quantity("mean_queue", "mean queue", |disk| Value::Real { value: disk.mean_queue, decimals: 3 })
+        .quantity("longest_queue", "longest queue", move |disk| count(disk.longest_queue.into()))
         .done()
 }

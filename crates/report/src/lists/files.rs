@@ -136,12 +136,12 @@ fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
     let section = Section::of("flushes", "Flushes", longest)
         .note(note)
         .top(FLUSHES)
-        .column(Heading::time("start_ns", "at"), |flush| Value::Time(flush.start_ns))
-        .column(Heading::quantity("duration_ns", "took"), |flush| Cell::duration_or_dash(flush.duration_ns))
-        .column(Heading::name("process", "process").wide(28), process)
-        .column(Heading::name("path", "path").wide(64), |flush| Value::text(flush.path.as_str()))
+        .time("start_ns", "at", |flush| Value::Time(flush.start_ns))
+        .quantity("duration_ns", "took", |flush| Cell::duration_or_dash(flush.duration_ns))
+        .name("process", "process", 28, process)
+        .name("path", "path", 64, |flush| Value::text(flush.path.as_str()))
         .column(Heading::quantity("disk_flushes", "of the device").sparse(), |flush| Value::Count(flush.disk_flushes))
-        .column(Heading::quantity("disk_service_ns", "disk service"), |flush| match flush.disk_flushes {
+        .quantity("disk_service_ns", "disk service", |flush| match flush.disk_flushes {
             0 => Value::Nothing,
             _ => Value::Duration(flush.disk_service_ns),
         })

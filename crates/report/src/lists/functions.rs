@@ -25,7 +25,7 @@ impl TableReport for FunctionList {
         if by(CodeGroup::Process) {
             columns.extend([
                 new("image", "process", Kind::Name, |row| Value::text_or_unknown(&row.image)).wide(32),
-                new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+                new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             ]);
         }
         if by(CodeGroup::Stack) {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::lists::interrupts::{InterruptGroup, InterruptList, InterruptRow};
 
 use super::{headline, write_losses};
-use crate::section::{self, Heading, Section};
+use crate::section::{self, Section};
 use crate::table::{Column, Kind, TableReport, Value};
 use crate::terminal::quantity::{count, counted};
 
@@ -24,9 +24,7 @@ impl TableReport for InterruptList {
         }
         columns.push(new("kind", "kind", Kind::Name, |row| Value::text(row.kind.as_str())));
         if by(InterruptGroup::Processor) {
-            columns.push(new("processor", "processor", Kind::Id, |row| {
-                Value::of(row.processor, |processor| Value::Id(processor.into()))
-            }));
+            columns.push(new("processor", "processor", Kind::Id, |row| Value::id(row.processor)));
         }
         columns.extend([
             new("count", "count", Kind::Quantity, |row| Value::Count(row.count)),
@@ -74,12 +72,12 @@ impl TableReport for InterruptList {
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
         let processors = Section::of("processors", "By processor", &self.processors)
             .note("nested ones counted once in the share")
-            .column(Heading::id("processor", "processor"), |row| Value::Id(row.processor.into()))
-            .column(Heading::quantity("interrupts", "interrupts"), |row| Value::Count(row.interrupts))
-            .column(Heading::quantity("interrupt_ns", "time"), |row| Value::Duration(row.interrupt_ns))
-            .column(Heading::quantity("dpcs", "DPCs"), |row| Value::Count(row.dpcs))
-            .column(Heading::quantity("dpc_ns", "time"), |row| Value::Duration(row.dpc_ns))
-            .column(Heading::quantity("taken_percent", "share of it"), |row| Value::Percent(row.taken_percent))
+            .id("processor", "processor", |row| Value::Id(row.processor.into()))
+            .quantity("interrupts", "interrupts", |row| Value::Count(row.interrupts))
+            .quantity("interrupt_ns", "time", |row| Value::Duration(row.interrupt_ns))
+            .quantity("dpcs", "DPCs", |row| Value::Count(row.dpcs))
+            .quantity("dpc_ns", "time", |row| Value::Duration(row.dpc_ns))
+            .quantity("taken_percent", "share of it", |row| Value::Percent(row.taken_percent))
             .done();
         section::text::write(&processors, out)?;
         write_losses(&self.touched_by, &self.losses, out)

@@ -21,8 +21,8 @@ impl TableReport for PolicyList {
             new("start_ns", "begins", Kind::Time, |row| Value::Time(row.start_ns)),
             new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
             new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
-            new("session", "session", Kind::Id, |row| Value::of(row.session, |session| Value::Id(session.into()))),
-            new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+            new("session", "session", Kind::Id, |row| Value::id(row.session)),
+            new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             new("detail", "detail", Kind::Name, |row| Value::text(&row.detail)),
             new("event", "", Kind::Name, |row| Value::text(&row.event)),
         ]

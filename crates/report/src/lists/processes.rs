@@ -25,11 +25,9 @@ impl TableReport for ProcessList {
             new("start_ns", "start", Kind::Time, |row| Value::of(row.life.start_ns, Value::Time)),
             new("end_ns", "end", Kind::Time, |row| Value::of(row.life.end_ns, Value::Time)),
             new("lifetime_ns", "lived", Kind::Quantity, |row| Value::of(row.life.lifetime_ns, Value::Duration)),
-            new("session", "session", Kind::Id, |row| Value::of(row.life.session, |session| Value::Id(session.into()))),
+            new("session", "session", Kind::Id, |row| Value::id(row.life.session)),
             new("parent_image", "started by", Kind::Name, |row| Value::text(&row.parent_image)).wide(24),
-            new("parent_pid", "parent pid", Kind::Id, |row| {
-                Value::of(row.life.parent_pid, |pid| Value::Id(pid.into()))
-            }),
+            new("parent_pid", "parent pid", Kind::Id, |row| Value::id(row.life.parent_pid)),
             new("exit_status", "exit", Kind::Id, |row| {
                 // A process that lives has no status yet, whatever its record holds.
                 match row.life.end_ns {

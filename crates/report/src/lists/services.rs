@@ -32,7 +32,7 @@ impl TableReport for ServiceList {
             .wide(24),
             new("group", "group", Kind::Name, |row| Value::text(&row.group)).wide(28),
             new("image", "process", Kind::Name, |row| Value::text(&row.image)).wide(24),
-            new("pid", "pid", Kind::Id, |row| Value::of(row.pid, |pid| Value::Id(pid.into()))),
+            new("pid", "pid", Kind::Id, |row| Value::id(row.pid)),
             new("command", "", Kind::Name, |row| Value::text(&row.command)),
         ]
     }

@@ -47,10 +47,16 @@ impl<'a> Cell<'a> {
         ns.map_or_else(|| Self::words(Style::new(), "-"), |ns| Value::Duration(ns).into())
     }
 
-    /// A point in time, ns, which people see counted from `origin_ns`; a dash where it is not known.
+    /// A point in time, ns, which people see counted from `origin_ns`.
+    #[must_use]
+    pub fn since(ns: i64, origin_ns: i64) -> Self {
+        Value::Since { ns, origin_ns }.into()
+    }
+
+    /// The same; a dash where it is not known.
     #[must_use]
     pub fn since_or_dash(ns: Option<i64>, origin_ns: i64) -> Self {
-        ns.map_or_else(|| Self::words(Style::new(), "-"), |ns| Value::Since { ns, origin_ns }.into())
+        ns.map_or_else(|| Self::words(Style::new(), "-"), |ns| Self::since(ns, origin_ns))
     }
 
     /// As a person reads it; blank when it is `sparse` and there is none of it.

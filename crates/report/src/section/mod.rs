@@ -254,6 +254,42 @@ impl<'a, R> SectionOf<'a, R> {
         self.titled(heading, heading.title, cell)
     }
 
+    /// The same with a column of names, at most `width` terminal cells wide in text.
+    #[must_use]
+    pub fn name<C: Into<Cell<'a>>>(
+        self,
+        name: &'static str,
+        title: &'static str,
+        width: usize,
+        cell: impl Fn(&R) -> C,
+    ) -> Self {
+        self.column(Heading::name(name, title).wide(width), cell)
+    }
+
+    /// The same with a column of numbers that name something.
+    #[must_use]
+    pub fn id<C: Into<Cell<'a>>>(self, name: &'static str, title: &'static str, cell: impl Fn(&R) -> C) -> Self {
+        self.column(Heading::id(name, title), cell)
+    }
+
+    /// The same with a column of points in time.
+    #[must_use]
+    pub fn time<C: Into<Cell<'a>>>(self, name: &'static str, title: &'static str, cell: impl Fn(&R) -> C) -> Self {
+        self.column(Heading::time(name, title), cell)
+    }
+
+    /// The same with a column of quantities.
+    #[must_use]
+    pub fn quantity<C: Into<Cell<'a>>>(self, name: &'static str, title: &'static str, cell: impl Fn(&R) -> C) -> Self {
+        self.column(Heading::quantity(name, title), cell)
+    }
+
+    /// The same with a column for programs; text leaves it out.
+    #[must_use]
+    pub fn data<C: Into<Cell<'a>>>(self, name: &'static str, cell: impl Fn(&R) -> C) -> Self {
+        self.column(Heading::data(name), cell)
+    }
+
     /// The same with one more column, whose title in text is `title`: the name of a run, a size, or whatever else the answer holds.
     #[must_use]
     pub fn titled<C: Into<Cell<'a>>>(

@@ -62,6 +62,12 @@ impl<'a> Value<'a> {
         if text.is_empty() { Self::Unknown } else { Self::Text(Cow::Borrowed(text)) }
     }
 
+    /// A number that names something, if there is one.
+    #[must_use]
+    pub fn id(number: Option<impl Into<i64>>) -> Self {
+        Self::of(number, |number| Self::Id(number.into()))
+    }
+
     /// `value`, if there is one, as what `kind` makes of it.
     #[must_use]
     pub fn of<T>(value: Option<T>, kind: impl FnOnce(T) -> Self) -> Self {

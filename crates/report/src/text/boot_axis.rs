@@ -11,7 +11,7 @@ use super::bar::Axis;
 use super::printable::printable;
 use super::quantity::{counted, duration, share};
 use super::style::{BAR, DOUBT, HEADLINE, QUIET, WORST};
-use crate::section::{self, Cell, Heading, Line, Section};
+use crate::section::{self, Cell, Line, Section};
 use crate::table::Value;
 
 /// Characters of the axis.
@@ -114,21 +114,17 @@ fn stages(axis: &BootAxis, note: String) -> Section<'_> {
     };
     Section::of("axis", "One axis", rows)
         .note(note)
-        .column(Heading::name("stage", "stage").wide(24), |row| {
-            Cell::shown(Value::text(&row.stage.name), row.name.clone())
-        })
-        .column(Heading::data("part"), |row| Value::text(row.part.unwrap_or_default()))
-        .column(Heading::time("start_ns", "from"), |row| {
-            Value::of(row.start_ns, |ns| Value::Since { ns, origin_ns: start_ns })
-        })
-        .column(Heading::data("end_ns"), |row| Value::of(row.end_ns, Value::Time))
-        .column(Heading::quantity("duration_ns", "took"), |row| Value::Duration(row.took_ns))
-        .column(Heading::quantity("share_percent", "share"), |row| Value::Percent(share(row.took_ns, whole_ns)))
-        .column(Heading::name("", "").wide(BAR_CELLS), |row| match row.start_ns.zip(row.end_ns) {
+        .name("stage", "stage", 24, |row| Cell::shown(Value::text(&row.stage.name), row.name.clone()))
+        .data("part", |row| Value::text(row.part.unwrap_or_default()))
+        .time("start_ns", "from", |row| Value::of(row.start_ns, |ns| Value::Since { ns, origin_ns: start_ns }))
+        .data("end_ns", |row| Value::of(row.end_ns, Value::Time))
+        .quantity("duration_ns", "took", |row| Value::Duration(row.took_ns))
+        .quantity("share_percent", "share", |row| Value::Percent(share(row.took_ns, whole_ns)))
+        .name("", "", BAR_CELLS, |row| match row.start_ns.zip(row.end_ns) {
             Some((start, end)) => Cell::words(style(row), scale.bar(start, end)),
             None => Value::Nothing.into(),
         })
-        .column(Heading::name("detail", "").wide(56), |row| Value::text(row.note).styled(QUIET))
+        .name("detail", "", 56, |row| Value::text(row.note).styled(QUIET))
         .done()
 }
 

@@ -15,14 +15,12 @@ pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, to
     Section::of("devices", title, devices)
         .note(note)
         .top(top)
-        .column(Heading::name("driver", "driver or device").wide(44), |device| {
-            Cell::shown(Value::text(&device.driver), name(device))
-        })
-        .column(Heading::data("device"), |device| Value::text(&device.device))
-        .column(Heading::data("friendly_name"), |device| Value::text(&device.friendly_name))
-        .column(Heading::data("description"), |device| Value::text(&device.description))
-        .column(Heading::name("kind", "operation").wide(12), |device| Value::text(device.details.kind.as_str()))
-        .column(Heading::quantity("duration_ns", "took"), |device| Cell::took(device.duration_ns))
+        .name("driver", "driver or device", 44, |device| Cell::shown(Value::text(&device.driver), name(device)))
+        .data("device", |device| Value::text(&device.device))
+        .data("friendly_name", |device| Value::text(&device.friendly_name))
+        .data("description", |device| Value::text(&device.description))
+        .name("kind", "operation", 12, |device| Value::text(device.details.kind.as_str()))
+        .quantity("duration_ns", "took", |device| Cell::took(device.duration_ns))
         .column(Heading::quantity("pre_pend_ns", "until pending").in_text_if(pends), |device| {
             let until = Value::of(device.details.pre_pend_ns, Value::Duration);
             match (device.details.pend_ns, device.details.pre_pend_ns) {
@@ -30,10 +28,10 @@ pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, to
                 (_, ns) => Cell::duration_or_dash(ns),
             }
         })
-        .column(Heading::time("start_ns", "begins"), |device| Cell::since_or_dash(Some(device.start_ns), 0))
-        .column(Heading::data("end_ns"), |device| Value::of(device.end_ns, Value::Time))
-        .column(Heading::data("phase"), |device| Value::text(device.details.phase.as_str()))
-        .column(Heading::name("", "").wide(60), |device| Cell::words(QUIET, detail(device)))
+        .time("start_ns", "begins", |device| Cell::since(device.start_ns, 0))
+        .data("end_ns", |device| Value::of(device.end_ns, Value::Time))
+        .data("phase", |device| Value::text(device.details.phase.as_str()))
+        .name("", "", 60, |device| Cell::words(QUIET, detail(device)))
         .if_any()
 }
 

@@ -10,7 +10,7 @@ use super::printable::printable;
 use super::quantity::{count, counted};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, MISSING, QUIET};
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 
 /// Writes the report.
@@ -91,23 +91,21 @@ fn write_limit(limit: &LimitReport, top: usize, out: &mut dyn Write) -> io::Resu
     };
     let section = Section::of("checks", "", shown.iter().copied())
         .top(top)
-        .column(Heading::name("key", "").wide(56), |check| Value::text(&check.key))
-        .column(Heading::quantity("was", "baseline"), |check| amount(check.unit, check.was))
-        .column(Heading::quantity("is", "candidate"), |check| amount(check.unit, check.is))
-        .column(Heading::quantity("difference", "change"), |check| {
+        .name("key", "", 56, |check| Value::text(&check.key))
+        .quantity("was", "baseline", |check| amount(check.unit, check.was))
+        .quantity("is", "candidate", |check| amount(check.unit, check.is))
+        .quantity("difference", "change", |check| {
             let change = check.difference.map(|difference| signed(check.unit, difference));
             Cell::words(Style::new(), change.unwrap_or_default())
         })
-        .column(Heading::quantity("percent", ""), |check| {
+        .quantity("percent", "", |check| {
             Cell::words(Style::new(), check.percent.map(signed_percent).unwrap_or_default())
         })
-        .column(Heading::quantity("noise_floor", "noise"), |check| {
+        .quantity("noise_floor", "noise", |check| {
             Cell::words(QUIET, check.noise_floor.map(|floor| value(check.unit, floor)).unwrap_or_default())
         })
-        .column(Heading::name("verdict", "").wide(14), |check| {
-            Value::text(word(check.verdict)).styled(style(check.verdict))
-        })
-        .column(Heading::name("because", "").wide(110), |check| Value::text(&check.because).styled(QUIET))
+        .name("verdict", "", 14, |check| Value::text(word(check.verdict)).styled(style(check.verdict)))
+        .name("because", "", 110, |check| Value::text(&check.because).styled(QUIET))
         .done();
     section::text::write(&section, out)?;
     let more = shown.len().saturating_sub(top);

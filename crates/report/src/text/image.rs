@@ -14,7 +14,7 @@ use super::printable::printable;
 use super::quantity::{count, counted, duration, percent, second_or_dash, size};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, QUIET, TITLE, WORST};
-use crate::section::{self, Cell, Heading, Section, SectionOf};
+use crate::section::{self, Cell, Section, SectionOf};
 use crate::table::Value;
 
 /// Evidence shown for each finding.
@@ -205,12 +205,12 @@ fn write_overlay(growth: &OverlayGrowth, rows: usize, out: &mut dyn Write) -> io
         let owners = owners.iter().filter(|owner| owner.new_bytes > 0);
         let section = Section::of(name, title, owners)
             .top(rows)
-            .column(Heading::name("name", "name").wide(72), |owner| match owner.name.as_str() {
+            .name("name", "name", 72, |owner| match owner.name.as_str() {
                 "" => Cell::words(anstyle::Style::new(), "(not known)"),
                 name => Value::text(name).into(),
             })
-            .column(Heading::quantity("new_bytes", "new"), |owner| Value::Bytes(owner.new_bytes))
-            .column(Heading::quantity("written_bytes", "written"), |owner| Value::Bytes(owner.written_bytes))
+            .quantity("new_bytes", "new", |owner| Value::Bytes(owner.new_bytes))
+            .quantity("written_bytes", "written", |owner| Value::Bytes(owner.written_bytes))
             .done();
         section::text::write(&section, out)?;
     }
@@ -245,10 +245,10 @@ fn candidates(audit: &ImageAudit, top: usize) -> Option<Section<'_>> {
     let section = Section::of("candidates", "Services that a device can often do without", &audit.candidates)
         .note("they start with the computer; '--needed FILE' leaves out what this one needs")
         .first(top)
-        .column(Heading::name("service", "service").wide(24), |one| Value::text(&one.service))
-        .column(Heading::name("purpose", "is for").wide(64), |one| Value::text(one.purpose))
-        .column(Heading::name("cost", "the paper measured").wide(24), |one| Value::text(one.cost))
-        .column(Heading::name("needed_by", "needed by").wide(36), |one| Value::Text(one.needed_by.join(", ").into()))
+        .name("service", "service", 24, |one| Value::text(&one.service))
+        .name("purpose", "is for", 64, |one| Value::text(one.purpose))
+        .name("cost", "the paper measured", 24, |one| Value::text(one.cost))
+        .name("needed_by", "needed by", 36, |one| Value::Text(one.needed_by.join(", ").into()))
         .if_any()?;
     let how = "One at a time: 'sc config NAME start= demand', or delayed-auto (two minutes later); then test.";
     Some(section.line(QUIET, how))
@@ -282,12 +282,12 @@ pub fn rows<'a>(report: &'a ImageReport, audit: &'a ImageAudit, rows: ImageRows)
             service_columns(Section::of("services", "Services and drivers", report.services.iter())).done()
         }
         ImageRows::Findings => Section::of("findings", "Findings", &audit.findings)
-            .column(Heading::data("code"), |finding| Value::text(finding.code))
-            .column(Heading::data("severity"), |finding| Value::text(finding.severity.as_str()))
-            .column(Heading::data("subject"), |finding| Value::text(&finding.subject.name))
-            .column(Heading::data("title"), |finding| Value::text(&finding.title))
-            .column(Heading::data("advice"), |finding| Value::text(&finding.advice))
-            .column(Heading::data("evidence"), |finding| {
+            .data("code", |finding| Value::text(finding.code))
+            .data("severity", |finding| Value::text(finding.severity.as_str()))
+            .data("subject", |finding| Value::text(&finding.subject.name))
+            .data("title", |finding| Value::text(&finding.title))
+            .data("advice", |finding| Value::text(&finding.advice))
+            .data("evidence", |finding| {
                 let evidence: Vec<&str> = finding.evidence.iter().map(|one| one.text.as_str()).collect();
                 Value::Text(evidence.join("; ").into())
             })
@@ -299,37 +299,34 @@ fn service_columns<'a>(section: SectionOf<'a, &'a ServiceEntry>) -> SectionOf<'a
     let list = |names: &[String]| Value::Text(names.join(";").into());
     let after =
         |service: &ServiceEntry| [&service.depends_on_services[..], &service.depends_on_groups[..]].concat().join(", ");
-    let data = Heading::data;
     section
-        .column(Heading::name("name", "service").wide(34), |service| Value::text(&service.name))
-        .column(data("display_name"), |service| Value::text(&service.display_name))
-        .column(data("kind"), |service| Value::text(kind(service.kind)))
-        .column(data("start"), |service| Value::text(service.start.as_str()))
-        .column(Heading::name("error_control", "on error").wide(8), |service| {
-            Value::text(service.error_control.as_str())
-        })
-        .column(Heading::name("group", "group").wide(24), |service| Value::text(&service.group))
-        .column(data("tag"), |service| Value::of(service.tag, Value::Count))
-        .column(data("depends_on_services"), move |service| list(&service.depends_on_services))
-        .column(data("depends_on_groups"), move |service| list(&service.depends_on_groups))
-        .column(Heading::name("", "starts after").wide(36), move |service| Value::Text(after(service).into()))
-        .column(Heading::quantity("needed_by", "needed by"), move |service| {
+        .name("name", "service", 34, |service| Value::text(&service.name))
+        .data("display_name", |service| Value::text(&service.display_name))
+        .data("kind", |service| Value::text(kind(service.kind)))
+        .data("start", |service| Value::text(service.start.as_str()))
+        .name("error_control", "on error", 8, |service| Value::text(service.error_control.as_str()))
+        .name("group", "group", 24, |service| Value::text(&service.group))
+        .data("tag", |service| Value::of(service.tag, Value::Count))
+        .data("depends_on_services", move |service| list(&service.depends_on_services))
+        .data("depends_on_groups", move |service| list(&service.depends_on_groups))
+        .name("", "starts after", 36, move |service| Value::Text(after(service).into()))
+        .quantity("needed_by", "needed by", move |service| {
             let names = list(&service.needed_by);
             match service.needed_by.len() {
                 0 => Cell::shown(names, ""),
                 needed => Cell::shown(names, count(needed as u64)),
             }
         })
-        .column(data("has_trigger"), |service| Value::Flag(service.has_trigger))
-        .column(data("is_delayed"), |service| Value::Flag(service.is_delayed))
-        .column(data("launch_protected"), |service| Value::Count(service.launch_protected))
-        .column(data("image_path"), |service| Value::text(&service.image_path))
-        .column(data("file"), |service| Value::text(&service.file))
-        .column(data("is_outside_windows"), |service| Value::Flag(service.is_outside_windows))
-        .column(data("account"), |service| Value::text(&service.account))
-        .column(data("key"), |service| Value::text(&service.key))
-        .column(data("last_written_unix_ns"), |service| Value::of(service.last_written_unix_ns, Value::Time))
-        .column(Heading::name("", "").wide(60), |service| Cell::words(QUIET, notes(service)))
+        .data("has_trigger", |service| Value::Flag(service.has_trigger))
+        .data("is_delayed", |service| Value::Flag(service.is_delayed))
+        .data("launch_protected", |service| Value::Count(service.launch_protected))
+        .data("image_path", |service| Value::text(&service.image_path))
+        .data("file", |service| Value::text(&service.file))
+        .data("is_outside_windows", |service| Value::Flag(service.is_outside_windows))
+        .data("account", |service| Value::text(&service.account))
+        .data("key", |service| Value::text(&service.key))
+        .data("last_written_unix_ns", |service| Value::of(service.last_written_unix_ns, Value::Time))
+        .name("", "", 60, |service| Cell::words(QUIET, notes(service)))
 }
 
 const fn kind(kind: ServiceKind) -> &'static str {
@@ -345,11 +342,11 @@ const fn kind(kind: ServiceKind) -> &'static str {
 fn start_programs(report: &ImageReport, top: usize) -> Option<Section<'_>> {
     Section::of("start_programs", "Programs that start with the computer or the session", &report.start_programs)
         .first(top)
-        .column(Heading::name("name", "name").wide(32), |program| Value::text(&program.name))
-        .column(Heading::name("origin", "from").wide(14), |program| Value::text(program.origin.in_words()))
-        .column(Heading::name("delay", "delay").wide(8), |program| Value::text(&program.delay))
-        .column(Heading::name("command", "command").wide(72), |program| Value::text(&program.command))
-        .column(Heading::name("key", "key").wide(64), |program| Value::text(&program.key).styled(QUIET))
+        .name("name", "name", 32, |program| Value::text(&program.name))
+        .name("origin", "from", 14, |program| Value::text(program.origin.in_words()))
+        .name("delay", "delay", 8, |program| Value::text(&program.delay))
+        .name("command", "command", 72, |program| Value::text(&program.command))
+        .name("key", "key", 64, |program| Value::text(&program.key).styled(QUIET))
         .if_any()
 }
 
@@ -369,11 +366,11 @@ fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
     };
     let section = Section::of("boot_menu", "Boot menu", &menu.entries)
         .note(waits)
-        .column(Heading::name("description", "entry").wide(36), |entry| Value::text(&entry.description))
-        .column(Heading::name("path", "file").wide(44), |entry| Value::text(&entry.path))
-        .column(Heading::data("is_default"), |entry| Value::Flag(entry.is_default))
-        .column(Heading::data("is_shown"), |entry| Value::Flag(entry.is_shown))
-        .column(Heading::name("", "").wide(60), |entry| {
+        .name("description", "entry", 36, |entry| Value::text(&entry.description))
+        .name("path", "file", 44, |entry| Value::text(&entry.path))
+        .data("is_default", |entry| Value::Flag(entry.is_default))
+        .data("is_shown", |entry| Value::Flag(entry.is_shown))
+        .name("", "", 60, |entry| {
             let default = entry.is_default.then(|| "default".to_owned());
             let settings = entry.settings.iter().map(|one| format!("{} {}", one.name, one.number().unwrap_or(0)));
             let hidden = (!entry.is_shown).then(|| "not in the menu".to_owned());
@@ -387,21 +384,21 @@ fn boot_menu(report: &ImageReport) -> Option<Section<'_>> {
 fn not_applicable(audit: &ImageAudit) -> Option<Section<'_>> {
     Section::of("not_applicable", "Not applicable", &audit.not_applicable)
         .note("a rule without its input says nothing about the computer")
-        .column(Heading::name("code", "rule").wide(40), |rule| Value::text(rule.code).styled(QUIET))
-        .column(Heading::name("reason", "why").wide(110), |rule| Value::text(rule.reason))
+        .name("code", "rule", 40, |rule| Value::text(rule.code).styled(QUIET))
+        .name("reason", "why", 110, |rule| Value::text(rule.reason))
         .if_any()
 }
 
 fn hives(report: &ImageReport) -> Option<Section<'_>> {
     Section::of("hives", "Hives", &report.hives)
-        .column(Heading::name("kind", "hive").wide(10), |hive| Value::text(hive.kind.as_str()))
-        .column(Heading::name("name", "file").wide(60), |hive| Value::text(&hive.name))
-        .column(Heading::name("last_written_unix_ns", "written (UTC)").wide(20), |hive| {
+        .name("kind", "hive", 10, |hive| Value::text(hive.kind.as_str()))
+        .name("name", "file", 60, |hive| Value::text(&hive.name))
+        .name("last_written_unix_ns", "written (UTC)", 20, |hive| {
             Cell::shown(Value::of(hive.last_written_unix_ns, Value::Time), second_or_dash(hive.last_written_unix_ns))
         })
-        .column(Heading::quantity("keys", "keys"), |hive| Value::Count(hive.keys))
-        .column(Heading::quantity("values", "values"), |hive| Value::Count(hive.values))
-        .column(Heading::name("", "").wide(70), |hive| Cell::words(DOUBT, hive_notes(hive)))
+        .quantity("keys", "keys", |hive| Value::Count(hive.keys))
+        .quantity("values", "values", |hive| Value::Count(hive.values))
+        .name("", "", 70, |hive| Cell::words(DOUBT, hive_notes(hive)))
         .if_any()
 }
 
@@ -454,12 +451,12 @@ pub fn changed(comparison: &ImageComparison, top: usize) -> Section<'_> {
     let value = |text: &Option<String>| Value::of(text.clone(), |text| Value::Text(text.into()));
     Section::of("changes", "", &comparison.changes)
         .first(top)
-        .column(Heading::name("what", "what").wide(14), move |change| words(change.what))
-        .column(Heading::name("name", "name").wide(40), |change| Value::text(&change.name))
-        .column(Heading::name("field", "field").wide(14), move |change| words(change.field))
-        .column(Heading::name("was", "was").wide(40), move |change| Cell::shown(value(&change.was), side(&change.was)))
-        .column(Heading::name("is", "is").wide(40), move |change| Cell::shown(value(&change.is), side(&change.is)))
-        .column(Heading::data("weight"), |change| Value::Id(change.weight.into()))
+        .name("what", "what", 14, move |change| words(change.what))
+        .name("name", "name", 40, |change| Value::text(&change.name))
+        .name("field", "field", 14, move |change| words(change.field))
+        .name("was", "was", 40, move |change| Cell::shown(value(&change.was), side(&change.was)))
+        .name("is", "is", 40, move |change| Cell::shown(value(&change.is), side(&change.is)))
+        .data("weight", |change| Value::Id(change.weight.into()))
         .done()
 }
 

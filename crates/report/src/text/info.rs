@@ -73,8 +73,8 @@ fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Resul
 /// Names with what they are.
 fn properties(name: &'static str, title: &'static str, rows: Vec<(String, String)>) -> Section<'static> {
     Section::of(name, title, rows)
-        .column(Heading::name("property", "").wide(34), |row| Value::Text(row.0.clone().into()).styled(QUIET))
-        .column(Heading::name("value", "").wide(120), |row| Value::Text(row.1.clone().into()))
+        .name("property", "", 34, |row| Value::Text(row.0.clone().into()).styled(QUIET))
+        .name("value", "", 120, |row| Value::Text(row.1.clone().into()))
         .done()
 }
 
@@ -181,11 +181,11 @@ fn providers(summary: &RecordingSummary, top: usize) -> Section<'_> {
     Section::of("providers", "Providers", &summary.providers)
         .note(shown_of(summary.providers.len(), top))
         .top(top)
-        .column(Heading::quantity("events", "events"), |provider| Value::Count(provider.events))
-        .column(Heading::quantity("share_percent", "share"), |provider| share_of(provider.events, summary.events))
+        .quantity("events", "events", |provider| Value::Count(provider.events))
+        .quantity("share_percent", "share", |provider| share_of(provider.events, summary.events))
         .column(Heading::quantity("bytes", "bytes").sparse(), |provider| Value::Bytes(provider.bytes))
-        .column(Heading::name("name", "provider").wide(70), |provider| Value::text(&provider.name))
-        .column(Heading::name("guid", "").wide(36), |provider| {
+        .name("name", "provider", 70, |provider| Value::text(&provider.name))
+        .name("guid", "", 36, |provider| {
             // A provider without a name shows its GUID once.
             let guid = if provider.name == provider.guid { "" } else { &provider.guid };
             Cell::shown(Value::text(&provider.guid), guid).styled(QUIET)
@@ -197,11 +197,11 @@ fn kinds(summary: &RecordingSummary, top: usize) -> Section<'_> {
     Section::of("events", "Events", &summary.kinds)
         .note(shown_of(summary.kinds.len(), top))
         .top(top)
-        .column(Heading::quantity("events", "events"), |kind| Value::Count(kind.events))
-        .column(Heading::quantity("share_percent", "share"), |kind| share_of(kind.events, summary.events))
+        .quantity("events", "events", |kind| Value::Count(kind.events))
+        .quantity("share_percent", "share", |kind| share_of(kind.events, summary.events))
         .column(Heading::quantity("bytes", "bytes").sparse(), |kind| Value::Bytes(kind.bytes))
-        .column(Heading::name("name", "event").wide(90), |kind| Value::text(&kind.name))
-        .column(Heading::name("provider", "").wide(60), |kind| {
+        .name("name", "event", 90, |kind| Value::text(&kind.name))
+        .name("provider", "", 60, |kind| {
             let provider = if kind.name.starts_with(&kind.provider) { "" } else { &kind.provider };
             Cell::shown(Value::text(&kind.provider), provider).styled(QUIET)
         })

@@ -219,9 +219,9 @@ fn pages(report: &IoReport, view: &IoView) -> Section<'static> {
     let page_bytes = report.page_bytes;
     Section::of("pages", name, rows)
         .note(note)
-        .column(Heading::name("what", "").wide(56), |row| Value::Text(row.0.clone().into()))
-        .column(Heading::quantity("pages", "pages"), |row| Value::Count(row.1))
-        .column(Heading::quantity("bytes", "bytes"), |row| Value::Bytes(row.1.saturating_mul(page_bytes)))
+        .name("what", "", 56, |row| Value::Text(row.0.clone().into()))
+        .quantity("pages", "pages", |row| Value::Count(row.1))
+        .quantity("bytes", "bytes", |row| Value::Bytes(row.1.saturating_mul(page_bytes)))
         .done()
 }
 
@@ -237,15 +237,15 @@ fn sizes(view: &IoView) -> Section<'_> {
     let exact = (!exact.is_empty()).then(|| format!("Exactly: {}.", exact.join(", ")));
     let all = view.table.requests;
     Section::of("sizes", "Sizes", view.histogram.bins.iter().filter(|bin| bin.requests > 0))
-        .column(Heading::name("", "size").wide(24), |bin| match (bin.from_bytes, bin.to_bytes) {
+        .name("", "size", 24, |bin| match (bin.from_bytes, bin.to_bytes) {
             (from, to) if from == to => Value::Text(size(from).into()),
             (from, to) => Value::Text(format!("{} to {}", size(from), size(to.saturating_add(1))).into()),
         })
-        .column(Heading::data("from_bytes"), |bin| Value::Bytes(bin.from_bytes))
-        .column(Heading::data("to_bytes"), |bin| Value::Bytes(bin.to_bytes))
-        .column(Heading::quantity("requests", "requests"), |bin| Value::Count(bin.requests))
-        .column(Heading::quantity("share_percent", "share"), move |bin| part_of(bin.requests, all))
-        .column(Heading::quantity("bytes", "bytes"), |bin| Value::Bytes(bin.bytes))
+        .data("from_bytes", |bin| Value::Bytes(bin.from_bytes))
+        .data("to_bytes", |bin| Value::Bytes(bin.to_bytes))
+        .quantity("requests", "requests", |bin| Value::Count(bin.requests))
+        .quantity("share_percent", "share", move |bin| part_of(bin.requests, all))
+        .quantity("bytes", "bytes", |bin| Value::Bytes(bin.bytes))
         .done()
         .line_if(QUIET, exact)
 }
@@ -272,9 +272,9 @@ fn patterns(report: &IoReport, view: &IoView) -> Section<'static> {
         count(patterns.buffered_requests)
     );
     Section::of("patterns", "Order", rows.into_iter().filter(|row| row.1 > 0))
-        .column(Heading::name("order", "order").wide(40), |row| Value::Text(row.0.clone().into()))
-        .column(Heading::quantity("requests", "requests"), |row| Value::Count(row.1))
-        .column(Heading::quantity("share_percent", "share"), move |row| part_of(row.1, all))
+        .name("order", "order", 40, |row| Value::Text(row.0.clone().into()))
+        .quantity("requests", "requests", |row| Value::Count(row.1))
+        .quantity("share_percent", "share", move |row| part_of(row.1, all))
         .done()
         .line(anstyle::Style::new(), merged)
 }
@@ -312,9 +312,9 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
     let page_bytes = report.page_bytes;
     let mut section = Section::of("cache", "A cache of pages", &curve.points)
         .note(format!("accesses that miss, by its size; the last one holds everything{sampled}"))
-        .column(Heading::quantity("pages", "pages"), |point| Value::Count(point.pages))
-        .column(Heading::quantity("bytes", "bytes"), |point| Value::Bytes(point.pages.saturating_mul(page_bytes)))
-        .column(Heading::quantity("misses_percent", "misses"), |point| Value::Percent(point.miss_ratio * 100.0));
+        .quantity("pages", "pages", |point| Value::Count(point.pages))
+        .quantity("bytes", "bytes", |point| Value::Bytes(point.pages.saturating_mul(page_bytes)))
+        .quantity("misses_percent", "misses", |point| Value::Percent(point.miss_ratio * 100.0));
     if let Some(ahead) = &view.cache_with_read_ahead {
         let heading = Heading::quantity("misses_with_read_ahead_percent", "with read-ahead");
         section = section.column(heading, |point| misses(ahead, point.pages));
@@ -355,10 +355,10 @@ fn filter(costs: &FilterCosts, report: &IoReport) -> Section<'static> {
     ];
     Section::of("filter", "What a filter costs", rows)
         .note(note)
-        .column(Heading::name("what", "").wide(48), |row| Value::Text(row.0.clone().into()))
-        .column(Heading::quantity("operations", "operations"), |row| Value::Count(row.1.operations))
-        .column(Heading::quantity("bytes", "bytes"), |row| Value::Bytes(row.1.bytes))
-        .column(Heading::quantity("time_ns", "time"), |row| Cell::duration_or_dash(row.1.time_ns))
+        .name("what", "", 48, |row| Value::Text(row.0.clone().into()))
+        .quantity("operations", "operations", |row| Value::Count(row.1.operations))
+        .quantity("bytes", "bytes", |row| Value::Bytes(row.1.bytes))
+        .quantity("time_ns", "time", |row| Cell::duration_or_dash(row.1.time_ns))
         .done()
 }
 
@@ -397,48 +397,48 @@ fn group_name(group: &IoGroup) -> String {
 }
 
 fn group_columns<'a>(section: SectionOf<'a, (&'a IoView, &'a IoGroup)>) -> SectionOf<'a, (&'a IoView, &'a IoGroup)> {
-    let (data, count) = (Heading::data, Value::Count);
+    let count = Value::Count;
     let real = |value| Value::Real { value, decimals: 3 };
     section
-        .column(Heading::name("", "who and what").wide(64), |row| Value::Text(group_name(row.1).into()))
-        .column(data("level"), |row| Value::text(row.0.level))
-        .column(data("direction"), |row| Value::text(row.0.direction))
-        .column(data("pid"), |row| Value::of(row.1.pid, |pid| Value::Id(pid.into())))
-        .column(data("process"), |row| Value::text(&row.1.process))
-        .column(data("file"), |row| Value::text(&row.1.file))
-        .column(data("extension"), |row| Value::text(&row.1.extension))
-        .column(data("folder"), |row| Value::text(&row.1.folder))
-        .column(data("handle"), move |row| Value::of(row.1.handle, count))
-        .column(data("slice_start_ns"), |row| Value::of(row.1.slice_start_ns, Value::Time))
-        .column(data("phase"), |row| Value::text(&row.1.phase))
-        .column(Heading::quantity("requests", "requests"), move |row| count(row.1.table.requests))
-        .column(Heading::quantity("bytes", "bytes"), |row| Value::Bytes(row.1.table.bytes))
-        .column(Heading::quantity("average_bytes", "average"), move |row| {
+        .name("", "who and what", 64, |row| Value::Text(group_name(row.1).into()))
+        .data("level", |row| Value::text(row.0.level))
+        .data("direction", |row| Value::text(row.0.direction))
+        .data("pid", |row| Value::id(row.1.pid))
+        .data("process", |row| Value::text(&row.1.process))
+        .data("file", |row| Value::text(&row.1.file))
+        .data("extension", |row| Value::text(&row.1.extension))
+        .data("folder", |row| Value::text(&row.1.folder))
+        .data("handle", move |row| Value::of(row.1.handle, count))
+        .data("slice_start_ns", |row| Value::of(row.1.slice_start_ns, Value::Time))
+        .data("phase", |row| Value::text(&row.1.phase))
+        .quantity("requests", "requests", move |row| count(row.1.table.requests))
+        .quantity("bytes", "bytes", |row| Value::Bytes(row.1.table.bytes))
+        .quantity("average_bytes", "average", move |row| {
             Cell::shown(real(row.1.table.average_bytes), bytes(row.1.table.average_bytes))
         })
-        .column(Heading::quantity("largest_bytes", "largest"), |row| Value::Bytes(row.1.table.largest_bytes))
-        .column(data("files"), move |row| count(row.1.table.files))
-        .column(Heading::quantity("unique_pages", "pages"), move |row| count(row.1.table.unique_pages))
-        .column(data("one_operation_pages"), move |row| count(row.1.table.one_operation_pages))
-        .column(data("minimum_pages"), move |row| count(row.1.table.minimum_pages))
-        .column(data("optimistic_pages"), move |row| count(row.1.table.optimistic_pages))
-        .column(Heading::quantity("exact_pages", "requested"), move |row| count(row.1.table.exact_pages))
-        .column(Heading::quantity("amplification", "amplified"), move |row| {
+        .quantity("largest_bytes", "largest", |row| Value::Bytes(row.1.table.largest_bytes))
+        .data("files", move |row| count(row.1.table.files))
+        .quantity("unique_pages", "pages", move |row| count(row.1.table.unique_pages))
+        .data("one_operation_pages", move |row| count(row.1.table.one_operation_pages))
+        .data("minimum_pages", move |row| count(row.1.table.minimum_pages))
+        .data("optimistic_pages", move |row| count(row.1.table.optimistic_pages))
+        .quantity("exact_pages", "requested", move |row| count(row.1.table.exact_pages))
+        .quantity("amplification", "amplified", move |row| {
             Cell::shown(real(row.1.table.amplification), format!("{:.1}", row.1.table.amplification))
         })
-        .column(data("ideal_pages"), move |row| count(row.1.table.ideal_pages))
-        .column(data("small_requests"), move |row| count(row.1.table.small_requests))
-        .column(data("misaligned_requests"), move |row| count(row.1.table.misaligned_requests))
-        .column(data("consecutive"), move |row| count(row.1.patterns.consecutive))
-        .column(data("strided"), move |row| count(row.1.patterns.strided))
-        .column(data("forward"), move |row| count(row.1.patterns.forward))
-        .column(data("backward"), move |row| count(row.1.patterns.backward))
-        .column(data("overlapping"), move |row| count(row.1.patterns.overlapping))
-        .column(data("merged_requests"), move |row| count(row.1.patterns.merged_requests))
-        .column(data("buffered_requests"), move |row| count(row.1.patterns.buffered_requests))
-        .column(data("timed_requests"), move |row| count(row.1.table.timed_requests))
-        .column(data("time_ns"), |row| Value::Duration(row.1.table.time_ns))
-        .column(Heading::quantity("pages_for_90_percent", "cache 90 %"), |row| {
+        .data("ideal_pages", move |row| count(row.1.table.ideal_pages))
+        .data("small_requests", move |row| count(row.1.table.small_requests))
+        .data("misaligned_requests", move |row| count(row.1.table.misaligned_requests))
+        .data("consecutive", move |row| count(row.1.patterns.consecutive))
+        .data("strided", move |row| count(row.1.patterns.strided))
+        .data("forward", move |row| count(row.1.patterns.forward))
+        .data("backward", move |row| count(row.1.patterns.backward))
+        .data("overlapping", move |row| count(row.1.patterns.overlapping))
+        .data("merged_requests", move |row| count(row.1.patterns.merged_requests))
+        .data("buffered_requests", move |row| count(row.1.patterns.buffered_requests))
+        .data("timed_requests", move |row| count(row.1.table.timed_requests))
+        .data("time_ns", |row| Value::Duration(row.1.table.time_ns))
+        .quantity("pages_for_90_percent", "cache 90 %", |row| {
             match row.1.cache.as_ref().and_then(|curve| curve.pages_for_90_percent) {
                 Some(pages) => Cell::shown(Value::Count(pages), counted(pages, "page")).styled(QUIET),
                 None => Cell::words(QUIET, "-"),
@@ -488,15 +488,15 @@ pub fn changes(comparison: &IoComparison) -> Section<'_> {
         Cell::shown(Value::of(value, |value| Value::Text(value.to_string().into())), text)
     };
     Section::of("changes", "", &comparison.changes)
-        .column(Heading::name("level", "requests by").wide(12), |change| Value::text(change.level))
-        .column(Heading::name("direction", "").wide(6), |change| Value::text(change.direction))
-        .column(Heading::name("measure", "measure").wide(20), |change| {
+        .name("level", "requests by", 12, |change| Value::text(change.level))
+        .name("direction", "", 6, |change| Value::text(change.direction))
+        .name("measure", "measure", 20, |change| {
             let measure = change.measure.trim_end_matches("_ns").trim_end_matches("_bytes").replace('_', " ");
             Cell::shown(Value::text(change.measure), measure)
         })
-        .column(Heading::quantity("was", "was"), move |change| shown(change.measure, change.was))
-        .column(Heading::quantity("is", "is"), move |change| shown(change.measure, change.is))
-        .column(Heading::quantity("", "times"), |change| match (change.was, change.is) {
+        .quantity("was", "was", move |change| shown(change.measure, change.was))
+        .quantity("is", "is", move |change| shown(change.measure, change.is))
+        .quantity("", "times", |change| match (change.was, change.is) {
             (Some(was), Some(is)) if was > 0.0 => Value::Text(format!("{:.2}", is / was).into()),
             _ => Value::text("-"),
         })

@@ -6,7 +6,7 @@ use onoff_analysis::lacking::{Lacking, PartOfLinux, RecordingCommand};
 use onoff_analysis::transition::MissingEvidence;
 
 use super::style::QUIET;
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 
 /// Writes what was lacking; nothing when nothing was.
@@ -30,27 +30,25 @@ pub fn sections(lacking: &Lacking) -> Vec<Section<'_>> {
     let first = if parts.is_empty() { title } else { "" };
     let sections = [
         Section::of("lacking_parts", title, parts)
-            .column(Heading::name("unknown", "to know").wide(70), |item| Value::text(item.unanswered.question()))
-            .column(Heading::name("part", "needs").wide(60), |item| of_linux(item, |part| part.part))
-            .column(Heading::name("record", "record").wide(120), |item| {
-                of_linux(item, |part| part.record).styled(QUIET)
-            })
+            .name("unknown", "to know", 70, |item| Value::text(item.unanswered.question()))
+            .name("part", "needs", 60, |item| of_linux(item, |part| part.part))
+            .name("record", "record", 120, |item| of_linux(item, |part| part.record).styled(QUIET))
             .done(),
         Section::of("lacking_events", first, events)
-            .column(Heading::name("unknown", "to know").wide(80), |item| Value::text(item.unanswered.question()))
-            .column(Heading::name("provider", "record").wide(60), |item| match item.provider.as_str() {
+            .name("unknown", "to know", 80, |item| Value::text(item.unanswered.question()))
+            .name("provider", "record", 60, |item| match item.provider.as_str() {
                 "" => Cell::shown(Value::Nothing, format!("kernel flags {}", item.kernel_flags.join("+"))),
                 provider => Value::text(provider).into(),
             })
-            .column(Heading::data("kernel_flags"), |item| Value::Text(item.kernel_flags.join("+").into()))
-            .column(Heading::name("keyword", "keywords").wide(20), |item| match item.keyword.as_str() {
+            .data("kernel_flags", |item| Value::Text(item.kernel_flags.join("+").into()))
+            .name("keyword", "keywords", 20, |item| match item.keyword.as_str() {
                 all @ "0xffffffffffffffff" => Cell::shown(Value::text(all), "all"),
                 keyword => Value::text(keyword).into(),
             })
-            .column(Heading::name("level", "level").wide(5), |item| {
+            .name("level", "level", 5, |item| {
                 Value::of(Some(item.level).filter(|&level| level > 0), |level| Value::Id(level.into()))
             })
-            .column(Heading::name("guid", "").wide(40), |item| match item.guid.as_str() {
+            .name("guid", "", 40, |item| match item.guid.as_str() {
                 "" => Value::Nothing.into(),
                 guid => Cell::shown(Value::text(guid), format!("{{{guid}}}")).styled(QUIET),
             })

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::printable::printable;
 use super::style::{HEADLINE, QUIET};
-use crate::section::{self, Heading, Section};
+use crate::section::{self, Section};
 use crate::table::Value;
 
 /// What a recording is, and the first line of every answer about it.
@@ -45,8 +45,8 @@ pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
     }
     let section = Section::of("answers", "What it answers", &overview.lines)
         .note("'onoff VERB FILE' shows all of it")
-        .column(Heading::name("verb", "").wide(12), |line| Value::text(line.verb))
-        .column(Heading::name("line", "").wide(LINE_CELLS), |line| Value::Text(without_colours(&line.line).into()));
+        .name("verb", "", 12, |line| Value::text(line.verb))
+        .name("line", "", LINE_CELLS, |line| Value::Text(without_colours(&line.line).into()));
     section::text::write(&section.done(), out)?;
     if !overview.silent.is_empty() {
         writeln!(out, "  {QUIET}Nothing to answer: {}; the verb says why{QUIET:#}", overview.silent.join(", "))?;

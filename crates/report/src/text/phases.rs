@@ -13,7 +13,7 @@ use super::bar::Axis;
 use super::printable::printable;
 use super::quantity::{counted, duration, share};
 use super::style::{BAR, DOUBT, MISSING, QUIET, WORST};
-use crate::section::{Cell, Heading, Line, Section};
+use crate::section::{Cell, Line, Section};
 use crate::table::Value;
 
 /// Characters of the axis.
@@ -246,25 +246,19 @@ impl PhaseTable {
         };
         Section::of("phases", "Phases", &self.rows)
             .note(note)
-            .column(Heading::name("name", "phase").wide(34), |row| {
-                Value::Text(row.name.clone().into()).styled(style(row))
-            })
-            .column(Heading::time("start_ns", "start"), |row| Cell::since_or_dash(row.start_ns, self.origin_ns))
-            .column(Heading::time("end_ns", "end"), |row| Cell::since_or_dash(row.end_ns, self.origin_ns))
-            .column(Heading::quantity("duration_ns", "took"), |row| match row.took_ns {
+            .name("name", "phase", 34, |row| Value::Text(row.name.clone().into()).styled(style(row)))
+            .time("start_ns", "start", |row| Cell::since_or_dash(row.start_ns, self.origin_ns))
+            .time("end_ns", "end", |row| Cell::since_or_dash(row.end_ns, self.origin_ns))
+            .quantity("duration_ns", "took", |row| match row.took_ns {
                 Some(ns) if row.at_least => {
                     Cell::shown(Value::Nothing, format!("≥ {}", duration(ns))).styled(style(row))
                 }
                 took => Cell::duration_or_dash(took).styled(style(row)),
             })
-            .column(Heading::data("at_least_ns"), |row| Value::of(row.took_ns, Value::Duration))
-            .column(Heading::quantity("share_percent", "share"), |row| part(row))
-            .column(Heading::name("", "").wide(AXIS_CELLS), |row| {
-                Cell::words(if row.between { QUIET } else { BAR }, bar(row))
-            })
-            .column(Heading::name("ended_by", "ended by").wide(150), |row| {
-                Value::Text(row.note.1.clone().into()).styled(row.note.0)
-            })
+            .data("at_least_ns", |row| Value::of(row.took_ns, Value::Duration))
+            .quantity("share_percent", "share", |row| part(row))
+            .name("", "", AXIS_CELLS, |row| Cell::words(if row.between { QUIET } else { BAR }, bar(row)))
+            .name("ended_by", "ended by", 150, |row| Value::Text(row.note.1.clone().into()).styled(row.note.0))
             .done()
     }
 }

@@ -158,28 +158,28 @@ fn last_part(path: &str) -> Cell<'_> {
 }
 
 fn plans(report: &PrefetchReport, top: usize) -> Section<'_> {
-    let (data, count) = (Heading::data, Value::Count);
+    let count = Value::Count;
     Section::of("plans", "Plans", &report.plans)
         .note("the last started first; a plan reads its pages before the program asks for them")
         .first(top)
-        .column(data("name"), |plan| Value::text(&plan.name))
-        .column(Heading::name("executable", "program").wide(32), |plan| Value::text(&plan.executable))
-        .column(data("path"), |plan| Value::text(&plan.path))
-        .column(data("path_hash"), |plan| Value::text(&plan.path_hash))
-        .column(data("version"), |plan| Value::Id(plan.version.into()))
-        .column(data("is_boot"), |plan| Value::Flag(plan.is_boot))
-        .column(Heading::quantity("run_count", "starts"), move |plan| count(plan.run_count.into()))
-        .column(Heading::name("last_run_unix_ns", "last start (UTC)").wide(20), |plan| calendar(plan.last_run_unix_ns))
-        .column(data("modified_unix_ns"), |plan| Value::of(plan.modified_unix_ns, Value::Time))
-        .column(Heading::quantity("files", "files"), move |plan| count(plan.files))
-        .column(data("pages"), move |plan| count(plan.pages))
-        .column(Heading::quantity("bytes", "reads"), |plan| Value::Bytes(plan.bytes))
-        .column(data("other_volume_files"), move |plan| count(plan.other_volume_files))
-        .column(data("is_older_than_program"), |plan| Value::of(plan.is_older_than_program, Value::Flag))
-        .column(data("missing_files"), move |plan| Value::of(plan.missing_files, count))
-        .column(data("newer_files"), move |plan| Value::of(plan.newer_files, count))
-        .column(data("unreadable"), move |plan| count(plan.unreadable))
-        .column(Heading::name("", "").wide(60), |plan| Cell::words(QUIET, note(plan)))
+        .data("name", |plan| Value::text(&plan.name))
+        .name("executable", "program", 32, |plan| Value::text(&plan.executable))
+        .data("path", |plan| Value::text(&plan.path))
+        .data("path_hash", |plan| Value::text(&plan.path_hash))
+        .data("version", |plan| Value::Id(plan.version.into()))
+        .data("is_boot", |plan| Value::Flag(plan.is_boot))
+        .quantity("run_count", "starts", move |plan| count(plan.run_count.into()))
+        .name("last_run_unix_ns", "last start (UTC)", 20, |plan| calendar(plan.last_run_unix_ns))
+        .data("modified_unix_ns", |plan| Value::of(plan.modified_unix_ns, Value::Time))
+        .quantity("files", "files", move |plan| count(plan.files))
+        .data("pages", move |plan| count(plan.pages))
+        .quantity("bytes", "reads", |plan| Value::Bytes(plan.bytes))
+        .data("other_volume_files", move |plan| count(plan.other_volume_files))
+        .data("is_older_than_program", |plan| Value::of(plan.is_older_than_program, Value::Flag))
+        .data("missing_files", move |plan| Value::of(plan.missing_files, count))
+        .data("newer_files", move |plan| Value::of(plan.newer_files, count))
+        .data("unreadable", move |plan| count(plan.unreadable))
+        .name("", "", 60, |plan| Cell::words(QUIET, note(plan)))
         .done()
 }
 
@@ -189,14 +189,14 @@ fn files(report: &PrefetchReport, top: usize) -> Section<'_> {
     Section::of("files", "Files that plans read", &report.files)
         .note("most bytes first; of each file what the plan reads that reads most of it")
         .first(top)
-        .column(Heading::name("path", "file").wide(72), |file| {
+        .name("path", "file", 72, |file| {
             Cell::shown(Value::text(&file.path), without_volume(&file.path, &report.volumes))
         })
-        .column(Heading::quantity("plans", "plans"), |file| Value::Count(file.plans))
-        .column(Heading::data("pages"), |file| Value::Count(file.pages))
-        .column(Heading::quantity("bytes", "reads"), |file| Value::Bytes(file.bytes))
-        .column(Heading::data("planned_bytes"), |file| Value::Bytes(file.planned_bytes))
-        .column(Heading::quantity("file_bytes", "of"), |file| Value::of(file.file_bytes, Value::Bytes))
+        .quantity("plans", "plans", |file| Value::Count(file.plans))
+        .data("pages", |file| Value::Count(file.pages))
+        .quantity("bytes", "reads", |file| Value::Bytes(file.bytes))
+        .data("planned_bytes", |file| Value::Bytes(file.planned_bytes))
+        .quantity("file_bytes", "of", |file| Value::of(file.file_bytes, Value::Bytes))
         .done()
         .line_if(QUIET, layout)
 }
@@ -219,16 +219,14 @@ fn without_volume<'a>(path: &'a str, volumes: &[PlannedVolume]) -> Cow<'a, str> 
 
 fn volumes(report: &PrefetchReport) -> Section<'_> {
     Section::of("volumes", "Volumes", &report.volumes)
-        .column(Heading::name("device", "volume").wide(56), |volume| Value::text(&volume.device))
-        .column(Heading::name("serial", "serial").wide(10), |volume| Value::text(&volume.serial))
-        .column(Heading::data("created_unix_ns"), |volume| Value::of(volume.created_unix_ns, Value::Time))
-        .column(Heading::data("is_system"), |volume| Value::Flag(volume.is_system))
-        .column(Heading::quantity("plans", "plans"), |volume| Value::Count(volume.plans))
-        .column(Heading::quantity("files", "files"), |volume| Value::Count(volume.files))
-        .column(Heading::quantity("bytes", "reads"), |volume| Value::Bytes(volume.bytes))
-        .column(Heading::name("", "").wide(24), |volume| {
-            Cell::words(QUIET, if volume.is_system { "holds Windows" } else { "" })
-        })
+        .name("device", "volume", 56, |volume| Value::text(&volume.device))
+        .name("serial", "serial", 10, |volume| Value::text(&volume.serial))
+        .data("created_unix_ns", |volume| Value::of(volume.created_unix_ns, Value::Time))
+        .data("is_system", |volume| Value::Flag(volume.is_system))
+        .quantity("plans", "plans", |volume| Value::Count(volume.plans))
+        .quantity("files", "files", |volume| Value::Count(volume.files))
+        .quantity("bytes", "reads", |volume| Value::Bytes(volume.bytes))
+        .name("", "", 24, |volume| Cell::words(QUIET, if volume.is_system { "holds Windows" } else { "" }))
         .done()
 }
 
@@ -240,20 +238,18 @@ fn boots(report: &PrefetchReport, top: usize) -> Section<'_> {
     Section::of("boots", "Boots that ReadyBoot kept", &report.boots)
         .note("experimental: the layout is known from one public description")
         .first(top)
-        .column(Heading::name("name", "file").wide(40), |boot| last_part(&boot.name))
-        .column(Heading::name("modified_unix_ns", "written (UTC)").wide(20), |boot| calendar(boot.modified_unix_ns))
-        .column(Heading::quantity("reads", "reads"), |boot| Value::Count(boot.reads))
-        .column(Heading::quantity("bytes", "bytes"), |boot| Value::Bytes(boot.bytes))
-        .column(Heading::data("unattributed_reads"), |boot| Value::Count(boot.unattributed_reads))
-        .column(Heading::quantity("files", "files"), |boot| Value::Count(boot.files))
-        .column(Heading::quantity("duration_ns", "length"), |boot| Value::Duration(boot.duration_ns))
-        .column(Heading::quantity("sequential_percent", "in sequence"), |boot| {
+        .name("name", "file", 40, |boot| last_part(&boot.name))
+        .name("modified_unix_ns", "written (UTC)", 20, |boot| calendar(boot.modified_unix_ns))
+        .quantity("reads", "reads", |boot| Value::Count(boot.reads))
+        .quantity("bytes", "bytes", |boot| Value::Bytes(boot.bytes))
+        .data("unattributed_reads", |boot| Value::Count(boot.unattributed_reads))
+        .quantity("files", "files", |boot| Value::Count(boot.files))
+        .quantity("duration_ns", "length", |boot| Value::Duration(boot.duration_ns))
+        .quantity("sequential_percent", "in sequence", |boot| {
             Cell::shown(Value::Real { value: boot.sequential_percent, decimals: 3 }, percent(boot.sequential_percent))
         })
-        .column(Heading::data("unreadable"), |boot| Value::Count(boot.unreadable))
-        .column(Heading::name("", "bytes over time").wide(24), |boot| {
-            Value::Text(sparkline(&boot.bytes_by_slice).into())
-        })
+        .data("unreadable", |boot| Value::Count(boot.unreadable))
+        .name("", "bytes over time", 24, |boot| Value::Text(sparkline(&boot.bytes_by_slice).into()))
         .done()
         .line_if(QUIET, in_all)
         .line_if(QUIET, next)
@@ -291,7 +287,7 @@ fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
     let mut section = Section::of("most_read", "Most read, boot by boot", rows)
         .note("bytes; empty where the file is not among the 50 that the boot read most of")
         .top(top)
-        .column(Heading::name("path", "file").wide(80), |file| Value::text(file.path));
+        .name("path", "file", 80, |file| Value::text(file.path));
     for (at, boot) in last.iter().enumerate() {
         let name = boot.name.rsplit(['/', '\\']).next().unwrap_or(&boot.name);
         section = section.titled(Heading::quantity("bytes", ""), printable(name), move |file| {
@@ -307,12 +303,12 @@ fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
 fn databases(report: &PrefetchReport) -> Section<'_> {
     Section::of("databases", "SuperFetch databases", &report.databases)
         .note("headers only")
-        .column(Heading::name("name", "file").wide(40), |database| last_part(&database.name))
-        .column(Heading::name("packing", "packed").wide(8), |database| Value::text(database.packing))
-        .column(Heading::quantity("bytes", "bytes"), |database| Value::Bytes(database.bytes))
-        .column(Heading::quantity("volumes", "volumes"), |database| Value::Count(database.volumes.into()))
-        .column(Heading::quantity("files", "files"), |database| Value::Count(database.files.into()))
-        .column(Heading::quantity("sources", "programs"), |database| Value::Count(database.sources.into()))
+        .name("name", "file", 40, |database| last_part(&database.name))
+        .name("packing", "packed", 8, |database| Value::text(database.packing))
+        .quantity("bytes", "bytes", |database| Value::Bytes(database.bytes))
+        .quantity("volumes", "volumes", |database| Value::Count(database.volumes.into()))
+        .quantity("files", "files", |database| Value::Count(database.files.into()))
+        .quantity("sources", "programs", |database| Value::Count(database.sources.into()))
         .done()
 }
 
@@ -346,10 +342,10 @@ fn read_ahead(work: &ReadAheadWork) -> Section<'_> {
     };
     Section::of("read_ahead", "In the recorded boot", rows)
         .note(format!("{} to a settled desktop or the recording's end", duration(work.boot_ns)))
-        .column(Heading::name("what", "").wide(48), |row| Value::text(row.0))
-        .column(Heading::quantity("requests", "requests"), |row| Value::of(row.1, Value::Count))
-        .column(Heading::quantity("bytes", "bytes"), |row| Value::of(row.2, Value::Bytes))
-        .column(Heading::quantity("service_ns", "disk time"), |row| Value::of(row.3, Value::Duration))
+        .name("what", "", 48, |row| Value::text(row.0))
+        .quantity("requests", "requests", |row| Value::of(row.1, Value::Count))
+        .quantity("bytes", "bytes", |row| Value::of(row.2, Value::Bytes))
+        .quantity("service_ns", "disk time", |row| Value::of(row.3, Value::Duration))
         .done()
         .line(style, worth)
 }
@@ -360,8 +356,8 @@ fn unreadable(report: &PrefetchReport, top: usize, out: &mut dyn Write) -> io::R
     }
     let files = Section::of("unreadable", "Not read", &report.unreadable)
         .first(top)
-        .column(Heading::name("name", "file").wide(80), |file| Value::text(&file.name).styled(DOUBT))
-        .column(Heading::name("reason", "reason").wide(120), |file| Value::text(&file.reason))
+        .name("name", "file", 80, |file| Value::text(&file.name).styled(DOUBT))
+        .name("reason", "reason", 120, |file| Value::text(&file.reason))
         .done();
     section::text::write(&files, out)
 }

@@ -24,8 +24,8 @@ pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> 
     Section::of("units", title, units)
         .note(note)
         .top(top)
-        .column(Heading::name("name", one).wide(44), |unit| Value::text(&unit.name))
-        .column(Heading::quantity("duration_ns", "took"), |unit| match (unit.duration_ns, unit.outcome) {
+        .name("name", one, 44, |unit| Value::text(&unit.name))
+        .quantity("duration_ns", "took", |unit| match (unit.duration_ns, unit.outcome) {
             (None, ServiceOutcome::Failed) => Cell::words(DOUBT, "failed"),
             (took, _) => Cell::took(took),
         })
@@ -38,20 +38,18 @@ pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> 
         .column(Heading::quantity("initialisation_ns", "init").in_text_if(!is_linux), |unit| {
             Cell::duration_or_dash(unit.initialisation_ns)
         })
-        .column(Heading::time("start_ns", "begins"), |unit| Cell::since_or_dash(Some(unit.start_ns), 0))
-        .column(Heading::data("end_ns"), |unit| Value::of(unit.end_ns, Value::Time))
-        .column(Heading::data("outcome"), |unit| Value::text(unit.outcome.as_str()))
-        .column(Heading::data("pid"), |unit| Value::of(unit.pid, |pid| Value::Id(pid.into())))
+        .time("start_ns", "begins", |unit| Cell::since(unit.start_ns, 0))
+        .data("end_ns", |unit| Value::of(unit.end_ns, Value::Time))
+        .data("outcome", |unit| Value::text(unit.outcome.as_str()))
+        .data("pid", |unit| Value::id(unit.pid))
         .column(Heading::name("group", "group").wide(28).in_text_if(!is_linux), |unit| Value::text(&unit.group))
-        .column(Heading::name("on_path", "").wide(12), |unit| {
+        .name("on_path", "", 12, |unit| {
             let value = if is_linux { Value::Flag(unit.on_path) } else { Value::Nothing };
             Cell::shown(value, if unit.on_path { "on the way" } else { "" }).styled(WORST)
         })
-        .column(Heading::data("held_up"), |unit| Value::Text(unit.held_up.join(";").into()))
-        .column(Heading::data("waited_for"), |unit| {
-            Value::text(unit.waited_for.as_ref().map_or("", |waited| waited.name.as_str()))
-        })
-        .column(Heading::name("", "").wide(100), |unit| Cell::words(QUIET, waits(unit, is_linux)))
+        .data("held_up", |unit| Value::Text(unit.held_up.join(";").into()))
+        .data("waited_for", |unit| Value::text(unit.waited_for.as_ref().map_or("", |waited| waited.name.as_str())))
+        .name("", "", 100, |unit| Cell::words(QUIET, waits(unit, is_linux)))
         .if_any()
 }
 

@@ -54,15 +54,15 @@ fn processors<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>>
     };
     let section = Section::of("processors", "Processors", usages)
         .note(note)
-        .column(Heading::name("phase", "phase").wide(24), |row| phase_cell(row.0))
-        .column(Heading::quantity("busy_percent", "busy"), |row| {
+        .name("phase", "phase", 24, |row| phase_cell(row.0))
+        .quantity("busy_percent", "busy", |row| {
             Cell::shown(
                 Value::Percent(share(row.1.busy_ns, row.1.capacity_ns)),
                 percent(share(row.1.busy_ns, row.1.capacity_ns)),
             )
         })
-        .column(Heading::quantity("busy_ns", "busy time"), |row| Value::Duration(row.1.busy_ns))
-        .column(Heading::name("most_by", "most by").wide(100), |row| Value::Text(most_by(row.1).into()))
+        .quantity("busy_ns", "busy time", |row| Value::Duration(row.1.busy_ns))
+        .name("most_by", "most by", 100, |row| Value::Text(most_by(row.1).into()))
         .done();
     Some(section.touched_by(&first.touched_by, named))
 }
@@ -77,8 +77,8 @@ fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
     let (_, first) = *usages.first()?;
     let section = Section::of("disks", "Disks", usages)
         .note("service time summed over disks")
-        .column(Heading::name("phase", "phase").wide(24), |row| phase_cell(row.0))
-        .column(Heading::quantity("service_ns", "working"), |row| match row.1.service_ns {
+        .name("phase", "phase", 24, |row| phase_cell(row.0))
+        .quantity("service_ns", "working", |row| match row.1.service_ns {
             0 => Cell::shown(Value::Duration(0), "idle"),
             ns => Value::Duration(ns).into(),
         })
@@ -93,7 +93,7 @@ fn disks<'p>(phases: &[&'p Phase], named: &[String]) -> Option<Section<'p>> {
         .column(Heading::quantity("read_ahead_bytes", "read ahead").sparse(), |row| {
             Value::Bytes(row.1.read_ahead.bytes)
         })
-        .column(Heading::name("most_for", "most for").wide(90), |row| Value::Text(most_for(row.1).into()).styled(QUIET))
+        .name("most_for", "most for", 90, |row| Value::Text(most_for(row.1).into()).styled(QUIET))
         .done();
     Some(section.touched_by(&first.touched_by, named))
 }

@@ -5,7 +5,7 @@ use onoff_analysis::activity::Work;
 use onoff_analysis::transition::boot::{BootReport, TrainingState};
 use onoff_trace::ActivityKind;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::quantity::{count, duration};
 use crate::text::style::QUIET;
@@ -48,14 +48,14 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
     rows.extend(of_video("video, system", &video.system_session));
     rows.extend(of_video("video, user", &video.user_session));
     Section::of("logon", "Logon and policy", rows)
-        .column(Heading::name("what", "what").wide(20), |row| Value::text(row.what))
-        .column(Heading::name("name", "name").wide(60), |row| Value::text(row.name))
-        .column(Heading::quantity("duration_ns", "took"), |row| match row.took_ns {
+        .name("what", "what", 20, |row| Value::text(row.what))
+        .name("name", "name", 60, |row| Value::text(row.name))
+        .quantity("duration_ns", "took", |row| match row.took_ns {
             None => Cell::words(anstyle::Style::new(), "unfinished"),
             took => Cell::took(took),
         })
-        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
-        .column(Heading::name("detail", "").wide(110), |row| Value::Text(row.detail.clone().into()).styled(QUIET))
+        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
+        .name("detail", "", 110, |row| Value::Text(row.detail.clone().into()).styled(QUIET))
         .if_any()
 }
 
@@ -79,13 +79,13 @@ fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
     Section::of("startup_programs", "Programs that start with the session", programs)
         .note(format!("costliest of {}", count(programs.len() as u64)))
         .top(top)
-        .column(Heading::name("name", "program").wide(80), |program| Value::text(&program.name))
-        .column(Heading::quantity("cpu_ns", "processor"), |program| Cell::duration_or_dash(program.cpu_ns))
-        .column(Heading::quantity("disk_service_ns", "disk"), |program| Cell::duration_or_dash(program.disk_service_ns))
-        .column(Heading::time("start_ns", "begins"), |program| Cell::since_or_dash(Some(program.start_ns), 0))
-        .column(Heading::data("process_pid"), |program| Value::of(program.process_pid, |pid| Value::Id(pid.into())))
+        .name("name", "program", 80, |program| Value::text(&program.name))
+        .quantity("cpu_ns", "processor", |program| Cell::duration_or_dash(program.cpu_ns))
+        .quantity("disk_service_ns", "disk", |program| Cell::duration_or_dash(program.disk_service_ns))
+        .time("start_ns", "begins", |program| Cell::since(program.start_ns, 0))
+        .data("process_pid", |program| Value::id(program.process_pid))
         // Its process tells a command that runs another program.
-        .column(Heading::name("image", "").wide(40), |program| {
+        .name("image", "", 40, |program| {
             let process = match program.process_pid {
                 Some(pid) => format!("{} ({pid})", program.image),
                 None => "no process found".to_owned(),

@@ -111,33 +111,31 @@ fn two<'a>(section: SectionOf<'a, &'a ComparedMeasure>, (first, second): (&'a st
         )
     };
     section
-        .column(Heading::name("", "").wide(56), |measure| Cell::words(Style::new(), label(measure)))
+        .name("", "", 56, |measure| Cell::words(Style::new(), label(measure)))
         .titled(Heading::quantity("", ""), printable(first), move |measure| spread(measure, 0))
         .titled(Heading::quantity("", ""), printable(second), move |measure| spread(measure, 1))
-        .column(Heading::quantity("", "change"), |measure| {
+        .quantity("", "change", |measure| {
             Cell::words(style(verdict(measure)), change(measure, &|unit, it| Some(signed(unit, it.difference?))))
         })
-        .column(Heading::quantity("", ""), |measure| {
-            Cell::words(Style::new(), change(measure, &|_, it| it.percent.map(signed_percent)))
-        })
-        .column(Heading::quantity("", "95 % interval"), |measure| {
+        .quantity("", "", |measure| Cell::words(Style::new(), change(measure, &|_, it| it.percent.map(signed_percent))))
+        .quantity("", "95 % interval", |measure| {
             let interval = |unit, it: &Change| {
                 let ends = it.interval?;
                 Some(format!("{} to {}", signed(unit, ends.low), signed(unit, ends.high)))
             };
             Cell::words(QUIET, change(measure, &interval))
         })
-        .column(Heading::quantity("", "noise"), |measure| {
+        .quantity("", "noise", |measure| {
             Cell::words(QUIET, measure.noise_floor.map(|floor| value(measure.unit, floor)).unwrap_or_default())
         })
-        .column(Heading::quantity("", "p"), |measure| Cell::words(QUIET, change(measure, &|_, it| Some(chance(it)))))
-        .column(Heading::name("", "").wide(16), |measure| Cell::words(style(verdict(measure)), word(verdict(measure))))
+        .quantity("", "p", |measure| Cell::words(QUIET, change(measure, &|_, it| Some(chance(it)))))
+        .name("", "", 16, |measure| Cell::words(style(verdict(measure)), word(verdict(measure))))
         .done()
 }
 
 /// More than two: medians side by side, with what differs from the first in percent.
 fn several<'a>(mut section: SectionOf<'a, &'a ComparedMeasure>, comparison: &'a Comparison) -> Section<'a> {
-    section = section.column(Heading::name("", "").wide(48), |measure| Cell::words(Style::new(), label(measure)));
+    section = section.name("", "", 48, |measure| Cell::words(Style::new(), label(measure)));
     for (at, configuration) in comparison.configurations.iter().enumerate() {
         section = section.titled(Heading::quantity("", ""), printable(&configuration.name), |measure| {
             let median = measure.values.get(at).and_then(|spread| spread.median);

@@ -15,7 +15,7 @@ use onoff_analysis::compare::{Category, Comparison, ConfigurationSummary, Measur
 use super::printable::printable;
 use super::quantity::{count, counted, duration, size};
 use super::style::{DOUBT, QUIET};
-use crate::section::{self, Heading, Section};
+use crate::section::{self, Section};
 use crate::table::Value;
 
 pub use explanation::sentence as explanation;
@@ -132,11 +132,9 @@ pub(super) fn set_apart(configurations: &[ConfigurationSummary], out: &mut dyn W
         .flat_map(|run| run.set_apart.iter().map(move |apart| (run, apart)));
     let section = Section::of("set_apart", "Set apart", rows)
         .note("not in any number below")
-        .column(Heading::name("run", "run").wide(48), |(run, _)| Value::text(&run.name))
-        .column(Heading::name("why", "why").wide(96), |(_, apart)| Value::text(&apart.text).styled(DOUBT))
-        .column(Heading::name("option", "to include it").wide(40), |(_, apart)| {
-            Value::Text(include(apart.reason).into())
-        })
+        .name("run", "run", 48, |(run, _)| Value::text(&run.name))
+        .name("why", "why", 96, |(_, apart)| Value::text(&apart.text).styled(DOUBT))
+        .name("option", "to include it", 40, |(_, apart)| Value::Text(include(apart.reason).into()))
         .done();
     if section.is_empty() { Ok(()) } else { section::text::write(&section, out) }
 }

@@ -24,15 +24,14 @@ pub fn write(configurations: &[Configuration], comparison: &Comparison, out: &mu
     let style = |compared: bool| if compared { Style::new() } else { QUIET };
     let mut section = Section::of("runs", "Runs", rows)
         .note("the totals and phases of each, in the order of the files")
-        .column(Heading::name("", "of").wide(16), |row| Value::text(&row.0.name))
-        .column(Heading::name("", "run").wide(44), |row| Value::text(&row.1.name).styled(style(row.2)));
+        .name("", "of", 16, |row| Value::text(&row.0.name))
+        .name("", "run", 44, |row| Value::text(&row.1.name).styled(style(row.2)));
     for measure in measures {
         section = section.titled(Heading::quantity("", ""), printable(&measure.name), |row| {
             Cell::words(style(row.2), of_run(row.1, measure))
         });
     }
-    let section =
-        section.column(Heading::name("", "").wide(40), |row| Cell::words(DOUBT, if row.2 { "" } else { "set apart" }));
+    let section = section.name("", "", 40, |row| Cell::words(DOUBT, if row.2 { "" } else { "set apart" }));
     section::text::write(&section.done(), out)
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_findings::Rule;
 use unicode_width::UnicodeWidthStr;
 
-use crate::section::{self, Heading, Section};
+use crate::section::{self, Section};
 use crate::table::Value;
 use crate::text::style::{QUIET, TITLE};
 
@@ -15,8 +15,8 @@ use crate::text::style::{QUIET, TITLE};
 /// What `out` answers.
 pub fn list(rules: &[Rule], out: &mut dyn Write) -> io::Result<()> {
     let rules = Section::of("rules", "", rules)
-        .column(Heading::name("code", "code").wide(60), |rule| Value::text(rule.code))
-        .column(Heading::name("title", "finds").wide(120), |rule| Value::text(rule.title))
+        .name("code", "code", 60, |rule| Value::text(rule.code))
+        .name("title", "finds", 120, |rule| Value::text(rule.title))
         .done();
     section::text::write(&rules, out)
 }

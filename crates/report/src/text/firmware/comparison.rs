@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::firmware::{FirmwareChange, FirmwareComparison};
 use onoff_order::InOrder;
 
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, percent};
@@ -115,11 +115,11 @@ fn list<'a>(
     Section::of(name, title, changes)
         .note(note)
         .top(top)
-        .column(Heading::name("name", one).wide(64), |change| Value::text(&change.name))
-        .column(Heading::data("guid"), |change| Value::text(&change.guid))
-        .column(Heading::quantity("was_ns", "was"), |change| Cell::duration_or_dash(change.was_ns))
-        .column(Heading::quantity("is_ns", "is"), |change| Cell::duration_or_dash(change.is_ns))
-        .column(Heading::quantity("change_ns", "change"), |change| match change.change_ns {
+        .name("name", one, 64, |change| Value::text(&change.name))
+        .data("guid", |change| Value::text(&change.guid))
+        .quantity("was_ns", "was", |change| Cell::duration_or_dash(change.was_ns))
+        .quantity("is_ns", "is", |change| Cell::duration_or_dash(change.is_ns))
+        .quantity("change_ns", "change", |change| match change.change_ns {
             Some(ns) => Cell::shown(Value::Duration(ns), signed(ns)),
             None => Cell::duration_or_dash(None),
         })

@@ -12,13 +12,13 @@ pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
     Section::of("gaps", "Unmeasured gaps", &report.gaps)
         .note("time that only a phase accounts for")
         .top(top)
-        .column(Heading::quantity("duration_ns", "took"), |gap| Value::Duration(gap.duration_ns))
-        .column(Heading::time("start_ns", "begins"), |gap| Cell::since_or_dash(Some(gap.start_ns), 0))
-        .column(Heading::name("phase", "in").wide(10), |gap| Value::text(&gap.phase))
-        .column(Heading::name("", "after the").wide(48), move |gap| edge(&gap.after, gap, &gap.module_before))
-        .column(Heading::name("", "until the").wide(48), move |gap| edge(&gap.before, gap, &gap.module_after))
-        .column(Heading::data("after"), |gap| Value::text(&gap.after))
-        .column(Heading::data("before"), |gap| Value::text(&gap.before))
+        .quantity("duration_ns", "took", |gap| Value::Duration(gap.duration_ns))
+        .time("start_ns", "begins", |gap| Cell::since(gap.start_ns, 0))
+        .name("phase", "in", 10, |gap| Value::text(&gap.phase))
+        .name("", "after the", 48, move |gap| edge(&gap.after, gap, &gap.module_before))
+        .name("", "until the", 48, move |gap| edge(&gap.before, gap, &gap.module_after))
+        .data("after", |gap| Value::text(&gap.after))
+        .data("before", |gap| Value::text(&gap.before))
         .done()
 }
 
@@ -42,22 +42,18 @@ pub(super) fn drivers(report: &FirmwareReport, top: usize) -> Section<'_> {
     Section::of("drivers", "Drivers and modules", &report.drivers)
         .note(format!("longest own time of {}", count(report.drivers.len() as u64)))
         .top(top)
-        .column(Heading::name("name", "module").wide(50), |driver| Value::text(&driver.name))
-        .column(Heading::data("guid"), |driver| Value::text(&driver.guid))
-        .column(Heading::quantity("self_ns", "own time"), |driver| Value::Duration(driver.self_ns))
+        .name("name", "module", 50, |driver| Value::text(&driver.name))
+        .data("guid", |driver| Value::text(&driver.guid))
+        .quantity("self_ns", "own time", |driver| Value::Duration(driver.self_ns))
         .column(Heading::quantity("load_ns", "load").sparse(), |driver| Value::Duration(driver.load_ns))
         .column(Heading::quantity("entry_point_ns", "entry point").sparse(), |driver| {
             Value::Duration(driver.entry_point_ns)
         })
-        .column(Heading::quantity("support_ns", "support checks"), move |driver| {
-            calls(driver.support_ns, driver.support_calls)
-        })
-        .column(Heading::quantity("driver_start_ns", "started"), move |driver| {
-            calls(driver.driver_start_ns, driver.driver_start_calls)
-        })
+        .quantity("support_ns", "support checks", move |driver| calls(driver.support_ns, driver.support_calls))
+        .quantity("driver_start_ns", "started", move |driver| calls(driver.driver_start_ns, driver.driver_start_calls))
         .column(Heading::quantity("other_self_ns", "other").sparse(), |driver| Value::Duration(driver.other_self_ns))
-        .column(Heading::time("start_ns", "first at"), |driver| Cell::since_or_dash(Some(driver.start_ns), 0))
-        .column(Heading::name("phase", "in").wide(10), |driver| Value::text(&driver.phase))
+        .time("start_ns", "first at", |driver| Cell::since(driver.start_ns, 0))
+        .name("phase", "in", 10, |driver| Value::text(&driver.phase))
         .done()
         .line_if(QUIET, unnamed.then_some(advice))
 }
@@ -66,12 +62,12 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
     Section::of("devices", "Devices", &report.devices)
         .note(format!("longest own time of {}, in starts of drivers", count(report.devices.len() as u64)))
         .top(top)
-        .column(Heading::name("path", "device").wide(64), |device| Value::text(&device.path))
-        .column(Heading::quantity("self_ns", "own time"), |device| Value::Duration(device.self_ns))
-        .column(Heading::quantity("starts", "starts"), |device| {
+        .name("path", "device", 64, |device| Value::text(&device.path))
+        .quantity("self_ns", "own time", |device| Value::Duration(device.self_ns))
+        .quantity("starts", "starts", |device| {
             Value::Count(device.drivers.iter().fold(0, |sum, driver| driver.calls.saturating_add(sum)))
         })
-        .column(Heading::name("driver", "slowest driver").wide(50), |device| match &device.drivers[..] {
+        .name("driver", "slowest driver", 50, |device| match &device.drivers[..] {
             [] => Value::Nothing.into(),
             [only] => Cell::from(Value::text(&only.name)),
             [first, more @ ..] => {
@@ -79,7 +75,7 @@ pub(super) fn devices(report: &FirmwareReport, top: usize) -> Section<'_> {
                 Cell::shown(Value::text(&first.name), shown)
             }
         })
-        .column(Heading::name("name", "").wide(40), |device| Value::text(&device.name).styled(QUIET))
+        .name("name", "", 40, |device| Value::text(&device.name).styled(QUIET))
         .done()
 }
 
@@ -88,11 +84,11 @@ pub(super) fn lengths(report: &FirmwareReport, top: usize) -> Section<'_> {
     Section::of("lengths", "Measured lengths", &report.lengths)
         .note(format!("longest of {}; the input does not say when they ran", count(report.lengths.len() as u64)))
         .top(top)
-        .column(Heading::name("module", "module").wide(50), |length| Value::text(&length.module))
-        .column(Heading::name("work", "work").wide(40), |length| {
+        .name("module", "module", 50, |length| Value::text(&length.module))
+        .name("work", "work", 40, |length| {
             let text = if length.text.is_empty() { length.work.as_str() } else { &length.text };
             Cell::shown(Value::text(length.work.as_str()), text.replace('_', " "))
         })
-        .column(Heading::quantity("duration_ns", "took"), |length| Value::Duration(length.duration_ns))
+        .quantity("duration_ns", "took", |length| Value::Duration(length.duration_ns))
         .done()
 }

@@ -16,7 +16,7 @@ use super::printable::printable;
 use super::quantity::{count, counted, duration, duration_or_dash};
 use super::section::title;
 use super::style::{DOUBT, MISSING, QUIET, TITLE};
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 
 pub use comparison::write_comparison;
@@ -75,16 +75,12 @@ fn boots(boots: &[FirmwareLoggedBoot]) -> Option<Section<'_>> {
     let section = Section::of("boots", "Boots in the log", boots.iter().rev())
         .note("--boot chooses")
         .top(MOST_BOOTS)
-        .column(Heading::name("read", "").wide(1), |boot| {
-            Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" })
-        })
-        .column(Heading::id("number", "boot"), |boot| Value::Id(boot.number))
-        .column(Heading::quantity("line", "line"), |boot| Value::Count(boot.line))
-        .column(Heading::quantity("loader_load_ns", "loader loaded"), |boot| {
-            Cell::duration_or_dash(boot.checkpoints.loader_load_ns)
-        })
-        .column(Heading::quantity("exit_end_ns", "system"), |boot| Cell::duration_or_dash(boot.checkpoints.exit_end_ns))
-        .column(Heading::name("input", "").wide(60), |boot| Value::text(&boot.input).styled(QUIET))
+        .name("read", "", 1, |boot| Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
+        .id("number", "boot", |boot| Value::Id(boot.number))
+        .quantity("line", "line", |boot| Value::Count(boot.line))
+        .quantity("loader_load_ns", "loader loaded", |boot| Cell::duration_or_dash(boot.checkpoints.loader_load_ns))
+        .quantity("exit_end_ns", "system", |boot| Cell::duration_or_dash(boot.checkpoints.exit_end_ns))
+        .name("input", "", 60, |boot| Value::text(&boot.input).styled(QUIET))
         .done();
     Some(section.line_if(QUIET, more)).filter(|_| !boots.is_empty())
 }
@@ -95,12 +91,12 @@ fn tables(tables: &[FirmwareTable]) -> Option<Section<'_>> {
         records.collect::<Vec<_>>().join(", ")
     };
     Section::of("tables", "Tables", tables)
-        .column(Heading::name("signature", "").wide(4), |table| Value::text(&table.signature).styled(TITLE))
-        .column(Heading::quantity("length_bytes", ""), |table| {
+        .name("signature", "", 4, |table| Value::text(&table.signature).styled(TITLE))
+        .quantity("length_bytes", "", |table| {
             Cell::shown(Value::Bytes(table.length_bytes), format!("{} B", count(table.length_bytes)))
         })
-        .column(Heading::name("input", "").wide(60), |table| Value::text(&table.input))
-        .column(Heading::name("records", "").wide(100), move |table| Value::Text(records(table).into()).styled(QUIET))
+        .name("input", "", 60, |table| Value::text(&table.input))
+        .name("records", "", 100, move |table| Value::Text(records(table).into()).styled(QUIET))
         .if_any()
 }
 

@@ -6,7 +6,7 @@ use onoff_analysis::firmware::{FirmwareReport, FirmwareStageName};
 use onoff_analysis::rule::Rule;
 
 use super::headline::stage;
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::bar::Axis;
 use crate::text::quantity::{duration, duration_or_dash, percent, share};
@@ -36,17 +36,15 @@ pub(super) fn stages(report: &FirmwareReport) -> Option<Section<'_>> {
         )
     });
     let section = Section::of("stages", "From reset to the operating system", &report.stages)
-        .column(Heading::name("name", "stage").wide(20), |row| {
+        .name("name", "stage", 20, |row| {
             Cell::shown(Value::text(row.name.as_str()), stage(row.name)).styled(style(row.duration_ns))
         })
-        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
-        .column(Heading::time("end_ns", "ends"), |row| Cell::since_or_dash(Some(row.end_ns), 0))
-        .column(Heading::quantity("duration_ns", "took"), |row| {
-            Value::Duration(row.duration_ns).styled(style(row.duration_ns))
-        })
-        .column(Heading::quantity("share_percent", "share"), |row| Value::Percent(share(row.duration_ns, end_ns)))
-        .column(Heading::name("", "").wide(AXIS_CELLS), |row| Cell::words(BAR, axis.bar(row.start_ns, row.end_ns)))
-        .column(Heading::name("ended_by", "ended when").wide(60), |row| {
+        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
+        .time("end_ns", "ends", |row| Cell::since(row.end_ns, 0))
+        .quantity("duration_ns", "took", |row| Value::Duration(row.duration_ns).styled(style(row.duration_ns)))
+        .quantity("share_percent", "share", |row| Value::Percent(share(row.duration_ns, end_ns)))
+        .name("", "", AXIS_CELLS, |row| Cell::words(BAR, axis.bar(row.start_ns, row.end_ns)))
+        .name("ended_by", "ended when", 60, |row| {
             let to_boot_sector = intervals.legacy_boot && row.name == FirmwareStageName::Firmware;
             let ended_by =
                 if to_boot_sector { "the firmware starts the boot sector (INT 19h)" } else { row.name.ended_by() };
@@ -69,21 +67,19 @@ pub(super) fn phases(report: &FirmwareReport) -> Option<Section<'_>> {
     let axis = Axis::new(0, end_ns, AXIS_CELLS);
     let section = Section::of("phases", "Phases", &report.phases)
         .note(note)
-        .column(Heading::name("name", "phase").wide(16), |phase| {
+        .name("name", "phase", 16, |phase| {
             let indent = if phase.inside.is_empty() { "" } else { "  " };
             Cell::shown(Value::text(&phase.name), format!("{indent}{}", phase.name))
         })
-        .column(Heading::time("start_ns", "begins"), |phase| Cell::since_or_dash(Some(phase.start_ns), 0))
-        .column(Heading::time("end_ns", "ends"), |phase| Cell::since_or_dash(Some(phase.end_ns), 0))
-        .column(Heading::quantity("duration_ns", "took"), |phase| Value::Duration(phase.duration_ns))
-        .column(Heading::quantity("share_percent", "share"), |phase| {
+        .time("start_ns", "begins", |phase| Cell::since(phase.start_ns, 0))
+        .time("end_ns", "ends", |phase| Cell::since(phase.end_ns, 0))
+        .quantity("duration_ns", "took", |phase| Value::Duration(phase.duration_ns))
+        .quantity("share_percent", "share", |phase| {
             Value::of(report.intervals.time1_ns, |time1| Value::Percent(share(phase.duration_ns, time1)))
         })
-        .column(Heading::quantity("self_ns", "unexplained"), |phase| Value::Duration(phase.self_ns))
-        .column(Heading::name("", "").wide(AXIS_CELLS), |phase| {
-            Cell::words(BAR, axis.bar(phase.start_ns, phase.end_ns))
-        })
-        .column(Heading::name("", "").wide(90), |phase| match phase.certainty {
+        .quantity("self_ns", "unexplained", |phase| Value::Duration(phase.self_ns))
+        .name("", "", AXIS_CELLS, |phase| Cell::words(BAR, axis.bar(phase.start_ns, phase.end_ns)))
+        .name("", "", 90, |phase| match phase.certainty {
             Certainty::Measured => Value::Nothing.into(),
             _ => Cell::words(DOUBT, format!("inferred: {}", phase.rule)),
         })

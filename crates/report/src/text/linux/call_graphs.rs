@@ -3,7 +3,7 @@
 use onoff_analysis::call_graph::{CallGraph, CalledFunction};
 use onoff_order::InOrder;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration};
@@ -36,30 +36,28 @@ pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
     let note = format!("the kernel's functions; slowest of {}", counted(graphs.len() as u64, "graph"));
     let section = Section::of("call_graphs", "Call graphs", rows)
         .note(note)
-        .column(Heading::data("subject"), |row| Value::text(row.graph.subject.as_str()))
-        .column(Heading::data("name"), |row| Value::text(&row.graph.name))
-        .column(Heading::data("driver"), |row| Value::text(&row.graph.driver))
-        .column(Heading::data("start_ns"), |row| Value::Time(row.graph.start_ns))
-        .column(Heading::data("depth"), |row| Value::of(row.function, |function| Value::Id(function.depth.into())))
-        .column(Heading::name("function", "function").wide(64), |row| match row.function {
+        .data("subject", |row| Value::text(row.graph.subject.as_str()))
+        .data("name", |row| Value::text(&row.graph.name))
+        .data("driver", |row| Value::text(&row.graph.driver))
+        .data("start_ns", |row| Value::Time(row.graph.start_ns))
+        .data("depth", |row| Value::of(row.function, |function| Value::Id(function.depth.into())))
+        .name("function", "function", 64, |row| match row.function {
             Some(function) => {
                 let indent = "  ".repeat((function.depth.min(MOST_INDENT) + 1) as usize);
                 Cell::shown(Value::text(&function.function), format!("{indent}{}", printable(named(function))))
             }
             None => Cell::shown(Value::text(""), printable(&work(row.graph)).into_owned()),
         })
-        .column(Heading::quantity("duration_ns", "took"), |row| match row.function {
+        .quantity("duration_ns", "took", |row| match row.function {
             Some(function) => Cell::duration_or_dash(ended(function).then_some(function.duration_ns)),
             None => Cell::took(row.graph.duration_ns),
         })
-        .column(Heading::quantity("own_ns", "own"), |row| {
+        .quantity("own_ns", "own", |row| {
             Cell::duration_or_dash(row.function.filter(|function| ended(function)).map(|function| function.own_ns))
         })
-        .column(Heading::data("calls"), |row| Value::of(row.function, |function| Value::Count(function.calls)))
-        .column(Heading::data("unfinished"), |row| {
-            Value::of(row.function, |function| Value::Count(function.unfinished))
-        })
-        .column(Heading::name("", "").wide(40), |row| match row.function {
+        .data("calls", |row| Value::of(row.function, |function| Value::Count(function.calls)))
+        .data("unfinished", |row| Value::of(row.function, |function| Value::Count(function.unfinished)))
+        .name("", "", 40, |row| match row.function {
             Some(function) if function.unfinished > 0 => {
                 Cell::words(MISSING, format!("{} without an end", counted(function.unfinished, "call")))
             }

@@ -4,7 +4,7 @@ use onoff_analysis::netboot::dhcp::{DhcpExchange, DhcpStep};
 use onoff_analysis::netboot::report::NetworkBoot;
 use onoff_order::InOrder;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
@@ -32,23 +32,21 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     let section = Section::of("dhcp", "DHCP", messages)
         .note(if inferred { "* kind cut off in the capture: inferred from the order" } else { "" })
         .top(most)
-        .column(Heading::time("time_ns", "at"), |row| Cell::since_or_dash(Some(row.1.time_ns), boot.start_ns))
-        .column(Heading::quantity("delay_ns", "after"), |row| {
+        .time("time_ns", "at", |row| Cell::since(row.1.time_ns, boot.start_ns))
+        .quantity("delay_ns", "after", |row| {
             let style = if row.1.delay_ns >= LATE_NS { DOUBT } else { QUIET };
             Cell::shown(Value::Duration(row.1.delay_ns), format!("+{}", duration(row.1.delay_ns))).styled(style)
         })
-        .column(Heading::name("kind", "message").wide(24), |row| {
+        .name("kind", "message", 24, |row| {
             let star = if row.1.inferred { "*" } else { "" };
             Cell::shown(Value::text(row.1.kind.as_str()), format!("{}{star}", row.1.kind.as_str()))
         })
-        .column(Heading::name("from", "from").wide(40), |row| {
+        .name("from", "from", 40, |row| {
             let from = if row.1.kind.is_from_client() { "client" } else { &row.1.from };
             Cell::shown(Value::text(&row.1.from), from).styled(QUIET)
         })
-        .column(Heading::name("address", "address").wide(40), |row| {
-            Value::text(row.1.address.as_deref().unwrap_or_default())
-        })
-        .column(Heading::name("boot_file", "").wide(64), |(exchange, message)| {
+        .name("address", "address", 40, |row| Value::text(row.1.address.as_deref().unwrap_or_default()))
+        .name("boot_file", "", 64, |(exchange, message)| {
             let file = message.boot_file.as_deref().unwrap_or_default();
             match message.time_ns == exchange.start_ns {
                 true => Cell::shown(Value::text(file), begins(exchange)).styled(QUIET),

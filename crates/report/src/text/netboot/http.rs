@@ -24,31 +24,29 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     let time = |ns| Value::of(ns, Value::Duration);
     let section = Section::of("downloads", "Files by HTTP", shown)
         .note(note)
-        .column(Heading::name("url", "file").wide(56), |download| Value::text(&download.url))
-        .column(Heading::name("method", "").wide(5), |download| Value::text(&download.method).styled(QUIET))
-        .column(Heading::id("status", "status"), |download| {
+        .name("url", "file", 56, |download| Value::text(&download.url))
+        .name("method", "", 5, |download| Value::text(&download.method).styled(QUIET))
+        .id("status", "status", |download| {
             let style = if download.status.is_some_and(|status| status >= 400) { MISSING } else { QUIET };
-            Value::of(download.status, |status| Value::Id(status.into())).styled(style)
+            Value::id(download.status).styled(style)
         })
-        .column(Heading::time("start_ns", "begins"), |download| {
-            Cell::since_or_dash(Some(download.start_ns), boot.start_ns)
-        })
-        .column(Heading::quantity("duration_ns", "took"), |download| Value::Duration(download.duration_ns))
-        .column(Heading::quantity("lookup_ns", "look-up"), move |download| time(download.lookup_ns))
-        .column(Heading::quantity("connect_ns", "connect"), move |download| time(download.connect_ns))
-        .column(Heading::quantity("tls_ns", "TLS"), move |download| time(download.tls_ns))
-        .column(Heading::quantity("first_byte_ns", "first byte"), move |download| time(download.first_byte_ns))
+        .time("start_ns", "begins", |download| Cell::since(download.start_ns, boot.start_ns))
+        .quantity("duration_ns", "took", |download| Value::Duration(download.duration_ns))
+        .quantity("lookup_ns", "look-up", move |download| time(download.lookup_ns))
+        .quantity("connect_ns", "connect", move |download| time(download.connect_ns))
+        .quantity("tls_ns", "TLS", move |download| time(download.tls_ns))
+        .quantity("first_byte_ns", "first byte", move |download| time(download.first_byte_ns))
         .column(Heading::quantity("body_ns", "body").sparse(), move |download| time(download.body_ns))
         .column(Heading::quantity("bytes", "size").sparse(), |download| Value::Bytes(download.bytes))
-        .column(Heading::quantity("bytes_per_s", "per s"), |download| {
+        .quantity("bytes_per_s", "per s", |download| {
             let rate = download.bytes_per_s.filter(|_| download.bytes > 0);
             Value::of(rate, |rate| Value::Bytes(rate as u64))
         })
-        .column(Heading::quantity("zero_window_ns", "window closed"), |download| {
+        .quantity("zero_window_ns", "window closed", |download| {
             let closed = (download.zero_windows > 0 && !download.reused).then_some(download.zero_window_ns);
             time(closed).styled(DOUBT)
         })
-        .column(Heading::name("", "").wide(40), |download| {
+        .name("", "", 40, |download| {
             let unfinished = download.announced_bytes.is_some_and(|bytes| bytes > download.bytes);
             let note = match download.first_byte_ns {
                 None => "no answer in this capture",

@@ -20,7 +20,7 @@ use super::losses;
 use super::printable::printable;
 use super::section::title;
 use super::style::{QUIET, TITLE};
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 
 /// How much to show.
@@ -68,16 +68,14 @@ pub fn write(report: &NetbootReport, options: &NetbootTextOptions, out: &mut dyn
 
 fn overview(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let boots = Section::of("network_boots", "", &report.boots)
-        .column(Heading::name("client", "client").wide(24), |boot| Value::Text(name(&boot.client).into()))
-        .column(Heading::name("address", "address").wide(40), |boot| {
-            Value::text(boot.client.addresses.first().map_or("", String::as_str))
-        })
-        .column(Heading::time("start_ns", "begins"), |boot| Cell::since_or_dash(Some(boot.start_ns), 0))
-        .column(Heading::quantity("duration_ns", "took"), |boot| Value::Duration(boot.duration_ns))
-        .column(Heading::quantity("files", "files"), |boot| Value::Count(boot.total.files))
-        .column(Heading::quantity("bytes", "loaded"), |boot| Value::Bytes(boot.total.bytes))
-        .column(Heading::name("outcome", "outcome").wide(40), |boot| Value::Text(outcome(boot).into()))
-        .column(Heading::name("worst", "costs most").wide(60), |boot| {
+        .name("client", "client", 24, |boot| Value::Text(name(&boot.client).into()))
+        .name("address", "address", 40, |boot| Value::text(boot.client.addresses.first().map_or("", String::as_str)))
+        .time("start_ns", "begins", |boot| Cell::since(boot.start_ns, 0))
+        .quantity("duration_ns", "took", |boot| Value::Duration(boot.duration_ns))
+        .quantity("files", "files", |boot| Value::Count(boot.total.files))
+        .quantity("bytes", "loaded", |boot| Value::Bytes(boot.total.bytes))
+        .name("outcome", "outcome", 40, |boot| Value::Text(outcome(boot).into()))
+        .name("worst", "costs most", 60, |boot| {
             let worst = boot.findings.iter().find(|finding| !finding.stops_boot).map_or("", |finding| finding.rule);
             Cell::shown(Value::text(worst), worst.replace('_', " "))
         })

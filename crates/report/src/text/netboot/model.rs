@@ -27,7 +27,7 @@ pub(super) fn write(
     windows.dedup();
     let mut section = Section::of("predictions", "What other settings would take", windows)
         .note("model; pauses and everything else as measured")
-        .column(Heading::name("", "").wide(16), |window| Cell::words(Style::new(), format!("window {window}")));
+        .name("", "", 16, |window| Cell::words(Style::new(), format!("window {window}")));
     for size in sizes {
         section = section.titled(Heading::quantity("", ""), format!("block {size}"), |&window| {
             let found = boot.predictions.iter().find(|row| row.window == Some(window) && row.block_size == Some(size));

@@ -3,7 +3,7 @@
 use onoff_analysis::netboot::report::{NetworkBoot, Stage, StageKind};
 use onoff_order::InOrder;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::bar::Axis;
 use crate::text::quantity::{counted, duration};
@@ -30,15 +30,13 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
         .then(|| format!("and {}, {} together", counted(hidden.len() as u64, "short silence"), duration(hidden_ns)));
     let style = |stage: &Stage| if Some(stage.duration_ns) == longest_ns { WORST } else { BAR };
     Section::of("stages", "Stages", shown)
-        .column(Heading::name("kind", "stage").wide(16), |stage| Value::text(stage.kind.as_str()))
-        .column(Heading::time("start_ns", "begins"), |stage| Cell::since_or_dash(Some(stage.start_ns), boot.start_ns))
-        .column(Heading::data("end_ns"), |stage| Value::Time(stage.end_ns))
-        .column(Heading::quantity("duration_ns", "took"), |stage| Value::Duration(stage.duration_ns))
-        .column(Heading::quantity("share_percent", "share"), |stage| Value::Percent(stage.share_percent))
-        .column(Heading::name("", "").wide(BAR_CELLS), |stage| {
-            Cell::words(style(stage), axis.bar(stage.start_ns, stage.end_ns))
-        })
-        .column(Heading::name("detail", "").wide(64), |stage| match stage.kind {
+        .name("kind", "stage", 16, |stage| Value::text(stage.kind.as_str()))
+        .time("start_ns", "begins", |stage| Cell::since(stage.start_ns, boot.start_ns))
+        .data("end_ns", |stage| Value::Time(stage.end_ns))
+        .quantity("duration_ns", "took", |stage| Value::Duration(stage.duration_ns))
+        .quantity("share_percent", "share", |stage| Value::Percent(stage.share_percent))
+        .name("", "", BAR_CELLS, |stage| Cell::words(style(stage), axis.bar(stage.start_ns, stage.end_ns)))
+        .name("detail", "", 64, |stage| match stage.kind {
             StageKind::Link => Cell::shown(Value::text(&stage.detail), "from the client's first frame").styled(QUIET),
             _ => Value::text(&stage.detail).styled(QUIET),
         })

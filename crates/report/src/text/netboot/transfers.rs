@@ -8,7 +8,7 @@ use onoff_netboot::transfer::Outcome;
 use onoff_order::InOrder;
 
 use super::{file_name, title};
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration, percent, share, size};
@@ -42,31 +42,27 @@ fn list(boot: &NetworkBoot, shown: &[&FileTransfer], out: &mut dyn Write) -> io:
     let words = |text: String| Cell::words(Style::new(), text);
     let when = |file: &FileTransfer, text: String| words(if file.counts.blocks > 0 { text } else { String::new() });
     let section = Section::of("transfers", "", shown.iter().copied())
-        .column(Heading::name("file", "file").wide(40), |file| Value::Text(file_name(&file.file).into()))
-        .column(Heading::time("request_ns", "begins"), |file| {
-            words(duration(file.request_ns.saturating_sub(boot.start_ns)))
-        })
-        .column(Heading::quantity("duration_ns", "took"), |file| {
-            Value::Duration(file.end_ns.saturating_sub(file.request_ns))
-        })
-        .column(Heading::quantity("bytes", "size"), |file| when(file, size(file.counts.bytes)))
-        .column(Heading::quantity("bytes_per_s", "per s"), |file| {
+        .name("file", "file", 40, |file| Value::Text(file_name(&file.file).into()))
+        .time("request_ns", "begins", |file| words(duration(file.request_ns.saturating_sub(boot.start_ns))))
+        .quantity("duration_ns", "took", |file| Value::Duration(file.end_ns.saturating_sub(file.request_ns)))
+        .quantity("bytes", "size", |file| when(file, size(file.counts.bytes)))
+        .quantity("bytes_per_s", "per s", |file| {
             when(file, file.bytes_per_s.map_or(String::new(), |rate| size(rate as u64)))
         })
-        .column(Heading::quantity("block_size", "block"), |file| when(file, file.block_size.to_string()))
-        .column(Heading::quantity("window", "window"), |file| when(file, window(file)))
-        .column(Heading::quantity("repeated_data", "sent again"), |file| match file.counts.repeated_data {
+        .quantity("block_size", "block", |file| when(file, file.block_size.to_string()))
+        .quantity("window", "window", |file| when(file, window(file)))
+        .quantity("repeated_data", "sent again", |file| match file.counts.repeated_data {
             0 => words(String::new()),
             packets => Cell::words(DOUBT, format!("{} ({})", count(packets), percent(file.repeated_percent))),
         })
-        .column(Heading::quantity("timeout_count", "time-outs"), |file| match file.timeout_count {
+        .quantity("timeout_count", "time-outs", |file| match file.timeout_count {
             0 => words(String::new()),
             timeouts => {
                 let each = duration(file.timeout_ns / timeouts.max(1) as i64);
                 Cell::words(WORST, format!("{} × {each}", count(timeouts)))
             }
         })
-        .column(Heading::name("", "").wide(64), |file| outcome(file))
+        .name("", "", 64, |file| outcome(file))
         .done();
     section::text::write(&section, out)
 }
@@ -125,9 +121,9 @@ fn outcome(file: &FileTransfer) -> Cell<'static> {
 fn costs(files: &[&FileTransfer], out: &mut dyn Write) -> io::Result<()> {
     let timed = files.iter().filter_map(|file| Some((*file, file.costs?)));
     let mut section = Section::of("transfer_costs", "", timed)
-        .column(Heading::name("file", "file").wide(40), |(file, _)| Value::Text(file_name(&file.file).into()));
+        .name("file", "file", 40, |(file, _)| Value::Text(file_name(&file.file).into()));
     for (at, (name, title)) in PARTS.into_iter().enumerate() {
-        section = section.column(Heading::quantity(name, title), |(file, costs)| part(file, costs, at));
+        section = section.quantity(name, title, |(file, costs)| part(file, costs, at));
     }
     section::text::write(&section.done(), out)?;
     for file in files.iter().filter(|file| file.client_turn.count > 0) {

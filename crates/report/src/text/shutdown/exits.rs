@@ -3,7 +3,7 @@
 use onoff_analysis::transition::shutdown::{ProcessExit, ShutdownReport};
 use onoff_order::InOrder;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
@@ -26,20 +26,18 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[Strin
     let section = Section::of("exits", "Ends of processes", rows)
         .note(note)
         .top(if is_all_there_is { top } else { 0 })
-        .column(Heading::name("image", "process").wide(40), |exit| {
+        .name("image", "process", 40, |exit| {
             Cell::shown(Value::text(&exit.image), process_name(&exit.image, Some(exit.pid)))
         })
-        .column(Heading::data("pid"), |exit| Value::Id(exit.pid.into()))
-        .column(Heading::data("session"), |exit| Value::of(exit.session, |session| Value::Id(session.into())))
-        .column(Heading::data("end_ns"), |exit| Value::Time(exit.end_ns))
-        .column(Heading::quantity("since_previous_ns", "after the one before"), |exit| {
-            Value::Duration(exit.since_previous_ns)
-        })
-        .column(Heading::quantity("since_first_ns", "after the first"), |exit| Value::Duration(exit.since_first_ns))
-        .column(Heading::quantity("dying_ns", "took to die"), |exit| Cell::duration_or_dash(exit.dying_ns))
-        .column(Heading::quantity("threads_ended", "threads"), |exit| Value::Count(exit.threads_ended))
-        .column(Heading::quantity("images_unloaded", "modules"), |exit| Value::Count(exit.images_unloaded))
-        .column(Heading::name("", "").wide(30), |exit| {
+        .data("pid", |exit| Value::Id(exit.pid.into()))
+        .data("session", |exit| Value::id(exit.session))
+        .data("end_ns", |exit| Value::Time(exit.end_ns))
+        .quantity("since_previous_ns", "after the one before", |exit| Value::Duration(exit.since_previous_ns))
+        .quantity("since_first_ns", "after the first", |exit| Value::Duration(exit.since_first_ns))
+        .quantity("dying_ns", "took to die", |exit| Cell::duration_or_dash(exit.dying_ns))
+        .quantity("threads_ended", "threads", |exit| Value::Count(exit.threads_ended))
+        .quantity("images_unloaded", "modules", |exit| Value::Count(exit.images_unloaded))
+        .name("", "", 30, |exit| {
             let whose = match (exit.is_service_host, exit.session) {
                 (true, _) => "host of services".to_owned(),
                 (false, Some(session)) => format!("session {session}"),

@@ -5,7 +5,7 @@ use onoff_analysis::transition::shutdown::{ApplicationEnd, ProgramKind, SessionE
 use onoff_analysis::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 use onoff_order::InOrder;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, duration_or_dash};
@@ -39,23 +39,15 @@ fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usiz
     Section::of("applications", name, applications)
         .note(note)
         .top(top)
-        .column(Heading::data("session"), |_| Value::of(session.session, |number| Value::Id(number.into())))
-        .column(Heading::name("image", "application").wide(40), |row| {
-            Cell::shown(Value::text(&row.name), process_name(&row.name, row.pid))
-        })
-        .column(Heading::data("pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
-        .column(Heading::quantity("duration_ns", "took"), |row| {
-            took(row.duration_ns, !row.details.time_outs.is_empty())
-        })
-        .column(Heading::time("start_ns", "notified"), |row| Cell::since_or_dash(Some(row.start_ns), origin_ns))
-        .column(Heading::time("process_end_ns", "process ends"), |row| {
-            Cell::since_or_dash(row.details.process_end_ns, origin_ns)
-        })
-        .column(Heading::id("level", "level"), |row| Value::of(row.details.level, |level| Value::Id(level.into())))
-        .column(Heading::id("flags", "flags"), |row| {
-            Value::of(row.details.flags, |flags| Value::Text(format!("{flags:#x}").into()))
-        })
-        .column(Heading::name("remarks", "").wide(90), |row| Value::Text(remarks(row).into()).styled(QUIET))
+        .data("session", |_| Value::id(session.session))
+        .name("image", "application", 40, |row| Cell::shown(Value::text(&row.name), process_name(&row.name, row.pid)))
+        .data("pid", |row| Value::id(row.pid))
+        .quantity("duration_ns", "took", |row| took(row.duration_ns, !row.details.time_outs.is_empty()))
+        .time("start_ns", "notified", |row| Cell::since(row.start_ns, origin_ns))
+        .time("process_end_ns", "process ends", |row| Cell::since_or_dash(row.details.process_end_ns, origin_ns))
+        .id("level", "level", |row| Value::id(row.details.level))
+        .id("flags", "flags", |row| Value::of(row.details.flags, |flags| Value::Text(format!("{flags:#x}").into())))
+        .name("remarks", "", 90, |row| Value::Text(remarks(row).into()).styled(QUIET))
         .done()
 }
 
@@ -116,27 +108,23 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
     let section = Section::of("services", "Services", services)
         .note(note)
         .top(top.max(unresponsive))
-        .column(Heading::name("name", "service").wide(32), |row| Value::text(&row.name))
-        .column(Heading::quantity("duration_ns", "took"), |row| match row.duration_ns {
+        .name("name", "service", 32, |row| Value::text(&row.name))
+        .quantity("duration_ns", "took", |row| match row.duration_ns {
             None => Cell::words(WORST, "did not stop"),
             ns => took(ns, row.time_out.is_some()),
         })
-        .column(Heading::time("start_ns", "notified"), |row| Cell::since_or_dash(Some(row.start_ns), origin_ns))
-        .column(Heading::quantity("answered_ns", "answered in"), |row| {
+        .time("start_ns", "notified", |row| Cell::since(row.start_ns, origin_ns))
+        .quantity("answered_ns", "answered in", |row| {
             Cell::duration_or_dash(row.checkpoint_ns.map(|pending| pending.saturating_sub(row.start_ns)))
         })
-        .column(Heading::name("", "").wide(12), |row| {
+        .name("", "", 12, |row| {
             let first = row.notification == ServiceNotification::PreShutdown;
             Cell::words(QUIET, if first { "before all" } else { "" })
         })
-        .column(Heading::name("image", "host").wide(40), |row| {
-            Cell::shown(Value::text(&row.image), process_name(&row.image, row.pid))
-        })
-        .column(Heading::data("pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
-        .column(Heading::data("time_out_ns"), |row| {
-            Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
-        })
-        .column(Heading::name("", "").wide(90), |row| {
+        .name("image", "host", 40, |row| Cell::shown(Value::text(&row.image), process_name(&row.image, row.pid)))
+        .data("pid", |row| Value::id(row.pid))
+        .data("time_out_ns", |row| Value::of(row.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration))
+        .name("", "", 90, |row| {
             let remark = |limit| format!("{}: {}", time_out(limit), printable(&limit.evidence.to_string()));
             Cell::words(QUIET, row.time_out.as_ref().map_or_else(String::new, remark))
         })

@@ -5,7 +5,7 @@ use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, shutdown_step};
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::quantity::count;
 use crate::text::style::QUIET;
@@ -42,13 +42,11 @@ pub(super) fn logoff(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
     };
     let origin_ns = details.starts.time_ns.unwrap_or(0);
     Section::of("logoff", "Logoff and policy", rows)
-        .column(Heading::name("what", "what").wide(24), |row| Value::text(row.0))
-        .column(Heading::name("name", "name").wide(60), |row| Cell::shown(Value::text(&row.1.name), name(row.1)))
-        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.1.duration_ns))
-        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.1.start_ns), origin_ns))
-        .column(Heading::name("detail", "").wide(60), |row| {
-            Cell::shown(Value::text(&row.1.detail), detail(row.1)).styled(QUIET)
-        })
+        .name("what", "what", 24, |row| Value::text(row.0))
+        .name("name", "name", 60, |row| Cell::shown(Value::text(&row.1.name), name(row.1)))
+        .quantity("duration_ns", "took", |row| Cell::took(row.1.duration_ns))
+        .time("start_ns", "begins", |row| Cell::since(row.1.start_ns, origin_ns))
+        .name("detail", "", 60, |row| Cell::shown(Value::text(&row.1.detail), detail(row.1)).styled(QUIET))
         .if_any()
 }
 
@@ -64,10 +62,10 @@ pub(super) fn kernel(report: &ShutdownReport, top: usize) -> Option<Section<'_>>
     let rows: Vec<_> = steps.chain(devices).collect();
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
     Section::of("kernel", "The kernel", rows)
-        .column(Heading::data("kind"), |row| Value::text(row.0))
-        .column(Heading::name("name", "step").wide(60), |row| row.1.clone())
-        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.3))
-        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.2), origin_ns))
+        .data("kind", |row| Value::text(row.0))
+        .name("name", "step", 60, |row| row.1.clone())
+        .quantity("duration_ns", "took", |row| Cell::took(row.3))
+        .time("start_ns", "begins", |row| Cell::since(row.2, origin_ns))
         .if_any()
 }
 
@@ -88,12 +86,12 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
     Section::of("flushes", "Flushes", rows)
         .note(note)
         .top(top)
-        .column(Heading::name("image", "process").wide(40), |row| {
+        .name("image", "process", 40, |row| {
             Cell::shown(Value::text(&row.1.image), process_name(&row.1.image, row.1.pid))
         })
-        .column(Heading::data("pid"), |row| Value::of(row.1.pid, |pid| Value::Id(pid.into())))
-        .column(Heading::quantity("flushes", "flushes"), |row| Value::Count(row.2.operations))
-        .column(Heading::quantity("service_ns", "took"), |row| Value::Duration(row.2.service_ns))
-        .column(Heading::name("phase", "phase").wide(16), |row| Value::text(row.0.as_str()))
+        .data("pid", |row| Value::id(row.1.pid))
+        .quantity("flushes", "flushes", |row| Value::Count(row.2.operations))
+        .quantity("service_ns", "took", |row| Value::Duration(row.2.service_ns))
+        .name("phase", "phase", 16, |row| Value::text(row.0.as_str()))
         .if_any()
 }

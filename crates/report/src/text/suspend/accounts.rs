@@ -3,7 +3,7 @@
 use onoff_analysis::transition::Variant;
 use onoff_analysis::transition::suspend::{PowerTotal, PowerTransition};
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::quantity::{count, duration, size};
 use crate::text::style::{DOUBT, QUIET};
@@ -28,13 +28,11 @@ fn accounts(transition: &PowerTransition) -> Option<Section<'_>> {
     }
     Section::of("accounts", "Two accounts", totals)
         .note("the events, and what the kernel itself counted")
-        .column(Heading::name("half", "half").wide(10), |row| Value::text(row.0))
-        .column(Heading::quantity("measured_ns", "events"), |row| Cell::duration_or_dash(row.1.measured.duration_ns))
-        .column(Heading::quantity("kernel_ns", "kernel"), |row| Cell::duration_or_dash(row.1.kernel_ns))
-        .column(Heading::quantity("difference_ns", "more"), |row| difference(row.1))
-        .column(Heading::name("rule", "").wide(110), |row| {
-            Value::Text(row.1.measured.rule.to_string().into()).styled(QUIET)
-        })
+        .name("half", "half", 10, |row| Value::text(row.0))
+        .quantity("measured_ns", "events", |row| Cell::duration_or_dash(row.1.measured.duration_ns))
+        .quantity("kernel_ns", "kernel", |row| Cell::duration_or_dash(row.1.kernel_ns))
+        .quantity("difference_ns", "more", |row| difference(row.1))
+        .name("rule", "", 110, |row| Value::Text(row.1.measured.rule.to_string().into()).styled(QUIET))
         .if_any()
 }
 
@@ -74,9 +72,9 @@ fn resume_parts(transition: &PowerTransition) -> Option<Section<'_>> {
     let section =
         Section::of("resume_parts", "From power-on to resumed", rows.into_iter().filter(|row| row.1.is_some()))
             .note("the kernel's account of a resume from a memory image")
-            .column(Heading::name("part", "part"), |row| Cell::shown(Value::text(row.0.trim_start()), row.0))
-            .column(Heading::quantity("duration_ns", "took"), |row| Value::of(row.1, Value::Duration))
-            .column(Heading::name("", "").wide(60), |row| Cell::words(QUIET, row.2))
+            .name("part", "part", 44, |row| Cell::shown(Value::text(row.0.trim_start()), row.0))
+            .quantity("duration_ns", "took", |row| Value::of(row.1, Value::Duration))
+            .name("", "", 60, |row| Cell::words(QUIET, row.2))
             .done();
     Some(section.line_if(DOUBT, no_sum.then_some("No sum: a part was not recorded.")))
 }

@@ -6,7 +6,7 @@ use onoff_order::InOrder;
 use onoff_trace::NotificationKind;
 
 use super::headline::{device_name, told_name};
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET, WORST};
@@ -45,16 +45,16 @@ fn of_notified<'a>(
     Section::of(name, title, rows)
         .note(note)
         .top(top)
-        .column(Heading::name("name", "name").wide(50), |row| Cell::shown(Value::text(&row.name), told_name(row)))
-        .column(Heading::id("pid", "pid"), |row| Value::of(row.pid, |pid| Value::Id(pid.into())))
-        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.details.phase.as_str()))
-        .column(Heading::data("kind"), |row| Value::text(row.details.kind.as_str()))
-        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.duration_ns).styled(style(row)))
-        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
-        .column(Heading::data("time_out_ns"), |row| {
+        .name("name", "name", 50, |row| Cell::shown(Value::text(&row.name), told_name(row)))
+        .id("pid", "pid", |row| Value::id(row.pid))
+        .name("phase", "phase", 18, |row| Value::text(row.details.phase.as_str()))
+        .data("kind", |row| Value::text(row.details.kind.as_str()))
+        .quantity("duration_ns", "took", |row| Cell::took(row.duration_ns).styled(style(row)))
+        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
+        .data("time_out_ns", |row| {
             Value::of(row.details.time_out.as_ref().and_then(|limit| limit.limit_ns), Value::Duration)
         })
-        .column(Heading::name("", "").wide(80), |row| {
+        .name("", "", 80, |row| {
             let limit = row.details.time_out.as_ref().map(|limit| duration_or_dash(limit.limit_ns));
             let note = limit.map(|limit| format!("did not answer within its time-out of {limit}"));
             Cell::words(style(row), note.unwrap_or_default())
@@ -70,17 +70,13 @@ pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Sectio
     Section::of("devices", "Devices", rows)
         .note(note)
         .top(top)
-        .column(Heading::name("driver", "driver (device)").wide(60), |row| {
-            Cell::shown(Value::text(&row.driver), device_name(row))
-        })
-        .column(Heading::data("device"), |row| Value::text(row.name()))
-        .column(Heading::name("phase", "phase").wide(18), |row| {
-            Value::text(row.details.phase.map_or("", PhaseName::as_str))
-        })
-        .column(Heading::quantity("duration_ns", "took"), |row| Cell::took(row.duration_ns))
-        .column(Heading::quantity("alone_ns", "alone"), |row| Cell::duration_or_dash(row.details.alone_ns))
-        .column(Heading::time("start_ns", "begins"), |row| Cell::since_or_dash(Some(row.start_ns), 0))
-        .column(Heading::name("", "").wide(80), |row| Cell::words(QUIET, device_note(row)))
+        .name("driver", "driver (device)", 60, |row| Cell::shown(Value::text(&row.driver), device_name(row)))
+        .data("device", |row| Value::text(row.name()))
+        .name("phase", "phase", 18, |row| Value::text(row.details.phase.map_or("", PhaseName::as_str)))
+        .quantity("duration_ns", "took", |row| Cell::took(row.duration_ns))
+        .quantity("alone_ns", "alone", |row| Cell::duration_or_dash(row.details.alone_ns))
+        .time("start_ns", "begins", |row| Cell::since(row.start_ns, 0))
+        .name("", "", 80, |row| Cell::words(QUIET, device_note(row)))
         .if_any()
 }
 
@@ -119,10 +115,10 @@ pub(super) fn drivers(transition: &PowerTransition, top: usize) -> Option<Sectio
     Section::of("drivers", "Drivers", drivers)
         .note(note)
         .top(top)
-        .column(Heading::name("driver", "driver"), |row| Value::text(&row.driver))
-        .column(Heading::name("phase", "phase").wide(18), |row| Value::text(row.phase.as_str()))
-        .column(Heading::quantity("total_ns", "took"), |row| Value::Duration(row.total_ns))
-        .column(Heading::quantity("longest_ns", "longest"), |row| Value::Duration(row.longest_ns))
-        .column(Heading::quantity("requests", "requests"), |row| Value::Count(row.requests))
+        .name("driver", "driver", 44, |row| Value::text(&row.driver))
+        .name("phase", "phase", 18, |row| Value::text(row.phase.as_str()))
+        .quantity("total_ns", "took", |row| Value::Duration(row.total_ns))
+        .quantity("longest_ns", "longest", |row| Value::Duration(row.longest_ns))
+        .quantity("requests", "requests", |row| Value::Count(row.requests))
         .if_any()
 }

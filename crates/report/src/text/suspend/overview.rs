@@ -3,7 +3,7 @@
 use onoff_analysis::transition::suspend::PowerTransition;
 
 use super::headline::{cause, kind_name, longest_phase};
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::quantity::duration;
 use crate::text::style::QUIET;
@@ -11,24 +11,22 @@ use crate::text::style::QUIET;
 pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
     let first = |known: Option<i64>, other: Option<i64>| Cell::duration_or_dash(known.or(other));
     Section::of("sleeps", "", transitions)
-        .column(Heading::id("number", "no"), |sleep| Value::Id(sleep.number.into()))
-        .column(Heading::name("variant", "kind").wide(20), |sleep| {
-            Cell::shown(Value::text(sleep.variant.as_str()), kind_name(sleep.variant))
-        })
-        .column(Heading::time("start_ns", "begins"), |sleep| Cell::since_or_dash(Some(sleep.start_or_zero_ns()), 0))
-        .column(Heading::quantity("suspend_ns", "suspend"), |sleep| {
+        .id("number", "no", |sleep| Value::Id(sleep.number.into()))
+        .name("variant", "kind", 20, |sleep| Cell::shown(Value::text(sleep.variant.as_str()), kind_name(sleep.variant)))
+        .time("start_ns", "begins", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
+        .quantity("suspend_ns", "suspend", |sleep| {
             first(sleep.details.suspend.whole_ns, sleep.details.suspend.by_kernel_ns())
         })
-        .column(Heading::quantity("away_ns", "away"), |sleep| {
+        .quantity("away_ns", "away", |sleep| {
             first(sleep.details.asleep.wall_ns, sleep.details.asleep.measured.duration_ns)
         })
-        .column(Heading::quantity("resume_ns", "resume"), |sleep| {
+        .quantity("resume_ns", "resume", |sleep| {
             first(sleep.details.resume.whole_ns, sleep.details.resume.by_kernel_ns())
         })
-        .column(Heading::quantity("work_ns", "then work"), |sleep| {
+        .quantity("work_ns", "then work", |sleep| {
             Cell::duration_or_dash(sleep.settled().map(|settling| settling.busy_ns))
         })
-        .column(Heading::name("", "longest").wide(90), |sleep| Cell::words(QUIET, longest(sleep)))
+        .name("", "longest", 90, |sleep| Cell::words(QUIET, longest(sleep)))
         .done()
 }
 

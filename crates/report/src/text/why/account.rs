@@ -8,7 +8,7 @@ use onoff_analysis::account::{
 };
 use onoff_analysis::why::{StretchKind, WhyStretch};
 
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 use crate::text::phases::shown;
 use crate::text::printable::printable;
@@ -120,21 +120,17 @@ pub(super) fn write_entries(account: &PhaseAccount, most: usize, out: &mut dyn W
     let rest_ns: i64 = left.iter().map(|entry| entry.ns).sum();
     let rest = Some(Row::Rest { entries: left.len(), ns: rest_ns }).filter(|_| rest_ns > 0);
     let section = Section::of("account", "", shown.iter().map(Row::Entry).chain(rest))
-        .column(Heading::quantity("ns", "time"), |row| Value::Duration(row.ns()))
-        .column(Heading::quantity("percent", "share"), |row| {
-            Value::of(row.entry(), |entry| Value::Percent(entry.percent))
-        })
-        .column(Heading::name("kind", "kind").wide(12), |row| {
-            Value::of(row.entry(), |entry| Value::text(kind(entry.kind)))
-        })
-        .column(Heading::name("name", "who").wide(60), |row| match row {
+        .quantity("ns", "time", |row| Value::Duration(row.ns()))
+        .quantity("percent", "share", |row| Value::of(row.entry(), |entry| Value::Percent(entry.percent)))
+        .name("kind", "kind", 12, |row| Value::of(row.entry(), |entry| Value::text(kind(entry.kind))))
+        .name("name", "who", 60, |row| match row {
             Row::Entry(entry) => {
                 let style = if Some(*entry) == account.first() { WORST } else { Style::new() };
                 Cell::shown(Value::text(&entry.name), subject(entry)).styled(style)
             }
             Row::Rest { entries, .. } => Cell::words(QUIET, format!("{} more", count(*entries as u64))),
         })
-        .column(Heading::name("", "what it did").wide(ACTIONS_WIDTH), |row| {
+        .name("", "what it did", ACTIONS_WIDTH, |row| {
             Value::of(row.entry(), |entry| Value::Text(actions_within(entry, ACTIONS_WIDTH).into()))
         });
     section::text::write(&section.done(), out)

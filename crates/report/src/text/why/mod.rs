@@ -17,7 +17,7 @@ use super::phases::shown;
 use super::printable::printable;
 use super::quantity::{count, counted, duration};
 use super::style::{DOUBT, QUIET, WORST};
-use crate::section::{self, Cell, Heading, Section};
+use crate::section::{self, Cell, Section};
 use crate::table::Value;
 use sentence::{chain, done, thread};
 
@@ -183,13 +183,13 @@ fn write_shares(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wr
     let rest_ns: i64 = left.iter().map(|row| row.ns).sum();
     let rest = Some((rest_ns, None)).filter(|_| rest_ns > 0);
     let section = Section::of("shares", "", shown.iter().map(|share| (share.ns, Some(share))).chain(rest))
-        .column(Heading::quantity("ns", "time"), |row| Value::Duration(row.0))
-        .column(Heading::quantity("percent", "share"), |row| Value::of(row.1, |share| Value::Percent(share.percent)))
-        .column(Heading::name("kind", "was").wide(24), |row| match row.1 {
+        .quantity("ns", "time", |row| Value::Duration(row.0))
+        .quantity("percent", "share", |row| Value::of(row.1, |share| Value::Percent(share.percent)))
+        .name("kind", "was", 24, |row| match row.1 {
             Some(share) => Value::text(was(share.kind)).into(),
             None => Cell::words(QUIET, format!("{} more", left.len())),
         })
-        .column(Heading::name("name", "of").wide(70), |row| Value::of(row.1, |share| Value::Text(whose(share).into())));
+        .name("name", "of", 70, |row| Value::of(row.1, |share| Value::Text(whose(share).into())));
     section::text::write(&section.done(), out)
 }
 
@@ -210,15 +210,13 @@ fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn 
     let left = services.len().saturating_sub(shown.len());
     let rest = Some((rest_ns, None)).filter(|_| left > 0);
     let section = Section::of("services", "", shown.iter().map(|row| (row.ns, Some(&row.service))).chain(rest))
-        .column(Heading::quantity("ns", "time"), |row| Value::Duration(row.0))
-        .column(Heading::time("", "from"), |row| {
-            Cell::words(Style::new(), row.1.map(|it| clock(it.start_ns)).unwrap_or_default())
-        })
-        .column(Heading::time("", "to"), |row| {
+        .quantity("ns", "time", |row| Value::Duration(row.0))
+        .time("", "from", |row| Cell::words(Style::new(), row.1.map(|it| clock(it.start_ns)).unwrap_or_default()))
+        .time("", "to", |row| {
             let ready = row.1.map(|it| it.ready_ns.map_or_else(|| "-".to_owned(), clock));
             Cell::words(Style::new(), ready.unwrap_or_default())
         })
-        .column(Heading::name("name", "service").wide(60), |row| match row.1 {
+        .name("name", "service", 60, |row| match row.1 {
             Some(service) if service.change.as_str() == "start" => Value::text(&service.name).into(),
             Some(service) => Value::Text(format!("{} ({})", service.name, service.change).into()).into(),
             None => Cell::words(QUIET, format!("{left} more")),

@@ -54,18 +54,16 @@ pub fn section(list: &BootList) -> Section<'_> {
     let several = of_several_machines(&list.boots);
     let moment = |unix_ns| Cell::shown(Value::of(unix_ns, Value::Time), second_or_dash(unix_ns));
     Section::of("boots", "", &list.boots)
-        .column(Heading::name("read", "").wide(1), |boot| {
-            Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" })
-        })
-        .column(Heading::id("number", "boot"), |boot| Value::Id(boot.number))
-        .column(Heading::name("id", "id").wide(32), |boot| Value::text(&boot.id))
+        .name("read", "", 1, |boot| Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
+        .id("number", "boot", |boot| Value::Id(boot.number))
+        .name("id", "id", 32, |boot| Value::text(&boot.id))
         .column(Heading::name("machine", "machine").wide(32).in_text_if(several), |boot| {
             Cell::shown(Value::text(&boot.machine), machine(boot))
         })
-        .column(Heading::name("first_unix_ns", "first entry (UTC)").wide(24), |boot| moment(boot.first_unix_ns))
-        .column(Heading::name("last_unix_ns", "last entry (UTC)").wide(24), |boot| moment(boot.last_unix_ns))
-        .column(Heading::quantity("entries", "entries"), |boot| Value::Count(boot.entries))
-        .column(Heading::name("", "").wide(60), |boot| {
+        .name("first_unix_ns", "first entry (UTC)", 24, |boot| moment(boot.first_unix_ns))
+        .name("last_unix_ns", "last entry (UTC)", 24, |boot| moment(boot.last_unix_ns))
+        .quantity("entries", "entries", |boot| Value::Count(boot.entries))
+        .name("", "", 60, |boot| {
             let state = match (boot.started, boot.stopped) {
                 (true, true) => "start and stop",
                 (true, false) => "start; not stopped in order, or still running",

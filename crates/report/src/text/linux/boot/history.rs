@@ -209,12 +209,12 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
     let shown = history.boots.get(skipped..).unwrap_or_default();
     let length = |ns: Option<i64>| Value::of(ns, Value::Duration);
     let mut section = Section::of("boots", "Boots", shown)
-        .column(Heading::id("number", "boot"), |boot: &&HistoricBoot| Value::Id(boot.number))
-        .column(Heading::name("first_unix_ns", "first entry (UTC)").wide(24), |boot| {
+        .id("number", "boot", |boot: &&HistoricBoot| Value::Id(boot.number))
+        .name("first_unix_ns", "first entry (UTC)", 24, |boot| {
             Cell::shown(Value::of(boot.first_unix_ns, Value::Time), second_or_dash(boot.first_unix_ns))
         })
-        .column(Heading::name("kernel", "kernel").wide(32), |boot| Value::text(&boot.kernel))
-        .column(Heading::quantity("startup_ns", "start"), |boot| length(boot.startup_ns));
+        .name("kernel", "kernel", 32, |boot| Value::text(&boot.kernel))
+        .quantity("startup_ns", "start", |boot| length(boot.startup_ns));
     for (name, title, phase) in PARTS {
         let of_phase = move |boot: &HistoricBoot| {
             boot.phases.iter().find(|one| one.phase == phase.as_str()).map(|one| one.duration_ns)
@@ -224,7 +224,7 @@ pub fn boots(history: &BootHistory, top: usize) -> Section<'_> {
             section.column(Heading::quantity(name, title).in_text_if(is_known), move |boot| length(of_phase(boot)));
     }
     section
-        .column(Heading::name("", "").wide(60), |boot| {
+        .name("", "", 60, |boot| {
             let starts = history.changes.iter().find(|change| change.first_after == boot.number);
             Cell::words(
                 QUIET,

@@ -15,7 +15,7 @@ use onoff_order::InOrder;
 
 pub use boots::write as write_boots;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::linux::call_graphs;
 use crate::text::phases::touched_by;
@@ -53,14 +53,14 @@ fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
     Section::of("other_units", "Units of users and containers", units)
         .note(note)
         .top(top)
-        .column(Heading::name("name", "unit").wide(44), |unit| Value::text(&unit.name))
-        .column(Heading::name("of", "of").wide(28), |unit| Value::text(&unit.of))
-        .column(Heading::quantity("duration_ns", "took"), |unit| match unit.failed {
+        .name("name", "unit", 44, |unit| Value::text(&unit.name))
+        .name("of", "of", 28, |unit| Value::text(&unit.of))
+        .quantity("duration_ns", "took", |unit| match unit.failed {
             true => Cell::words(DOUBT, "failed"),
             false => Cell::took(unit.duration_ns),
         })
-        .column(Heading::time("start_ns", "begins"), |unit| Cell::since_or_dash(Some(unit.start_ns), 0))
-        .column(Heading::data("end_ns"), |unit| Value::of(unit.end_ns, Value::Time))
+        .time("start_ns", "begins", |unit| Cell::since(unit.start_ns, 0))
+        .data("end_ns", |unit| Value::of(unit.end_ns, Value::Time))
         .if_any()
 }
 

@@ -5,7 +5,7 @@ use onoff_analysis::cpu::ProcessCpu;
 use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_analysis::units::WaitKind;
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::quantity::{counted, duration, percent};
 use crate::text::style::{DOUBT, QUIET, WORST};
@@ -44,16 +44,16 @@ pub(super) fn section(report: &LinuxBootReport) -> Option<Section<'_>> {
             duration(path.units_ns),
             duration(path.gaps_ns)
         ))
-        .column(Heading::name("unit", "unit").wide(44), |step| Value::text(&step.unit).styled(style(step)))
-        .column(Heading::time("start_ns", "begins"), |step| Cell::since_or_dash(Some(step.start_ns), 0))
-        .column(Heading::quantity("gap_ns", "waited"), |step| {
+        .name("unit", "unit", 44, |step| Value::text(&step.unit).styled(style(step)))
+        .time("start_ns", "begins", |step| Cell::since(step.start_ns, 0))
+        .quantity("gap_ns", "waited", |step| {
             Value::Duration(step.released_by.gap_ns).styled(gap_style(step.released_by.gap_ns))
         })
-        .column(Heading::quantity("duration_ns", "took"), |step| Value::Duration(step.duration_ns).styled(style(step)))
-        .column(Heading::name("released_by", "released by").wide(44), |step| {
+        .quantity("duration_ns", "took", |step| Value::Duration(step.duration_ns).styled(style(step)))
+        .name("released_by", "released by", 44, |step| {
             Cell::shown(Value::text(&step.released_by.name), released_by(step)).styled(QUIET)
         })
-        .column(Heading::name("", "processors").wide(100), |step| Cell::words(QUIET, processors(step)))
+        .name("", "processors", 100, |step| Cell::words(QUIET, processors(step)))
         .done();
     Some(section.line_if(QUIET, passed))
 }

@@ -30,26 +30,24 @@ pub(super) fn units(report: &LinuxShutdownReport, top: usize) -> Option<Section<
     let section = Section::of("units", "Units", units)
         .note(format!("{} stopped; longest first", counted(report.units.len() as u64, "unit")))
         .top(top)
-        .column(Heading::name("name", "unit").wide(48), |row| Value::text(&row.1.name))
-        .column(Heading::id("order", "no"), |row| Value::Id(row.0).styled(QUIET))
-        .column(Heading::time("start_ns", "requested"), |row| Cell::since_or_dash(Some(row.1.start_ns), origin_ns))
-        .column(Heading::quantity("duration_ns", "took"), |row| Cell::duration_or_dash(row.1.duration_ns))
-        .column(Heading::quantity("limit_ns", "time-out"), |row| {
-            Value::of(row.1.limit_ns, Value::Duration).styled(QUIET)
-        })
-        .column(Heading::name("", "").wide(24), |(_, unit)| match (unit.time_out.is_some(), unit.end_ns) {
+        .name("name", "unit", 48, |row| Value::text(&row.1.name))
+        .id("order", "no", |row| Value::Id(row.0).styled(QUIET))
+        .time("start_ns", "requested", |row| Cell::since(row.1.start_ns, origin_ns))
+        .quantity("duration_ns", "took", |row| Cell::duration_or_dash(row.1.duration_ns))
+        .quantity("limit_ns", "time-out", |row| Value::of(row.1.limit_ns, Value::Duration).styled(QUIET))
+        .name("", "", 24, |(_, unit)| match (unit.time_out.is_some(), unit.end_ns) {
             (true, _) => Cell::words(MISSING, "time was up"),
             (_, None) => Cell::words(MISSING, "did not stop"),
             _ if !unit.result.is_empty() => Cell::words(DOUBT, unit.result.clone()),
             _ if unit.on_path => Cell::words(QUIET, "waited for"),
             _ => Value::Nothing.into(),
         })
-        .column(Heading::data("result"), |row| Value::text(&row.1.result))
-        .column(Heading::data("on_path"), |row| Value::Flag(row.1.on_path))
-        .column(Heading::name("waited_for", "waited for"), |row| {
+        .data("result", |row| Value::text(&row.1.result))
+        .data("on_path", |row| Value::Flag(row.1.on_path))
+        .name("waited_for", "waited for", 44, |row| {
             Value::text(row.1.waited_for.as_ref().map_or("", |wait| &wait.name)).styled(QUIET)
         })
-        .column(Heading::name("", "processes").wide(90), |row| Cell::words(QUIET, processes_of(row.1)))
+        .name("", "processes", 90, |row| Cell::words(QUIET, processes_of(row.1)))
         .done();
     Some(section)
 }
@@ -104,11 +102,11 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
     let origin_ns = origin_ns(report);
     let section = Section::of("path", "Who waited for whom", steps)
         .note(note)
-        .column(Heading::name("name", "unit").wide(56), |row| Value::text(&row.1.name))
-        .column(Heading::time("end_ns", "stopped after"), |row| Cell::since_or_dash(Some(row.1.end_ns), origin_ns))
+        .name("name", "unit", 56, |row| Value::text(&row.1.name))
+        .time("end_ns", "stopped after", |row| Cell::since(row.1.end_ns, origin_ns))
         .column(Heading::quantity("duration_ns", "took").sparse(), |row| Value::Duration(row.1.duration_ns))
-        .column(Heading::quantity("gap_ns", "until the next was requested"), |row| Value::Duration(row.1.gap_ns))
-        .column(Heading::name("", "").wide(60), |row| Cell::words(QUIET, then(row.0, row.1.certainty)))
+        .quantity("gap_ns", "until the next was requested", |row| Value::Duration(row.1.gap_ns))
+        .name("", "", 60, |row| Cell::words(QUIET, then(row.0, row.1.certainty)))
         .done();
     Some(section)
 }
@@ -117,13 +115,13 @@ pub(super) fn killed(report: &LinuxShutdownReport) -> Option<Section<'_>> {
     let origin_ns = origin_ns(report);
     Section::of("killed", "Ended by force", &report.details.killed)
         .note("after their time was up")
-        .column(Heading::name("image", "process").wide(30), |process| {
+        .name("image", "process", 30, |process| {
             let name = if process.image.is_empty() { &process.name } else { &process.image };
             Cell::shown(Value::text(&process.image), name.as_str())
         })
-        .column(Heading::id("pid", "pid"), |process| Value::of(process.pid, |pid| Value::Id(pid.into())))
-        .column(Heading::time("time_ns", "after"), |process| Cell::since_or_dash(Some(process.time_ns), origin_ns))
-        .column(Heading::name("unit", "unit").wide(48), |process| Value::text(&process.name))
+        .id("pid", "pid", |process| Value::id(process.pid))
+        .time("time_ns", "after", |process| Cell::since(process.time_ns, origin_ns))
+        .name("unit", "unit", 48, |process| Value::text(&process.name))
         .if_any()
 }
 
@@ -138,20 +136,18 @@ pub(super) fn processes(report: &LinuxShutdownReport, top: usize) -> Option<Sect
     Section::of("processes", "Processes", processes)
         .note(format!("{number} requested to end by a signal; longest first"))
         .top(top)
-        .column(Heading::name("image", "process").wide(30), |process| Value::text(&process.image))
-        .column(Heading::id("pid", "pid"), |process| Value::Id(process.pid.into()))
-        .column(Heading::name("signal", "signal").wide(10), |process| Value::Text(signal(process).into()).styled(QUIET))
-        .column(Heading::time("asked_ns", "requested"), |process| {
-            Cell::since_or_dash(Some(process.asked_ns), origin_ns)
-        })
-        .column(Heading::quantity("duration_ns", "took"), |process| Cell::duration_or_dash(process.duration_ns))
-        .column(Heading::data("killed"), |process| Value::Flag(process.killed))
-        .column(Heading::name("", "").wide(20), |process| match (process.killed, process.end_ns) {
+        .name("image", "process", 30, |process| Value::text(&process.image))
+        .id("pid", "pid", |process| Value::Id(process.pid.into()))
+        .name("signal", "signal", 10, |process| Value::Text(signal(process).into()).styled(QUIET))
+        .time("asked_ns", "requested", |process| Cell::since(process.asked_ns, origin_ns))
+        .quantity("duration_ns", "took", |process| Cell::duration_or_dash(process.duration_ns))
+        .data("killed", |process| Value::Flag(process.killed))
+        .name("", "", 20, |process| match (process.killed, process.end_ns) {
             (true, _) => Cell::words(MISSING, "ended by force"),
             (_, None) => Cell::words(DOUBT, "end not recorded"),
             _ => Value::Nothing.into(),
         })
-        .column(Heading::name("unit", "unit").wide(48), |process| Value::text(&process.unit))
+        .name("unit", "unit", 48, |process| Value::text(&process.unit))
         .if_any()
 }
 

@@ -24,14 +24,14 @@ pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     Section::of("devices", "Devices", devices)
         .note(note)
         .top(top)
-        .column(Heading::name("device", "device").wide(40), |row| Value::text(&row.device))
-        .column(Heading::name("driver", "driver").wide(24), |row| Value::text(&row.driver))
-        .column(Heading::name("parent", "under").wide(24), |row| Value::text(&row.parent).styled(QUIET))
+        .name("device", "device", 40, |row| Value::text(&row.device))
+        .name("driver", "driver", 24, |row| Value::text(&row.driver))
+        .name("parent", "under", 24, |row| Value::text(&row.parent).styled(QUIET))
         .column(Heading::quantity("suspend_ns", "down").sparse(), |row| Value::Duration(row.suspend_ns))
         .column(Heading::quantity("resume_ns", "up").sparse(), |row| Value::Duration(row.resume_ns))
-        .column(Heading::quantity("total_ns", "both"), |row| Value::Duration(row.total_ns))
+        .quantity("total_ns", "both", |row| Value::Duration(row.total_ns))
         .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.on_path_ns))
-        .column(Heading::name("failed", "").wide(16), |row| {
+        .name("failed", "", 16, |row| {
             Cell::shown(Value::Flag(row.failed), if row.failed { "failed" } else { "" }).styled(MISSING)
         })
         .if_any()
@@ -44,18 +44,18 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     Section::of("callbacks", "Callbacks", longest)
         .note("longest first")
         .top(top)
-        .column(Heading::name("phase", "phase").wide(34), |row| {
+        .name("phase", "phase", 34, |row| {
             let name = row.details.phase.map_or_else(|| "-".to_owned(), phases::name);
             Cell::shown(Value::text(row.details.phase.map_or("", PhaseName::as_str)), name)
         })
-        .column(Heading::name("device", "device").wide(40), |row| Value::text(&row.device))
-        .column(Heading::name("driver", "driver").wide(24), |row| Value::text(&row.driver))
-        .column(Heading::name("callback", "callback").wide(34), |row| Value::text(&row.details.callback).styled(QUIET))
-        .column(Heading::data("start_ns"), |row| Value::Time(row.start_ns))
-        .column(Heading::quantity("duration_ns", "took"), |row| Cell::duration_or_dash(row.duration_ns))
+        .name("device", "device", 40, |row| Value::text(&row.device))
+        .name("driver", "driver", 24, |row| Value::text(&row.driver))
+        .name("callback", "callback", 34, |row| Value::text(&row.details.callback).styled(QUIET))
+        .data("start_ns", |row| Value::Time(row.start_ns))
+        .quantity("duration_ns", "took", |row| Cell::duration_or_dash(row.duration_ns))
         .column(Heading::quantity("on_path_ns", "waited for").sparse(), |row| Value::Duration(row.details.on_path_ns))
-        .column(Heading::data("error"), |row| Value::of(row.details.error, |error| Value::Id(error.into())))
-        .column(Heading::name("", "").wide(20), |row| match (row.details.error, row.duration_ns) {
+        .data("error", |row| Value::id(row.details.error))
+        .name("", "", 20, |row| match (row.details.error, row.duration_ns) {
             (_, None) => Cell::words(MISSING, "did not return"),
             (Some(error), _) if error != 0 => Cell::words(MISSING, format!("error {error}")),
             _ => Value::Nothing.into(),
@@ -81,15 +81,13 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     }
     let mut section = Section::of("paths", "What phases waited for", rows)
         .note("from the end back; steps that took most")
-        .column(Heading::name("phase", "phase").wide(34), |row| {
-            Cell::shown(Value::text(row.0.as_str()), phases::name(row.0))
-        })
-        .column(Heading::name("device", "device").wide(60), |row| {
+        .name("phase", "phase", 34, |row| Cell::shown(Value::text(row.0.as_str()), phases::name(row.0)))
+        .name("device", "device", 60, |row| {
             Cell::shown(Value::text(&row.1.device), device(&row.1.device, &row.1.driver))
         })
-        .column(Heading::data("driver"), |row| Value::text(&row.1.driver))
-        .column(Heading::quantity("duration_ns", "took"), |row| Value::Duration(row.1.duration_ns))
-        .column(Heading::name("", "why").wide(40), |row| Cell::words(QUIET, reason(row.1.because)))
+        .data("driver", |row| Value::text(&row.1.driver))
+        .quantity("duration_ns", "took", |row| Value::Duration(row.1.duration_ns))
+        .name("", "why", 40, |row| Cell::words(QUIET, reason(row.1.because)))
         .done();
     for phase in phases {
         let length = phase.duration_ns.unwrap_or_default();
@@ -123,10 +121,10 @@ pub(super) fn tasks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     Section::of("tasks", "Frozen", tasks.iter().rev())
         .note(note)
         .top(top)
-        .column(Heading::name("name", "task").wide(24), |task| Value::text(&task.name))
-        .column(Heading::id("tid", "pid"), |task| Value::Id(task.tid.into()))
-        .column(Heading::quantity("after_ns", "stopped after"), |task| Value::Duration(task.after_ns))
-        .column(Heading::quantity("again_ns", "ran again after the sleep"), |task| {
+        .name("name", "task", 24, |task| Value::text(&task.name))
+        .id("tid", "pid", |task| Value::Id(task.tid.into()))
+        .quantity("after_ns", "stopped after", |task| Value::Duration(task.after_ns))
+        .quantity("again_ns", "ran again after the sleep", |task| {
             Cell::duration_or_dash(task.thawed_ns.zip(back).map(|(thawed, back)| thawed.saturating_sub(back)))
         })
         .if_any()

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::transition::linux::suspend::{LinuxSleep, LinuxSuspend};
 
-use crate::section::{Cell, Heading, Section};
+use crate::section::{Cell, Section};
 use crate::table::Value;
 use crate::text::linux::call_graphs;
 use crate::text::style::QUIET;
@@ -23,21 +23,15 @@ impl Sleep for LinuxSuspend {
 
     fn overview(sleeps: &[LinuxSleep]) -> Section<'_> {
         Section::of("sleeps", "", sleeps)
-            .column(Heading::id("number", "no"), |sleep| Value::Id(sleep.number.into()))
-            .column(Heading::name("variant", "kind").wide(24), |sleep| {
+            .id("number", "no", |sleep| Value::Id(sleep.number.into()))
+            .name("variant", "kind", 24, |sleep| {
                 Cell::shown(Value::text(sleep.variant.as_str()), headline::kind(sleep))
             })
-            .column(Heading::time("start_ns", "begins"), |sleep| Cell::since_or_dash(Some(sleep.start_or_zero_ns()), 0))
-            .column(Heading::quantity("suspend_ns", "suspend"), |sleep| {
-                Cell::duration_or_dash(sleep.details.suspend.duration_ns)
-            })
-            .column(Heading::quantity("asleep_ns", "asleep"), |sleep| {
-                Cell::duration_or_dash(sleep.details.asleep.slept_ns)
-            })
-            .column(Heading::quantity("resume_ns", "resume"), |sleep| {
-                Cell::duration_or_dash(sleep.details.resume.duration_ns)
-            })
-            .column(Heading::name("", "longest").wide(90), |sleep| {
+            .time("start_ns", "begins", |sleep| Cell::since(sleep.start_or_zero_ns(), 0))
+            .quantity("suspend_ns", "suspend", |sleep| Cell::duration_or_dash(sleep.details.suspend.duration_ns))
+            .quantity("asleep_ns", "asleep", |sleep| Cell::duration_or_dash(sleep.details.asleep.slept_ns))
+            .quantity("resume_ns", "resume", |sleep| Cell::duration_or_dash(sleep.details.resume.duration_ns))
+            .name("", "longest", 90, |sleep| {
                 let longest = match headline::unknown(sleep) {
                     Some(text) => format!("not known: {text}"),
                     None => headline::longest(sleep).unwrap_or_default(),
