@@ -33,12 +33,9 @@ pub struct Announced {
     pub schema: Map<String, Value>,
 }
 
-const FOLDER: Parameter =
-    Parameter { name: "folder", meaning: "Only what is in this folder", kind: Kind::Path, required: false };
-const HANDLE: Parameter =
-    Parameter { name: "handle", meaning: "The handle that the part before named", kind: Kind::Count, required: true };
-const FROM: Parameter =
-    Parameter { name: "from", meaning: "Where the part before ended, as it says", kind: Kind::Count, required: true };
+const FOLDER: Parameter = Parameter::option("folder", "Only what is in this folder", Kind::Path);
+const HANDLE: Parameter = Parameter::bare("handle", "The handle that the part before named", Kind::Count);
+const FROM: Parameter = Parameter::bare("from", "Where the part before ended, as it says", Kind::Count);
 
 /// Answers calls of tools, and keeps what did not fit into an answer.
 pub struct Assistant {
@@ -68,17 +65,17 @@ impl Assistant {
             Announced {
                 name: "recordings",
                 meaning: "The files that may be asked about, with their sizes.",
-                schema: schema([&FOLDER].into_iter()),
+                schema: schema(&[FOLDER]),
             },
             Announced {
                 name: "guide",
                 meaning: "How to investigate a slow boot, shutdown or wake, step by step, with the tools of this server.",
-                schema: schema(std::iter::empty::<&Parameter>()),
+                schema: schema(&[]),
             },
             Announced {
                 name: "more",
                 meaning: "The next part of an answer that was too long for one.",
-                schema: schema([&HANDLE, &FROM].into_iter()),
+                schema: schema(&[HANDLE, FROM]),
             },
         ];
         let of_verbs =

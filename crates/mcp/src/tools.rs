@@ -17,6 +17,19 @@ pub struct Parameter {
     pub kind: Kind,
     /// Whether it must be there.
     pub required: bool,
+    place: Place,
+}
+
+impl Parameter {
+    /// A value that must be there, and stands by itself.
+    pub(crate) const fn bare(name: &'static str, meaning: &'static str, kind: Kind) -> Self {
+        Self { name, meaning, kind, required: true, place: Place::Bare }
+    }
+
+    /// A value that may be left out, of the option of its name.
+    pub(crate) const fn option(name: &'static str, meaning: &'static str, kind: Kind) -> Self {
+        Self { name, meaning, kind, required: false, place: Place::Option }
+    }
 }
 
 /// What a value may be.
@@ -37,8 +50,8 @@ pub enum Kind {
 /// How a value stands on the verb's line.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// `--option=value`, for each value.
-    Option(&'static str),
+    /// `--name=value`, for each value.
+    Option,
     /// By itself, in the order of the parameters.
     Bare,
     /// First, as the verb.
@@ -53,7 +66,7 @@ pub struct Tool {
     /// What it answers, for who chooses among tools.
     pub meaning: &'static str,
     verb: Option<&'static str>,
-    parameters: &'static [(Parameter, Place)],
+    parameters: &'static [Parameter],
 }
 
 /// Why a call of a tool makes no sense.
@@ -78,170 +91,137 @@ pub enum Misuse {
     Refused(#[from] Refused),
 }
 
-const fn parameter(name: &'static str, meaning: &'static str, kind: Kind) -> Parameter {
-    Parameter { name, meaning, kind, required: true }
+/// A tool that the verb of its name answers.
+const fn tool(name: &'static str, meaning: &'static str, parameters: &'static [Parameter]) -> Tool {
+    Tool { name, meaning, verb: Some(name), parameters }
 }
 
-const fn optional(name: &'static str, meaning: &'static str, kind: Kind) -> Parameter {
-    Parameter { name, meaning, kind, required: false }
-}
-
-const FILE: (Parameter, Place) =
-    (parameter("file", "The recording: a path that the tool 'recordings' gave", Kind::Path), Place::Bare);
-const FORMAT: (Parameter, Place) = (
-    optional(
-        "format",
-        "text (the default) is short; json has every value, with names that stay",
-        Kind::OneOf(&["text", "json"]),
-    ),
-    Place::Option("--format"),
+const FILE: Parameter = Parameter::bare("file", "The recording: a path that the tool 'recordings' gave", Kind::Path);
+const FORMAT: Parameter = Parameter::option(
+    "format",
+    "text (the default) is short; json has every value, with names that stay",
+    Kind::OneOf(&["text", "json"]),
 );
-const PHASE: (Parameter, Place) = (
-    optional(
-        "phase",
-        "Only this phase, by the name that the tool of the transition gives it, such as WinLogonInit",
-        Kind::Text,
-    ),
-    Place::Option("--phase"),
+const ROW_FORMAT: Parameter =
+    Parameter::option("format", "text (the default), json or csv", Kind::OneOf(&["text", "json", "csv"]));
+const PHASE: Parameter = Parameter::option(
+    "phase",
+    "Only this phase, by the name that the tool of the transition gives it, such as WinLogonInit",
+    Kind::Text,
 );
-const BOOT: (Parameter, Place) = (
-    optional(
-        "boot",
-        "Which boot of a Linux journal that holds several: 0 is the last, -1 the one before, or a boot's id",
-        Kind::Text,
-    ),
-    Place::Option("--boot"),
+const BOOT: Parameter = Parameter::option(
+    "boot",
+    "Which boot of a Linux journal that holds several: 0 is the last, -1 the one before, or a boot's id",
+    Kind::Text,
 );
-const TOP: (Parameter, Place) =
-    (optional("top", "At most so many rows of each list", Kind::Count), Place::Option("--top"));
+const TOP: Parameter = Parameter::option("top", "At most so many rows of each list", Kind::Count);
 const LISTS: &[&str] =
     &["services", "devices", "processes", "cpu", "interrupts", "disk", "files", "hardfaults", "policy"];
 
 /// Every tool that a verb answers; `recordings`, `guide` and `more` are answered by the server itself.
 pub const TOOLS: &[Tool] = &[
     Tool {
-        name: "overview",
-        meaning: "What a recording is and which tools answer about it, with the first line of each. Begin here.",
         verb: None,
-        parameters: &[FILE],
+        ..tool(
+            "overview",
+            "What a recording is and which tools answer about it, with the first line of each. Begin here.",
+            &[FILE],
+        )
     },
-    Tool {
-        name: "boot",
-        meaning: "Where the time of a boot went: phases, who held each of them, services, drivers, processors and disks by phase.",
-        verb: Some("boot"),
-        parameters: &[FILE, FORMAT, BOOT, TOP],
-    },
-    Tool {
-        name: "shutdown",
-        meaning: "Where the time of a shutdown went: sessions, applications, services, the kernel.",
-        verb: Some("shutdown"),
-        parameters: &[FILE, FORMAT, BOOT, TOP],
-    },
-    Tool {
-        name: "suspend",
-        meaning: "Where the time of sleep, hibernation and waking went: phases, programs, services, devices.",
-        verb: Some("suspend"),
-        parameters: &[FILE, FORMAT, BOOT, TOP],
-    },
-    Tool {
-        name: "netboot",
-        meaning: "Where the time of a network boot went, from a packet capture: address, files, each transfer.",
-        verb: Some("netboot"),
-        parameters: &[FILE, FORMAT],
-    },
-    Tool {
-        name: "firmware",
-        meaning: "The time before the operating system, from the firmware's performance tables.",
-        verb: Some("firmware"),
-        parameters: &[FILE, FORMAT],
-    },
-    Tool {
-        name: "io",
-        meaning: "How programs read and wrote their data: sizes of requests, what was read twice, what a buffer or a cache would bring.",
-        verb: Some("io"),
-        parameters: &[FILE, FORMAT, TOP],
-    },
-    Tool {
-        name: "diagnose",
-        meaning: "What to change, what costs most first, each with its evidence, how sure it is, and what it would bring.",
-        verb: Some("diagnose"),
-        parameters: &[FILE, FORMAT, BOOT],
-    },
-    Tool {
-        name: "why",
-        meaning: "Why a phase, a service, a device or a process took as long as it did: who waited for whom, back to what ended the wait.",
-        verb: Some("why"),
-        parameters: &[
+    tool(
+        "boot",
+        "Where the time of a boot went: phases, who held each of them, services, drivers, processors and disks by phase.",
+        &[FILE, FORMAT, BOOT, TOP],
+    ),
+    tool(
+        "shutdown",
+        "Where the time of a shutdown went: sessions, applications, services, the kernel.",
+        &[FILE, FORMAT, BOOT, TOP],
+    ),
+    tool(
+        "suspend",
+        "Where the time of sleep, hibernation and waking went: phases, programs, services, devices.",
+        &[FILE, FORMAT, BOOT, TOP],
+    ),
+    tool(
+        "netboot",
+        "Where the time of a network boot went, from a packet capture: address, files, each transfer.",
+        &[FILE, FORMAT],
+    ),
+    tool("firmware", "The time before the operating system, from the firmware's performance tables.", &[FILE, FORMAT]),
+    tool(
+        "io",
+        "How programs read and wrote their data: sizes of requests, what was read twice, what a buffer or a cache would bring.",
+        &[FILE, FORMAT, TOP],
+    ),
+    tool(
+        "diagnose",
+        "What to change, what costs most first, each with its evidence, how sure it is, and what it would bring.",
+        &[FILE, FORMAT, BOOT],
+    ),
+    tool(
+        "why",
+        "Why a phase, a service, a device or a process took as long as it did: who waited for whom, back to what ended the wait.",
+        &[
             FILE,
             PHASE,
-            (optional("service", "The start or stop of this service", Kind::Text), Place::Option("--service")),
-            (optional("device", "The requests to this device", Kind::Text), Place::Option("--device")),
-            (optional("process", "The long waits of this process", Kind::Text), Place::Option("--process")),
+            Parameter::option("service", "The start or stop of this service", Kind::Text),
+            Parameter::option("device", "The requests to this device", Kind::Text),
+            Parameter::option("process", "The long waits of this process", Kind::Text),
             FORMAT,
             BOOT,
         ],
-    },
+    ),
     Tool {
-        name: "list",
-        meaning: "Rows of one kind, the longest first: services, devices, processes, processor use, interrupts, disk requests, file operations, hard faults, policy.",
         verb: None,
-        parameters: &[
-            (parameter("what", "Which rows", Kind::OneOf(LISTS)), Place::Verb),
-            FILE,
-            PHASE,
-            (optional("process", "Only of this process", Kind::Text), Place::Option("--process")),
-            TOP,
-            (
-                optional("format", "text (the default), json or csv", Kind::OneOf(&["text", "json", "csv"])),
-                Place::Option("--format"),
-            ),
-            BOOT,
-        ],
+        ..tool(
+            "list",
+            "Rows of one kind, the longest first: services, devices, processes, processor use, interrupts, disk requests, file operations, hard faults, policy.",
+            &[
+                Parameter { place: Place::Verb, ..Parameter::bare("what", "Which rows", Kind::OneOf(LISTS)) },
+                FILE,
+                PHASE,
+                Parameter::option("process", "Only of this process", Kind::Text),
+                TOP,
+                ROW_FORMAT,
+                BOOT,
+            ],
+        )
     },
-    Tool {
-        name: "compare",
-        meaning: "Whether recordings of one configuration are slower than those of another, where, and whether it is more than noise.",
-        verb: Some("compare"),
-        parameters: &[
-            (
-                parameter("baseline", "Recordings before the change: files or folders", Kind::Paths),
-                Place::Option("--baseline"),
-            ),
-            (parameter("candidate", "Recordings after it", Kind::Paths), Place::Option("--candidate")),
+    tool(
+        "compare",
+        "Whether recordings of one configuration are slower than those of another, where, and whether it is more than noise.",
+        &[
+            Parameter {
+                required: true,
+                ..Parameter::option("baseline", "Recordings before the change: files or folders", Kind::Paths)
+            },
+            Parameter { required: true, ..Parameter::option("candidate", "Recordings after it", Kind::Paths) },
             FORMAT,
         ],
-    },
-    Tool {
-        name: "summary",
-        meaning: "Many recordings at once, a row each: kind, total, longest phase, first culprit.",
-        verb: Some("summary"),
-        parameters: &[
-            (parameter("files", "Recordings, or folders of them", Kind::Paths), Place::Bare),
-            (
-                optional("format", "text (the default), json or csv", Kind::OneOf(&["text", "json", "csv"])),
-                Place::Option("--format"),
-            ),
-        ],
-    },
-    Tool {
-        name: "info",
-        meaning: "What a recording holds: computer, clock, providers with their events, what was lost.",
-        verb: Some("info"),
-        parameters: &[FILE, FORMAT],
-    },
-    Tool {
-        name: "explain",
-        meaning: "What a word of an answer means: a phase, a column, a loss, the code of a finding.",
-        verb: Some("explain"),
-        parameters: &[(parameter("word", "The word", Kind::Text), Place::Bare)],
-    },
+    ),
+    tool(
+        "summary",
+        "Many recordings at once, a row each: kind, total, longest phase, first culprit.",
+        &[Parameter::bare("files", "Recordings, or folders of them", Kind::Paths), ROW_FORMAT],
+    ),
+    tool(
+        "info",
+        "What a recording holds: computer, clock, providers with their events, what was lost.",
+        &[FILE, FORMAT],
+    ),
+    tool(
+        "explain",
+        "What a word of an answer means: a phase, a column, a loss, the code of a finding.",
+        &[Parameter::bare("word", "The word", Kind::Text)],
+    ),
 ];
 
 impl Tool {
     /// The JSON Schema of what the tool takes.
     #[must_use]
     pub fn schema(&self) -> Map<String, Value> {
-        schema(self.parameters.iter().map(|(parameter, _)| parameter))
+        schema(self.parameters)
     }
 
     /// The arguments of the program that answers a call.
@@ -249,17 +229,16 @@ impl Tool {
     /// # Errors
     /// The call makes no sense, or a path may not be read.
     pub fn arguments(&self, call: &Map<String, Value>, folders: &Folders) -> Result<Vec<OsString>, Misuse> {
-        if let Some(name) = call.keys().find(|name| !self.parameters.iter().any(|(it, _)| it.name == name.as_str())) {
+        if let Some(name) = call.keys().find(|name| !self.parameters.iter().any(|it| it.name == name.as_str())) {
             return Err(Misuse::Unknown(name.clone()));
         }
         let mut verb: Option<OsString> = self.verb.map(OsString::from);
         let (mut options, mut bare) = (Vec::new(), Vec::new());
-        for (parameter, place) in self.parameters {
+        for parameter in self.parameters {
             for value in parameter.values(call, folders)? {
-                match place {
-                    Place::Option(option) => {
-                        let mut word = OsString::from(option);
-                        word.push("=");
+                match parameter.place {
+                    Place::Option => {
+                        let mut word = OsString::from(format!("--{}=", parameter.name));
                         word.push(value);
                         options.push(word);
                     }
@@ -275,10 +254,10 @@ impl Tool {
 }
 
 /// The JSON Schema of an object with these members and no others.
-pub(crate) fn schema<'p>(parameters: impl Iterator<Item = &'p Parameter> + Clone) -> Map<String, Value> {
+pub(crate) fn schema(parameters: &[Parameter]) -> Map<String, Value> {
     let properties: Map<String, Value> =
-        parameters.clone().map(|parameter| (parameter.name.to_owned(), parameter.schema())).collect();
-    let required: Vec<&str> = parameters.filter(|it| it.required).map(|it| it.name).collect();
+        parameters.iter().map(|parameter| (parameter.name.to_owned(), parameter.schema())).collect();
+    let required: Vec<&str> = parameters.iter().filter(|it| it.required).map(|it| it.name).collect();
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties.into());
