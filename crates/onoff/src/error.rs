@@ -15,12 +15,29 @@ pub enum Refusal<N: std::fmt::Debug + std::fmt::Display> {
 }
 
 impl<N: std::fmt::Debug + std::fmt::Display> Refusal<N> {
+    /// The same refusal, with what `instead` makes of what the recording holds instead.
+    pub fn map<M: std::fmt::Debug + std::fmt::Display>(self, instead: impl FnOnce(N) -> M) -> Refusal<M> {
+        match self {
+            Self::Unreadable(error) => Refusal::Unreadable(error),
+            Self::Nothing(nothing) => Refusal::Nothing(instead(nothing)),
+        }
+    }
+
     /// The same refusal, with what the recording holds instead as text.
     #[must_use]
     pub fn into_text(self) -> Refusal<String> {
-        match self {
-            Self::Unreadable(error) => Refusal::Unreadable(error),
-            Self::Nothing(instead) => Refusal::Nothing(instead.to_string()),
+        self.map(|instead| instead.to_string())
+    }
+
+    /// The answer, if the recording has one.
+    ///
+    /// # Errors
+    /// The recording cannot be read.
+    pub fn optional<T>(answer: Result<T, Self>) -> Result<Option<T>, Error> {
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Self::Nothing(_)) => Ok(None),
+            Err(Self::Unreadable(error)) => Err(error),
         }
     }
 }

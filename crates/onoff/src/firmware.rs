@@ -12,7 +12,7 @@ use onoff_files::{Options, open_firmware, open_firmware_boot, read_guid_names};
 use onoff_report::text;
 use onoff_trace::firmware::FirmwareInput;
 
-use crate::error::{Error, Refusal};
+use crate::error::Refusal;
 use crate::session::Session;
 
 /// Tables of firmware without the times of a boot.
@@ -89,13 +89,9 @@ pub fn add_capture(
     options: &Options,
 ) -> Result<Provenance, Refusal<String>> {
     let session = Session::open(paths, options)?;
-    let report = session.netboot(&NetbootOptions::default()).map_err(|refusal| match refusal {
-        Refusal::Unreadable(error) => Refusal::Unreadable(error),
-        Refusal::Nothing(instead) => Refusal::Nothing(instead.to_string()),
-    })?;
-    let provenance: Result<Provenance, Error> = session.provenance();
+    let report = session.netboot(&NetbootOptions::default()).map_err(Refusal::into_text)?;
     boot.capture = Some(Arc::new(report));
-    Ok(provenance?)
+    Ok(session.provenance()?)
 }
 
 /// The axis of firmware and packets alone, where no recording of the system is at hand; `None` where neither has a time.

@@ -23,7 +23,7 @@ use onoff_report::text::quantity::{counted, duration, size};
 use onoff_sources::RecordingKind;
 use onoff_trace::{TableName, Tables, Trace};
 
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::session::Session;
 use crate::tables::tables_of_runs;
 
@@ -61,7 +61,7 @@ impl Session {
 
     fn overview_of_capture(&self) -> Result<Overview, Error> {
         let mut lines = Lines::default();
-        if let Some(report) = answered(self.netboot(&NetbootOptions::default()))? {
+        if let Some(report) = Refusal::optional(self.netboot(&NetbootOptions::default()))? {
             let what_if = NetbootOptions::default().what_if;
             let options = text::netboot::NetbootTextOptions { top: 1, what_if };
             lines.add("netboot", |out| text::netboot::write(&report, &options, out));
@@ -96,15 +96,15 @@ impl Session {
 
     fn add_transitions(&self, lines: &mut Lines) -> Result<(), Error> {
         let mut found = false;
-        if let Some(answer) = answered(self.boot(&BootOptions::default()))? {
+        if let Some(answer) = Refusal::optional(self.boot(&BootOptions::default()))? {
             found = true;
             lines.add("boot", |out| answer.write_text(out));
         }
-        if let Some(answer) = answered(self.shutdown(&ShutdownOptions::default()))? {
+        if let Some(answer) = Refusal::optional(self.shutdown(&ShutdownOptions::default()))? {
             found = true;
             lines.add("shutdown", |out| answer.write_text(out));
         }
-        if let Some(answer) = answered(self.sleeps(&SuspendOptions::default()))? {
+        if let Some(answer) = Refusal::optional(self.sleeps(&SuspendOptions::default()))? {
             found = true;
             lines.add("suspend", |out| answer.write_text(out));
         }
@@ -121,7 +121,7 @@ impl Session {
             waits_for_work: false,
             path: PathOptions::default(),
         };
-        if let Some(report) = answered(self.why(&question))? {
+        if let Some(report) = Refusal::optional(self.why(&question))? {
             lines.add("why", |out| text::why::write(&report, &Default::default(), out));
         }
         if found {
@@ -140,17 +140,6 @@ impl Session {
             [first, others @ ..] => format!("{first} and {} more", counted(others.len() as u64, "file")),
         };
         Overview { name, is: format!("{is}, {}", size(bytes)), machine, lines: lines.0, silent }
-    }
-}
-
-fn answered<T, N>(answer: Result<T, crate::Refusal<N>>) -> Result<Option<T>, Error>
-where
-    N: std::fmt::Debug + std::fmt::Display,
-{
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(crate::Refusal::Nothing(_)) => Ok(None),
-        Err(crate::Refusal::Unreadable(error)) => Err(error),
     }
 }
 
@@ -201,8 +190,8 @@ fn of_firmware(paths: &[std::path::PathBuf]) -> Option<Overview> {
             lines.add("firmware", |out| text::firmware::write(&report, 1, out));
         }
         // Tables without times are told from other files by this.
-        Err(crate::Refusal::Nothing(nothing)) => lines.say("firmware", nothing.to_string()),
-        Err(crate::Refusal::Unreadable(_)) => {}
+        Err(Refusal::Nothing(nothing)) => lines.say("firmware", nothing.to_string()),
+        Err(Refusal::Unreadable(_)) => {}
     }
     of_files(paths, "firmware's tables", lines)
 }

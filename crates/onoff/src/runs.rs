@@ -65,10 +65,9 @@ impl Session {
 
     /// The network boots of a capture as runs; of several that with `number`, or all.
     fn network_boots(&self, name: &str, number: Option<u32>) -> Result<RunsOfTransition, Refusal<String>> {
-        let report = self.netboot(&NetbootOptions::default()).map_err(|refusal| match refusal {
-            Refusal::Unreadable(error) => Refusal::Unreadable(error),
-            Refusal::Nothing(nothing) => Refusal::Nothing(format!("{name}: {nothing}")),
-        })?;
+        let report = self
+            .netboot(&NetbootOptions::default())
+            .map_err(|refusal| refusal.map(|nothing| format!("{name}: {nothing}")))?;
         let several = report.boots.len() > 1;
         let numbered = report.boots.iter().zip(1_u32..);
         let wanted = numbered.filter(|(_, at)| number.is_none_or(|number| number == *at));

@@ -146,22 +146,15 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read.
     pub fn transitions(&self) -> Result<Transitions, Error> {
-        fn held<T, N: std::fmt::Debug + std::fmt::Display>(answer: Result<T, Refusal<N>>) -> Result<bool, Error> {
-            match answer {
-                Ok(_) => Ok(true),
-                Err(Refusal::Nothing(_)) => Ok(false),
-                Err(Refusal::Unreadable(error)) => Err(error),
-            }
-        }
         if self.kind() == RecordingKind::NetworkCapture {
             return Ok(Transitions::default());
         }
         // All that the three need, read at once.
         self.tables(tables_of_runs(None).union(waits::TABLES))?;
         Ok(Transitions {
-            boot: held(self.boot(&BootOptions::default()))?,
-            shutdown: held(self.shutdown(&ShutdownOptions::default()))?,
-            sleep: held(self.sleeps(&SuspendOptions::default()))?,
+            boot: Refusal::optional(self.boot(&BootOptions::default()))?.is_some(),
+            shutdown: Refusal::optional(self.shutdown(&ShutdownOptions::default()))?.is_some(),
+            sleep: Refusal::optional(self.sleeps(&SuspendOptions::default()))?.is_some(),
         })
     }
 

@@ -69,11 +69,8 @@ impl Session {
     /// A recording that cannot be read.
     pub fn summary_rows(&self, name: &str) -> Result<Vec<SummaryRow>, Error> {
         if self.kind() == RecordingKind::NetworkCapture {
-            return match self.netboot(&NetbootOptions::default()) {
-                Ok(report) => Ok(summary::rows_of_capture(name, &report)),
-                Err(Refusal::Nothing(_)) => Ok(Vec::new()),
-                Err(Refusal::Unreadable(error)) => Err(error),
-            };
+            let report = Refusal::optional(self.netboot(&NetbootOptions::default()))?;
+            return Ok(report.map_or_else(Vec::new, |report| summary::rows_of_capture(name, &report)));
         }
         let trace = self.system_tables(tables_of_runs(None).union(Self::TABLES_OF_WAITS))?;
         Ok(summary::rows(name, &trace))

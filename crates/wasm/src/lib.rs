@@ -89,7 +89,7 @@ pub extern "C" fn onoff_answer_length() -> usize {
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_boot(json: u32) -> u32 {
     answer(json, |session, json, out| {
-        let boot = session.boot(&BootOptions::default()).map_err(|refusal| nothing(refusal, |no| no_boot(&no)))?;
+        let boot = session.boot(&BootOptions::default()).map_err(|refusal| refusal.map(|no| no_boot(&no)))?;
         Ok(if json { boot.write_json(&[session.provenance()?], out) } else { boot.write_text(out) })
     })
 }
@@ -99,7 +99,7 @@ pub extern "C" fn onoff_boot(json: u32) -> u32 {
 pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
     answer(json, |session, json, out| {
         let shutdown = session.shutdown(&ShutdownOptions::default());
-        let shutdown = shutdown.map_err(|refusal| nothing(refusal, |no| no_shutdown(&no)))?;
+        let shutdown = shutdown.map_err(|refusal| refusal.map(|no| no_shutdown(&no)))?;
         Ok(if json { shutdown.write_json(&[session.provenance()?], out) } else { shutdown.write_text(out) })
     })
 }
@@ -109,7 +109,7 @@ pub extern "C" fn onoff_shutdown(json: u32) -> u32 {
 pub extern "C" fn onoff_suspend(json: u32) -> u32 {
     answer(json, |session, json, out| {
         let sleeps = session.sleeps(&SuspendOptions::default());
-        let sleeps = sleeps.map_err(|refusal| nothing(refusal, |no| no.to_string()))?;
+        let sleeps = sleeps.map_err(Refusal::into_text)?;
         Ok(if json { sleeps.write_json(&[session.provenance()?], out) } else { sleeps.write_text(out) })
     })
 }
@@ -130,7 +130,7 @@ fn list(json: u32, list: &List) -> u32 {
     answer(json, |session, json, out| {
         let order = Order { top: (!json).then_some(TEXT_ROWS), ..Order::default() };
         let list = session.list(list, &ListQuestion { order, ..ListQuestion::default() });
-        let list = list.map_err(|refusal| nothing(refusal, |no| no.to_string()))?;
+        let list = list.map_err(Refusal::into_text)?;
         Ok(if json { list.write_json(&[session.provenance()?], out) } else { list.write_text(out) })
     })
 }
@@ -184,14 +184,6 @@ fn answer(
     });
     exchange.answer = answer;
     code
-}
-
-/// A refusal with what the recording holds instead, in words.
-fn nothing<N: Debug + Display>(refusal: Refusal<N>, instead: impl FnOnce(N) -> String) -> Refusal<String> {
-    match refusal {
-        Refusal::Unreadable(error) => Refusal::Unreadable(error),
-        Refusal::Nothing(no) => Refusal::Nothing(instead(no)),
-    }
 }
 
 fn answered<N: Debug + Display>(answer: Result<Vec<u8>, Refusal<N>>) -> (u32, Vec<u8>) {

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use onoff_order::InOrder;
-use onoff_trace::{Losses, Severity};
+use onoff_trace::Losses;
 
 use super::printable::printable;
 use super::quantity::count;
-use super::style::{DOUBT, MISSING, QUIET, TITLE};
+use super::style::{DOUBT, QUIET, TITLE, of_severity};
 
 /// Writes the losses, gravest first, each with its help; one quiet line when there are none.
 ///
@@ -21,11 +21,7 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<_> = losses.iter().collect();
     rows.order_by_key(|loss| std::cmp::Reverse(loss.severity));
     for loss in rows {
-        let style = match loss.severity {
-            Severity::Error => MISSING,
-            Severity::Warning => DOUBT,
-            Severity::Notice => QUIET,
-        };
+        let style = of_severity(loss.severity);
         writeln!(
             out,
             "  {style}{:<7}{style:#} {} × {}",

@@ -75,6 +75,13 @@ pub fn share(part: i64, whole: i64) -> f64 {
     if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
+/// A sentence with a capital at its beginning.
+#[must_use]
+pub fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// One thing or several, e.g. `1 file`, `2 files`.
 #[must_use]
 pub fn counted(number: u64, one: &str) -> String {

@@ -3,6 +3,7 @@
 //! Writers always emit them; who owns the stream strips them where it is not a terminal that wants colour.
 
 use anstyle::{AnsiColor, Style};
+use onoff_trace::Severity;
 
 /// The answer.
 pub const HEADLINE: Style = Style::new().bold();
@@ -18,6 +19,16 @@ pub const WORST: Style = AnsiColor::Yellow.on_default().bold();
 pub const DOUBT: Style = AnsiColor::Yellow.on_default();
 /// What is missing.
 pub const MISSING: Style = AnsiColor::Red.on_default().bold();
+
+/// How something of this severity looks.
+#[must_use]
+pub const fn of_severity(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => MISSING,
+        Severity::Warning => DOUBT,
+        Severity::Notice => QUIET,
+    }
+}
 
 /// `text` in `style`.
 #[must_use]

@@ -9,7 +9,7 @@ use onoff_order::InOrder;
 
 use super::bar::Axis;
 use super::printable::printable;
-use super::quantity::{counted, duration, share};
+use super::quantity::{capitalised, counted, duration, share};
 use super::style::{BAR, DOUBT, HEADLINE, QUIET, WORST};
 use crate::section::{self, Cell, Line, Section};
 use crate::table::Value;
@@ -209,11 +209,6 @@ fn join_line(join: &AxisJoin) -> Line {
     };
     let sentence = format!("{whose}: its place on the axis is not known. {}.", capitalised(&reason));
     Line { style: DOUBT, text: printable(&sentence).into_owned() }
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn moment(moment: AxisMoment) -> &'static str {

@@ -8,7 +8,7 @@ use onoff_analysis::io::{
 
 use super::losses;
 use super::printable::printable;
-use super::quantity::{count, counted, duration, percent, size};
+use super::quantity::{capitalised, count, counted, duration, percent, size};
 use super::section::title;
 use super::style::{HEADLINE, QUIET, WORST};
 use super::usage::process_name;
@@ -166,8 +166,8 @@ pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
         (FindingCode::Misaligned, ..) => "Start and end on whole pages.".to_owned(),
         (FindingCode::ScatteredWrites, ..) => "Collect writes and give them in the order of the file.".to_owned(),
         (FindingCode::FlushAfterWrite, ..) => "Flush once after a group of writes that belong together.".to_owned(),
-        (_, Some(buffer), Some(cache)) => format!("{}; {cache}.", capital(&buffer)),
-        (_, Some(one), None) | (_, None, Some(one)) => format!("{}.", capital(&one)),
+        (_, Some(buffer), Some(cache)) => format!("{}; {cache}.", capitalised(&buffer)),
+        (_, Some(one), None) | (_, None, Some(one)) => format!("{}.", capitalised(&one)),
         (_, None, None) => return None,
     };
     Some(sentence)
@@ -176,11 +176,6 @@ pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
 /// A share in percent that is 100 only if it is all.
 fn nearly_all(share: f64) -> String {
     if share > 99.0 && share < 100.0 { format!("{:.1} %", share.min(99.9)) } else { percent(share) }
-}
-
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 fn write_view(report: &IoReport, view: &IoView, top: usize, out: &mut dyn Write) -> io::Result<()> {

@@ -10,7 +10,7 @@ use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
 use super::rules::wrapped;
 use crate::text::lacking::write_commands;
 use crate::text::printable::printable;
-use crate::text::quantity::{counted, duration};
+use crate::text::quantity::{capitalised, counted, duration};
 use crate::text::section::title;
 use crate::text::style::{DOUBT, QUIET, WORST, styled};
 
@@ -137,9 +137,5 @@ fn lacks(item: &MissingEvidence) -> String {
 }
 
 fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => format!("{}{}.", first.to_uppercase(), characters.as_str().trim_end_matches('.')),
-        None => String::new(),
-    }
+    if text.is_empty() { String::new() } else { format!("{}.", capitalised(text).trim_end_matches('.')) }
 }

@@ -6,13 +6,13 @@ use onoff_findings::diagnosis::{DiagnosedTransition, Diagnosis};
 use onoff_findings::finding::{CostBasis, RuleFinding};
 
 use crate::text::printable::printable;
-use crate::text::quantity::{counted, duration};
+use crate::text::quantity::{capitalised, counted, duration};
 use crate::text::style::{HEADLINE, WORST, styled};
 
 pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     let several = diagnosis.transitions.len() > 1;
     let transitions: Vec<String> = diagnosis.transitions.iter().map(|one| transition(one, several)).collect();
-    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", sentence(&transitions.join("; ")))?;
+    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalised(&transitions.join("; ")))?;
     match diagnosis.findings.first() {
         Some(first) => {
             let others = diagnosis.findings.len() - 1;
@@ -65,14 +65,6 @@ fn cost(finding: &RuleFinding) -> String {
         (Some(ns), CostBasis::CriticalPath) => format!(" (costs {})", duration(ns)),
         (Some(ns), _) => format!(" (costs {} at most)", duration(ns)),
         (None, _) => String::new(),
-    }
-}
-
-fn sentence(text: &str) -> String {
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_uppercase().collect::<String>() + characters.as_str(),
-        None => String::new(),
     }
 }
 

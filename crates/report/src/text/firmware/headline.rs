@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::firmware::{FirmwareIntervals, FirmwareReport, FirmwareStageName};
 
 use crate::text::printable::printable;
-use crate::text::quantity::{counted, duration, percent, share};
+use crate::text::quantity::{capitalised, counted, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 /// From this share of the firmware's time on, a stretch without measurement is worth a sentence, percent.
@@ -87,11 +87,6 @@ fn loader(intervals: &FirmwareIntervals) -> Option<String> {
         .map(|ns| format!("the loader ran for {} until it called ExitBootServices", duration(ns)));
     let known: Vec<String> = load.into_iter().chain(run).collect();
     (!known.is_empty()).then(|| known.join(", "))
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What the phases reach from and to, ns.

@@ -9,13 +9,12 @@ use std::io::{self, Write};
 
 use onoff_analysis::firmware::{FirmwareMissing, FirmwareReport, NoTimes};
 use onoff_order::InOrder;
-use onoff_trace::Severity;
 use onoff_trace::firmware::{FirmwareFault, FirmwareLoggedBoot, FirmwareTable};
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, duration_or_dash};
 use super::section::title;
-use super::style::{DOUBT, MISSING, QUIET, TITLE};
+use super::style::{DOUBT, QUIET, TITLE, of_severity};
 use crate::section::{self, Cell, Section};
 use crate::table::Value;
 
@@ -120,11 +119,7 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
     let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();
     sorted.order_by_key(|fault| std::cmp::Reverse(fault.severity));
     for fault in sorted.iter().take(MOST_FAULTS) {
-        let style = match fault.severity {
-            Severity::Error => MISSING,
-            Severity::Warning => DOUBT,
-            Severity::Notice => QUIET,
-        };
+        let style = of_severity(fault.severity);
         let place = if fault.place.is_empty() { String::new() } else { format!("{}: ", printable(&fault.place)) };
         writeln!(
             out,
