@@ -3,7 +3,6 @@
 pub mod collect;
 pub mod compare;
 pub mod cpu;
-pub mod devices;
 pub mod diagnose;
 pub mod display;
 pub mod explain;
@@ -13,13 +12,11 @@ pub mod gate;
 pub mod image;
 pub mod interrupts;
 pub mod io;
+pub mod lists;
 pub mod mcp;
 pub mod netboot;
-pub mod policy;
 pub mod prefetch;
-pub mod processes;
 pub mod record;
-pub mod services;
 pub mod shell;
 pub mod shutdown;
 pub mod storage;
@@ -42,7 +39,6 @@ use onoff_analysis::transition::TransitionKind;
 use collect::CollectArguments;
 use compare::CompareArguments;
 use cpu::CpuArguments;
-use devices::DevicesArguments;
 use diagnose::DiagnoseArguments;
 use display::DisplayArguments;
 use explain::ExplainArguments;
@@ -52,13 +48,11 @@ use gate::GateArguments;
 use image::ImageArguments;
 use interrupts::InterruptsArguments;
 use io::IoArguments;
+use lists::ListArguments;
 use mcp::{GuideArguments, McpArguments};
 use netboot::NetbootArguments;
-use policy::PolicyArguments;
 use prefetch::PrefetchArguments;
-use processes::ProcessesArguments;
 use record::RecordArguments;
-use services::ServicesArguments;
 use shell::{CompletionsArguments, ManualArguments};
 use shutdown::ShutdownArguments;
 use storage::{DiskArguments, FilesArguments, HardFaultsArguments};
@@ -145,6 +139,10 @@ fn first_clause(help: &str) -> String {
     end.and_then(|end| help.get(..end)).unwrap_or(help).to_owned()
 }
 
+fn examples(of_verb: &str) -> String {
+    format!("{of_verb}\n\n{EXIT_CODES}")
+}
+
 #[derive(Debug, Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of them in a run of the program")]
 pub enum Command {
@@ -158,7 +156,9 @@ pub enum Command {
     Shutdown(ShutdownArguments),
     Info(InfoArguments),
     Events(EventsArguments),
-    Processes(ProcessesArguments),
+    /// List processes: when they lived, who started them, what they used of processors and disks
+    #[command(after_help = examples(lists::PROCESSES))]
+    Processes(ListArguments),
     Cpu(CpuArguments),
     Interrupts(InterruptsArguments),
     Disk(DiskArguments),
@@ -166,9 +166,16 @@ pub enum Command {
     Io(IoArguments),
     #[command(name = "hardfaults")]
     HardFaults(HardFaultsArguments),
-    Services(ServicesArguments),
-    Devices(DevicesArguments),
-    Policy(PolicyArguments),
+    /// List starts and stops of services, and who waited for whom
+    #[command(after_help = examples(lists::SERVICES))]
+    Services(ListArguments),
+    /// List the work on devices and drivers: loads, starts, enumerations
+    // The recording does not tell which process a device's work was for.
+    #[command(mut_arg("processes", |argument| argument.hide(true)), after_help = examples(lists::DEVICES))]
+    Devices(ListArguments),
+    /// List the work for group policy: for computer and user, extensions, scripts, network waits
+    #[command(after_help = examples(lists::POLICY))]
+    Policy(ListArguments),
     Prefetch(PrefetchArguments),
     Image(ImageArguments),
     Netboot(NetbootArguments),
