@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
 use onoff_order::InOrder;
-use onoff_report::svg::drawing::{MARGIN, SHADES, WIDTH, line, line_at, open, shortened};
-use onoff_report::svg::{escaped, step, tick};
+use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, line, line_at, open, shortened};
+use onoff_report::svg::{escaped, step, tick, ticks};
 use onoff_report::text::quantity::duration;
 
 use crate::compare::{PageComparison, PageMeasure};
@@ -56,15 +56,15 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
     let height = findings_at + count(findings.len()) * ROW + if findings.len() > 0 { 30 } else { 4 };
     open(height, out)?;
     let title = transition.headline.first().map_or(transition.title.as_str(), String::as_str);
-    line(MARGIN, 28, r##"font-size="17" font-weight="bold" fill="#17202b""##, title, out)?;
-    line(MARGIN, 48, r##"fill="#556170""##, &format!("{} · {}", recording.name, recording.machine), out)?;
+    line(MARGIN, 28, HEADLINE, title, out)?;
+    line(MARGIN, 48, QUIET, &format!("{} · {}", recording.name, recording.machine), out)?;
     axis.write(ribbon - 6, findings_at - 28, out)?;
     for (phase, at) in transition.phases.iter().zip(0_usize..) {
         ribbon_of(&axis, phase, (ribbon, SHADES[at % SHADES.len()]), out)?;
     }
     if let Some(band) = band {
         let y = ribbon + 34;
-        line(MARGIN, y + 13, r##"fill="#556170""##, "idle so far", out)?;
+        line(MARGIN, y + 13, QUIET, "idle so far", out)?;
         for slice in &band.slices {
             let fill = if slice.state == "idle" { "#b9dfc6" } else { "#d98a2b" };
             let (x, wide) = axis.place(slice.start_ns, slice.end_ns);
@@ -78,7 +78,7 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         let cost = finding.cost_ns.map_or_else(|| "cost not known".to_owned(), duration);
         let y = findings_at + 12 + at * ROW;
         line(MARGIN, y, r##"font-weight="bold" fill="#a11818""##, &cost, out)?;
-        line(MARGIN + 110, y, r##"fill="#17202b""##, &finding.title, out)?;
+        line(MARGIN + 110, y, INK, &finding.title, out)?;
     }
     writeln!(out, "</svg>")
 }
@@ -101,7 +101,7 @@ fn ribbon_of(axis: &Axis, phase: &PagePhase, (y, fill): (i64, &str), out: &mut d
     let room = ((wide - 8.0) / 6.6).max(0.0) as usize;
     let shown = if room >= text.chars().count() { text } else { duration(took) };
     if room >= shown.chars().count() {
-        line_at(x + 5.0, y + 18, r##"fill="#17202b""##, &shown, out)?;
+        line_at(x + 5.0, y + 18, INK, &shown, out)?;
     }
     Ok(())
 }
@@ -114,7 +114,7 @@ fn account_row(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let name = shortened(&entry.subject, LABEL_CHARACTERS);
-    line(MARGIN, y + 14, r##"fill="#17202b""##, &name, out)?;
+    line(MARGIN, y + 14, INK, &name, out)?;
     let fill = match entry.certainty {
         Certainty::Measured => r##"fill="#1f5fb4""##,
         Certainty::Inferred => r##"fill="#8fb3e0" stroke="#1f5fb4" stroke-dasharray="3 2""##,
@@ -126,7 +126,7 @@ fn account_row(
         end = end.max(x + wide);
         writeln!(out, r##"<rect x="{x:.1}" y="{}" width="{wide:.1}" height="13" {fill}/>"##, y + 4)?;
     }
-    line_at(end + 5.0, y + 14, r##"fill="#17202b""##, &duration(entry.ns), out)
+    line_at(end + 5.0, y + 14, INK, &duration(entry.ns), out)
 }
 
 /// Writes a comparison: a dot for each run at the whole and at each phase, and what explains the difference.
@@ -143,17 +143,16 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
     let top = 66 + count(sentences.len()) * ROW;
     open(top + 26 + count(rows.len()) * TALL + 10, out)?;
     let answer = comparison.answer.first().map_or("", String::as_str);
-    line(MARGIN, 28, r##"font-size="17" font-weight="bold" fill="#17202b""##, answer, out)?;
+    line(MARGIN, 28, HEADLINE, answer, out)?;
     for (sentence, at) in sentences.into_iter().zip(0_i64..) {
-        line(MARGIN, 52 + at * ROW, r##"fill="#17202b""##, sentence, out)?;
+        line(MARGIN, 52 + at * ROW, INK, sentence, out)?;
     }
     let runs: Vec<String> =
         comparison.sides.iter().map(|side| format!("{} ({} runs)", side.name, side.runs.len())).collect();
-    let quiet = r##"fill="#556170""##;
     line(
         MARGIN + LABELS,
         top,
-        quiet,
+        QUIET,
         &format!(
             "rings: {}; squares: {}",
             runs.first().map_or("", String::as_str),
@@ -164,11 +163,11 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
     let columns =
         [MARGIN + LABELS + DOTS + 20, MARGIN + LABELS + DOTS + 100, MARGIN + LABELS + DOTS + 190, WIDTH - 110];
     for (x, title) in columns.iter().zip(["was", "is", "change", "verdict"]) {
-        line(*x, top, quiet, title, out)?;
+        line(*x, top, QUIET, title, out)?;
     }
     for (row, at) in rows.into_iter().zip(0_i64..) {
         let y = top + 12 + at * TALL;
-        line(MARGIN, y + 19, r##"fill="#17202b""##, &shortened(&row.label, LABEL_CHARACTERS), out)?;
+        line(MARGIN, y + 19, INK, &shortened(&row.label, LABEL_CHARACTERS), out)?;
         let most = row.values.iter().flatten().flatten().copied().max().unwrap_or(1).max(1);
         let place = |ns: i64| (MARGIN + LABELS) as f64 + ns.max(0) as f64 / most as f64 * DOTS as f64;
         let (left, right) = (MARGIN + LABELS, MARGIN + LABELS + DOTS);
@@ -196,16 +195,15 @@ pub fn comparison(comparison: &PageComparison, out: &mut dyn Write) -> io::Resul
         let sign = if row.difference.is_some_and(|ns| ns > 0) { "+" } else { "" };
         let change = row.difference.map_or_else(String::new, |ns| format!("{sign}{}", duration(ns)));
         let (verdict, fill) = match row.verdict {
-            "same" => ("within noise", quiet),
-            "unknown" => ("", quiet),
+            "same" => ("within noise", QUIET),
+            "unknown" => ("", QUIET),
             "slower" | "new" => (row.verdict, r##"font-weight="bold" fill="#a11818""##),
             verdict => (verdict, r##"font-weight="bold" fill="#14663a""##),
         };
-        let black = r##"fill="#17202b""##;
         for (x, text, look) in [
-            (columns[0], median(0), black),
-            (columns[1], median(1), black),
-            (columns[2], change, black),
+            (columns[0], median(0), INK),
+            (columns[1], median(1), INK),
+            (columns[2], change, INK),
             (columns[3], verdict.to_owned(), fill),
         ] {
             line(x, y + 19, look, &text, out)?;
@@ -237,9 +235,8 @@ impl Axis {
         // What lies before the kernel has negative times; else times count from the transition's start.
         let zero_ns = if self.start_ns < 0 { 0 } else { self.start_ns };
         let before_ns = zero_ns.saturating_sub(self.start_ns);
-        let mut at_ns = -(before_ns / step_ns).saturating_mul(step_ns);
-        let last_ns = self.length_ns.saturating_sub(before_ns);
-        while at_ns <= last_ns {
+        let first_ns = -(before_ns / step_ns).saturating_mul(step_ns);
+        for at_ns in ticks(first_ns, self.length_ns.saturating_sub(before_ns), step_ns) {
             let (x, _) = self.place(zero_ns.saturating_add(at_ns), zero_ns.saturating_add(at_ns));
             writeln!(
                 out,
@@ -247,8 +244,6 @@ impl Axis {
                 bottom + 14,
                 tick(at_ns)
             )?;
-            let Some(next) = at_ns.checked_add(step_ns) else { break };
-            at_ns = next;
         }
         Ok(())
     }

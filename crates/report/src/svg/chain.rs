@@ -9,7 +9,6 @@ use onoff_analysis::why::{WhyReport, WhyStretch};
 use onoff_order::InOrder;
 
 use super::drawing::{self, CHARACTER, HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, shortened};
-use super::{step as axis_step, tick};
 use crate::terminal::quantity::duration;
 use crate::text::phases::shown;
 use crate::text::why;
@@ -77,15 +76,8 @@ fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Writ
     let room = (WIDTH - 2 * MARGIN) as f64;
     let place = |ns: i64| MARGIN as f64 + drawing::share(ns.saturating_sub(path.start_ns), path.duration_ns) * room;
     let bottom = top + HEAD + ROW * i64::try_from(steps.len()).unwrap_or(0);
-    let step_ns = axis_step(path.duration_ns);
-    let mut at_ns = 0_i64;
-    while at_ns <= path.duration_ns {
-        let x = place(path.start_ns.saturating_add(at_ns));
-        writeln!(out, r##"<line x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/>"##, top + HEAD - 12)?;
-        drawing::line_at(x, bottom + 14, r##"text-anchor="middle" fill="#556170""##, &tick(at_ns), out)?;
-        let Some(next) = at_ns.checked_add(step_ns) else { break };
-        at_ns = next;
-    }
+    let from_start = |ns: i64| place(path.start_ns.saturating_add(ns));
+    drawing::axis(path.duration_ns, from_start, (top + HEAD - 12, bottom), out)?;
     for (step, at) in steps.iter().zip(0_i64..) {
         let y = top + HEAD + at * ROW;
         let (x, end) = (place(step.start_ns), place(step.end_ns));

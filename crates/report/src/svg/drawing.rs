@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::escaped;
+use super::{escaped, step, tick, ticks};
 
 /// Width of every picture.
 pub const WIDTH: i64 = 1100;
@@ -55,6 +55,24 @@ pub fn line(x: i64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::
 /// What `out` answers.
 pub fn line_at(x: f64, y: i64, look: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, r##"<text x="{x:.1}" y="{y}" {look}>{}</text>"##, escaped(&shortened(text, LINE_CHARACTERS)))
+}
+
+/// The lines of an axis from 0 to `length_ns` between two heights, each with its time below it.
+///
+/// # Errors
+/// What `out` answers.
+pub fn axis(
+    length_ns: i64,
+    place: impl Fn(i64) -> f64,
+    (top, bottom): (i64, i64),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for at_ns in ticks(0, length_ns, step(length_ns)) {
+        let x = place(at_ns);
+        writeln!(out, r##"<line x1="{x:.1}" y1="{top}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/>"##)?;
+        line_at(x, bottom + 14, r##"text-anchor="middle" fill="#556170""##, &tick(at_ns), out)?;
+    }
+    Ok(())
 }
 
 /// A box, with what a pointer is told of it.

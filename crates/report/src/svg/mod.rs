@@ -63,6 +63,12 @@ pub fn step(duration_ns: i64) -> i64 {
     }
 }
 
+/// Where an axis has its lines: each whole step from the one at `first_ns` to `last_ns`.
+pub fn ticks(first_ns: i64, last_ns: i64, step_ns: i64) -> impl Iterator<Item = i64> {
+    std::iter::successors(Some(first_ns), move |at_ns| at_ns.checked_add(step_ns))
+        .take_while(move |&at_ns| at_ns <= last_ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

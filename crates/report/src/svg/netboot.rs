@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
 use onoff_order::InOrder;
 
-use super::{escaped, step, tick};
+use super::{escaped, step, tick, ticks};
 use crate::terminal::quantity::{duration, percent};
 
 const WIDTH: i64 = 1100;
@@ -29,7 +29,7 @@ const LABEL_CHARACTERS: usize = 40;
 /// What `out` answers.
 pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
     let charts: Vec<(&NetworkBoot, Vec<&Stage>)> = report.boots.iter().map(|boot| (boot, rows(boot))).collect();
-    let height: i64 = charts.iter().map(|(_, rows)| height(rows)).sum();
+    let height: i64 = charts.iter().map(|(_, rows)| height_of(rows.len())).sum();
     writeln!(
         out,
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12">"#
@@ -41,10 +41,6 @@ pub fn write(report: &NetbootReport, out: &mut dyn Write) -> io::Result<()> {
         top += height_of(rows.len());
     }
     writeln!(out, "</svg>")
-}
-
-fn height(rows: &[&Stage]) -> i64 {
-    height_of(rows.len())
 }
 
 fn height_of(rows: usize) -> i64 {
@@ -93,9 +89,7 @@ fn place(boot: &NetworkBoot, time_ns: i64) -> f64 {
 
 fn axis(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> io::Result<()> {
     let bottom = top + height_of(rows.len()) - FOOT;
-    let step_ns = step(boot.duration_ns);
-    let mut offset_ns = 0_i64;
-    while offset_ns <= boot.duration_ns {
+    for offset_ns in ticks(0, boot.duration_ns, step(boot.duration_ns)) {
         let x = place(boot, boot.start_ns.saturating_add(offset_ns));
         writeln!(
             out,
@@ -104,10 +98,6 @@ fn axis(boot: &NetworkBoot, rows: &[&Stage], top: i64, out: &mut dyn Write) -> i
             top + HEAD - 14,
             tick(offset_ns)
         )?;
-        let Some(next) = offset_ns.checked_add(step_ns) else {
-            break;
-        };
-        offset_ns = next;
     }
     Ok(())
 }

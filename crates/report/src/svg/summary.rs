@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use onoff_analysis::summary::{Summary, SummaryRow};
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, fitting, shortened};
-use super::{step, tick};
 use crate::lists::summary::kind;
 use crate::terminal::quantity::{counted, duration};
 use crate::text::phases::shown;
@@ -32,15 +31,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let left = MARGIN + LABELS;
     let room = (WIDTH - left - MARGIN) as f64;
     let place = |ns: i64| left as f64 + drawing::share(ns, most_ns) * room;
-    let step_ns = step(most_ns);
-    let mut at_ns = 0_i64;
-    while at_ns <= most_ns {
-        let x = place(at_ns);
-        writeln!(out, r##"<line x1="{x:.1}" y1="{}" x2="{x:.1}" y2="{bottom}" stroke="#e3e7ec"/>"##, TOP - 14)?;
-        drawing::line_at(x, bottom + 14, r##"text-anchor="middle" fill="#556170""##, &tick(at_ns), out)?;
-        let Some(next) = at_ns.checked_add(step_ns) else { break };
-        at_ns = next;
-    }
+    drawing::axis(most_ns, place, (TOP - 14, bottom), out)?;
     for (row, at) in rows.iter().zip(0_i64..) {
         let y = TOP + at * ROW;
         let name = row.recording.rsplit(['/', '\\']).next().unwrap_or(&row.recording);
@@ -50,28 +41,19 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
             continue;
         }
         drawing::line(MARGIN, y + 14, QUIET, &shortened(&kind(row), LABEL_CHARACTERS), out)?;
+        let bar = |ns: i64, look: &str, title: &str, out: &mut dyn Write| {
+            drawing::area((left as f64, y - 10), (place(ns) - left as f64, 12), look, title, out)
+        };
         // A length of which only a lower bound is known has an open end.
         let whole_ns = took_ns(row);
         let open = if row.duration_ns.is_none() { r##" stroke="#556170" stroke-dasharray="4 3""## } else { "" };
         let at_least = if row.duration_ns.is_none() { "at least " } else { "" };
         let took = format!("{at_least}{}", duration(whole_ns));
-        drawing::area(
-            (left as f64, y - 10),
-            (place(whole_ns) - left as f64, 12),
-            &format!(r##"fill="#c0d8f0"{open}"##),
-            &took,
-            out,
-        )?;
+        bar(whole_ns, &format!(r##"fill="#c0d8f0"{open}"##), &took, out)?;
         let mut said = took;
         if let Some(phase_ns) = row.phase_ns.filter(|_| !row.phase.is_empty()) {
             let phase = format!("{} {}", shown(&row.phase), duration(phase_ns));
-            drawing::area(
-                (left as f64, y - 10),
-                (place(phase_ns) - left as f64, 12),
-                r##"fill="#1f5fb4""##,
-                &phase,
-                out,
-            )?;
+            bar(phase_ns, r##"fill="#1f5fb4""##, &phase, out)?;
             said = format!("{said}; longest: {phase}");
             if let Some(ns) = row.subject_ns.filter(|_| !row.subject.is_empty()) {
                 said = format!("{said}, {} {}", row.subject, duration(ns));
@@ -79,11 +61,11 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         }
         drawing::line(left, y + 14, QUIET, &fitting(&said, room), out)?;
     }
-    if left_out > 0 {
-        drawing::line(MARGIN, bottom + 34, QUIET, &format!("{left_out} more are not drawn"), out)?;
-    } else {
-        drawing::line(MARGIN, bottom + 34, QUIET, "dark: the longest phase, drawn from the left", out)?;
-    }
+    let below = match left_out {
+        0 => "dark: the longest phase, drawn from the left".to_owned(),
+        left_out => format!("{left_out} more are not drawn"),
+    };
+    drawing::line(MARGIN, bottom + 34, QUIET, &below, out)?;
     drawing::close(out)
 }
 

@@ -6,9 +6,9 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_trace::ClockConversion;
 
 use super::losses;
-use super::printable::printable;
 use super::quantity::{count, counted, duration, size};
 use super::style::{HEADLINE, QUIET};
+use super::transition::named;
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;
 
@@ -26,13 +26,12 @@ pub fn write(summary: &RecordingSummary, top: usize, out: &mut dyn Write) -> io:
 }
 
 fn write_recording(summary: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
-    let recorder = if summary.recorder.is_empty() { "an unnamed session" } else { &summary.recorder };
     writeln!(
         out,
         "{HEADLINE}{} over {}, recorded by {}.{HEADLINE:#}",
         counted(summary.events, "event"),
         duration(summary.duration_ns.saturating_sub(summary.start_ns)),
-        printable(recorder)
+        named(&summary.recorder)
     )?;
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, text: String| rows.push((name.to_owned(), text));

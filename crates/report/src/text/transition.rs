@@ -1,6 +1,8 @@
 //! Where the time of transitions went, for a person: the answer first, then the phases, then the worst of each kind; several sleeps
 //! as a list, and then each.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::{self, Write};
 
 use onoff_analysis::recording::{Provenance, RecordingSummary};
@@ -8,6 +10,7 @@ use onoff_analysis::transition::{Transition, Transitions};
 
 use super::ending;
 use super::machine::machine;
+use super::printable::printable;
 use super::quantity::counted;
 use super::style::{HEADLINE, QUIET, TITLE};
 use crate::json::document::{self, Document};
@@ -33,6 +36,16 @@ pub trait TransitionReport {
     /// # Errors
     /// What `out` answers.
     fn write_json(&self, recordings: &[Provenance], out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Why there is no report, in one line.
+pub(super) fn no_transition(answer: &impl Display, recorder: &str) -> String {
+    format!("{} (recorded by {})", printable(&answer.to_string()), named(recorder))
+}
+
+/// What a recording's session is called.
+pub(super) fn named(recorder: &str) -> Cow<'_, str> {
+    if recorder.is_empty() { "an unnamed session".into() } else { printable(recorder) }
 }
 
 /// What is said of boots, or of shutdowns, of one system.

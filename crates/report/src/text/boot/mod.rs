@@ -12,10 +12,9 @@ use onoff_analysis::transition::boot::{BootReport, NotABoot, WindowsBoot};
 use onoff_order::InOrder;
 
 use super::phases::touched_by;
-use super::printable::printable;
 use super::quantity::{counted, duration};
 use super::style::QUIET;
-use super::transition::Once;
+use super::transition::{Once, no_transition};
 use super::{boot_axis, device_work, unit_starts, usage};
 use crate::section::Section;
 
@@ -66,10 +65,5 @@ fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<S
 /// Why there is no report, in one line.
 #[must_use]
 pub fn no_boot(answer: &NotABoot) -> String {
-    let recorder = if answer.recorder.is_empty() {
-        "an unnamed session".to_owned()
-    } else {
-        printable(&answer.recorder).into_owned()
-    };
-    format!("{} (recorded by {recorder})", printable(&answer.to_string()))
+    no_transition(answer, &answer.recorder)
 }

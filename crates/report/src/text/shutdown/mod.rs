@@ -12,8 +12,7 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport, WindowsShutdown};
 
 use super::phases::touched_by;
-use super::printable::printable;
-use super::transition::Once;
+use super::transition::{Once, no_transition};
 use super::usage;
 use crate::section::Section;
 
@@ -39,10 +38,5 @@ impl Once for WindowsShutdown {
 /// Why there is no report, in one line.
 #[must_use]
 pub fn no_shutdown(answer: &NotAShutdown) -> String {
-    let recorder = if answer.recorder.is_empty() {
-        "an unnamed session".to_owned()
-    } else {
-        printable(&answer.recorder).into_owned()
-    };
-    format!("{} (recorded by {recorder})", printable(&answer.to_string()))
+    no_transition(answer, &answer.recorder)
 }
