@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use onoff_analysis::compare::gate::{GateReport, GateVerdict};
 
-use crate::text::gate::{headline, sentence};
+use crate::text::gate::{LimitCase, cases, headline};
 
 /// Writes one command per regression and open limit, and one for the whole.
 ///
@@ -19,20 +19,14 @@ pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
         .flat_map(|configuration| &configuration.runs)
         .min_by_key(|run| !run.compared)
         .map_or("", |run| run.name.as_str());
-    for limit in &report.limits {
-        if limit.checks.is_empty() {
-            command(limit.verdict, file, &limit.limit, &limit.because, out)?;
-        }
-        for check in &limit.checks {
-            let message = sentence(&limit.limit, check);
-            command(check.verdict, file, &check.key, &message, out)?;
-        }
+    for case in report.limits.iter().flat_map(cases) {
+        command(&case, file, out)?;
     }
     writeln!(out, "::notice title=onoff gate::{}", data(&headline(report)))
 }
 
-fn command(verdict: GateVerdict, file: &str, title: &str, message: &str, out: &mut dyn Write) -> io::Result<()> {
-    let level = match verdict {
+fn command(case: &LimitCase<'_>, file: &str, out: &mut dyn Write) -> io::Result<()> {
+    let level = match case.verdict {
         GateVerdict::Pass => return Ok(()),
         GateVerdict::NoVerdict => "warning",
         GateVerdict::Regression => "error",
@@ -41,7 +35,7 @@ fn command(verdict: GateVerdict, file: &str, title: &str, message: &str, out: &m
         "" => String::new(),
         file => format!("file={},", property(file)),
     };
-    writeln!(out, "::{level} {file}title={}::{}", property(title), data(message))
+    writeln!(out, "::{level} {file}title={}::{}", property(case.key), data(&case.message))
 }
 
 /// Text of a command, in which a line end would begin another command.

@@ -1,4 +1,4 @@
-//! A gate as JUnit XML, which build servers show as tests: a test case per measure that a limit names.
+//! A gate as JUnit XML, which build servers show as tests: a test case per measure that a limit names, or for a limit that names none.
 //!
 //! A regression is a failure, no verdict an error. `time` is the candidate's median in seconds, so that a server's
 //! history of test times is a history of the measure.
@@ -6,83 +6,62 @@
 use std::io::{self, Write};
 
 use onoff_analysis::compare::MeasureUnit;
-use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
+use onoff_analysis::compare::gate::{GateReport, GateVerdict};
 use quick_xml::escape::escape;
 
 use crate::terminal::printable::printable;
-use crate::text::gate::sentence;
+use crate::text::gate::{LimitCase, cases};
 
 /// Writes the report.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &GateReport, out: &mut dyn Write) -> io::Result<()> {
-    let cases: u64 = report.limits.iter().map(cases).sum();
-    let failures: u64 = report.limits.iter().map(|limit| cases_of(limit, GateVerdict::Regression)).sum();
-    let errors: u64 = report.limits.iter().map(|limit| cases_of(limit, GateVerdict::NoVerdict)).sum();
+    let suites: Vec<(&str, Vec<LimitCase<'_>>)> =
+        report.limits.iter().map(|limit| (limit.limit.as_str(), cases(limit))).collect();
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    writeln!(out, "<testsuites name=\"onoff gate\" tests=\"{cases}\" failures=\"{failures}\" errors=\"{errors}\">")?;
-    for limit in &report.limits {
-        suite(report, limit, out)?;
+    writeln!(out, "<testsuites name=\"onoff gate\" {}>", counts(suites.iter().flat_map(|(_, cases)| cases)))?;
+    let class = format!("onoff.{}", report.transition.as_str());
+    for (limit, cases) in &suites {
+        writeln!(out, "  <testsuite name=\"{}\" {} skipped=\"0\">", attribute(limit), counts(cases))?;
+        for case in cases {
+            write_case(&class, case, out)?;
+        }
+        writeln!(out, "  </testsuite>")?;
     }
     writeln!(out, "</testsuites>")
 }
 
-/// Test cases of a limit; one that names nothing is a case itself.
-fn cases(limit: &LimitReport) -> u64 {
-    limit.checks.len().max(1) as u64
+/// How many were tested, and what came of them, as attributes.
+fn counts<'a>(cases: impl IntoIterator<Item = &'a LimitCase<'a>>) -> String {
+    let (mut tests, mut failures, mut errors) = (0, 0, 0);
+    for case in cases {
+        tests += 1;
+        failures += u64::from(case.verdict == GateVerdict::Regression);
+        errors += u64::from(case.verdict == GateVerdict::NoVerdict);
+    }
+    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
 }
 
-fn cases_of(limit: &LimitReport, verdict: GateVerdict) -> u64 {
-    if limit.checks.is_empty() {
-        return u64::from(limit.verdict == verdict);
-    }
-    limit.checks.iter().filter(|check| check.verdict == verdict).count() as u64
-}
-
-fn suite(report: &GateReport, limit: &LimitReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\">",
-        attribute(&limit.limit),
-        cases(limit),
-        cases_of(limit, GateVerdict::Regression),
-        cases_of(limit, GateVerdict::NoVerdict),
-    )?;
-    let class = format!("onoff.{}", report.transition.as_str());
-    if limit.checks.is_empty() {
-        writeln!(
-            out,
-            "    <testcase classname=\"{class}\" name=\"{}\">\n      <error type=\"no_verdict\" message=\"{}\"/>\n    </testcase>",
-            attribute(&limit.limit),
-            attribute(&limit.because),
-        )?;
-    }
-    for check in &limit.checks {
-        case(&class, limit, check, out)?;
-    }
-    writeln!(out, "  </testsuite>")
-}
-
-fn case(class: &str, limit: &LimitReport, check: &LimitCheck, out: &mut dyn Write) -> io::Result<()> {
-    let time = match (check.unit, check.is) {
-        (MeasureUnit::Ns, Some(ns)) => format!(" time=\"{:.6}\"", ns as f64 / 1e9),
+fn write_case(class: &str, case: &LimitCase<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let time = match case.check.and_then(|check| Some((check.unit, check.is?))) {
+        Some((MeasureUnit::Ns, ns)) => format!(" time=\"{:.6}\"", ns as f64 / 1e9),
         _ => String::new(),
     };
-    let element = match check.verdict {
+    let element = match case.verdict {
         GateVerdict::Pass => "",
         GateVerdict::Regression => "failure",
         GateVerdict::NoVerdict => "error",
     };
-    write!(out, "    <testcase classname=\"{class}\" name=\"{}\"{time}", attribute(&check.key))?;
+    write!(out, "    <testcase classname=\"{class}\" name=\"{}\"{time}", attribute(case.key))?;
     if element.is_empty() {
         return writeln!(out, "/>");
     }
     writeln!(
         out,
         ">\n      <{element} type=\"{}\" message=\"{}\"/>\n    </testcase>",
-        check.verdict.as_str(),
-        attribute(&sentence(&limit.limit, check)),
+        case.verdict.as_str(),
+        attribute(&case.message),
     )
 }
 

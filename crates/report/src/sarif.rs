@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
+use onoff_analysis::compare::gate::{GateReport, GateVerdict};
 use serde_json::{Value, json};
 
 use crate::terminal::printable::printable;
-use crate::text::gate::sentence;
+use crate::text::gate::{LimitCase, cases};
 
 /// The two rules: identifier, name and description.
 const RULES: [(&str, &str, &str); 2] = [
@@ -46,7 +46,13 @@ fn document(report: &GateReport, version: &str) -> Value {
             })
         })
         .collect();
-    let results: Vec<Value> = report.limits.iter().flat_map(|limit| of_limit(report, limit)).collect();
+    let results: Vec<Value> = report
+        .limits
+        .iter()
+        .flat_map(|limit| cases(limit).into_iter().map(|case| (limit.limit.as_str(), case)))
+        .filter(|(_, case)| case.verdict != GateVerdict::Pass)
+        .map(|(limit, case)| result(report, limit, &case))
+        .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -56,29 +62,6 @@ fn document(report: &GateReport, version: &str) -> Value {
             "results": results,
         }],
     })
-}
-
-fn of_limit(report: &GateReport, limit: &LimitReport) -> Vec<Value> {
-    if limit.checks.is_empty() && limit.verdict != GateVerdict::Pass {
-        let recording = recording(report, "");
-        return vec![result(limit.verdict, &limit.limit, &limit.limit, &limit.because, recording)];
-    }
-    limit
-        .checks
-        .iter()
-        .filter(|check| check.verdict != GateVerdict::Pass)
-        .map(|check| of_check(report, limit, check))
-        .collect()
-}
-
-fn of_check(report: &GateReport, limit: &LimitReport, check: &LimitCheck) -> Value {
-    result(
-        check.verdict,
-        &limit.limit,
-        &check.key,
-        &sentence(&limit.limit, check),
-        recording(report, &check.configuration),
-    )
 }
 
 /// The first compared recording of a configuration; of any beside the baseline when the name is empty.
@@ -93,8 +76,10 @@ fn recording<'r>(report: &'r GateReport, configuration: &str) -> &'r str {
         .map_or("", |run| run.name.as_str())
 }
 
-fn result(verdict: GateVerdict, limit: &str, key: &str, message: &str, recording: &str) -> Value {
-    let (rule, kind, level) = match verdict {
+fn result(report: &GateReport, limit: &str, case: &LimitCase<'_>) -> Value {
+    let key = case.key;
+    let recording = recording(report, case.check.map_or("", |check| check.configuration.as_str()));
+    let (rule, kind, level) = match case.verdict {
         GateVerdict::Regression => (0, "fail", "error"),
         // Any kind but `fail` has no level (3.27.10).
         GateVerdict::NoVerdict | GateVerdict::Pass => (1, "open", "none"),
@@ -104,7 +89,7 @@ fn result(verdict: GateVerdict, limit: &str, key: &str, message: &str, recording
         "ruleIndex": rule,
         "kind": kind,
         "level": level,
-        "message": { "text": printable(message) },
+        "message": { "text": printable(&case.message) },
         "locations": [{
             "physicalLocation": { "artifactLocation": { "uri": uri(recording) } },
             "logicalLocations": [{ "fullyQualifiedName": printable(key) }],

@@ -46,9 +46,33 @@ pub fn headline(report: &GateReport) -> String {
     }
 }
 
-/// One check as a sentence, for annotations and reports of other tools.
-#[must_use]
-pub fn sentence(limit: &str, check: &LimitCheck) -> String {
+/// What reports for other tools have one entry for: a measure that a limit names, or a limit that names none.
+pub(crate) struct LimitCase<'a> {
+    /// The measure's key, or the limit.
+    pub key: &'a str,
+    /// What came of it.
+    pub verdict: GateVerdict,
+    /// The same as a sentence.
+    pub message: String,
+    /// The measure.
+    pub check: Option<&'a LimitCheck>,
+}
+
+/// The entries of a limit.
+pub(crate) fn cases(limit: &LimitReport) -> Vec<LimitCase<'_>> {
+    if limit.checks.is_empty() {
+        let (verdict, message) = (limit.verdict, limit.because.clone());
+        return vec![LimitCase { key: &limit.limit, verdict, message, check: None }];
+    }
+    let case = |check| {
+        let message = sentence(&limit.limit, check);
+        LimitCase { key: &check.key, verdict: check.verdict, message, check: Some(check) }
+    };
+    limit.checks.iter().map(case).collect()
+}
+
+/// One check as a sentence.
+fn sentence(limit: &str, check: &LimitCheck) -> String {
     let key = printable(&check.key);
     let numbers = match (check.was, check.is, check.difference) {
         (Some(was), Some(is), Some(difference)) => {
