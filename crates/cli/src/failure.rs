@@ -22,6 +22,16 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// There is nothing of what was asked for.
+    pub fn nothing(message: impl Into<String>) -> Self {
+        Self::NothingToAnswer(message.into())
+    }
+
+    /// The arguments make no sense.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::WrongUsage(message.into())
+    }
+
     /// Something cannot be read: the whole chain of causes in one line.
     pub fn unreadable(error: &dyn Error) -> Self {
         Self::Unreadable(onoff_report::text::causes::with_causes(error))
@@ -56,9 +66,7 @@ impl Failure {
             Self::ReaderGone => (String::new(), 0),
         }
     }
-}
 
-impl Failure {
     /// A question that got no answer; `instead` says what the recording holds.
     pub fn refused<N: Debug + Display>(refusal: Refusal<N>, instead: impl FnOnce(N) -> String) -> Self {
         match refusal {
@@ -66,9 +74,7 @@ impl Failure {
             Refusal::Nothing(nothing) => Self::NothingToAnswer(instead(nothing)),
         }
     }
-}
 
-impl Failure {
     /// The same, where what the recording holds instead says so itself.
     pub fn without_an_answer<N: Debug + Display>(refusal: Refusal<N>) -> Self {
         Self::refused(refusal, |instead| instead.to_string())

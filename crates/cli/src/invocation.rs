@@ -107,7 +107,7 @@ pub fn time_range(texts: Option<&[String]>) -> Result<Option<(TimePoint, TimePoi
 
 fn time_point(text: &str) -> Result<TimePoint, Failure> {
     TimePoint::parse(text).ok_or_else(|| {
-        Failure::NothingToAnswer(format!(
+        Failure::nothing(format!(
             "--range: '{text}' is no time; write 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]{}",
             needs_unit(text)
         ))

@@ -39,7 +39,7 @@ impl Display {
         let color = match (arguments.color, std::env::var("ONOFF_COLOR")) {
             (Some(color), _) => color,
             (None, Ok(text)) if !text.is_empty() => Color::from_str(&text, true)
-                .map_err(|_| Failure::WrongUsage(format!("ONOFF_COLOR: '{text}' is none of auto, always, never")))?,
+                .map_err(|_| Failure::usage(format!("ONOFF_COLOR: '{text}' is none of auto, always, never")))?,
             (None, _) => Color::Auto,
         };
         let width = match arguments.width {
@@ -66,7 +66,7 @@ impl Destination {
     /// Opens the file of the answer, has `write` write bytes to it that are no text, and makes sure that all of them arrived.
     pub fn write_bytes(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         let Some(path) = &self.path else {
-            return Err(Failure::WrongUsage("this answer is no text: name a file with --output".to_owned()));
+            return Err(Failure::usage("this answer is no text: name a file with --output"));
         };
         let failed =
             |error: io::Error| Failure::Unreadable(format!("{}: cannot write the answer: {error}", path.display()));

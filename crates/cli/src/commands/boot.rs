@@ -57,7 +57,7 @@ impl BesideBoot {
 pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {
     let BootArguments { files, reading, format, csv, top, output, .. } = arguments;
     let recording = Recording::from(RecordingArguments { files, reading });
-    let refused = |message: &str| Err(Failure::NothingToAnswer(message.to_owned()));
+    let refused = |message: &str| Err(Failure::nothing(message));
     let beside = BesideBoot { firmware: arguments.firmware, capture: arguments.capture };
     if arguments.list_boots {
         if !matches!(format, TransitionFormat::Text | TransitionFormat::Json) {
@@ -106,7 +106,7 @@ fn run(
     if matches!(answer.report, Boot::FastStartup(_)) && !beside.is_empty() {
         let message = "the recording is of a fast startup, and does not show when the loader handed over: \
                        --firmware and --capture cannot be placed";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing(message));
     }
     match format {
         TransitionFormat::Text => return destination.write(|out| Ok(answer.write_text_with(top, out)?)),
@@ -123,7 +123,7 @@ fn run(
         Boot::FastStartup(_) => session.boot_from_off(&options).map_err(no_boot)?,
         Boot::Linux(_) => {
             let message = "xperf's documents and tables have no place for a Linux boot; write text or JSON, or see 'onoff services' and 'onoff devices'";
-            return Err(Failure::NothingToAnswer(message.to_owned()));
+            return Err(Failure::nothing(message));
         }
     };
     destination.write(|out| {
@@ -148,8 +148,7 @@ fn list(recording: Recording, format: TransitionFormat, destination: &Destinatio
     let (session, boots) = super::ask(recording, onoff::Session::boots)?;
     let list = linux::boot::BootList { boots: boots? };
     if list.boots.is_empty() {
-        let message = "the recording holds no journal, so no list of boots";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing("the recording holds no journal, so no list of boots"));
     }
     destination.write(|out| {
         match format {
@@ -167,13 +166,13 @@ fn without_a_recording(
     destination: &Destination,
 ) -> Result<(), Failure> {
     let Some(axis) = boot_axis_without_a_recording(options) else {
-        return Err(Failure::NothingToAnswer("name a recording, or give --firmware and --capture".to_owned()));
+        return Err(Failure::nothing("name a recording, or give --firmware and --capture"));
     };
     destination.write(|out| {
         match format {
             TransitionFormat::Text => text::boot_axis::write(&axis, out)?,
             TransitionFormat::Json => json::document::write(provenances, &axis, out)?,
-            _ => return Err(Failure::NothingToAnswer("without a recording the answer is text or JSON".to_owned())),
+            _ => return Err(Failure::nothing("without a recording the answer is text or JSON")),
         }
         Ok(())
     })

@@ -16,7 +16,7 @@ pub fn run(question: &CollectArguments) -> Result<(), Failure> {
     let path = &question.output;
     let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Failure::NothingToAnswer(format!("{}: there is such a file already; name another", path.display()))
+            Failure::nothing(format!("{}: there is such a file already; name another", path.display()))
         }
         _ => Failure::Unreadable(format!("{}: cannot write: {error}", path.display())),
     };
@@ -26,8 +26,7 @@ pub fn run(question: &CollectArguments) -> Result<(), Failure> {
     let found = look(&mut machine, Wanted::ThisBoot);
     super::this_computer::say_unread(&found);
     if found.journals.is_empty() && found.members.is_empty() {
-        let message = "this computer shows nothing of its boots to this user; try with sudo";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing("this computer shows nothing of its boots to this user; try with sudo"));
     }
     let journals = match found.journals.is_empty() {
         true => None,
@@ -67,5 +66,5 @@ pub fn run(question: &CollectArguments) -> Result<(), Failure> {
 #[cfg(not(target_os = "linux"))]
 pub fn run(_: &CollectArguments) -> Result<(), Failure> {
     let message = "collect: only Linux is collected; 'onoff record boot --plan windows' shows how Windows is recorded";
-    Err(Failure::NothingToAnswer(message.to_owned()))
+    Err(Failure::nothing(message))
 }

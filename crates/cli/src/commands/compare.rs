@@ -48,7 +48,7 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
     let is_text = format == CompareFormat::Text;
     if let Some(files) = arguments.boots {
         if matches!(format, CompareFormat::Markdown | CompareFormat::Svg) {
-            return Err(Failure::WrongUsage("--boots: write text, json or csv".to_owned()));
+            return Err(Failure::usage("--boots: write text, json or csv"));
         }
         let this_computer = files.is_empty().then_some(arguments.root);
         let recording = Recording { this_computer, ..Recording::of(files) };
@@ -64,8 +64,7 @@ pub fn resolve(arguments: CompareArguments) -> Result<Invocation, Failure> {
         }
     };
     if each_run && matches!(format, CompareFormat::Json | CompareFormat::Markdown | CompareFormat::Svg) {
-        let message = "--runs: text and CSV show single runs; write '--format csv'";
-        return Err(Failure::WrongUsage(message.to_owned()));
+        return Err(Failure::usage("--runs: text and CSV show single runs; write '--format csv'"));
     }
     let paths = compared.paths();
     let shown = Shown { each_run, tables, format, top };
@@ -147,7 +146,7 @@ fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
         None => (text, None),
     };
     let wrong = || {
-        Failure::NothingToAnswer(format!(
+        Failure::nothing(format!(
             "--transition: '{text}' is none of boot, shutdown, suspend, netboot, firmware, suspend:N, netboot:N with N from 1"
         ))
     };
@@ -206,8 +205,7 @@ fn history(recording: Recording, last: usize, format: CompareFormat, destination
     let (session, history) = super::ask(recording, |session| session.boot_history(last))?;
     let history = history?;
     if history.boots.is_empty() {
-        let message = "the recording holds no journal, so no boots to compare";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing("the recording holds no journal, so no boots to compare"));
     }
     destination.write(|out| {
         match format {

@@ -37,7 +37,7 @@ pub fn resolve(arguments: DiagnoseArguments) -> Result<Invocation, Failure> {
         Some(code) => match onoff_findings::find(&code) {
             Some(rule) => Invocation::alone(arguments.output, move |to| explain(rule, format, to)),
             None => {
-                return Err(Failure::NothingToAnswer(format!(
+                return Err(Failure::nothing(format!(
                     "--explain: there is no rule '{code}'; 'onoff diagnose --list' names all"
                 )));
             }
@@ -65,7 +65,7 @@ fn cost(text: &str) -> Result<i64, Failure> {
     let has_unit = text.ends_with(|last: char| last.is_ascii_alphabetic());
     match TimePoint::parse(text) {
         Some(TimePoint::SinceStart(ns)) if has_unit => Ok(ns),
-        _ => Err(Failure::WrongUsage(format!("--fail-on: '{text}' is no cost; write 500ms or 2s"))),
+        _ => Err(Failure::usage(format!("--fail-on: '{text}' is no cost; write 500ms or 2s"))),
     }
 }
 
@@ -105,8 +105,8 @@ fn run(
     let mut diagnosis = diagnosis?;
     diagnosis.name_recording(paths.iter().map(String::as_str));
     if diagnosis.transitions.is_empty() {
-        return Err(Failure::NothingToAnswer(
-            "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds".to_owned(),
+        return Err(Failure::nothing(
+            "the recording holds no boot, shutdown or sleep to diagnose; 'onoff info' says what it holds",
         ));
     }
     if !question.image.is_empty() {

@@ -83,7 +83,7 @@ fn run(
     drop(line);
     show_losses(&lost);
     if shown == 0 {
-        return Err(Failure::NothingToAnswer("no event matches".to_owned()));
+        return Err(Failure::nothing("no event matches"));
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ fn run(
 fn refused(refusal: Refusal<NoEvents>) -> Failure {
     match refusal {
         Refusal::Nothing(NoEvents::Range(error @ OutOfRange::Order { .. })) => {
-            Failure::WrongUsage(format!("--range: {error}"))
+            Failure::usage(format!("--range: {error}"))
         }
         refusal => Failure::refused(refusal, |instead| match instead {
             NoEvents::Range(error) => format!("--range: {error}"),

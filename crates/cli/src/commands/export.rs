@@ -19,11 +19,11 @@ use crate::output::Destination;
 pub fn resolve(arguments: ExportArguments) -> Result<Invocation, Failure> {
     let ExportArguments { recording, format, tables, symbols, output } = arguments;
     if symbols.symbols.is_some() && format != ExportFormat::Firefox {
-        return Err(Failure::WrongUsage("--symbols goes with --format firefox, which has functions".to_owned()));
+        return Err(Failure::usage("--symbols goes with --format firefox, which has functions"));
     }
     let viewer = matches!(format, ExportFormat::Perfetto | ExportFormat::Firefox);
     if viewer && tables.is_some() {
-        return Err(Failure::WrongUsage("--tables goes with --format parquet, arrow or csv".to_owned()));
+        return Err(Failure::usage("--tables goes with --format parquet, arrow or csv"));
     }
     let destination = Destination { path: Some(output), ..Destination::default() };
     let invocation = match format {
@@ -56,9 +56,8 @@ fn of_tables(format: ExportFormat) -> Result<Format, Failure> {
         #[cfg(feature = "columnar")]
         ExportFormat::Arrow => Ok(Format::Arrow),
         #[cfg(not(feature = "columnar"))]
-        ExportFormat::Parquet | ExportFormat::Arrow => Err(Failure::WrongUsage(
-            "this onoff was built without Parquet and Arrow: build it with '--features columnar', or use --format csv"
-                .to_owned(),
+        ExportFormat::Parquet | ExportFormat::Arrow => Err(Failure::usage(
+            "this onoff was built without Parquet and Arrow: build it with '--features columnar', or use --format csv",
         )),
         _ => Ok(Format::Csv),
     }
@@ -71,7 +70,7 @@ fn names_of_samples(trace: &Trace, symbols: SymbolTask) -> FunctionNames {
 
 fn tables(recording: Recording, question: &Question, destination: &Destination) -> Result<(), Failure> {
     let Some(folder) = &destination.path else {
-        return Err(Failure::WrongUsage("name a folder with --output".to_owned()));
+        return Err(Failure::usage("name a folder with --output"));
     };
     let (_, written) = super::ask(recording, |session| export(session, question, folder, &mut |_| {}))?;
     let written = written.map_err(|error| match error {

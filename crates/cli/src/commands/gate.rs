@@ -37,15 +37,14 @@ pub fn resolve(arguments: GateArguments) -> Result<Invocation, Failure> {
     let sides = arguments.runs.all_sides()?;
     let saves_only = arguments.save_baseline.is_some() && sides.candidate.is_empty();
     if arguments.limits.is_empty() && !saves_only {
-        let message = "give at least one --limit, as in --limit 'boot.total 5% and 500ms'";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing("give at least one --limit, as in --limit 'boot.total 5% and 500ms'"));
     }
     let limits = arguments
         .limits
         .iter()
         .map(|text| Limit::parse(text))
         .collect::<Result<Vec<Limit>, _>>()
-        .map_err(|refusal| Failure::NothingToAnswer(format!("--limit: {refusal}")))?;
+        .map_err(|refusal| Failure::nothing(format!("--limit: {refusal}")))?;
     let question = Question {
         compared: runs(sides, reading(arguments.runs.manifests), saves_only)?,
         limits,

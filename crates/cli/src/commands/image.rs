@@ -67,7 +67,7 @@ fn run(
         recordings.push(session.provenance()?);
         let growth = image.overlay(&session, limits)?;
         let nothing = "--trace: the recording holds no disk writes; record the kernel's flags DISK_IO and FILENAME";
-        Some(growth.ok_or_else(|| Failure::NothingToAnswer(nothing.to_owned()))?)
+        Some(growth.ok_or_else(|| Failure::nothing(nothing))?)
     };
     let knowledge = ImageKnowledge { needed, is_power_cut: question.power_cut };
     let audit = image.audit(&knowledge, overlay.as_ref());
@@ -106,7 +106,7 @@ fn names(path: &Path) -> Result<Vec<String>, Failure> {
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let names: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if names.is_empty() {
-        return Err(Failure::NothingToAnswer(format!("{}: no service is named there", path.display())));
+        return Err(Failure::nothing(format!("{}: no service is named there", path.display())));
     }
     Ok(names)
 }

@@ -97,7 +97,7 @@ fn options(question: &IoQuestionArguments) -> Result<IoOptions, Failure> {
             }
         }
         let (Some(latency_ns), Some(bytes_per_second)) = (latency_ns, bytes_per_second) else {
-            return Err(Failure::NothingToAnswer("--device needs both: latency=TIME,bandwidth=SIZE/s".to_owned()));
+            return Err(Failure::nothing("--device needs both: latency=TIME,bandwidth=SIZE/s"));
         };
         options.device = Some(StorageDevice { latency_ns, bytes_per_second, origin: DeviceOrigin::Given });
     }
@@ -108,18 +108,17 @@ fn pairs<'t>(option: &str, text: &'t str) -> Result<Vec<(&'t str, &'t str)>, Fai
     let pair = |part: &'t str| part.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
     text.split(',')
         .map(|part| {
-            pair(part)
-                .ok_or_else(|| Failure::NothingToAnswer(format!("{option}: '{part}' is not of the form key=value")))
+            pair(part).ok_or_else(|| Failure::nothing(format!("{option}: '{part}' is not of the form key=value")))
         })
         .collect()
 }
 
 fn unknown(option: &str, key: &str, known: &str) -> Failure {
-    Failure::NothingToAnswer(format!("{option}: there is no '{key}'; there are {known}"))
+    Failure::nothing(format!("{option}: there is no '{key}'; there are {known}"))
 }
 
 fn no_such(option: &str, what: &str, value: &str) -> Failure {
-    Failure::NothingToAnswer(format!("{option}: '{value}' is no {what}"))
+    Failure::nothing(format!("{option}: '{value}' is no {what}"))
 }
 
 /// A number of bytes: `4096`, `64KiB`, `20MB`.
@@ -214,7 +213,7 @@ fn recorded(record: &Record, question: &Question) -> Result<(IoReport, Provenanc
         Some(path) => {
             File::create_new(path).map_err(|error| match error.kind() {
                 ErrorKind::AlreadyExists => {
-                    Failure::WrongUsage(format!("--keep: {} is there already, and is not replaced", path.display()))
+                    Failure::usage(format!("--keep: {} is there already, and is not replaced", path.display()))
                 }
                 _ => unwritable(path, error),
             })?;
@@ -239,7 +238,7 @@ fn recorded(record: &Record, question: &Question) -> Result<(IoReport, Provenanc
     let answer = read(Recording::of(vec![path]), question);
     answer.map_err(|failure| match status.code() {
         Some(0) => failure,
-        _ => Failure::NothingToAnswer(format!("the command ended with {status}, and nothing of it was recorded")),
+        _ => Failure::nothing(format!("the command ended with {status}, and nothing of it was recorded")),
     })
 }
 

@@ -93,7 +93,7 @@ fn list_or_functions<K: Copy + PartialEq>(
     table: TableArguments,
     output: OutputArguments,
 ) -> Result<Invocation, Failure> {
-    let refused = |message: &str| Err(Failure::WrongUsage(message.to_owned()));
+    let refused = |message: &str| Err(Failure::usage(message));
     let (question, format) = table::resolve(table)?;
     let groups: Vec<CodeGroup> = by
         .iter()
@@ -185,13 +185,13 @@ fn write(session: &Session, answer: &ListAnswer, format: TableFormat, to: &Desti
 fn refused(refusal: Refusal<NoList>) -> Failure {
     match refusal {
         Refusal::Unreadable(error) => error.into(),
-        Refusal::Nothing(NoList::Column(error)) => Failure::WrongUsage(format!("--sort: {error}")),
-        Refusal::Nothing(error @ NoList::OfNoProcess(_)) => Failure::WrongUsage(format!("--process: {error}")),
+        Refusal::Nothing(NoList::Column(error)) => Failure::usage(format!("--sort: {error}")),
+        Refusal::Nothing(error @ NoList::OfNoProcess(_)) => Failure::usage(format!("--process: {error}")),
         Refusal::Nothing(NoList::Phase(error)) => Failure::NothingToAnswer(error.to_string()),
         Refusal::Nothing(NoList::Range(error @ OutOfRange::Order { .. })) => {
-            Failure::WrongUsage(format!("--range: {error}"))
+            Failure::usage(format!("--range: {error}"))
         }
-        Refusal::Nothing(NoList::Range(error)) => Failure::NothingToAnswer(format!("--range: {error}")),
+        Refusal::Nothing(NoList::Range(error)) => Failure::nothing(format!("--range: {error}")),
         Refusal::Nothing(NoList::Nothing(nothing)) => Failure::NothingToAnswer(nothing),
     }
 }

@@ -27,7 +27,7 @@ pub fn run(folders: &[PathBuf]) -> Result<(), Failure> {
 /// Says what is missing.
 #[cfg(not(feature = "mcp"))]
 pub fn run(_: &[PathBuf]) -> Result<(), Failure> {
-    Err(Failure::NothingToAnswer(
-        "mcp: this program was built without it; build it with '--features mcp', or take a released one".to_owned(),
+    Err(Failure::nothing(
+        "mcp: this program was built without it; build it with '--features mcp', or take a released one",
     ))
 }

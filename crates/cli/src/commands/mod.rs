@@ -56,7 +56,7 @@ pub fn resolve(arguments: Arguments) -> Result<Invocation, Failure> {
     let is_xperf = matches!(arguments.command, Some(Command::Xperf(_)));
     let mut invocation = match (arguments.command, arguments.files.first()) {
         (Some(_), Some(file)) => {
-            return Err(Failure::WrongUsage(format!("{}: name the verb before the file", file.display())));
+            return Err(Failure::usage(format!("{}: name the verb before the file", file.display())));
         }
         (Some(command), None) => of_verb(command)?,
         (None, _) => without_verb(arguments.files)?,
@@ -163,7 +163,5 @@ fn files_of(files: &[PathBuf], this_computer: Option<&Path>, options: &Options) 
 
 /// xperf's documents have no place for what Linux records.
 fn no_xml_of_linux() -> Failure {
-    Failure::NothingToAnswer(
-        "'--format xml' is xperf's document, for recordings of Windows; use text, json or csv".to_owned(),
-    )
+    Failure::nothing("'--format xml' is xperf's document, for recordings of Windows; use text, json or csv")
 }

@@ -29,7 +29,7 @@ fn client_filter(text: &str) -> Result<ClientFilter, Failure> {
     let station = MacAddress::parse(text).map(ClientFilter::Station);
     let address = text.parse().ok().map(ClientFilter::Address);
     station.or(address).ok_or_else(|| {
-        Failure::NothingToAnswer(format!(
+        Failure::nothing(format!(
             "--client: '{text}' is neither a station address (52:54:00:77:00:01) nor an IP address"
         ))
     })
@@ -39,7 +39,7 @@ fn client_filter(text: &str) -> Result<ClientFilter, Failure> {
 fn settings(arguments: &NetbootArguments) -> Result<Settings, Failure> {
     let within = |name: &str, value: Option<u32>, range: std::ops::RangeInclusive<u32>| match value {
         Some(value) if !range.contains(&value) => {
-            Err(Failure::NothingToAnswer(format!("--{name}: {value} is outside {} to {}", range.start(), range.end())))
+            Err(Failure::nothing(format!("--{name}: {value} is outside {} to {}", range.start(), range.end())))
         }
         value => Ok(value),
     };
@@ -59,7 +59,7 @@ fn round_trip(text: &str) -> Result<i64, Failure> {
         units.into_iter().find_map(|(unit, ns)| Some(text.strip_suffix(unit)?.trim().parse::<f64>().ok()? * ns));
     match found {
         Some(ns) if (0.0..=60e9).contains(&ns) => Ok(ns as i64),
-        _ => Err(Failure::NothingToAnswer(format!("--rtt: '{text}' is no time up to 60 s; write 800us, 5ms, 0.1s"))),
+        _ => Err(Failure::nothing(format!("--rtt: '{text}' is no time up to 60 s; write 800us, 5ms, 0.1s"))),
     }
 }
 
@@ -67,7 +67,7 @@ fn round_trip(text: &str) -> Result<i64, Failure> {
 fn loss(text: &str) -> Result<f64, Failure> {
     match text.trim_end_matches('%').trim().parse::<f64>() {
         Ok(percent) if (0.0..=50.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(Failure::NothingToAnswer(format!("--loss: '{text}' is no share of 0 to 50 %; write 0.5%"))),
+        _ => Err(Failure::nothing(format!("--loss: '{text}' is no share of 0 to 50 %; write 0.5%"))),
     }
 }
 
@@ -82,7 +82,7 @@ fn link_rate(text: &str) -> Result<u64, Failure> {
     let rate = digits.parse::<f64>().ok().map(|rate| rate * factor);
     match rate {
         Some(rate) if (1e3..=1e13).contains(&rate) => Ok(rate as u64),
-        _ => Err(Failure::NothingToAnswer(format!("--link-rate: '{text}' is no link speed; write 100M, 1G, 2.5G"))),
+        _ => Err(Failure::nothing(format!("--link-rate: '{text}' is no link speed; write 100M, 1G, 2.5G"))),
     }
 }
 

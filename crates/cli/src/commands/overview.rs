@@ -36,5 +36,5 @@ fn write(overview: &Overview, destination: &Destination) -> Result<(), Failure> 
 
 fn nothing(paths: &[PathBuf]) -> Failure {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    Failure::NothingToAnswer(format!("{}: no verb has an answer about it", names.join(", ")))
+    Failure::nothing(format!("{}: no verb has an answer about it", names.join(", ")))
 }

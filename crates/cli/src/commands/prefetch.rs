@@ -37,7 +37,7 @@ fn run(recording: Recording, question: &PrefetchArguments, destination: &Destina
     if report.is_empty() {
         let reason =
             report.unreadable.first().map_or_else(String::new, |file| format!(" ({}: {})", file.name, file.reason));
-        return Err(Failure::NothingToAnswer(format!(
+        return Err(Failure::nothing(format!(
             "no plan (.pf), Layout.ini, ReadyBoot file or SuperFetch database there{reason}"
         )));
     }
@@ -68,8 +68,8 @@ fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadWork), Failure>
     let report = boot::analyse(&trace, &BootOptions::default())
         .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
     if trace.disk_ios.is_empty() {
-        return Err(Failure::NothingToAnswer(
-            "--trace: the recording holds no disk requests; record the kernel's flags DISK_IO and FILENAME".to_owned(),
+        return Err(Failure::nothing(
+            "--trace: the recording holds no disk requests; record the kernel's flags DISK_IO and FILENAME",
         ));
     }
     Ok((session, of_boot(&trace, &report, said.sums)))

@@ -77,15 +77,13 @@ fn job(arguments: &RecordArguments) -> Result<Job, Failure> {
         // What is common to all restarts is what most ask for.
         None if arguments.check || arguments.plan.is_some() => Transition::RebootCycle,
         None => {
-            return Err(Failure::NothingToAnswer(
-                "record: say what: boot, shutdown, suspend, hibernate or reboot-cycle".to_owned(),
-            ));
+            return Err(Failure::nothing("record: say what: boot, shutdown, suspend, hibernate or reboot-cycle"));
         }
     };
     let (groups, events) = trace_flags(&arguments.trace_flags)?;
     let out = std::path::absolute(&arguments.out)?;
     let Some(out) = out.to_str().map(str::to_owned) else {
-        return Err(Failure::NothingToAnswer("--out: the folder's name is no text".to_owned()));
+        return Err(Failure::nothing("--out: the folder's name is no text"));
     };
     Ok(Job {
         transition,
@@ -131,7 +129,7 @@ fn trace_flags(text: &str) -> Result<(Vec<TraceGroup>, Vec<String>), Failure> {
             None if is_event => events.push(word.to_owned()),
             None => {
                 let words: Vec<&str> = TraceGroup::ALL.map(TraceGroup::word).to_vec();
-                return Err(Failure::NothingToAnswer(format!(
+                return Err(Failure::nothing(format!(
                     "--trace-flags: '{word}' is neither one of {} nor an event as system:event",
                     words.join(", ")
                 )));
@@ -156,9 +154,8 @@ use this_windows::run as run_here;
 
 #[cfg(not(any(target_os = "linux", windows)))]
 fn run_here(_: RecordTask, _: &Destination) -> Result<(), Failure> {
-    Err(Failure::NothingToAnswer(
-        "record: onoff records computers with Linux and Windows; '--plan windows' shows what to type on Windows"
-            .to_owned(),
+    Err(Failure::nothing(
+        "record: onoff records computers with Linux and Windows; '--plan windows' shows what to type on Windows",
     ))
 }
 
@@ -205,7 +202,7 @@ fn consent(job: &Job) -> Result<(), Failure> {
         runs => format!(", {runs} times"),
     };
     if !stdin().is_terminal() {
-        return Err(Failure::NothingToAnswer(format!(
+        return Err(Failure::nothing(format!(
             "record {word}: nothing would wake this computer{times}; add '--wake-after SECONDS', or '--yes' if somebody wakes it by hand"
         )));
     }
@@ -214,7 +211,7 @@ fn consent(job: &Job) -> Result<(), Failure> {
     stdin().lock().read_line(&mut answer)?;
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure::NothingToAnswer(format!("record {word}: not done"))),
+        _ => Err(Failure::nothing(format!("record {word}: not done"))),
     }
 }
 
@@ -238,7 +235,7 @@ fn program() -> Result<String, Failure> {
     let path = std::env::current_exe()?;
     match path.to_str() {
         Some(path) => Ok(path.to_owned()),
-        None => Err(Failure::NothingToAnswer("record: the path of this program is no text".to_owned())),
+        None => Err(Failure::nothing("record: the path of this program is no text")),
     }
 }
 

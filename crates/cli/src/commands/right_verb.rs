@@ -25,7 +25,7 @@ pub fn point(failure: Failure, paths: &[PathBuf]) -> Failure {
     let message = if names_it { message } else { format!("{name}: {message}") };
     match other_kind(paths) {
         Some(KnownKind { is, read_by, .. }) if !message.contains(is) => {
-            Failure::NothingToAnswer(format!("{message}. It is {is}: {read_by} reads it"))
+            Failure::nothing(format!("{message}. It is {is}: {read_by} reads it"))
         }
         _ => Failure::NothingToAnswer(message),
     }

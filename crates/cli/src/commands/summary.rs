@@ -20,8 +20,9 @@ use crate::progress::ProgressLine;
 pub fn resolve(arguments: SummaryArguments) -> Result<Invocation, Failure> {
     let SummaryArguments { paths, sort, reverse, top, format, output } = arguments;
     if matches!(format, TableFormat::Folded | TableFormat::Speedscope) {
-        let message = "--format: a summary has no call stacks; 'onoff cpu', 'disk' and 'hardfaults' have";
-        return Err(Failure::WrongUsage(message.to_owned()));
+        return Err(Failure::usage(
+            "--format: a summary has no call stacks; 'onoff cpu', 'disk' and 'hardfaults' have",
+        ));
     }
     let order = Order { sort, reverse, top: (top > 0).then_some(top) };
     let invocation = Invocation::new(Recording::of(paths), output, move |recording, destination| {
@@ -35,7 +36,7 @@ fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &
     let line = ProgressLine::recordings(recordings.len());
     let mut summary = summarise_all(&recordings, &recording.options, &|| line.one_more());
     drop(line);
-    let left_out = arrange(&mut summary, order).map_err(|error| Failure::WrongUsage(format!("--sort: {error}")))?;
+    let left_out = arrange(&mut summary, order).map_err(|error| Failure::usage(format!("--sort: {error}")))?;
     if summary.rows.is_empty() {
         return Err(Failure::NothingToAnswer(summary.nothing()));
     }
@@ -73,7 +74,7 @@ pub fn refuse_several(invocation: &Invocation) -> Result<(), Failure> {
     let recordings = onoff_files::recordings(&recording.files)?;
     let names: Vec<String> = recordings.iter().flatten().take(2).map(|path| path.display().to_string()).collect();
     match (recordings.len(), &names[..]) {
-        (2.., [first, second, ..]) => Err(Failure::WrongUsage(format!(
+        (2.., [first, second, ..]) => Err(Failure::usage(format!(
             "these are {} recordings ({first}, {second}{}), and this verb answers about one; 'onoff summary' answers about all",
             recordings.len(),
             if recordings.len() > 2 { ", ..." } else { "" }

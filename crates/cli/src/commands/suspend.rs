@@ -15,8 +15,7 @@ use crate::output::Destination;
 pub fn resolve(arguments: SuspendArguments) -> Result<Invocation, Failure> {
     let SuspendArguments { recording, transition, format, timeunit, idle, shell, top, output } = arguments;
     if timeunit.is_some() && format != PowerFormat::Xml {
-        let message = "--timeunit is about '--format xml'; the other formats say their units";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing("--timeunit is about '--format xml'; the other formats say their units"));
     }
     if format == PowerFormat::Svg {
         return Ok(picture::of(TransitionKind::Suspend, recording, output));
@@ -38,7 +37,7 @@ fn time_unit(text: &str) -> Result<SuspendXmlOptions, Failure> {
         .zip(decimals.filter(|&decimals| decimals <= MOST_DECIMALS))
         .map(|(unit, decimals)| SuspendXmlOptions { unit, decimals, min_ns: 0 })
         .ok_or_else(|| {
-            Failure::NothingToAnswer(format!(
+            Failure::nothing(format!(
                 "--timeunit: '{text}' is no unit; write ns, us, ms or s, with up to {MOST_DECIMALS} decimals as in ms.3"
             ))
         })

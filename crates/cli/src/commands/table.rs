@@ -28,7 +28,7 @@ pub fn resolve(arguments: TableArguments) -> Result<(ListQuestion, TableFormat),
 pub fn without_picture(format: TableFormat) -> Result<TableFormat, Failure> {
     if format.is_picture() {
         let drawn = "this verb draws nothing and has no call stacks; 'onoff cpu', 'disk' and 'hardfaults' do";
-        return Err(Failure::WrongUsage(format!("--format: {drawn}")));
+        return Err(Failure::usage(format!("--format: {drawn}")));
     }
     Ok(format)
 }
@@ -37,7 +37,7 @@ pub fn without_picture(format: TableFormat) -> Result<TableFormat, Failure> {
 pub fn without_page(format: TableFormat) -> Result<TableFormat, Failure> {
     if format == TableFormat::Html {
         let written = "this verb writes no page; 'boot', 'shutdown', 'suspend', 'summary' and the lists do";
-        return Err(Failure::WrongUsage(format!("--format: {written}")));
+        return Err(Failure::usage(format!("--format: {written}")));
     }
     without_picture(format)
 }

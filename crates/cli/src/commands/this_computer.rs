@@ -22,7 +22,7 @@ pub fn open(root: &Path, options: &Options) -> Result<Files, Failure> {
     let held: Vec<(String, Vec<u8>)> = found.members.into_iter().map(|member| (member.name, member.bytes)).collect();
     if found.journals.is_empty() && held.is_empty() {
         let message = "this computer shows nothing of its boots to this user; name a recording, or see 'onoff record'";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing(message));
     }
     Ok(onoff_files::open_found(&found.journals, held, options)?)
 }
@@ -45,5 +45,5 @@ pub fn say_unread(found: &onoff_record::running::RunningSystem) {
 pub fn open(_: &Path, _: &Options) -> Result<Files, Failure> {
     let message =
         "name a recording: only Linux answers without one; 'onoff record boot --plan windows' shows how to make one";
-    Err(Failure::NothingToAnswer(message.to_owned()))
+    Err(Failure::nothing(message))
 }

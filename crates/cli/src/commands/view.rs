@@ -36,14 +36,14 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
     let compares = !sides.baseline.is_empty() || !sides.candidate.is_empty();
     let recording = Recording::from(arguments.recording);
     if compares && !recording.files.is_empty() {
-        let message = "give recordings either as files, or as sides with --baseline and --candidate";
-        return Err(Failure::NothingToAnswer(message.to_owned()));
+        return Err(Failure::nothing("give recordings either as files, or as sides with --baseline and --candidate"));
     }
     let compared = if compares { Some(runs(sides, recording.options.clone(), false)?) } else { None };
     let beside = BesideBoot { firmware: arguments.firmware, capture: arguments.capture };
     if compares && !beside.is_empty() {
-        let message = "--firmware and --capture say more of one boot; they have no place in a comparison";
-        return Err(Failure::WrongUsage(message.to_owned()));
+        return Err(Failure::usage(
+            "--firmware and --capture say more of one boot; they have no place in a comparison",
+        ));
     }
     let paths = compared.iter().flat_map(ComparedRuns::paths).collect::<Vec<_>>();
     let invocation = Invocation::new(recording, output, move |recording, destination| {
@@ -64,7 +64,7 @@ fn run(
     destination: &Destination,
 ) -> Result<(), Failure> {
     if comparison.is_none() && shown.iter().all(|each| each.tracks.is_empty()) {
-        return Err(Failure::NothingToAnswer(NOTHING.to_owned()));
+        return Err(Failure::nothing(NOTHING));
     }
     let to_file = destination.path.is_some();
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -107,7 +107,7 @@ pub fn one_recording(recording: &Recording) -> Result<Shown, Failure> {
         None => shown(&recording.files, recording, BootOptions::default())?,
     };
     if shown.tracks.is_empty() {
-        return Err(Failure::NothingToAnswer(NOTHING.to_owned()));
+        return Err(Failure::nothing(NOTHING));
     }
     Ok(shown)
 }

@@ -36,7 +36,7 @@ pub fn resolve(arguments: WhyArguments) -> Result<Invocation, Failure> {
     let symbols = SymbolTask::resolve(arguments.symbols);
     let at = match &arguments.at {
         Some(text) => Some(TimePoint::parse(text).ok_or_else(|| {
-            Failure::NothingToAnswer(format!(
+            Failure::nothing(format!(
                 "--at: '{text}' is no time; write 1234us, 245ms, 12.5s or yyyy/mm/dd:hh:mm:ss.ffff[+UTC]"
             ))
         })?),

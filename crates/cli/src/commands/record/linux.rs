@@ -40,9 +40,7 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
         RecordTask::PlanWindows(_) => {}
         RecordTask::Restore => {
             if !machine.is_superuser() {
-                return Err(Failure::NothingToAnswer(
-                    "putting things back needs root: sudo onoff record --restore".to_owned(),
-                ));
+                return Err(Failure::nothing("putting things back needs root: sudo onoff record --restore"));
             }
             let text = match session::restore(&mut machine)? {
                 true => "everything is put back",

@@ -30,8 +30,8 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
         }
         RecordTask::Restore => {
             if !machine.is_superuser() {
-                return Err(Failure::NothingToAnswer(
-                    "putting things back needs an administrator: open a prompt with 'Run as administrator'".to_owned(),
+                return Err(Failure::nothing(
+                    "putting things back needs an administrator: open a prompt with 'Run as administrator'",
                 ));
             }
             let text = match session::restore(&mut machine)? {
@@ -54,7 +54,7 @@ pub fn run(task: RecordTask, destination: &Destination) -> Result<(), Failure> {
         }
         RecordTask::PlanWindows(_) => {}
         RecordTask::ShutdownHook(..) => {
-            return Err(Failure::NothingToAnswer("record --shutdown-hook: only systemd runs this".to_owned()));
+            return Err(Failure::nothing("record --shutdown-hook: only systemd runs this"));
         }
     }
     Ok(())
