@@ -8,13 +8,13 @@ use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_analysis::lanes::{Lane, Track, TrackGroup};
 use onoff_analysis::netboot::outcome::Verdict;
 use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
-use onoff_report::glossary;
 use onoff_report::text::netboot::verdict;
 use onoff_report::text::quantity::{duration, size};
 
 use crate::build::Shown;
 use crate::page::{PageAccountEntry, PageFinding, PagePhase, PageRecording, PageTick, PageTransition, loss_list};
 use crate::track::track_list;
+use crate::transitions::explains;
 
 /// Files and dialogues of a kind with a track of their own; the rest share one.
 const MOST_TRACKS: usize = 400;
@@ -95,9 +95,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
             rule: stage.rule.to_string(),
             event: stage.detail.clone(),
             certainty: Certainty::Measured,
-            explains: glossary::find(stage.kind.as_str())
-                .first()
-                .map_or_else(String::new, |entry| entry.meaning.to_owned()),
+            explains: explains(stage.kind.as_str()),
             account: vec![PageAccountEntry {
                 subject,
                 kind: stage.kind.as_str().to_owned(),

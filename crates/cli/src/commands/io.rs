@@ -123,39 +123,39 @@ fn no_such(option: &str, what: &str, value: &str) -> Failure {
 
 /// A number of bytes: `4096`, `64KiB`, `20MB`.
 pub(super) fn bytes(option: &str, text: &str) -> Result<u64, Failure> {
-    let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "kb" => 1e3,
-        "m" | "mib" => 1024.0 * 1024.0,
-        "mb" => 1e6,
-        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        "gb" => 1e9,
-        _ => return Err(no_such(option, "size; write 4096, 64KiB or 20MB", text)),
-    };
-    match number.parse::<f64>() {
-        Ok(number) if number * factor >= 1.0 && number * factor < 1e18 => Ok((number * factor) as u64),
-        _ => Err(no_such(option, "size; write 4096, 64KiB or 20MB", text)),
-    }
+    let bytes = amount(text, |unit| match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1.0),
+        "k" | "kib" => Some(1024.0),
+        "kb" => Some(1e3),
+        "m" | "mib" => Some(1024.0 * 1024.0),
+        "mb" => Some(1e6),
+        "g" | "gib" => Some(1024.0 * 1024.0 * 1024.0),
+        "gb" => Some(1e9),
+        _ => None,
+    });
+    let bytes = bytes.filter(|&bytes| bytes < 1e18).map(|bytes| bytes as u64);
+    bytes.ok_or_else(|| no_such(option, "size; write 4096, 64KiB or 20MB", text))
 }
 
 /// A length of time: `100us`, `1.5ms`, `2s`.
 fn time_ns(option: &str, text: &str) -> Result<i64, Failure> {
+    let ns = amount(text, |unit| match unit {
+        "ns" => Some(1.0),
+        "us" | "µs" => Some(1e3),
+        "ms" => Some(1e6),
+        "s" => Some(1e9),
+        _ => None,
+    });
+    let ns = ns.filter(|&ns| ns < 9e18).map(|ns| ns as i64);
+    ns.ok_or_else(|| no_such(option, "time; write 100us, 5ms or 1s", text))
+}
+
+/// A number times what its unit stands for, at least 1.
+fn amount(text: &str, factor: impl FnOnce(&str) -> Option<f64>) -> Option<f64> {
     let end = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
-    let factor = match unit.trim() {
-        "ns" => 1.0,
-        "us" | "µs" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return Err(no_such(option, "time; write 100us, 5ms or 1s", text)),
-    };
-    match number.parse::<f64>() {
-        Ok(number) if number * factor >= 1.0 && number * factor < 9e18 => Ok((number * factor) as i64),
-        _ => Err(no_such(option, "time; write 100us, 5ms or 1s", text)),
-    }
+    let amount = number.parse::<f64>().ok()? * factor(unit.trim())?;
+    (amount >= 1.0).then_some(amount)
 }
 
 fn run(recording: Recording, question: &Question, destination: &Destination) -> Result<(), Failure> {

@@ -95,7 +95,7 @@ impl TableReport for FileReport {
             counted(total.reads, "read"),
             size(total.write_bytes),
             counted(total.writes, "write"),
-            counted(total.flushes, "flush").replace("flushs", "flushes"),
+            counted(total.flushes, "flush"),
         )
     }
 

@@ -52,13 +52,13 @@ impl TableReport for ProcessList {
         match self.recorded {
             0 => "the recording names no process".to_owned(),
             recorded => {
-                format!("none of the recording's {} matches in that range", counted_processes(recorded))
+                format!("none of the recording's {} matches in that range", counted(recorded, "process"))
             }
         }
     }
 
     fn write_before(&self, rows: usize, out: &mut dyn Write) -> io::Result<()> {
-        headline(&counted_processes(rows as u64), self.range, out)?;
+        headline(&counted(rows as u64, "process"), self.range, out)?;
         processors_line(&self.cpu, out)?;
         if self.disk_service_ns > 0 {
             writeln!(out, "Disks: worked {}", duration(self.disk_service_ns))?;
@@ -69,10 +69,6 @@ impl TableReport for ProcessList {
     fn write_after(&self, out: &mut dyn Write) -> io::Result<()> {
         write_losses(&self.touched_by, &self.losses, out)
     }
-}
-
-fn counted_processes(number: u64) -> String {
-    counted(number, "process").replace("processs", "processes")
 }
 
 /// Small numbers as they are, status codes as the documentation of Windows lists them.

@@ -82,11 +82,16 @@ pub fn capitalised(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// One thing or several, e.g. `1 file`, `2 files`.
+/// One thing or several, e.g. `1 file`, `2 files`, `2 entries`.
 #[must_use]
 pub fn counted(number: u64, one: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {one}{plural}", count(number))
+    let (stem, ending) = match one.strip_suffix("ry") {
+        _ if number == 1 => (one, ""),
+        Some(stem) => (stem, "ries"),
+        None if one.ends_with('s') || one.ends_with("sh") => (one, "es"),
+        None => (one, "s"),
+    };
+    format!("{} {stem}{ending}", count(number))
 }
 
 #[cfg(test)]
@@ -109,5 +114,7 @@ mod tests {
         assert_eq!(percent(39.4), "39 %");
         assert_eq!(counted(1, "file"), "1 file");
         assert_eq!(counted(1200, "event"), "1,200 events");
+        let several = ["entry", "key", "process", "flush"].map(|one| counted(2, one));
+        assert_eq!(several, ["2 entries", "2 keys", "2 processes", "2 flushes"]);
     }
 }

@@ -419,9 +419,7 @@ fn hive_notes(hive: &HiveReport) -> String {
         (false, _) => {}
         (true, 0) if hive.logs == 0 => notes.push("its last changes are in logs that are not there".to_owned()),
         (true, 0) => notes.push("its last changes are missing: no log fits".to_owned()),
-        (true, entries) => {
-            notes.push(format!("{} of its logs applied", counted(entries, "entry").replace("entrys", "entries")))
-        }
+        (true, entries) => notes.push(format!("{} of its logs applied", counted(entries, "entry"))),
     }
     notes.join("; ")
 }

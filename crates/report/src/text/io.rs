@@ -145,7 +145,7 @@ pub fn sentence(finding: &IoFinding) -> String {
         }
         FindingCode::FlushAfterWrite => format!(
             "{process}: {} after {all} {verb}s, {file}.{}",
-            counted(finding.flushes.unwrap_or(0), "flush").replace("flushs", "flushes"),
+            counted(finding.flushes.unwrap_or(0), "flush"),
             finding.flush_ns.map_or_else(String::new, |ns| format!(" The flushes took {}.", duration(ns)))
         ),
     }
@@ -290,7 +290,7 @@ fn caches<'a>(report: &IoReport, view: &'a IoView) -> Section<'a> {
             "; sampled from {} of the pages, at most {} off where {} were also followed exactly",
             percent(how.share * 100.0),
             percent(how.largest_error * 100.0),
-            counted(how.compared_accesses, "access").replace("accesss", "accesses")
+            counted(how.compared_accesses, "access")
         )
     });
     // A cache that holds all pages is compared with one that holds all key blocks too: a few pages more.

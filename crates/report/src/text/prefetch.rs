@@ -142,7 +142,7 @@ fn note(plan: &PlanReport) -> String {
         notes.push(format!("{} on other volumes", counted(plan.other_volume_files, "file")));
     }
     if plan.unreadable > 0 {
-        notes.push(format!("{} not readable", counted(plan.unreadable, "entry").replace("entrys", "entries")));
+        notes.push(format!("{} not readable", counted(plan.unreadable, "entry")));
     }
     notes.join(", ")
 }

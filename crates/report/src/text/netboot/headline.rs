@@ -7,7 +7,7 @@ use onoff_analysis::netboot::report::{CaptureSide, NetbootReport, NetworkBoot, S
 
 use super::name;
 use crate::text::printable::printable;
-use crate::text::quantity::{counted, duration, percent, size};
+use crate::text::quantity::{capitalised, counted, duration, percent, size};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
@@ -47,7 +47,7 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     let (first, outcome) = (verdict(boot), &boot.outcome);
     writeln!(out, "{HEADLINE}{first}{HEADLINE:#}")?;
     let style = if outcome.verdict == Verdict::Failed { WORST } else { QUIET };
-    writeln!(out, "{}", styled(style, format!("{}.", printable(&capitalised(&outcome.what)))))?;
+    writeln!(out, "{}", styled(style, format!("{}.", printable(&beginning(&outcome.what)))))?;
     if outcome.verdict == Verdict::Failed && !outcome.codes.is_empty() {
         let mut shown = Vec::new();
         for shown_by in ["UEFI", "BIOS"] {
@@ -68,12 +68,10 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn capitalised(text: &str) -> String {
-    // Names of files and addresses stay as they are: only a word of a sentence begins with a capital.
-    let word = text.split(' ').next().unwrap_or_default();
-    let plain = matches!(word, "the" | "nobody" | "no" | "offers" | "a");
-    match text.chars().next() {
-        Some(first) if plain => first.to_uppercase().collect::<String>() + text.get(1..).unwrap_or_default(),
+/// Names of files and addresses stay as they are: only a word of a sentence begins with a capital.
+fn beginning(text: &str) -> String {
+    match text.split(' ').next() {
+        Some("the" | "nobody" | "no" | "offers" | "a") => capitalised(text),
         _ => text.to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use onoff_analysis::Certainty;
 use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTotal, PowerTransition};
 
 use crate::text::printable::printable;
-use crate::text::quantity::{duration, duration_or_dash, percent, share};
+use crate::text::quantity::{capitalised, duration, duration_or_dash, percent, share};
 use crate::text::style::{HEADLINE, WORST, styled};
 use crate::text::why::account::culprit;
 
@@ -213,10 +213,5 @@ fn between(transition: &PowerTransition) -> Option<String> {
     if let Some(state) = transition.details.woke_from_state {
         parts.push(format!("from {}", onoff_analysis::transition::suspend::state_name(state)));
     }
-    if parts.is_empty() {
-        return None;
-    }
-    let mut sentence = parts.join(", ");
-    sentence.get_mut(..1)?.make_ascii_uppercase();
-    Some(sentence + ".")
+    (!parts.is_empty()).then(|| capitalised(&parts.join(", ")) + ".")
 }

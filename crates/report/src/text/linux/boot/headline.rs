@@ -12,7 +12,7 @@ use super::boots;
 use crate::text::machine::machine;
 use crate::text::phases;
 use crate::text::printable::printable;
-use crate::text::quantity::{duration, percent, share};
+use crate::text::quantity::{capitalised, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 use crate::text::why::account::culprit;
 
@@ -74,13 +74,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
         .filter(|phase| !matches!(phase.name, PhaseName::PostBoot | PhaseName::TraceTail))
         .filter_map(|phase| Some(format!("{} {}", phases::name(phase.name), duration(phase.duration_ns?))))
         .collect();
-    let mut sentence = String::new();
-    if !parts.is_empty() {
-        sentence = parts.join(", ");
-        if let Some(first) = sentence.get(..1) {
-            sentence = first.to_uppercase() + sentence.get(1..).unwrap_or_default();
-        }
-    }
+    let mut sentence = capitalised(&parts.join(", "));
     if let Some(target) = &report.details.default_target {
         if !sentence.is_empty() {
             sentence += "; ";

@@ -23,10 +23,8 @@ pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Re
         writeln!(out, "{}", styled(WORST, told(longest)))?;
     }
     if !report.details.killed.is_empty() {
-        let text = format!(
-            "{} ended by force after its time was up.",
-            counted(report.details.killed.len() as u64, "process").replace("processs", "processes")
-        );
+        let text =
+            format!("{} ended by force after its time was up.", counted(report.details.killed.len() as u64, "process"));
         writeln!(out, "{}", styled(DOUBT, text))?;
     }
     if let Some(sentence) = parts(report) {
