@@ -87,11 +87,8 @@ impl Shown {
         for (_, account) in &accounts {
             held.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
                 let label = said::subject(entry);
-                entry.stretches.iter().map(move |stretch| LaneSlice {
-                    start_ns: stretch.start_ns,
-                    end_ns: stretch.end_ns,
-                    label: label.clone(),
-                    tone: Tone::Initialise,
+                entry.stretches.iter().map(move |stretch| {
+                    LaneSlice::new(stretch.start_ns, stretch.end_ns, label.clone(), Tone::Initialise)
                 })
             }));
         }

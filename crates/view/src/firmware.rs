@@ -8,13 +8,14 @@ use onoff_analysis::firmware::{FirmwareInterval, FirmwarePhase, FirmwareReport, 
 use onoff_analysis::interval::covered_ns;
 use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
 use onoff_analysis::lanes::{Lane, Track, TrackGroup};
+use onoff_report::text::boot_axis::title as stage_title;
 use onoff_report::text::firmware::sentences;
 use onoff_report::text::quantity::counted;
 
 use crate::build::Shown;
 use crate::page::{PageAccountEntry, PagePhase, PageRecording, PageTransition};
 use crate::track::track_list;
-use crate::transitions::{explains, stage_title};
+use crate::transitions::explains;
 
 /// Modules with a track of their own, those first whose own time is longest.
 const MOST_MODULES: usize = 200;

@@ -13,7 +13,7 @@ use onoff_analysis::waits::TransitionPhase;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_order::InOrder;
 use onoff_report::glossary;
-use onoff_report::text::boot_axis::join_sentence;
+use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
 use onoff_report::text::phases::shown as shown_name;
 use onoff_report::text::quantity::duration;
 use onoff_trace::Trace;
@@ -168,14 +168,6 @@ fn before_kernel(axis: &BootAxis, stage: &AxisStage) -> PagePhase {
     }
 }
 
-pub(crate) fn stage_title(name: &str) -> String {
-    match name {
-        "loader_load" => "loader's load".to_owned(),
-        "exit_boot_services" => "ExitBootServices".to_owned(),
-        other => other.replace('_', " "),
-    }
-}
-
 /// The lanes of what firmware and packets say of the time before the kernel.
 pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
     let Some(axis) = all.iter().copied().find_map(axis) else { return Vec::new() };
@@ -186,17 +178,17 @@ pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
         note: note.to_owned(),
         lane: Lane::Slices(SliceLane::new(slices)),
     };
-    let slice = |(start_ns, end_ns): (i64, i64), label: String, tone| LaneSlice { start_ns, end_ns, label, tone };
     let stages = |source| {
         let its = axis.stages.iter().filter(move |stage: &&AxisStage| stage.source == source);
-        its.map(|stage| slice((stage.start_ns, stage.end_ns), stage_title(&stage.name), Tone::Work)).collect::<Vec<_>>()
+        its.map(|stage| LaneSlice::new(stage.start_ns, stage.end_ns, stage_title(&stage.name), Tone::Work))
+            .collect::<Vec<_>>()
     };
     let parts = |source| {
         let its = axis.stages.iter().flat_map(|stage| &stage.inside).filter(move |part| part.source == source);
         its.map(|part| {
             let label =
                 if part.detail.is_empty() { part.name.clone() } else { format!("{}: {}", part.name, part.detail) };
-            slice((part.start_ns, part.end_ns), label, Tone::Initialise)
+            LaneSlice::new(part.start_ns, part.end_ns, label, Tone::Initialise)
         })
         .collect::<Vec<_>>()
     };

@@ -70,7 +70,8 @@ fn span(axis: &BootAxis) -> String {
 }
 
 /// A stage's or part's name for people.
-fn name(name: &str) -> String {
+#[must_use]
+pub fn title(name: &str) -> String {
     match name {
         "loader_load" => "loader's load".to_owned(),
         "exit_boot_services" => "ExitBootServices".to_owned(),
@@ -98,7 +99,7 @@ fn stages(axis: &BootAxis, note: String) -> Section<'_> {
     let mut rows = Vec::new();
     for stage in axis.stages.iter().filter(|_| axis.start_ns.is_some()) {
         rows.push(Row {
-            name: name(&stage.name),
+            name: title(&stage.name),
             stage,
             part: None,
             start_ns: Some(stage.start_ns),
@@ -156,7 +157,7 @@ fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     rows.extend(stage.inside.iter().filter(is_shown).map(|part| Row {
         start_ns: Some(part.start_ns),
         end_ns: Some(part.end_ns),
-        ..sum(name(&part.name), &part.name, part.duration_ns, &part.detail)
+        ..sum(title(&part.name), &part.name, part.duration_ns, &part.detail)
     }));
     let hidden: Vec<&AxisPart> = stage.inside.iter().filter(|part| !is_shown(part)).collect();
     if !hidden.is_empty() {
@@ -171,7 +172,6 @@ fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     }
 }
 
-/// What put a part on the axis, or why it has no place there.
 /// What put a part on the axis, or why it is not on it, in a few sentences.
 #[must_use]
 pub fn join_sentence(join: &AxisJoin) -> String {
