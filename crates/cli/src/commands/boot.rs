@@ -1,57 +1,20 @@
 //! `onoff boot`.
 
-use std::path::PathBuf;
-
-use onoff::{Boot, Refusal, add_capture, add_firmware, boot_axis_without_a_recording};
+use onoff::{Boot, Refusal, boot_axis_without_a_recording};
 use onoff_analysis::recording::Provenance;
 use onoff_analysis::transition::boot::{BootOptions, NotABoot};
 use onoff_analysis::transition::{TransitionKind, linux};
-use onoff_files::Options;
 use onoff_report::{json, text};
 use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
 use onoff_xperf::layouts::pnp_csv;
 use onoff_xperf::layouts::services_csv::{self, PointsOfInterest};
 
+use super::beside_boot::BesideBoot;
 use super::picture;
 use crate::arguments::{BootArguments, CsvTable, RecordingArguments, TransitionFormat};
 use crate::failure::Failure;
 use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
-
-/// What else was recorded of the same boot.
-#[derive(Clone, Debug, Default)]
-pub struct BesideBoot {
-    /// The firmware's tables.
-    pub firmware: Vec<PathBuf>,
-    /// A network capture.
-    pub capture: Vec<PathBuf>,
-}
-
-impl BesideBoot {
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.firmware.is_empty() && self.capture.is_empty()
-    }
-
-    /// The files.
-    pub fn paths(&self) -> Vec<PathBuf> {
-        self.firmware.iter().chain(&self.capture).cloned().collect()
-    }
-
-    /// Puts it beside a boot; and says where it is from.
-    pub fn add_to(&self, boot: &mut BootOptions, options: &Options) -> Result<Vec<Provenance>, Failure> {
-        let mut provenances = Vec::new();
-        if !self.firmware.is_empty() {
-            provenances.push(add_firmware(boot, &self.firmware, options).map_err(Failure::without_an_answer)?);
-        }
-        if !self.capture.is_empty() {
-            let added = add_capture(boot, &self.capture, options);
-            let refused = |refusal| Failure::refused(refusal, |instead| format!("--capture: {instead}"));
-            provenances.push(added.map_err(refused)?);
-        }
-        Ok(provenances)
-    }
-}
 
 /// Settles what the arguments mean.
 pub fn resolve(arguments: BootArguments) -> Result<Invocation, Failure> {

@@ -1,5 +1,6 @@
 //! The verbs: what their arguments mean, and what they do: open, ask, write.
 
+mod beside_boot;
 mod boot;
 mod collect;
 mod compare;

@@ -15,7 +15,7 @@ use onoff_view::events::{EventReader, Visit};
 use onoff_view::page::{Page, drawn_beforehand};
 use onoff_view::{file, server::Server};
 
-use super::boot::BesideBoot;
+use super::beside_boot::BesideBoot;
 use super::compare::{ComparedRuns, runs};
 use crate::arguments::view::ViewArguments;
 use crate::failure::Failure;
