@@ -1,9 +1,9 @@
 //! A recording of many sleeps: each is looked at as if it were the only one.
 
-use onoff::SleepAnswer;
 use onoff::analysis::account;
 use onoff::analysis::transition::suspend::{PowerTransition, SuspendOptions};
-use onoff::{Session, analysis::transition_kind::TransitionKind};
+use onoff::analysis::transition_kind::TransitionKind;
+use onoff::{Session, Sleeps};
 use onoff_testkit::simulate::Scenario;
 
 const MS: i64 = 1_000_000;
@@ -34,7 +34,7 @@ fn scenario() -> Scenario {
 
 fn sleeps(session: &Session, transition: Option<u32>) -> Vec<PowerTransition> {
     let answer = session.sleeps(&SuspendOptions { transition, ..SuspendOptions::default() }).unwrap();
-    let SleepAnswer::Windows { report, .. } = answer else { panic!("{answer:?}") };
+    let Sleeps::Windows(report) = answer.report else { panic!("{:?}", answer.report) };
     report.transitions
 }
 
