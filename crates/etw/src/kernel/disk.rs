@@ -1,6 +1,6 @@
 //! Group 0x01: disks, and the dispatch routines of drivers.
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, kinds, parse_from_record};
 
 /// What a disk did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,44 +96,23 @@ impl DiskTransfer {
 }
 parse_from_record!(DiskTransfer);
 
-/// A disk completed a flush of its cache. Hook 0x010E; on optical disks 0x0139.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiskFlush {
-    /// Whether the disk is an optical one.
-    pub optical: bool,
-    /// Number of the disk.
-    pub disk_number: u32,
-    /// How the request was made.
-    pub irp_flags: IrpFlags,
-    /// How long the request took, in ticks of the log's clock.
-    pub response_ticks: u64,
-    /// The I/O request packet.
-    pub irp: u64,
-    /// Thread that issued the request; `None` before version 3.
-    pub issuing_thread_id: Option<u32>,
-}
-
-impl DiskFlush {
-    /// Reads the payload of either hook.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let optical = match payload.hook {
-            0x010e => false,
-            0x0139 => true,
-            _ => return None,
-        };
-        let mut fields = payload.fields;
-        Some(Self {
-            optical,
-            disk_number: fields.u32()?,
-            irp_flags: IrpFlags(fields.u32()?),
-            response_ticks: fields.u64()?,
-            irp: fields.pointer()?,
-            issuing_thread_id: if payload.version >= 3 { Some(fields.u32()?) } else { None },
-        })
+events! {
+    /// A disk completed a flush of its cache. Hook 0x010E; on optical disks 0x0139.
+    DiskFlush {
+        /// Whether the disk is an optical one.
+        optical: bool = (0x010e, 0x0139),
+        /// Number of the disk.
+        disk_number: u32,
+        /// How the request was made.
+        irp_flags: IrpFlags,
+        /// How long the request took, in ticks of the log's clock.
+        response_ticks: u64,
+        /// The I/O request packet.
+        irp: u64 as pointer,
+        /// Thread that issued the request; `None` before version 3.
+        issuing_thread_id: Option<u32> [since 3],
     }
 }
-parse_from_record!(DiskFlush);
 
 /// A request was issued to a disk; its completion names the same packet. Hooks 0x010C read, 0x010D write,
 /// 0x010F flush; on optical disks 0x013A to 0x013C.
@@ -252,15 +231,16 @@ impl DriverMajorFunctionReturn {
 }
 parse_from_record!(DriverMajorFunctionReturn);
 
-/// What happened to a request when a driver completed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DriverCompletionKind {
-    /// A completion routine is called (0x0125).
-    Routine,
-    /// The driver completes the request (0x0134).
-    Request,
-    /// Completing the request returns (0x0135).
-    RequestReturn,
+kinds! {
+    /// What happened to a request when a driver completed it.
+    DriverCompletionKind {
+        /// A completion routine is called (0x0125).
+        Routine = 0x0125,
+        /// The driver completes the request (0x0134).
+        Request = 0x0134,
+        /// Completing the request returns (0x0135).
+        RequestReturn = 0x0135,
+    }
 }
 
 /// A driver completes a request. Hooks 0x0125, 0x0134, 0x0135.
@@ -280,12 +260,7 @@ impl DriverCompletion {
     /// Reads the payload of one of the three hooks.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0125 => DriverCompletionKind::Routine,
-            0x0134 => DriverCompletionKind::Request,
-            0x0135 => DriverCompletionKind::RequestReturn,
-            _ => return None,
-        };
+        let kind = DriverCompletionKind::of(payload.hook)?;
         let mut fields = payload.fields;
         let routine = if kind == DriverCompletionKind::RequestReturn { 0 } else { fields.pointer()? };
         Some(Self { kind, routine, irp: fields.pointer()?, match_id: fields.u32()? })
@@ -293,30 +268,17 @@ impl DriverCompletion {
 }
 parse_from_record!(DriverCompletion);
 
-/// The boot prefetcher acts. Hook 0x0136.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BootPrefetchInformation {
-    /// What it does (undocumented numbers).
-    pub action: i32,
-    /// NT status of the action.
-    pub status: u32,
-    /// Pages concerned.
-    pub pages: i32,
-}
-
-impl BootPrefetchInformation {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0136;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self { action: fields.i32()?, status: fields.u32()?, pages: fields.i32()? })
+events! {
+    /// The boot prefetcher acts. Hook 0x0136.
+    0x0136 => BootPrefetchInformation {
+        /// What it does (undocumented numbers).
+        action: i32,
+        /// NT status of the action.
+        status: u32,
+        /// Pages concerned.
+        pages: i32,
     }
 }
-parse_from_record!(BootPrefetchInformation);
 
 #[cfg(test)]
 mod tests {

@@ -4,48 +4,34 @@
 //! same for all handles. Disk transfers and hard faults carry the key, and it is the key that name events
 //! give a name to (though their layout calls it `FileObject`).
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::Utf16;
 
-/// Why a [`FileName`] event was logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FileNameKind {
-    /// The name of a key (0x0400).
-    Name,
-    /// The name came into use (0x0420).
-    Create,
-    /// The name goes out of use (0x0423).
-    Delete,
-    /// A rundown lists the names in use (0x0424).
-    Rundown,
-}
-
-/// A file key gets, has or loses a name. Hooks 0x0400, 0x0420, 0x0423, 0x0424.
-#[derive(Clone, Copy, Debug)]
-pub struct FileName<'b> {
-    /// Which of the four events this is.
-    pub kind: FileNameKind,
-    /// The key.
-    pub file_key: u64,
-    /// NT path.
-    pub file_name: Utf16<'b>,
-}
-
-impl<'b> FileName<'b> {
-    /// Reads the payload of one of the four hooks.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0400 => FileNameKind::Name,
-            0x0420 => FileNameKind::Create,
-            0x0423 => FileNameKind::Delete,
-            0x0424 => FileNameKind::Rundown,
-            _ => return None,
-        };
-        Some(Self { kind, file_key: payload.fields.pointer()?, file_name: payload.fields.utf16_z() })
+kinds! {
+    /// Why a [`FileName`] event was logged.
+    FileNameKind {
+        /// The name of a key (0x0400).
+        Name = 0x0400,
+        /// The name came into use (0x0420).
+        Create = 0x0420,
+        /// The name goes out of use (0x0423).
+        Delete = 0x0423,
+        /// A rundown lists the names in use (0x0424).
+        Rundown = 0x0424,
     }
 }
-parse_from_record!(FileName<'b>);
+
+events! {
+    /// A file key gets, has or loses a name. Hooks 0x0400, 0x0420, 0x0423, 0x0424.
+    FileName<'b> {
+        /// Which of the four events this is.
+        kind: FileNameKind = hook,
+        /// The key.
+        file_key: u64 as pointer,
+        /// NT path.
+        file_name: Utf16<'b>,
+    }
+}
 
 /// A file is opened or created. Hook 0x0440.
 #[derive(Clone, Copy, Debug)]
@@ -140,15 +126,16 @@ impl FileSubject {
     }
 }
 
-/// Which operation a [`FileOperation`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FileOperationKind {
-    /// The last handle was closed (0x0441).
-    Cleanup,
-    /// The file object goes away (0x0442).
-    Close,
-    /// Data are written to the medium (0x0449).
-    Flush,
+kinds! {
+    /// Which operation a [`FileOperation`] is.
+    FileOperationKind {
+        /// The last handle was closed (0x0441).
+        Cleanup = 0x0441,
+        /// The file object goes away (0x0442).
+        Close = 0x0442,
+        /// Data are written to the medium (0x0449).
+        Flush = 0x0449,
+    }
 }
 
 /// An operation on an open file without further arguments. Hooks 0x0441, 0x0442, 0x0449.
@@ -164,12 +151,7 @@ impl FileOperation {
     /// Reads the payload of one of the three hooks.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0441 => FileOperationKind::Cleanup,
-            0x0442 => FileOperationKind::Close,
-            0x0449 => FileOperationKind::Flush,
-            _ => return None,
-        };
+        let kind = FileOperationKind::of(payload.hook)?;
         Some(Self { kind, subject: FileSubject::read(&mut payload, false)?.0 })
     }
 }
@@ -308,90 +290,51 @@ impl<'b> DirectoryOperation<'b> {
 }
 parse_from_record!(DirectoryOperation<'b>);
 
-/// A file operation ends; its start named the same packet. Hook 0x044C.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileOperationEnd {
-    /// The I/O request packet.
-    pub irp: u64,
-    /// What the operation returned besides its status: bytes moved, for transfers.
-    pub extra_info: u64,
-    /// NT status.
-    pub status: u32,
-}
-
-impl FileOperationEnd {
-    /// Its hook.
-    pub const HOOK: u16 = 0x044c;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            irp: payload.fields.pointer()?,
-            extra_info: payload.fields.pointer()?,
-            status: payload.fields.u32()?,
-        })
+events! {
+    /// A file operation ends; its start named the same packet. Hook 0x044C.
+    0x044c => FileOperationEnd {
+        /// The I/O request packet.
+        irp: u64 as pointer,
+        /// What the operation returned besides its status: bytes moved, for transfers.
+        extra_info: u64 as pointer,
+        /// NT status.
+        status: u32,
     }
 }
-parse_from_record!(FileOperationEnd);
 
-/// What a [`FileMapping`] event says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FileMappingKind {
-    /// A view was mapped (0x0425).
-    Map,
-    /// A view was unmapped (0x0426).
-    Unmap,
-    /// A view was already mapped when recording began (0x0427).
-    RundownStart,
-    /// A view was still mapped when recording ended (0x0428).
-    RundownEnd,
-}
-
-/// A view of a file is mapped or unmapped. Hooks 0x0425 to 0x0428.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileMapping {
-    /// Which of the four events this is.
-    pub kind: FileMappingKind,
-    /// Address of the view.
-    pub view_base: u64,
-    /// The key of the file.
-    pub file_key: u64,
-    /// Attributes of the section, packed.
-    pub misc_info: u64,
-    /// Size in bytes of the view.
-    pub view_size: u64,
-    /// Offset in bytes of the view in the file; zero before version 3.
-    pub byte_offset: i64,
-    /// Process that maps.
-    pub process_id: u32,
-}
-
-impl FileMapping {
-    /// Reads the payload of one of the four hooks.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0425 => FileMappingKind::Map,
-            0x0426 => FileMappingKind::Unmap,
-            0x0427 => FileMappingKind::RundownStart,
-            0x0428 => FileMappingKind::RundownEnd,
-            _ => return None,
-        };
-        let mut fields = payload.fields;
-        Some(Self {
-            kind,
-            view_base: fields.pointer()?,
-            file_key: fields.pointer()?,
-            misc_info: fields.u64()?,
-            view_size: fields.pointer()?,
-            byte_offset: if payload.version >= 3 { fields.i64()? } else { 0 },
-            process_id: fields.u32()?,
-        })
+kinds! {
+    /// What a [`FileMapping`] event says.
+    FileMappingKind {
+        /// A view was mapped (0x0425).
+        Map = 0x0425,
+        /// A view was unmapped (0x0426).
+        Unmap = 0x0426,
+        /// A view was already mapped when recording began (0x0427).
+        RundownStart = 0x0427,
+        /// A view was still mapped when recording ended (0x0428).
+        RundownEnd = 0x0428,
     }
 }
-parse_from_record!(FileMapping);
+
+events! {
+    /// A view of a file is mapped or unmapped. Hooks 0x0425 to 0x0428.
+    FileMapping {
+        /// Which of the four events this is.
+        kind: FileMappingKind = hook,
+        /// Address of the view.
+        view_base: u64 as pointer,
+        /// The key of the file.
+        file_key: u64 as pointer,
+        /// Attributes of the section, packed.
+        misc_info: u64,
+        /// Size in bytes of the view.
+        view_size: u64 as pointer,
+        /// Offset in bytes of the view in the file; zero before version 3.
+        byte_offset: i64 [since 3],
+        /// Process that maps.
+        process_id: u32,
+    }
+}
 
 #[cfg(test)]
 mod tests {

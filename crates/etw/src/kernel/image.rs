@@ -2,21 +2,22 @@
 
 use onoff_etl::{Guid, Record};
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, kinds, parse_from_record};
 use crate::reader::Reader;
 use crate::text::{Ansi, Utf16};
 
-/// What an [`Image`] event says about its image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ImageEventKind {
-    /// It was mapped (0x030A: in the process group, yet about an image).
-    Load,
-    /// It was unmapped (0x1402).
-    Unload,
-    /// It was already mapped when recording began (0x1403).
-    RundownStart,
-    /// It was still mapped when recording ended (0x1404).
-    RundownEnd,
+kinds! {
+    /// What an [`Image`] event says about its image.
+    ImageEventKind {
+        /// It was mapped (0x030A: in the process group, yet about an image).
+        Load = 0x030a,
+        /// It was unmapped (0x1402).
+        Unload = 0x1402,
+        /// It was already mapped when recording began (0x1403).
+        RundownStart = 0x1403,
+        /// It was still mapped when recording ended (0x1404).
+        RundownEnd = 0x1404,
+    }
 }
 
 /// An executable image is mapped, unmapped, or described by a rundown. Hooks 0x030A, 0x1402 to 0x1404.
@@ -44,13 +45,7 @@ impl<'b> Image<'b> {
     /// Reads the payload of one of the four hooks.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x030a => ImageEventKind::Load,
-            0x1402 => ImageEventKind::Unload,
-            0x1403 => ImageEventKind::RundownStart,
-            0x1404 => ImageEventKind::RundownEnd,
-            _ => return None,
-        };
+        let kind = ImageEventKind::of(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let image_base = fields.pointer()?;

@@ -1,92 +1,54 @@
 //! Group 0x02: page faults and address space.
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, kinds, parse_from_record};
 
-/// A page was read from disk because it was touched. Hook 0x0220.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HardFault {
-    /// When the fault began, in ticks of the log's clock; it ended when the event was logged.
-    pub start_ticks: u64,
-    /// Offset in bytes in the file.
-    pub read_offset: u64,
-    /// The address that was touched.
-    pub virtual_address: u64,
-    /// Key of the file, as file name events give it.
-    pub file_key: u64,
-    /// Thread that faulted.
-    pub thread_id: u32,
-    /// Bytes read.
-    pub byte_count: u32,
-}
-
-impl HardFault {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0220;
-
-    /// Reads the payload.
-    #[inline]
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self {
-            start_ticks: fields.u64()?,
-            read_offset: fields.u64()?,
-            virtual_address: fields.pointer()?,
-            file_key: fields.pointer()?,
-            thread_id: fields.u32()?,
-            byte_count: fields.u32()?,
-        })
+events! {
+    /// A page was read from disk because it was touched. Hook 0x0220.
+    0x0220 => HardFault {
+        /// When the fault began, in ticks of the log's clock; it ended when the event was logged.
+        start_ticks: u64,
+        /// Offset in bytes in the file.
+        read_offset: u64,
+        /// The address that was touched.
+        virtual_address: u64 as pointer,
+        /// Key of the file, as file name events give it.
+        file_key: u64 as pointer,
+        /// Thread that faulted.
+        thread_id: u32,
+        /// Bytes read.
+        byte_count: u32,
     }
 }
-parse_from_record!(HardFault);
 
-/// What kind of fault a [`PageFault`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PageFaultKind {
-    /// The page was in memory, on its way in or out (0x020A).
-    Transition,
-    /// The page had never been there: it is given zeroed (0x020B).
-    DemandZero,
-    /// A shared page is copied because it is written to (0x020C).
-    CopyOnWrite,
-    /// A guard page was touched (0x020D).
-    GuardPage,
-    /// The page must be read (0x020E).
-    Hard,
-    /// The address must not be touched so (0x020F).
-    AccessViolation,
-}
-
-/// A page fault. Hooks 0x020A to 0x020F.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageFault {
-    /// Which kind of fault.
-    pub kind: PageFaultKind,
-    /// The address that was touched.
-    pub virtual_address: u64,
-    /// The instruction that touched it.
-    pub program_counter: u64,
-}
-
-impl PageFault {
-    /// Reads the payload of one of the six hooks.
-    #[inline]
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x020a => PageFaultKind::Transition,
-            0x020b => PageFaultKind::DemandZero,
-            0x020c => PageFaultKind::CopyOnWrite,
-            0x020d => PageFaultKind::GuardPage,
-            0x020e => PageFaultKind::Hard,
-            0x020f => PageFaultKind::AccessViolation,
-            _ => return None,
-        };
-        Some(Self { kind, virtual_address: payload.fields.pointer()?, program_counter: payload.fields.pointer()? })
+kinds! {
+    /// What kind of fault a [`PageFault`] is.
+    PageFaultKind {
+        /// The page was in memory, on its way in or out (0x020A).
+        Transition = 0x020a,
+        /// The page had never been there: it is given zeroed (0x020B).
+        DemandZero = 0x020b,
+        /// A shared page is copied because it is written to (0x020C).
+        CopyOnWrite = 0x020c,
+        /// A guard page was touched (0x020D).
+        GuardPage = 0x020d,
+        /// The page must be read (0x020E).
+        Hard = 0x020e,
+        /// The address must not be touched so (0x020F).
+        AccessViolation = 0x020f,
     }
 }
-parse_from_record!(PageFault);
+
+events! {
+    /// A page fault. Hooks 0x020A to 0x020F.
+    PageFault {
+        /// Which kind of fault.
+        kind: PageFaultKind = hook,
+        /// The address that was touched.
+        virtual_address: u64 as pointer,
+        /// The instruction that touched it.
+        program_counter: u64 as pointer,
+    }
+}
 
 /// What a [`VirtualAllocation`] event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,45 +104,31 @@ impl VirtualAllocation {
 }
 parse_from_record!(VirtualAllocation);
 
-/// What a [`TerminalSession`] event says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TerminalSessionKind {
-    /// A session was created (0x024B).
-    Create,
-    /// It was still there when recording ended (0x024C).
-    RundownEnd,
-    /// It was already there when recording began (0x024D).
-    RundownStart,
-    /// It was deleted (0x024E).
-    Delete,
-}
-
-/// A terminal session comes or goes. Hooks 0x024B to 0x024E.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TerminalSession {
-    /// Which of the four events this is.
-    pub kind: TerminalSessionKind,
-    /// Address that tells sessions apart even when numbers are used again.
-    pub unique_session_id: u64,
-    /// Number of the session.
-    pub session_id: u32,
-}
-
-impl TerminalSession {
-    /// Reads the payload of one of the four hooks.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x024b => TerminalSessionKind::Create,
-            0x024c => TerminalSessionKind::RundownEnd,
-            0x024d => TerminalSessionKind::RundownStart,
-            0x024e => TerminalSessionKind::Delete,
-            _ => return None,
-        };
-        Some(Self { kind, unique_session_id: payload.fields.pointer()?, session_id: payload.fields.u32()? })
+kinds! {
+    /// What a [`TerminalSession`] event says.
+    TerminalSessionKind {
+        /// A session was created (0x024B).
+        Create = 0x024b,
+        /// It was still there when recording ended (0x024C).
+        RundownEnd = 0x024c,
+        /// It was already there when recording began (0x024D).
+        RundownStart = 0x024d,
+        /// It was deleted (0x024E).
+        Delete = 0x024e,
     }
 }
-parse_from_record!(TerminalSession);
+
+events! {
+    /// A terminal session comes or goes. Hooks 0x024B to 0x024E.
+    TerminalSession {
+        /// Which of the four events this is.
+        kind: TerminalSessionKind = hook,
+        /// Address that tells sessions apart even when numbers are used again.
+        unique_session_id: u64 as pointer,
+        /// Number of the session.
+        session_id: u32,
+    }
+}
 
 /// How physical memory is used, in pages. Hook 0x0270.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

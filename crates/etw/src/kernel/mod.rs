@@ -51,9 +51,10 @@ pub use system_config::*;
 pub use thread::*;
 pub use thread_switch::*;
 
-use onoff_etl::Record;
+use onoff_etl::{Guid, Record};
 
 use crate::reader::Reader;
+use crate::text::{Ansi, Utf16};
 
 /// A kernel payload and the three facts that say how to read it.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +83,153 @@ impl<'b> KernelPayload<'b> {
     }
 }
 
+/// What an event's field is read as where its declaration says no more than its type.
+trait Field<'b>: Sized {
+    /// Reads it; `None` past the end.
+    fn read(fields: &mut Reader<'b>) -> Option<Self>;
+}
+
+macro_rules! fields_are_read_by {
+    ($($type:ty: |$fields:ident| $read:expr;)*) => {$(
+        impl<'b> Field<'b> for $type {
+            #[inline]
+            fn read($fields: &mut Reader<'b>) -> Option<Self> { $read }
+        }
+    )*};
+}
+
+fields_are_read_by! {
+    u8: |fields| fields.u8();
+    u16: |fields| fields.u16();
+    u32: |fields| fields.u32();
+    i32: |fields| fields.i32();
+    u64: |fields| fields.u64();
+    i64: |fields| fields.i64();
+    bool: |fields| Some(fields.u8()? != 0);
+    [u32; 4]: |fields| Some([fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?]);
+    Guid: |fields| fields.guid();
+    Utf16<'b>: |fields| Some(fields.utf16_z());
+    Ansi<'b>: |fields| Some(fields.ansi_z());
+    IrpFlags: |fields| fields.u32().map(IrpFlags);
+    Frames<'b>: |fields| Some(Frames::new(fields.rest(), fields.pointer_size()));
+}
+
+/// A field that only some versions have, where they have it.
+impl<'b, T: Field<'b>> Field<'b> for Option<T> {
+    #[inline]
+    fn read(fields: &mut Reader<'b>) -> Option<Self> {
+        T::read(fields).map(Some)
+    }
+}
+
+/// Declares events whose fields lie behind each other: the struct, its `HOOK` where it has only one, `read` and `parse`.
+///
+/// A field is read by its type, or by the method of [`Reader`] that `as` names. `[since 3]` says from which version on the payload
+/// has it (before it is `None`, zero or empty), `[after 4]` how many bytes before it say nothing. What the hook tells is `= hook` for
+/// one of the [`kinds`], and `= (0x0320, 0x0321)` for whether it is the second of two.
+macro_rules! events {
+    ($($(#[doc = $documentation:literal])* $($hook:literal =>)? $name:ident $(<$lifetime:lifetime>)? { $($body:tt)* })*) => {$(
+        $crate::kernel::event! {
+            [$(#[doc = $documentation])*] [$($hook)?] $name $(<$lifetime>)? { $($body)* }
+        }
+    )*};
+}
+
+/// Declares one of the [`events`].
+macro_rules! event {
+    ($documentation:tt $hook:tt $name:ident { $($body:tt)* }) => {
+        $crate::kernel::event! {
+            @structure $documentation [#[derive(Clone, Copy, Debug, PartialEq, Eq)]] $hook [$name] [$name] ['_] { $($body)* }
+        }
+        $crate::kernel::parse_from_record!($name);
+    };
+    ($documentation:tt $hook:tt $name:ident <'b> { $($body:tt)* }) => {
+        $crate::kernel::event! {
+            @structure $documentation [#[derive(Clone, Copy, Debug)]] $hook [$name<'b>] [<'b> $name<'b>] ['b] { $($body)* }
+        }
+        $crate::kernel::parse_from_record!($name<'b>);
+    };
+    (
+        @structure [$($documentation:tt)*] [$($derive:tt)*] [$($hook:literal)?] [$($name:tt)*] [$($implemented:tt)*] [$lifetime:lifetime] {
+            $(
+                $(#[doc = $about:literal])* $field:ident: $type:ty
+                $(= $of_hook:tt)? $(as $how:ident $(($units:literal))?)? $([$word:ident $number:literal])?
+            ),* $(,)?
+        }
+    ) => {
+        $($documentation)*
+        $($derive)*
+        pub struct $($name)* { $($(#[doc = $about])* pub $field: $type),* }
+
+        impl $($implemented)* {
+            $(
+                /// Its hook.
+                pub const HOOK: u16 = $hook;
+            )?
+
+            /// Reads the payload; `None` when it is another event's or too short.
+            #[inline]
+            #[must_use]
+            pub fn read(payload: $crate::kernel::KernelPayload<$lifetime>) -> Option<Self> {
+                $((payload.hook == $hook).then_some(())?;)?
+                let mut fields = payload.fields;
+                Some(Self {
+                    $($field: $crate::kernel::field!(
+                        payload fields $type $(= $of_hook)? $(, $word $number)? $(, as $how $(($units))?)?
+                    )),*
+                })
+            }
+        }
+    };
+}
+
+/// Reads a field as the [`events`] declare it.
+macro_rules! field {
+    ($payload:ident $fields:ident $type:ty = hook) => { <$type>::of($payload.hook)? };
+    ($payload:ident $fields:ident $type:ty = ($no:literal, $yes:literal)) => {
+        match $payload.hook {
+            $no => false,
+            $yes => true,
+            _ => return None,
+        }
+    };
+    ($payload:ident $fields:ident $type:ty, since $version:literal $($how:tt)*) => {
+        if $payload.version >= $version {
+            $crate::kernel::field!($payload $fields $type $($how)*)
+        } else {
+            Default::default()
+        }
+    };
+    ($payload:ident $fields:ident $type:ty, after $gap:literal $($how:tt)*) => {{
+        $fields.skip($gap)?;
+        $crate::kernel::field!($payload $fields $type $($how)*)
+    }};
+    ($payload:ident $fields:ident $type:ty, as $how:ident $(($units:literal))?) => { $fields.$how($($units)?)? };
+    ($payload:ident $fields:ident $type:ty) => { <$type as $crate::kernel::Field>::read(&mut $fields)? };
+}
+
+/// Declares what events of several hooks are, each with its hook.
+macro_rules! kinds {
+    ($(#[doc = $documentation:literal])* $name:ident {
+        $($(#[doc = $about:literal])* $kind:ident = $hook:literal),* $(,)?
+    }) => {
+        $(#[doc = $documentation])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[doc = $about])* $kind),* }
+
+        impl $name {
+            /// The kind of a hook; `None` for those of other events.
+            #[inline]
+            const fn of(hook: u16) -> Option<Self> {
+                match hook {
+                    $($hook => Some(Self::$kind),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
 /// Gives a kernel struct its `parse`, beside the `read` it is written with.
 macro_rules! parse_from_record {
     ($name:ident) => {
@@ -105,4 +253,4 @@ macro_rules! parse_from_record {
         }
     };
 }
-use parse_from_record;
+use {event, events, field, kinds, parse_from_record};

@@ -2,29 +2,27 @@
 
 use onoff_etl::{Guid, Record};
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::{Ansi, Utf16};
 
-/// The profiling interrupt found this instruction running. Hook 0x0F2E.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SampledProfile {
-    /// The instruction.
-    pub instruction_pointer: u64,
-    /// The thread.
-    pub thread_id: u32,
-    /// How many samples the event stands for.
-    pub count: u16,
-    /// 1 and 2: a DPC or an interrupt service routine was running. Other bits undocumented; zero in
-    /// version 1.
-    pub flags: u8,
-    /// Undocumented; zero in version 1.
-    pub rank: u8,
+events! {
+    /// The profiling interrupt found this instruction running. Hook 0x0F2E.
+    0x0f2e => SampledProfile {
+        /// The instruction.
+        instruction_pointer: u64 as pointer,
+        /// The thread.
+        thread_id: u32,
+        /// How many samples the event stands for.
+        count: u16,
+        /// 1 and 2: a DPC or an interrupt service routine was running. Other bits undocumented; zero in
+        /// version 1.
+        flags: u8 [since 2],
+        /// Undocumented; zero in version 1.
+        rank: u8 [since 2],
+    }
 }
 
 impl SampledProfile {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0f2e;
-
     /// Whether the processor was running a DPC or an interrupt service routine, so that the thread is only
     /// the one it interrupted. Source of the fact: with it the samples of idle processors in two recordings
     /// are as many as another reader counts.
@@ -33,46 +31,19 @@ impl SampledProfile {
     pub fn in_dpc_or_isr(&self) -> bool {
         self.flags & 3 != 0
     }
+}
 
-    /// Reads the payload.
-    #[inline]
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        let instruction_pointer = fields.pointer()?;
-        let thread_id = fields.u32()?;
-        let count = fields.u16()?;
-        let (flags, rank) = if payload.version >= 2 { (fields.u8()?, fields.u8()?) } else { (0, 0) };
-        Some(Self { instruction_pointer, thread_id, count, flags, rank })
+events! {
+    /// A hardware counter reached its limit: what the processor executed then. Hook 0x0F2F.
+    0x0f2f => CounterInterrupt {
+        /// The instruction.
+        instruction_pointer: u64 as pointer,
+        /// The thread.
+        thread_id: u32,
+        /// Number of the counter's kind on the recorded computer (`KPROFILE_SOURCE`).
+        profile_source: u16,
     }
 }
-parse_from_record!(SampledProfile);
-
-/// A hardware counter reached its limit: what the processor executed then. Hook 0x0F2F.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CounterInterrupt {
-    /// The instruction.
-    pub instruction_pointer: u64,
-    /// The thread.
-    pub thread_id: u32,
-    /// Number of the counter's kind on the recorded computer (`KPROFILE_SOURCE`).
-    pub profile_source: u16,
-}
-
-impl CounterInterrupt {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0f2f;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self { instruction_pointer: fields.pointer()?, thread_id: fields.u32()?, profile_source: fields.u16()? })
-    }
-}
-parse_from_record!(CounterInterrupt);
 
 /// Names of the hardware counters whose values are kept with events, in their order. Hook 0x0F30.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,56 +73,42 @@ impl<'b> CounterConfiguration<'b> {
 }
 parse_from_record!(CounterConfiguration<'b>);
 
-/// Which kind of deferred routine a [`DeferredProcedureCall`] ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DeferredProcedureCallKind {
-    /// In a thread of its own (0x0F42).
-    Threaded,
-    /// An ordinary one (0x0F44).
-    Ordinary,
-    /// Because a timer expired (0x0F45).
-    Timer,
-    /// The I/O timer of a device (0x0F46).
-    IoTimer,
-}
-
-/// A deferred procedure call (DPC) has run. Hooks 0x0F42, 0x0F44 to 0x0F46.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeferredProcedureCall {
-    /// Which kind.
-    pub kind: DeferredProcedureCallKind,
-    /// When it began, in ticks of the log's clock; it ended when the event was logged.
-    pub start_ticks: u64,
-    /// Address of the routine: its image is the driver.
-    pub routine: u64,
-}
-
-impl DeferredProcedureCall {
-    /// Reads the payload of one of the four hooks.
-    #[inline]
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0f42 => DeferredProcedureCallKind::Threaded,
-            0x0f44 => DeferredProcedureCallKind::Ordinary,
-            0x0f45 => DeferredProcedureCallKind::Timer,
-            0x0f46 => DeferredProcedureCallKind::IoTimer,
-            _ => return None,
-        };
-        Some(Self { kind, start_ticks: payload.fields.u64()?, routine: payload.fields.pointer()? })
+kinds! {
+    /// Which kind of deferred routine a [`DeferredProcedureCall`] ran.
+    DeferredProcedureCallKind {
+        /// In a thread of its own (0x0F42).
+        Threaded = 0x0f42,
+        /// An ordinary one (0x0F44).
+        Ordinary = 0x0f44,
+        /// Because a timer expired (0x0F45).
+        Timer = 0x0f45,
+        /// The I/O timer of a device (0x0F46).
+        IoTimer = 0x0f46,
     }
 }
-parse_from_record!(DeferredProcedureCall);
 
-/// Which kind of interrupt an [`InterruptServiceRoutine`] served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum InterruptKind {
-    /// Signalled by a message (0x0F32).
-    Message,
-    /// Signalled by a line (0x0F43).
-    Line,
-    /// Served at passive level (0x0F5F).
-    Passive,
+events! {
+    /// A deferred procedure call (DPC) has run. Hooks 0x0F42, 0x0F44 to 0x0F46.
+    DeferredProcedureCall {
+        /// Which kind.
+        kind: DeferredProcedureCallKind = hook,
+        /// When it began, in ticks of the log's clock; it ended when the event was logged.
+        start_ticks: u64,
+        /// Address of the routine: its image is the driver.
+        routine: u64 as pointer,
+    }
+}
+
+kinds! {
+    /// Which kind of interrupt an [`InterruptServiceRoutine`] served.
+    InterruptKind {
+        /// Signalled by a message (0x0F32).
+        Message = 0x0f32,
+        /// Signalled by a line (0x0F43).
+        Line = 0x0f43,
+        /// Served at passive level (0x0F5F).
+        Passive = 0x0f5f,
+    }
 }
 
 /// An interrupt service routine (ISR) has run. Hooks 0x0F32, 0x0F43, 0x0F5F.
@@ -176,12 +133,7 @@ impl InterruptServiceRoutine {
     #[inline]
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0f32 => InterruptKind::Message,
-            0x0f43 => InterruptKind::Line,
-            0x0f5f => InterruptKind::Passive,
-            _ => return None,
-        };
+        let kind = InterruptKind::of(payload.hook)?;
         let mut fields = payload.fields;
         let start_ticks = fields.u64()?;
         let routine = fields.pointer()?;
@@ -198,95 +150,47 @@ impl InterruptServiceRoutine {
 }
 parse_from_record!(InterruptServiceRoutine);
 
-/// A system call begins. Hook 0x0F33.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SystemCallEnter {
-    /// Address of the service routine.
-    pub address: u64,
-}
+events! {
+    /// A system call begins. Hook 0x0F33.
+    0x0f33 => SystemCallEnter {
+        /// Address of the service routine.
+        address: u64 as pointer,
+    }
 
-impl SystemCallEnter {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0f33;
-
-    /// Reads the payload.
-    #[inline]
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { address: payload.fields.pointer()? })
+    /// A system call returns. Hook 0x0F34.
+    0x0f34 => SystemCallExit {
+        /// NT status it returned.
+        status: u32,
     }
 }
-parse_from_record!(SystemCallEnter);
 
-/// A system call returns. Hook 0x0F34.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SystemCallExit {
-    /// NT status it returned.
-    pub status: u32,
-}
-
-impl SystemCallExit {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0f34;
-
-    /// Reads the payload.
-    #[inline]
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { status: payload.fields.u32()? })
+kinds! {
+    /// What a [`ProfileInterval`] event says.
+    ProfileIntervalKind {
+        /// The interval was changed (0x0F48).
+        Change = 0x0f48,
+        /// The interval when recording began (0x0F49).
+        RundownStart = 0x0f49,
+        /// The interval when recording ended (0x0F4A).
+        RundownEnd = 0x0f4a,
     }
 }
-parse_from_record!(SystemCallExit);
 
-/// What a [`ProfileInterval`] event says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ProfileIntervalKind {
-    /// The interval was changed (0x0F48).
-    Change,
-    /// The interval when recording began (0x0F49).
-    RundownStart,
-    /// The interval when recording ended (0x0F4A).
-    RundownEnd,
-}
-
-/// The time between two samples. Hooks 0x0F48 to 0x0F4A.
-#[derive(Clone, Copy, Debug)]
-pub struct ProfileInterval<'b> {
-    /// Which of the three events this is.
-    pub kind: ProfileIntervalKind,
-    /// Number of the profile source; 0 = time.
-    pub source: u32,
-    /// Interval from now on; units of 100 ns when the source is time.
-    pub new_interval: u32,
-    /// Interval before.
-    pub old_interval: u32,
-    /// Name of the source; empty before version 3.
-    pub source_name: Utf16<'b>,
-}
-
-impl<'b> ProfileInterval<'b> {
-    /// Reads the payload of one of the three hooks.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0f48 => ProfileIntervalKind::Change,
-            0x0f49 => ProfileIntervalKind::RundownStart,
-            0x0f4a => ProfileIntervalKind::RundownEnd,
-            _ => return None,
-        };
-        let mut fields = payload.fields;
-        Some(Self {
-            kind,
-            source: fields.u32()?,
-            new_interval: fields.u32()?,
-            old_interval: fields.u32()?,
-            source_name: if payload.version >= 3 { fields.utf16_z() } else { Utf16::default() },
-        })
+events! {
+    /// The time between two samples. Hooks 0x0F48 to 0x0F4A.
+    ProfileInterval<'b> {
+        /// Which of the three events this is.
+        kind: ProfileIntervalKind = hook,
+        /// Number of the profile source; 0 = time.
+        source: u32,
+        /// Interval from now on; units of 100 ns when the source is time.
+        new_interval: u32,
+        /// Interval before.
+        old_interval: u32,
+        /// Name of the source; empty before version 3.
+        source_name: Utf16<'b> [since 3],
     }
 }
-parse_from_record!(ProfileInterval<'b>);
 
 /// Somebody marked a moment by a text (`xperf -m`, WPR). Hook 0x0F22, or a FULL header with the class of
 /// this group and type 34.

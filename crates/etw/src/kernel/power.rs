@@ -2,192 +2,85 @@
 //! for the group; verified with no real file. The provider Microsoft-Windows-Kernel-Power logs the same
 //! transitions and is usually there.
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::Utf16;
 
-/// The system is asked to go to another power state. Hook 0x1222.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PowerActionStart {
-    /// Pairs the event with [`PowerActionEnd`].
-    pub trigger: u64,
-    /// `POWER_ACTION`: 2 sleep, 3 hibernate, 4 shutdown, 5 shutdown and restart, 6 shutdown and off, …
-    pub power_action: u32,
-    /// Lightest `SYSTEM_POWER_STATE` that will do.
-    pub lightest_state: u32,
-}
+events! {
+    /// The system is asked to go to another power state. Hook 0x1222.
+    0x1222 => PowerActionStart {
+        /// Pairs the event with [`PowerActionEnd`].
+        trigger: u64 as pointer,
+        /// `POWER_ACTION`: 2 sleep, 3 hibernate, 4 shutdown, 5 shutdown and restart, 6 shutdown and off, …
+        power_action: u32,
+        /// Lightest `SYSTEM_POWER_STATE` that will do.
+        lightest_state: u32,
+    }
 
-impl PowerActionStart {
-    /// Its hook.
-    pub const HOOK: u16 = 0x1222;
+    /// The request of a [`PowerActionStart`] is over. Hook 0x1223.
+    0x1223 => PowerActionEnd {
+        /// As in the start.
+        trigger: u64 as pointer,
+        /// NT status.
+        status: u32,
+    }
 
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            trigger: payload.fields.pointer()?,
-            power_action: payload.fields.u32()?,
-            lightest_state: payload.fields.u32()?,
-        })
+    /// All devices are asked, or told, to change their power state. Hook 0x1224.
+    0x1224 => DevicesStateStart {
+        /// `SYSTEM_POWER_STATE` to go to: 1 working, 2 S1, 3 S2, 4 S3, 5 hibernate, 6 shutdown.
+        system_state: u32,
+        /// Whether the system wakes up.
+        waking: bool,
+        /// Whether the system shuts down.
+        shutdown: bool,
+        /// 2 set power, 3 query power.
+        irp_minor: u8,
+    }
+
+    /// The devices have answered a [`DevicesStateStart`]. Hook 0x1225.
+    0x1225 => DevicesStateEnd {
+        /// NT status.
+        status: u32,
+    }
+
+    /// One device is sent a power request. Hook 0x1226.
+    0x1226 => DevicePowerStart<'b> {
+        /// The request; [`DevicePowerEnd`] names the same.
+        irp: u64 as pointer,
+        /// Where the image of its driver begins.
+        driver_start: u64 as pointer,
+        /// Place in the order devices are notified in.
+        order_level: u8,
+        /// Major function of the request.
+        major_function: u8,
+        /// 2 set power, 3 query power.
+        minor_function: u8,
+        /// 0 = `state` is a system's, 1 = a device's.
+        state_type: u32 [after 1],
+        /// The state asked for.
+        state: u32,
+        /// Name of the device. The length before it leaves out the terminator, which is there all the same.
+        device_name: Utf16<'b> [after 4],
+    }
+
+    /// A device has completed a power request. Hook 0x1227.
+    0x1227 => DevicePowerEnd {
+        /// The request.
+        irp: u64 as pointer,
+        /// NT status.
+        status: u32,
     }
 }
-parse_from_record!(PowerActionStart);
 
-/// The request of a [`PowerActionStart`] is over. Hook 0x1223.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PowerActionEnd {
-    /// As in the start.
-    pub trigger: u64,
-    /// NT status.
-    pub status: u32,
-}
-
-impl PowerActionEnd {
-    /// Its hook.
-    pub const HOOK: u16 = 0x1223;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { trigger: payload.fields.pointer()?, status: payload.fields.u32()? })
+kinds! {
+    /// Why the performance counter was read around a sleep.
+    SleepCounterKind {
+        /// Before the system sleeps (0x1230).
+        BeforeSleep = 0x1230,
+        /// After it woke (0x1231).
+        AfterSleep = 0x1231,
+        /// After the counter was set right again (0x1232).
+        Calibrated = 0x1232,
     }
-}
-parse_from_record!(PowerActionEnd);
-
-/// All devices are asked, or told, to change their power state. Hook 0x1224.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DevicesStateStart {
-    /// `SYSTEM_POWER_STATE` to go to: 1 working, 2 S1, 3 S2, 4 S3, 5 hibernate, 6 shutdown.
-    pub system_state: u32,
-    /// Whether the system wakes up.
-    pub waking: bool,
-    /// Whether the system shuts down.
-    pub shutdown: bool,
-    /// 2 set power, 3 query power.
-    pub irp_minor: u8,
-}
-
-impl DevicesStateStart {
-    /// Its hook.
-    pub const HOOK: u16 = 0x1224;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            system_state: payload.fields.u32()?,
-            waking: payload.fields.u8()? != 0,
-            shutdown: payload.fields.u8()? != 0,
-            irp_minor: payload.fields.u8()?,
-        })
-    }
-}
-parse_from_record!(DevicesStateStart);
-
-/// The devices have answered a [`DevicesStateStart`]. Hook 0x1225.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DevicesStateEnd {
-    /// NT status.
-    pub status: u32,
-}
-
-impl DevicesStateEnd {
-    /// Its hook.
-    pub const HOOK: u16 = 0x1225;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { status: payload.fields.u32()? })
-    }
-}
-parse_from_record!(DevicesStateEnd);
-
-/// One device is sent a power request. Hook 0x1226.
-#[derive(Clone, Copy, Debug)]
-pub struct DevicePowerStart<'b> {
-    /// The request; [`DevicePowerEnd`] names the same.
-    pub irp: u64,
-    /// Where the image of its driver begins.
-    pub driver_start: u64,
-    /// Place in the order devices are notified in.
-    pub order_level: u8,
-    /// Major function of the request.
-    pub major_function: u8,
-    /// 2 set power, 3 query power.
-    pub minor_function: u8,
-    /// 0 = `state` is a system's, 1 = a device's.
-    pub state_type: u32,
-    /// The state asked for.
-    pub state: u32,
-    /// Name of the device.
-    pub device_name: Utf16<'b>,
-}
-
-impl<'b> DevicePowerStart<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x1226;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        let irp = fields.pointer()?;
-        let driver_start = fields.pointer()?;
-        let [order_level, major_function, minor_function, _padding] = *fields.array()?;
-        let state_type = fields.u32()?;
-        let state = fields.u32()?;
-        // The length leaves out the terminator, which is there all the same.
-        fields.skip(4)?;
-        Some(Self {
-            irp,
-            driver_start,
-            order_level,
-            major_function,
-            minor_function,
-            state_type,
-            state,
-            device_name: fields.utf16_z(),
-        })
-    }
-}
-parse_from_record!(DevicePowerStart<'b>);
-
-/// A device has completed a power request. Hook 0x1227.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DevicePowerEnd {
-    /// The request.
-    pub irp: u64,
-    /// NT status.
-    pub status: u32,
-}
-
-impl DevicePowerEnd {
-    /// Its hook.
-    pub const HOOK: u16 = 0x1227;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { irp: payload.fields.pointer()?, status: payload.fields.u32()? })
-    }
-}
-parse_from_record!(DevicePowerEnd);
-
-/// Why the performance counter was read around a sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SleepCounterKind {
-    /// Before the system sleeps (0x1230).
-    BeforeSleep,
-    /// After it woke (0x1231).
-    AfterSleep,
-    /// After the counter was set right again (0x1232).
-    Calibrated,
 }
 
 /// The performance counter around a sleep, over which it may have jumped. Hooks 0x1230 to 0x1232.
@@ -205,12 +98,7 @@ impl SleepCounter {
     /// Reads the payload of one of the three hooks.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x1230 => SleepCounterKind::BeforeSleep,
-            0x1231 => SleepCounterKind::AfterSleep,
-            0x1232 => SleepCounterKind::Calibrated,
-            _ => return None,
-        };
+        let kind = SleepCounterKind::of(payload.hook)?;
         Some(Self {
             kind,
             performance_counter: payload.fields.i64()?,

@@ -1,22 +1,23 @@
 //! Group 0x03: processes.
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::security_identifier::Sid;
 use crate::text::{Ansi, Utf16};
 
-/// What a [`Process`] event says about its process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ProcessEventKind {
-    /// It was created (0x0301).
-    Start,
-    /// Its last thread ended (0x0302).
-    End,
-    /// It was already there when recording began (0x0303).
-    RundownStart,
-    /// It was still there when recording ended (0x0304).
-    RundownEnd,
-    /// It has exited, but its object lives on because somebody holds a handle (0x0327).
-    Defunct,
+kinds! {
+    /// What a [`Process`] event says about its process.
+    ProcessEventKind {
+        /// It was created (0x0301).
+        Start = 0x0301,
+        /// Its last thread ended (0x0302).
+        End = 0x0302,
+        /// It was already there when recording began (0x0303).
+        RundownStart = 0x0303,
+        /// It was still there when recording ended (0x0304).
+        RundownEnd = 0x0304,
+        /// It has exited, but its object lives on because somebody holds a handle (0x0327).
+        Defunct = 0x0327,
+    }
 }
 
 /// A process starts, ends, or is described by a rundown. Hooks 0x0301 to 0x0304 and 0x0327.
@@ -57,14 +58,7 @@ impl<'b> Process<'b> {
     /// Reads the payload of one of the five hooks.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0301 => ProcessEventKind::Start,
-            0x0302 => ProcessEventKind::End,
-            0x0303 => ProcessEventKind::RundownStart,
-            0x0304 => ProcessEventKind::RundownEnd,
-            0x0327 => ProcessEventKind::Defunct,
-            _ => return None,
-        };
+        let kind = ProcessEventKind::of(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let mut process = Process {
@@ -122,115 +116,53 @@ impl<'b> Process<'b> {
 }
 parse_from_record!(Process<'b>);
 
-/// A process is being terminated: its id, before the end event with the details. Hook 0x030B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessTerminate {
-    /// Process id.
-    pub process_id: u32,
-}
+events! {
+    /// A process is being terminated: its id, before the end event with the details. Hook 0x030B.
+    0x030b => ProcessTerminate {
+        /// Process id.
+        process_id: u32,
+    }
 
-impl ProcessTerminate {
-    /// Its hook.
-    pub const HOOK: u16 = 0x030b;
+    /// Memory and handle counters of a process, at its end (0x0320) or at rundown (0x0321). Sizes in bytes.
+    ProcessCounters {
+        /// Whether a rundown wrote it, rather than the end of the process.
+        rundown: bool = (0x0320, 0x0321),
+        /// Process id.
+        process_id: u32,
+        /// Page faults, soft and hard.
+        page_fault_count: u32,
+        /// Open handles.
+        handle_count: u32,
+        /// Most address space in use at once.
+        peak_virtual_size: u64 as pointer [after 4],
+        /// Largest working set.
+        peak_working_set_size: u64 as pointer,
+        /// Most page file in use at once.
+        peak_pagefile_usage: u64 as pointer,
+        /// Most paged pool charged at once.
+        quota_peak_paged_pool_usage: u64 as pointer,
+        /// Most non-paged pool charged at once.
+        quota_peak_non_paged_pool_usage: u64 as pointer,
+        /// Address space in use.
+        virtual_size: u64 as pointer,
+        /// Working set.
+        working_set_size: u64 as pointer,
+        /// Page file in use.
+        pagefile_usage: u64 as pointer,
+        /// Paged pool charged.
+        quota_paged_pool_usage: u64 as pointer,
+        /// Non-paged pool charged.
+        quota_non_paged_pool_usage: u64 as pointer,
+        /// Private pages, in bytes.
+        private_page_count: u64 as pointer,
+    }
 
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { process_id: payload.fields.u32()? })
+    /// The kernel enters a phase of its own initialization. Hook 0x0326.
+    0x0326 => BootPhaseStart {
+        /// Number of the phase.
+        phase: i32,
     }
 }
-parse_from_record!(ProcessTerminate);
-
-/// Memory and handle counters of a process, at its end (0x0320) or at rundown (0x0321). Sizes in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessCounters {
-    /// Whether a rundown wrote it, rather than the end of the process.
-    pub rundown: bool,
-    /// Process id.
-    pub process_id: u32,
-    /// Page faults, soft and hard.
-    pub page_fault_count: u32,
-    /// Open handles.
-    pub handle_count: u32,
-    /// Most address space in use at once.
-    pub peak_virtual_size: u64,
-    /// Largest working set.
-    pub peak_working_set_size: u64,
-    /// Most page file in use at once.
-    pub peak_pagefile_usage: u64,
-    /// Most paged pool charged at once.
-    pub quota_peak_paged_pool_usage: u64,
-    /// Most non-paged pool charged at once.
-    pub quota_peak_non_paged_pool_usage: u64,
-    /// Address space in use.
-    pub virtual_size: u64,
-    /// Working set.
-    pub working_set_size: u64,
-    /// Page file in use.
-    pub pagefile_usage: u64,
-    /// Paged pool charged.
-    pub quota_paged_pool_usage: u64,
-    /// Non-paged pool charged.
-    pub quota_non_paged_pool_usage: u64,
-    /// Private pages, in bytes.
-    pub private_page_count: u64,
-}
-
-impl ProcessCounters {
-    /// Reads the payload of either hook.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let rundown = match payload.hook {
-            0x0320 => false,
-            0x0321 => true,
-            _ => return None,
-        };
-        let mut fields = payload.fields;
-        let process_id = fields.u32()?;
-        let page_fault_count = fields.u32()?;
-        let handle_count = fields.u32()?;
-        fields.skip(4)?;
-        Some(Self {
-            rundown,
-            process_id,
-            page_fault_count,
-            handle_count,
-            peak_virtual_size: fields.pointer()?,
-            peak_working_set_size: fields.pointer()?,
-            peak_pagefile_usage: fields.pointer()?,
-            quota_peak_paged_pool_usage: fields.pointer()?,
-            quota_peak_non_paged_pool_usage: fields.pointer()?,
-            virtual_size: fields.pointer()?,
-            working_set_size: fields.pointer()?,
-            pagefile_usage: fields.pointer()?,
-            quota_paged_pool_usage: fields.pointer()?,
-            quota_non_paged_pool_usage: fields.pointer()?,
-            private_page_count: fields.pointer()?,
-        })
-    }
-}
-parse_from_record!(ProcessCounters);
-
-/// The kernel enters a phase of its own initialization. Hook 0x0326.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BootPhaseStart {
-    /// Number of the phase.
-    pub phase: i32,
-}
-
-impl BootPhaseStart {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0326;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { phase: payload.fields.i32()? })
-    }
-}
-parse_from_record!(BootPhaseStart);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use onoff_etl::Guid;
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, parse_from_record};
 use crate::text::{Ansi, Utf16};
 
 /// The kernel groups that were enabled. Hooks 0x0005 at the beginning, 0x0020 at the end.
@@ -35,81 +35,35 @@ impl GroupMasks {
 }
 parse_from_record!(GroupMasks);
 
-/// The PDB of the kernel itself. Hook 0x0040.
-#[derive(Clone, Copy, Debug)]
-pub struct KernelDebugId<'b> {
-    /// GUID of the PDB.
-    pub guid: Guid,
-    /// Age of the PDB.
-    pub age: u32,
-    /// File name of the PDB.
-    pub pdb_name: Ansi<'b>,
-}
+events! {
+    /// The PDB of the kernel itself. Hook 0x0040.
+    0x0040 => KernelDebugId<'b> {
+        /// GUID of the PDB.
+        guid: Guid,
+        /// Age of the PDB.
+        age: u32,
+        /// File name of the PDB.
+        pdb_name: Ansi<'b>,
+    }
 
-impl<'b> KernelDebugId<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0040;
+    /// The build the system was made by, such as `19041.1.amd64fre.vb_release.191206-1406`. Hook 0x0042.
+    0x0042 => BuildLab<'b> {
+        /// The text.
+        build: Ansi<'b>,
+    }
 
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { guid: payload.fields.guid()?, age: payload.fields.u32()?, pdb_name: payload.fields.ansi_z() })
+    /// The partition of a hypervisor or container the recording was made in. Hook 0x0050.
+    0x0050 => PartitionInfo {
+        /// Kind of partition (undocumented numbers).
+        partition_type: u32 [after 4],
+        /// What to add to this machine's clock to get the host's, in ticks.
+        ticks_offset_from_root: i64,
+        /// This partition.
+        partition_id: Guid,
+        /// The one around it.
+        parent_id: Guid,
     }
 }
-parse_from_record!(KernelDebugId<'b>);
-
-/// The build the system was made by, such as `19041.1.amd64fre.vb_release.191206-1406`. Hook 0x0042.
-#[derive(Clone, Copy, Debug)]
-pub struct BuildLab<'b> {
-    /// The text.
-    pub build: Ansi<'b>,
-}
-
-impl<'b> BuildLab<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0042;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then(|| Self { build: payload.fields.ansi_z() })
-    }
-}
-parse_from_record!(BuildLab<'b>);
-
-/// The partition of a hypervisor or container the recording was made in. Hook 0x0050.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PartitionInfo {
-    /// Kind of partition (undocumented numbers).
-    pub partition_type: u32,
-    /// What to add to this machine's clock to get the host's, in ticks.
-    pub ticks_offset_from_root: i64,
-    /// This partition.
-    pub partition_id: Guid,
-    /// The one around it.
-    pub parent_id: Guid,
-}
-
-impl PartitionInfo {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0050;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        fields.skip(4)?;
-        Some(Self {
-            partition_type: fields.u32()?,
-            ticks_offset_from_root: fields.i64()?,
-            partition_id: fields.guid()?,
-            parent_id: fields.guid()?,
-        })
-    }
-}
-parse_from_record!(PartitionInfo);
 
 /// Where the binary of some providers lies. Hook 0x0043.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Group 0x09: the registry.
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, parse_from_record};
 use crate::text::Utf16;
 
 /// What was done to a registry key.
@@ -111,35 +111,19 @@ impl<'b> RegistryKeyOperation<'b> {
 }
 parse_from_record!(RegistryKeyOperation<'b>);
 
-/// A hive comes into use (0x0924).
-#[derive(Clone, Copy, Debug)]
-pub struct RegistryHiveLoad<'b> {
-    /// Address of the hive.
-    pub hive: u64,
-    /// How it was made.
-    pub operation_type: u32,
-    /// Size in bytes.
-    pub size: u32,
-    /// File of the hive.
-    pub file_name: Utf16<'b>,
-}
-
-impl<'b> RegistryHiveLoad<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0924;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        let hive = fields.pointer()?;
-        let operation_type = fields.u32()?;
-        fields.skip(4)?;
-        Some(Self { hive, operation_type, size: fields.u32()?, file_name: fields.utf16_z() })
+events! {
+    /// A hive comes into use (0x0924).
+    0x0924 => RegistryHiveLoad<'b> {
+        /// Address of the hive.
+        hive: u64 as pointer,
+        /// How it was made.
+        operation_type: u32,
+        /// Size in bytes.
+        size: u32 [after 4],
+        /// File of the hive.
+        file_name: Utf16<'b>,
     }
 }
-parse_from_record!(RegistryHiveLoad<'b>);
 
 #[cfg(test)]
 mod tests {

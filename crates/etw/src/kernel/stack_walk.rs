@@ -5,7 +5,7 @@
 //! key is deleted or run down, usually much later. A reference resolves to the first definition of its key
 //! at or after it.
 
-use super::{KernelPayload, parse_from_record};
+use super::{events, kinds};
 
 /// Return addresses, innermost first, read on demand.
 #[derive(Clone, Copy, Debug)]
@@ -44,117 +44,62 @@ impl<'b> Frames<'b> {
     }
 }
 
-/// A call stack. Hook 0x1820.
-#[derive(Clone, Copy, Debug)]
-pub struct Stack<'b> {
-    /// Time of the event it belongs to, in ticks of the log's clock.
-    pub event_ticks: u64,
-    /// Process of that event.
-    pub process_id: u32,
-    /// Thread of that event.
-    pub thread_id: u32,
-    /// Return addresses, innermost first.
-    pub frames: Frames<'b>,
-}
-
-impl<'b> Stack<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x1820;
-
-    /// Reads the payload.
-    #[inline]
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self {
-            event_ticks: fields.u64()?,
-            process_id: fields.u32()?,
-            thread_id: fields.u32()?,
-            frames: Frames::new(fields.rest(), fields.pointer_size()),
-        })
+events! {
+    /// A call stack. Hook 0x1820.
+    0x1820 => Stack<'b> {
+        /// Time of the event it belongs to, in ticks of the log's clock.
+        event_ticks: u64,
+        /// Process of that event.
+        process_id: u32,
+        /// Thread of that event.
+        thread_id: u32,
+        /// Return addresses, innermost first.
+        frames: Frames<'b>,
     }
 }
-parse_from_record!(Stack<'b>);
 
-/// When a key's meaning was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum StackKeyDefinitionKind {
-    /// As the key comes into use (0x1822).
-    Create,
-    /// As the key goes out of use (0x1823): later uses of its number mean another stack.
-    Delete,
-    /// As recording ends (0x1824).
-    Rundown,
-}
-
-/// What a key stands for. Hooks 0x1822 to 0x1824.
-#[derive(Clone, Copy, Debug)]
-pub struct StackKeyDefinition<'b> {
-    /// When it was told.
-    pub kind: StackKeyDefinitionKind,
-    /// The key.
-    pub stack_key: u64,
-    /// Return addresses, innermost first.
-    pub frames: Frames<'b>,
-}
-
-impl<'b> StackKeyDefinition<'b> {
-    /// Reads the payload of one of the three hooks.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x1822 => StackKeyDefinitionKind::Create,
-            0x1823 => StackKeyDefinitionKind::Delete,
-            0x1824 => StackKeyDefinitionKind::Rundown,
-            _ => return None,
-        };
-        let mut fields = payload.fields;
-        Some(Self { kind, stack_key: fields.pointer()?, frames: Frames::new(fields.rest(), fields.pointer_size()) })
+kinds! {
+    /// When a key's meaning was told.
+    StackKeyDefinitionKind {
+        /// As the key comes into use (0x1822).
+        Create = 0x1822,
+        /// As the key goes out of use (0x1823): later uses of its number mean another stack.
+        Delete = 0x1823,
+        /// As recording ends (0x1824).
+        Rundown = 0x1824,
     }
 }
-parse_from_record!(StackKeyDefinition<'b>);
 
-/// Half of a call stack, by its key. Hooks 0x1825 kernel, 0x1826 user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StackKeyReference {
-    /// Whether this is the user half.
-    pub user: bool,
-    /// Time of the event it belongs to, in ticks of the log's clock.
-    pub event_ticks: u64,
-    /// Process of that event.
-    pub process_id: u32,
-    /// Thread of that event.
-    pub thread_id: u32,
-    /// The key.
-    pub stack_key: u64,
-}
+events! {
+    /// What a key stands for. Hooks 0x1822 to 0x1824.
+    StackKeyDefinition<'b> {
+        /// When it was told.
+        kind: StackKeyDefinitionKind = hook,
+        /// The key.
+        stack_key: u64 as pointer,
+        /// Return addresses, innermost first.
+        frames: Frames<'b>,
+    }
 
-impl StackKeyReference {
-    /// Reads the payload of either hook.
-    #[inline]
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let user = match payload.hook {
-            0x1825 => false,
-            0x1826 => true,
-            _ => return None,
-        };
-        let mut fields = payload.fields;
-        Some(Self {
-            user,
-            event_ticks: fields.u64()?,
-            process_id: fields.u32()?,
-            thread_id: fields.u32()?,
-            stack_key: fields.pointer()?,
-        })
+    /// Half of a call stack, by its key. Hooks 0x1825 kernel, 0x1826 user.
+    StackKeyReference {
+        /// Whether this is the user half.
+        user: bool = (0x1825, 0x1826),
+        /// Time of the event it belongs to, in ticks of the log's clock.
+        event_ticks: u64,
+        /// Process of that event.
+        process_id: u32,
+        /// Thread of that event.
+        thread_id: u32,
+        /// The key.
+        stack_key: u64 as pointer,
     }
 }
-parse_from_record!(StackKeyReference);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::KernelPayload;
 
     #[test]
     fn frames_fill_the_record() {

@@ -1,19 +1,20 @@
 //! Group 0x05: threads, apart from switching between them.
 
-use super::{KernelPayload, parse_from_record};
+use super::{KernelPayload, events, kinds, parse_from_record};
 use crate::text::Utf16;
 
-/// What a [`Thread`] event says about its thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ThreadEventKind {
-    /// It was created (0x0501).
-    Start,
-    /// It ended (0x0502).
-    End,
-    /// It was already there when recording began (0x0503).
-    RundownStart,
-    /// It was still there when recording ended (0x0504).
-    RundownEnd,
+kinds! {
+    /// What a [`Thread`] event says about its thread.
+    ThreadEventKind {
+        /// It was created (0x0501).
+        Start = 0x0501,
+        /// It ended (0x0502).
+        End = 0x0502,
+        /// It was already there when recording began (0x0503).
+        RundownStart = 0x0503,
+        /// It was still there when recording ended (0x0504).
+        RundownEnd = 0x0504,
+    }
 }
 
 /// A thread starts, ends, or is described by a rundown. Hooks 0x0501 to 0x0504.
@@ -66,13 +67,7 @@ impl<'b> Thread<'b> {
     /// Reads the payload of one of the four hooks.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0501 => ThreadEventKind::Start,
-            0x0502 => ThreadEventKind::End,
-            0x0503 => ThreadEventKind::RundownStart,
-            0x0504 => ThreadEventKind::RundownEnd,
-            _ => return None,
-        };
+        let kind = ThreadEventKind::of(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let (first, second) = (fields.u32()?, fields.u32()?);
@@ -123,130 +118,63 @@ impl<'b> Thread<'b> {
 }
 parse_from_record!(Thread<'b>);
 
-/// A thread is given a name. Hook 0x0548.
-#[derive(Clone, Copy, Debug)]
-pub struct ThreadName<'b> {
-    /// Process of the thread.
-    pub process_id: u32,
-    /// The thread.
-    pub thread_id: u32,
-    /// Its name.
-    pub thread_name: Utf16<'b>,
-}
-
-impl<'b> ThreadName<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0548;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            process_id: payload.fields.u32()?,
-            thread_id: payload.fields.u32()?,
-            thread_name: payload.fields.utf16_z(),
-        })
+events! {
+    /// A thread is given a name. Hook 0x0548.
+    0x0548 => ThreadName<'b> {
+        /// Process of the thread.
+        process_id: u32,
+        /// The thread.
+        thread_id: u32,
+        /// Its name.
+        thread_name: Utf16<'b>,
     }
 }
-parse_from_record!(ThreadName<'b>);
 
-/// Which priority a [`ThreadPriorityChange`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ThreadPriorityKind {
-    /// Current CPU priority (0x0530).
-    Current,
-    /// Base CPU priority (0x0531).
-    Base,
-    /// Memory priority (0x0533).
-    Page,
-    /// I/O priority (0x0534).
-    Io,
-}
-
-/// A priority of a thread changes. Hooks 0x0530, 0x0531, 0x0533, 0x0534.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThreadPriorityChange {
-    /// Which priority.
-    pub kind: ThreadPriorityKind,
-    /// The thread.
-    pub thread_id: u32,
-    /// Priority before.
-    pub old_priority: u8,
-    /// Priority from now on.
-    pub new_priority: u8,
-}
-
-impl ThreadPriorityChange {
-    /// Reads the payload of one of the four hooks.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = match payload.hook {
-            0x0530 => ThreadPriorityKind::Current,
-            0x0531 => ThreadPriorityKind::Base,
-            0x0533 => ThreadPriorityKind::Page,
-            0x0534 => ThreadPriorityKind::Io,
-            _ => return None,
-        };
-        Some(Self {
-            kind,
-            thread_id: payload.fields.u32()?,
-            old_priority: payload.fields.u8()?,
-            new_priority: payload.fields.u8()?,
-        })
+kinds! {
+    /// Which priority a [`ThreadPriorityChange`] is about.
+    ThreadPriorityKind {
+        /// Current CPU priority (0x0530).
+        Current = 0x0530,
+        /// Base CPU priority (0x0531).
+        Base = 0x0531,
+        /// Memory priority (0x0533).
+        Page = 0x0533,
+        /// I/O priority (0x0534).
+        Io = 0x0534,
     }
 }
-parse_from_record!(ThreadPriorityChange);
 
-/// The logging thread begins to work for another service. Hook 0x0545.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SubProcessTagChange {
-    /// Tag before.
-    pub old_tag: u32,
-    /// Tag from now on.
-    pub new_tag: u32,
-}
+events! {
+    /// A priority of a thread changes. Hooks 0x0530, 0x0531, 0x0533, 0x0534.
+    ThreadPriorityChange {
+        /// Which priority.
+        kind: ThreadPriorityKind = hook,
+        /// The thread.
+        thread_id: u32,
+        /// Priority before.
+        old_priority: u8,
+        /// Priority from now on.
+        new_priority: u8,
+    }
 
-impl SubProcessTagChange {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0545;
+    /// The logging thread begins to work for another service. Hook 0x0545.
+    0x0545 => SubProcessTagChange {
+        /// Tag before.
+        old_tag: u32,
+        /// Tag from now on.
+        new_tag: u32,
+    }
 
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self { old_tag: payload.fields.u32()?, new_tag: payload.fields.u32()? })
+    /// A system worker thread ran an item of work. Hook 0x0539.
+    0x0539 => WorkerThreadItem {
+        /// The worker.
+        thread_id: u32,
+        /// When the item began, in ticks of the log's clock; it ended when the event was logged.
+        start_ticks: u64,
+        /// The routine that ran.
+        thread_routine: u64 as pointer,
     }
 }
-parse_from_record!(SubProcessTagChange);
-
-/// A system worker thread ran an item of work. Hook 0x0539.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorkerThreadItem {
-    /// The worker.
-    pub thread_id: u32,
-    /// When the item began, in ticks of the log's clock; it ended when the event was logged.
-    pub start_ticks: u64,
-    /// The routine that ran.
-    pub thread_routine: u64,
-}
-
-impl WorkerThreadItem {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0539;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        Some(Self {
-            thread_id: payload.fields.u32()?,
-            start_ticks: payload.fields.u64()?,
-            thread_routine: payload.fields.pointer()?,
-        })
-    }
-}
-parse_from_record!(WorkerThreadItem);
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use onoff_etl::Guid;
 
-use crate::kernel::{KernelPayload, parse_from_record};
+use crate::kernel::{KernelPayload, events, parse_from_record};
 use crate::reader::Reader;
 use crate::text::Utf16;
 
@@ -148,58 +148,33 @@ impl<'b> InterruptLine<'b> {
 }
 parse_from_record!(InterruptLine<'b>);
 
-/// A display adapter. Hook 0x0B0E.
-#[derive(Clone, Copy, Debug)]
-pub struct VideoAdapter<'b> {
-    /// Memory in bytes.
-    pub memory_size: u32,
-    /// Width in pixels.
-    pub width: u32,
-    /// Height in pixels.
-    pub height: u32,
-    /// Bits in a pixel.
-    pub bits_per_pixel: u32,
-    /// Refreshes per second.
-    pub refresh_hz: u32,
-    /// Chip.
-    pub chip_type: Utf16<'b>,
-    /// Digital-analog converter.
-    pub dac_type: Utf16<'b>,
-    /// Name of the adapter.
-    pub adapter: Utf16<'b>,
-    /// Its firmware.
-    pub bios: Utf16<'b>,
-    /// Device it is.
-    pub device_id: Utf16<'b>,
-    /// `DISPLAY_DEVICE_*` flags.
-    pub state_flags: u32,
-}
-
-impl<'b> VideoAdapter<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0b0e;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self {
-            memory_size: fields.u32()?,
-            width: fields.u32()?,
-            height: fields.u32()?,
-            bits_per_pixel: fields.u32()?,
-            refresh_hz: fields.u32()?,
-            chip_type: fields.utf16_array(256)?,
-            dac_type: fields.utf16_array(256)?,
-            adapter: fields.utf16_array(256)?,
-            bios: fields.utf16_array(256)?,
-            device_id: fields.utf16_array(256)?,
-            state_flags: fields.u32()?,
-        })
+events! {
+    /// A display adapter. Hook 0x0B0E.
+    0x0b0e => VideoAdapter<'b> {
+        /// Memory in bytes.
+        memory_size: u32,
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// Bits in a pixel.
+        bits_per_pixel: u32,
+        /// Refreshes per second.
+        refresh_hz: u32,
+        /// Chip.
+        chip_type: Utf16<'b> as utf16_array(256),
+        /// Digital-analog converter.
+        dac_type: Utf16<'b> as utf16_array(256),
+        /// Name of the adapter.
+        adapter: Utf16<'b> as utf16_array(256),
+        /// Its firmware.
+        bios: Utf16<'b> as utf16_array(256),
+        /// Device it is.
+        device_id: Utf16<'b> as utf16_array(256),
+        /// `DISPLAY_DEVICE_*` flags.
+        state_flags: u32,
     }
 }
-parse_from_record!(VideoAdapter<'b>);
 
 /// A network adapter. Hook 0x0B0D.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use onoff_etl::{Guid, Record};
 
-use crate::kernel::{KernelPayload, parse_from_record};
+use crate::kernel::{KernelPayload, events, parse_from_record};
 use crate::text::Utf16;
 
 /// Processors and memory of the machine. Hook 0x0B0A.
@@ -63,75 +63,35 @@ impl<'b> ProcessorConfiguration<'b> {
 }
 parse_from_record!(ProcessorConfiguration<'b>);
 
-/// One processor and what it is called. Hook 0x0B23.
-#[derive(Clone, Copy, Debug)]
-pub struct ProcessorDescription<'b> {
-    /// Number of the processor.
-    pub index: u32,
-    /// `PF_*` features.
-    pub feature_set: u32,
-    /// Clock in MHz.
-    pub mhz: u32,
-    /// Marketing name.
-    pub name: Utf16<'b>,
-    /// Vendor, such as `GenuineIntel`.
-    pub vendor: Utf16<'b>,
-    /// Family, model and stepping.
-    pub identifier: Utf16<'b>,
-}
+events! {
+    /// One processor and what it is called. Hook 0x0B23.
+    0x0b23 => ProcessorDescription<'b> {
+        /// Number of the processor.
+        index: u32,
+        /// `PF_*` features.
+        feature_set: u32,
+        /// Clock in MHz.
+        mhz: u32,
+        /// Marketing name.
+        name: Utf16<'b> as utf16_array(64),
+        /// Vendor, such as `GenuineIntel`.
+        vendor: Utf16<'b> as utf16_array(16),
+        /// Family, model and stepping.
+        identifier: Utf16<'b> as utf16_array(128),
+    }
 
-impl<'b> ProcessorDescription<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0b23;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self {
-            index: fields.u32()?,
-            feature_set: fields.u32()?,
-            mhz: fields.u32()?,
-            name: fields.utf16_array(64)?,
-            vendor: fields.utf16_array(16)?,
-            identifier: fields.utf16_array(128)?,
-        })
+    /// Maker and firmware of the machine. Hook 0x0B19.
+    0x0b19 => Platform<'b> {
+        /// Who made it.
+        manufacturer: Utf16<'b>,
+        /// What it is called.
+        product_name: Utf16<'b>,
+        /// Date of the firmware, as the firmware writes it.
+        bios_date: Utf16<'b>,
+        /// Version of the firmware.
+        bios_version: Utf16<'b>,
     }
 }
-parse_from_record!(ProcessorDescription<'b>);
-
-/// Maker and firmware of the machine. Hook 0x0B19.
-#[derive(Clone, Copy, Debug)]
-pub struct Platform<'b> {
-    /// Who made it.
-    pub manufacturer: Utf16<'b>,
-    /// What it is called.
-    pub product_name: Utf16<'b>,
-    /// Date of the firmware, as the firmware writes it.
-    pub bios_date: Utf16<'b>,
-    /// Version of the firmware.
-    pub bios_version: Utf16<'b>,
-}
-
-impl<'b> Platform<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0b19;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self {
-            manufacturer: fields.utf16_z(),
-            product_name: fields.utf16_z(),
-            bios_date: fields.utf16_z(),
-            bios_version: fields.utf16_z(),
-        })
-    }
-}
-parse_from_record!(Platform<'b>);
 
 /// Sleep states the machine supports. Hook 0x0B10.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,37 +131,19 @@ impl PowerConfiguration {
 }
 parse_from_record!(PowerConfiguration);
 
-/// Limits of the TCP/IP stack. Hook 0x0B11.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NetworkConfiguration {
-    /// Partitions of the table of connections.
-    pub tcb_table_partitions: u32,
-    /// Largest size of the hash table.
-    pub max_hash_table_size: u32,
-    /// Highest port given out.
-    pub max_user_port: u32,
-    /// How long a closed connection is remembered, in seconds.
-    pub tcp_timed_wait_delay: u32,
-}
-
-impl NetworkConfiguration {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0b11;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self {
-            tcb_table_partitions: fields.u32()?,
-            max_hash_table_size: fields.u32()?,
-            max_user_port: fields.u32()?,
-            tcp_timed_wait_delay: fields.u32()?,
-        })
+events! {
+    /// Limits of the TCP/IP stack. Hook 0x0B11.
+    0x0b11 => NetworkConfiguration {
+        /// Partitions of the table of connections.
+        tcb_table_partitions: u32,
+        /// Largest size of the hash table.
+        max_hash_table_size: u32,
+        /// Highest port given out.
+        max_user_port: u32,
+        /// How long a closed connection is remembered, in seconds.
+        tcp_timed_wait_delay: u32,
     }
 }
-parse_from_record!(NetworkConfiguration);
 
 /// Class of the configuration records that merging adds.
 pub const SYSTEM_CONFIG_EX_CLASS: Guid = Guid::from_u128(0x9b79ee91_b5fd_41c0_a243_4248e266e9d0);

@@ -1,37 +1,35 @@
 //! Disks and volumes.
 
-use crate::kernel::{KernelPayload, parse_from_record};
+use crate::kernel::{KernelPayload, events, parse_from_record};
 use crate::text::Utf16;
 
-/// A disk. Hook 0x0B0B.
-#[derive(Clone, Copy, Debug)]
-pub struct PhysicalDisk<'b> {
-    /// Number that disk events name it by.
-    pub disk_number: u32,
-    /// Size of a sector in bytes.
-    pub bytes_per_sector: u32,
-    /// Sectors in a track.
-    pub sectors_per_track: u32,
-    /// Tracks in a cylinder.
-    pub tracks_per_cylinder: u32,
-    /// Cylinders.
-    pub cylinders: u64,
-    /// SCSI port, path, target and unit.
-    pub scsi: [u32; 4],
-    /// Who made it, and often the model.
-    pub manufacturer: Utf16<'b>,
-    /// Partitions on it.
-    pub partition_count: u32,
-    /// Whether writes may stay in the disk's cache.
-    pub write_cache_enabled: bool,
-    /// Letter of the volume the system boots from, where this disk holds it.
-    pub boot_drive_letter: Utf16<'b>,
+events! {
+    /// A disk. Hook 0x0B0B.
+    0x0b0b => PhysicalDisk<'b> {
+        /// Number that disk events name it by.
+        disk_number: u32,
+        /// Size of a sector in bytes.
+        bytes_per_sector: u32,
+        /// Sectors in a track.
+        sectors_per_track: u32,
+        /// Tracks in a cylinder.
+        tracks_per_cylinder: u32,
+        /// Cylinders.
+        cylinders: u64,
+        /// SCSI port, path, target and unit.
+        scsi: [u32; 4],
+        /// Who made it, and often the model.
+        manufacturer: Utf16<'b> as utf16_array(256),
+        /// Partitions on it.
+        partition_count: u32,
+        /// Whether writes may stay in the disk's cache.
+        write_cache_enabled: bool,
+        /// Letter of the volume the system boots from, where this disk holds it.
+        boot_drive_letter: Utf16<'b> as utf16_array(3) [after 1],
+    }
 }
 
 impl<'b> PhysicalDisk<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0b0b;
-
     /// Size in bytes by the geometry; 0 when it is nonsense.
     #[must_use]
     pub fn size(&self) -> u64 {
@@ -40,97 +38,37 @@ impl<'b> PhysicalDisk<'b> {
             .try_fold(self.cylinders, |size, factor| size.checked_mul(factor.into()))
             .unwrap_or(0)
     }
+}
 
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        Some(Self {
-            disk_number: fields.u32()?,
-            bytes_per_sector: fields.u32()?,
-            sectors_per_track: fields.u32()?,
-            tracks_per_cylinder: fields.u32()?,
-            cylinders: fields.u64()?,
-            scsi: [fields.u32()?, fields.u32()?, fields.u32()?, fields.u32()?],
-            manufacturer: fields.utf16_array(256)?,
-            partition_count: fields.u32()?,
-            write_cache_enabled: fields.u8()? != 0,
-            boot_drive_letter: {
-                fields.skip(1)?;
-                fields.utf16_array(3)?
-            },
-        })
+events! {
+    /// A partition or volume. Hook 0x0B0C.
+    0x0b0c => LogicalDisk<'b> {
+        /// Where it begins on its disk, in bytes.
+        start_offset: u64,
+        /// Size in bytes.
+        partition_size: u64,
+        /// Disk it lies on.
+        disk_number: u32,
+        /// 1 partition, 2 volume, 4 extended partition.
+        drive_type: u32 [after 4],
+        /// Such as `C:`.
+        drive_letter: Utf16<'b> as utf16_array(4),
+        /// Number of the partition.
+        partition_number: u32 [after 4],
+        /// Sectors in a cluster.
+        sectors_per_cluster: u32,
+        /// Size of a sector in bytes.
+        bytes_per_sector: u32,
+        /// Clusters free.
+        free_clusters: i64 [after 4],
+        /// Clusters in all.
+        total_clusters: i64,
+        /// Such as `NTFS`.
+        file_system: Utf16<'b> as utf16_array(16),
+        /// Whether the volume extends over several partitions.
+        volume_extent: u32,
     }
 }
-parse_from_record!(PhysicalDisk<'b>);
-
-/// A partition or volume. Hook 0x0B0C.
-#[derive(Clone, Copy, Debug)]
-pub struct LogicalDisk<'b> {
-    /// Where it begins on its disk, in bytes.
-    pub start_offset: u64,
-    /// Size in bytes.
-    pub partition_size: u64,
-    /// Disk it lies on.
-    pub disk_number: u32,
-    /// 1 partition, 2 volume, 4 extended partition.
-    pub drive_type: u32,
-    /// Such as `C:`.
-    pub drive_letter: Utf16<'b>,
-    /// Number of the partition.
-    pub partition_number: u32,
-    /// Sectors in a cluster.
-    pub sectors_per_cluster: u32,
-    /// Size of a sector in bytes.
-    pub bytes_per_sector: u32,
-    /// Clusters free.
-    pub free_clusters: i64,
-    /// Clusters in all.
-    pub total_clusters: i64,
-    /// Such as `NTFS`.
-    pub file_system: Utf16<'b>,
-    /// Whether the volume extends over several partitions.
-    pub volume_extent: u32,
-}
-
-impl<'b> LogicalDisk<'b> {
-    /// Its hook.
-    pub const HOOK: u16 = 0x0b0c;
-
-    /// Reads the payload.
-    #[must_use]
-    pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        (payload.hook == Self::HOOK).then_some(())?;
-        let mut fields = payload.fields;
-        let start_offset = fields.u64()?;
-        let partition_size = fields.u64()?;
-        let disk_number = fields.u32()?;
-        fields.skip(4)?;
-        let drive_type = fields.u32()?;
-        let drive_letter = fields.utf16_array(4)?;
-        fields.skip(4)?;
-        let partition_number = fields.u32()?;
-        let sectors_per_cluster = fields.u32()?;
-        let bytes_per_sector = fields.u32()?;
-        fields.skip(4)?;
-        Some(Self {
-            start_offset,
-            partition_size,
-            disk_number,
-            drive_type,
-            drive_letter,
-            partition_number,
-            sectors_per_cluster,
-            bytes_per_sector,
-            free_clusters: fields.i64()?,
-            total_clusters: fields.i64()?,
-            file_system: fields.utf16_array(16)?,
-            volume_extent: fields.u32()?,
-        })
-    }
-}
-parse_from_record!(LogicalDisk<'b>);
 
 /// An optical disk drive and the disc in it. Hook 0x0B12.
 #[derive(Clone, Copy, Debug)]
