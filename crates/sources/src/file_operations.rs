@@ -5,7 +5,7 @@ use onoff_fileio::operations_csv::{self, Piece};
 use onoff_fileio::{Format, Level, LossKind, Operation, OperationKind, Outcome, Summary};
 use onoff_trace::{
     Clock, Counter, FileIo, FileIos, FileOperation, IoLevel, Process, RecordingFile, Severity, StringId, StringPool,
-    SystemKind, TableName, Tables, Trace,
+    SystemKind, TableName, Tables, Trace, counters,
 };
 use rayon::prelude::*;
 
@@ -15,13 +15,11 @@ use crate::opened::Files;
 const STATUS_END_OF_FILE: u32 = 0xC000_0011;
 const STATUS_UNSUCCESSFUL: u32 = 0xC000_0001;
 
-/// Names of processes came without their ids.
-const IDS_MADE_UP: Counter = Counter {
-    name: "fileio_process_ids_made_up",
-    severity: Severity::Notice,
-    help: "The recording names processes without their ids; onoff numbered them from the highest number down.",
-    touches: &[TableName::FileIos, TableName::Processes],
-};
+counters! {
+    /// Names of processes came without their ids.
+    IDS_MADE_UP = "fileio_process_ids_made_up", Notice, [FileIos, Processes],
+        "The recording names processes without their ids; onoff numbered them from the highest number down.";
+}
 
 /// Reads recordings of file operations into the model's tables.
 pub(crate) fn open(files: &Files, wanted: Tables) -> Result<Trace, Error> {

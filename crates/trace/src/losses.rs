@@ -42,6 +42,24 @@ pub struct Counter {
     pub touches: &'static [TableName],
 }
 
+/// Declares kinds of loss as constants: `NAME = "name", severity, tables, "help";`. The tables are a list of their names, empty for any,
+/// or a constant. What the help says is the constant's documentation too.
+#[macro_export]
+macro_rules! counters {
+    ($($(#[doc = $about:literal])* $visibility:vis $constant:ident = $name:literal, $severity:ident, $tables:tt, $help:literal;)*) => {$(
+        $(#[doc = $about])*
+        #[doc = $help]
+        $visibility const $constant: $crate::Counter = $crate::Counter {
+            name: $name,
+            severity: $crate::Severity::$severity,
+            help: $help,
+            touches: $crate::counters!(@ $tables),
+        };
+    )*};
+    (@ [$($table:ident),* $(,)?]) => { &[$($crate::TableName::$table),*] };
+    (@ $tables:ident) => { $tables };
+}
+
 /// A counter with what was counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -3,10 +3,10 @@
 use hashbrown::HashMap;
 use onoff_order::InOrder;
 use onoff_trace::{
-    Activity, Batches, CallGraphFunction, ContextSwitches, Counter, DeviceOperation, DiskIo, Event, EventField, FileIo,
+    Activity, Batches, CallGraphFunction, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo,
     FirmwareMeasurements, Image, Interrupts, Inventory, Losses, Method, Milestone, Notification, PowerRequest,
-    ProviderCount, ReadyThreads, ServiceDependency, ServiceProcess, ServiceTransition, Severity, Stack, StackPool,
-    StringId, StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace, milestone,
+    ProviderCount, ReadyThreads, ServiceDependency, ServiceProcess, ServiceTransition, Stack, StackPool, StringId,
+    StringPool, SystemConfiguration, SystemKind, TableName, Tables, Trace, counters, milestone,
 };
 
 use onoff_trace::system::Disk;
@@ -14,12 +14,10 @@ use onoff_trace::system::Disk;
 use super::network;
 use super::processes::ProcessTracker;
 
-const NOT_KEPT: Counter = Counter {
-    name: "stacks_beyond_memory",
-    severity: Severity::Error,
-    help: "call stacks that did not fit in memory were left out",
-    touches: &[TableName::Stacks],
-};
+counters! {
+    NOT_KEPT = "stacks_beyond_memory", Error, [Stacks],
+        "call stacks that did not fit in memory were left out";
+}
 
 /// The start of a unit by `systemd-analyze critical-chain`, until all parts are read: only then is known when user space began, and whether
 /// another part has it too.

@@ -4,7 +4,7 @@
 //! that, and in a computer that is starting some later than others. The lengths here are the service manager's own.
 
 use hashbrown::HashMap;
-use onoff_trace::{Counter, ServiceChange, ServiceTransition, Severity, StringId, TableName};
+use onoff_trace::{ServiceChange, ServiceTransition, StringId, counters};
 
 use super::assembly::Assembly;
 use super::parts::Part;
@@ -17,19 +17,12 @@ const LOOKED_AT: usize = 8;
 /// Messages of one change are not further from it than this, ns: 1 s.
 const NEAR_NS: u64 = 1_000_000_000;
 
-const UNPLACED: Counter = Counter {
-    name: "blamed_units_unplaced",
-    severity: Severity::Notice,
-    help: "units in the list of systemd-analyze blame whose start nothing else in the recording tells were left out; keep what 'systemctl show' prints",
-    touches: &[TableName::ServiceTransitions],
-};
-
-const UNREADABLE: Counter = Counter {
-    name: "blame_lines_unreadable",
-    severity: Severity::Notice,
-    help: "lines of the list of systemd-analyze blame that are no length and unit, or too many, were left out",
-    touches: &[TableName::ServiceTransitions],
-};
+counters! {
+    UNPLACED = "blamed_units_unplaced", Notice, [ServiceTransitions],
+        "units in the list of systemd-analyze blame whose start nothing else in the recording tells were left out; keep what 'systemctl show' prints";
+    UNREADABLE = "blame_lines_unreadable", Notice, [ServiceTransitions],
+        "lines of the list of systemd-analyze blame that are no length and unit, or too many, were left out";
+}
 
 /// Whether a text is such a list.
 pub(super) fn recognises(text: &str) -> bool {

@@ -7,7 +7,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::system::MOST_PROCESSORS;
-use onoff_trace::{Counter, Severity, TableName, milestone};
+use onoff_trace::{counters, milestone};
 
 use super::assembly::Assembly;
 use super::bootchart_samples::{Sample, hundredths};
@@ -20,19 +20,12 @@ const EVENT: &str = "bootchart";
 /// Lives of processes that are kept, at most.
 const MOST: usize = 1 << 20;
 
-const UNREADABLE: Counter = Counter {
-    name: "bootchart_lines_unreadable",
-    severity: Severity::Notice,
-    help: "lines of bootchart's proc_ps.log that are no sample of a process, or too many, were left out",
-    touches: &[TableName::Processes],
-};
-
-const USE_LEFT_OUT: Counter = Counter {
-    name: "bootchart_use_left_out",
-    severity: Severity::Notice,
-    help: "bootchart's sums of processor and disk time (proc_stat.log, proc_diskstats.log) are in no table: they do not say whose they are",
-    touches: &[],
-};
+counters! {
+    UNREADABLE = "bootchart_lines_unreadable", Notice, [Processes],
+        "lines of bootchart's proc_ps.log that are no sample of a process, or too many, were left out";
+    USE_LEFT_OUT = "bootchart_use_left_out", Notice, [],
+        "bootchart's sums of processor and disk time (proc_stat.log, proc_diskstats.log) are in no table: they do not say whose they are";
+}
 
 /// Adds the part's rows.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {

@@ -10,7 +10,7 @@
 //! was active. A unit comes after the one below it. Source: systemd-analyze(1); what `@` is in each case, from the program's output
 //! and the units' properties.
 
-use onoff_trace::{Counter, DependencyKind, Severity, StringId, TableName, milestone};
+use onoff_trace::{DependencyKind, StringId, counters, milestone};
 
 use super::assembly::{Assembly, ChainStart};
 use super::kernel_line::uncoloured;
@@ -30,19 +30,12 @@ const DEEPEST: usize = 1_000;
 /// Lines that are looked at to recognise the tree.
 const LOOKED_AT: usize = 12;
 
-const UNREADABLE: Counter = Counter {
-    name: "critical_chain_lines_unreadable",
-    severity: Severity::Notice,
-    help: "lines of systemd-analyze critical-chain that are no unit with its times, or too many, were left out",
-    touches: &[TableName::ServiceTransitions],
-};
-
-const BEGIN_UNKNOWN: Counter = Counter {
-    name: "user_space_begin_unknown",
-    severity: Severity::Warning,
-    help: "nothing says when user space began: times count from there, and firmware, loader, kernel and initial file system are not known. Add what 'systemd-analyze time' prints",
-    touches: &[TableName::Milestones],
-};
+counters! {
+    UNREADABLE = "critical_chain_lines_unreadable", Notice, [ServiceTransitions],
+        "lines of systemd-analyze critical-chain that are no unit with its times, or too many, were left out";
+    BEGIN_UNKNOWN = "user_space_begin_unknown", Warning, [Milestones],
+        "nothing says when user space began: times count from there, and firmware, loader, kernel and initial file system are not known. Add what 'systemd-analyze time' prints";
+}
 
 /// A line's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,24 +1,17 @@
 //! What lies before the kernel's first moment: the loader's two EFI variables and the firmware's own tables.
 
-use onoff_trace::{Counter, Severity, TableName, milestone};
+use onoff_trace::{TableName, counters, milestone};
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
 use crate::firmware::{measurements, of_parts};
 
-const UNREADABLE: Counter = Counter {
-    name: "loader_times_unreadable",
-    severity: Severity::Warning,
-    help: "an EFI variable of the loader's times holds no number; the firmware's and the loader's share are not known from it",
-    touches: &[TableName::Milestones],
-};
-
-const FAULTS: Counter = Counter {
-    name: "firmware_table_faults",
-    severity: Severity::Warning,
-    help: "the firmware performance tables contradict themselves in places; `onoff firmware` lists them",
-    touches: &[TableName::Milestones],
-};
+counters! {
+    UNREADABLE = "loader_times_unreadable", Warning, [Milestones],
+        "an EFI variable of the loader's times holds no number; the firmware's and the loader's share are not known from it";
+    FAULTS = "firmware_table_faults", Warning, [Milestones],
+        "the firmware performance tables contradict themselves in places; `onoff firmware` lists them";
+}
 
 const NS_PER_US: i64 = 1000;
 

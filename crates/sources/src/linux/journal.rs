@@ -2,67 +2,30 @@
 
 use std::borrow::Cow;
 
-use onoff_trace::{Counter, Losses, Severity, TableName};
+use onoff_trace::{Losses, counters};
 
 /// Longest lag, µs, between a message and its arrival in the journal for which its sender's wall clock is believed:
 /// 10 min. While a system starts, messages wait for journald; a larger lag is a wall clock that was set meanwhile.
 const LONGEST_LAG_US: i64 = 600_000_000;
 
-const UNREADABLE: Counter = Counter {
-    name: "journal_entries_unreadable",
-    severity: Severity::Warning,
-    help: "Lines of the journal that are no entry; what they say is missing.",
-    touches: &[TableName::ServiceTransitions, TableName::Milestones],
-};
-
-const WHOLE_SECONDS: Counter = Counter {
-    name: "journal_times_whole_seconds",
-    severity: Severity::Warning,
-    help: "The log has whole seconds only, so lengths are right to a second. For more, take `journalctl -o short-monotonic` or `-o export`.",
-    touches: &[TableName::ServiceTransitions, TableName::Milestones],
-};
-
-const START_UNKNOWN: Counter = Counter {
-    name: "journal_kernel_start_unknown",
-    severity: Severity::Warning,
-    help: "Boots in a log whose times do not say when the kernel started: they count from the log's first line. Take `journalctl -o short-monotonic` or `-o export`.",
-    touches: &[TableName::ServiceTransitions, TableName::Milestones],
-};
-
-const CUT_OFF: Counter = Counter {
-    name: "journal_cut_off",
-    severity: Severity::Warning,
-    help: "The journal ends within an entry; export it again with `journalctl -o export`.",
-    touches: &[TableName::ServiceTransitions, TableName::Milestones],
-};
-
-const NOT_CLOSED: Counter = Counter {
-    name: "journal_files_not_closed",
-    severity: Severity::Notice,
-    help: "journal files that their writer did not close: the machine was running, or lost its power",
-    touches: &[],
-};
-
-const DAMAGED: Counter = Counter {
-    name: "journal_files_damaged",
-    severity: Severity::Warning,
-    help: "journal files that are cut or whose list of entries is damaged; entries were looked for object by object",
-    touches: &[TableName::ServiceTransitions, TableName::Milestones],
-};
-
-const ENTRIES_MISSING: Counter = Counter {
-    name: "journal_entries_missing",
-    severity: Severity::Warning,
-    help: "entries of damaged journal files that could not be read",
-    touches: &[TableName::ServiceTransitions, TableName::Milestones],
-};
-
-const FIELDS_MISSING: Counter = Counter {
-    name: "journal_fields_missing",
-    severity: Severity::Warning,
-    help: "fields of journal entries that could not be read or were too large",
-    touches: &[TableName::ServiceTransitions, TableName::Milestones],
-};
+counters! {
+    UNREADABLE = "journal_entries_unreadable", Warning, [ServiceTransitions, Milestones],
+        "Lines of the journal that are no entry; what they say is missing.";
+    WHOLE_SECONDS = "journal_times_whole_seconds", Warning, [ServiceTransitions, Milestones],
+        "The log has whole seconds only, so lengths are right to a second. For more, take `journalctl -o short-monotonic` or `-o export`.";
+    START_UNKNOWN = "journal_kernel_start_unknown", Warning, [ServiceTransitions, Milestones],
+        "Boots in a log whose times do not say when the kernel started: they count from the log's first line. Take `journalctl -o short-monotonic` or `-o export`.";
+    CUT_OFF = "journal_cut_off", Warning, [ServiceTransitions, Milestones],
+        "The journal ends within an entry; export it again with `journalctl -o export`.";
+    NOT_CLOSED = "journal_files_not_closed", Notice, [],
+        "journal files that their writer did not close: the machine was running, or lost its power";
+    DAMAGED = "journal_files_damaged", Warning, [ServiceTransitions, Milestones],
+        "journal files that are cut or whose list of entries is damaged; entries were looked for object by object";
+    ENTRIES_MISSING = "journal_entries_missing", Warning, [ServiceTransitions, Milestones],
+        "entries of damaged journal files that could not be read";
+    FIELDS_MISSING = "journal_fields_missing", Warning, [ServiceTransitions, Milestones],
+        "fields of journal entries that could not be read or were too large";
+}
 
 /// What was wrong with a journal.
 #[derive(Clone, Debug, Default)]

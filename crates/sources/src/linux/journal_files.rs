@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use onoff_journal::JournalFile;
-use onoff_trace::{Counter, Losses, Severity, TableName};
+use onoff_trace::{Losses, TableName, counters};
 
 use super::journal::{Entry, JournalFaults};
 use super::parts::{Part, PartKind};
@@ -12,19 +12,12 @@ use crate::error::Error;
 
 const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milestones];
 
-const UNREADABLE_FILES: Counter = Counter {
-    name: "journal_files_unreadable",
-    severity: Severity::Warning,
-    help: "journal files were left out because they are damaged beyond use or of a newer form",
-    touches: TABLES,
-};
-
-const TEXTS: Counter = Counter {
-    name: "journal_texts_left_out",
-    severity: Severity::Notice,
-    help: "journals as text were left out: the recording holds a journal with all its fields",
-    touches: &[],
-};
+counters! {
+    UNREADABLE_FILES = "journal_files_unreadable", Warning, TABLES,
+        "journal files were left out because they are damaged beyond use or of a newer form";
+    TEXTS = "journal_texts_left_out", Notice, [],
+        "journals as text were left out: the recording holds a journal with all its fields";
+}
 
 /// One journal: the binary files of a recording together, or one file of any other form.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use hashbrown::{HashMap, HashSet};
 use onoff_order::InOrder;
 use onoff_trace::{
-    Activity, ActivityKind, Counter, Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition,
-    Severity, StringId, TableName, milestone,
+    Activity, ActivityKind, Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, StringId,
+    counters, milestone,
 };
 
 use super::assembly::Assembly;
@@ -69,19 +69,12 @@ pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &m
 /// need less.
 const SPEAKS_ON_NS: i64 = 1_000_000_000;
 
-const ENDS_IN_JOURNAL: Counter = Counter {
-    name: "units_end_in_the_journal",
-    severity: Severity::Notice,
-    help: "the kernel's log says that these units began to start, and only the journal when they were done: journald had begun to run; take `journalctl -b -o export` too",
-    touches: &[TableName::ServiceTransitions],
-};
-
-const END_NOT_SAID: Counter = Counter {
-    name: "unit_ends_not_said",
-    severity: Severity::Notice,
-    help: "starts of units that a message announced and none ended, though the service manager said later that every job of the start was done; they are left out",
-    touches: &[TableName::ServiceTransitions],
-};
+counters! {
+    ENDS_IN_JOURNAL = "units_end_in_the_journal", Notice, [ServiceTransitions],
+        "the kernel's log says that these units began to start, and only the journal when they were done: journald had begun to run; take `journalctl -b -o export` too";
+    END_NOT_SAID = "unit_ends_not_said", Notice, [ServiceTransitions],
+        "starts of units that a message announced and none ended, though the service manager said later that every job of the start was done; they are left out";
+}
 
 /// The last unit of an initial file system: it gives the machine to the service manager of the root file system, which says nothing
 /// of its end. By name, and by description in journals without fields.

@@ -1,7 +1,7 @@
 //! The lines of the kernel's log and of the journal as events, whoever wrote them: for who looks at a time of the recording.
 
 use hashbrown::HashSet;
-use onoff_trace::{Counter, Event, EventField, KindCount, Losses, Severity, StringId, TableName};
+use onoff_trace::{Event, EventField, KindCount, Losses, StringId, TableName, counters};
 
 use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
@@ -15,12 +15,10 @@ pub(super) const LINE: &str = "message";
 /// The only field of a line.
 pub(super) const TEXT: &str = "text";
 
-const TOO_MANY: Counter = Counter {
-    name: "log_lines_left_out",
-    severity: Severity::Warning,
-    help: "the journal holds more lines of this boot than are listed one by one; units and phases are read from all of them",
-    touches: &[TableName::Events],
-};
+counters! {
+    TOO_MANY = "log_lines_left_out", Warning, [Events],
+        "the journal holds more lines of this boot than are listed one by one; units and phases are read from all of them";
+}
 
 /// More lines of one boot than anybody looks through.
 const MOST_LINES: usize = 2_000_000;

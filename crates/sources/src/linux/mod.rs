@@ -70,7 +70,7 @@ mod units;
 
 use hashbrown::HashSet;
 use onoff_order::InOrder;
-use onoff_trace::{Clock, Counter, Losses, RecordedBoot, RecordingFile, Severity, Tables, Trace, milestone};
+use onoff_trace::{Clock, Losses, RecordedBoot, RecordingFile, Tables, Trace, counters, milestone};
 
 use crate::Options;
 use crate::error::Error;
@@ -85,12 +85,10 @@ use parts::{Part, PartKind};
 
 pub(crate) use recognition::{advice, is_firmware_table, is_for_people, is_part, kind_of};
 
-const PASSED_OVER: Counter = Counter {
-    name: "files_passed_over",
-    severity: Severity::Notice,
-    help: "files in the folder or archive that are no part of a recording, or that cannot be read, were passed over",
-    touches: &[],
-};
+counters! {
+    PASSED_OVER = "files_passed_over", Notice, [],
+        "files in the folder or archive that are no part of a recording, or that cannot be read, were passed over";
+}
 
 /// Reads a recording into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {

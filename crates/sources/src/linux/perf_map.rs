@@ -4,7 +4,7 @@
 //!
 //! Source: the kernel's `tools/perf/Documentation/jit-interface.txt`. Only the file's name says of which process it is.
 
-use onoff_trace::{Counter, Method, Severity, StringId, TableName};
+use onoff_trace::{Method, StringId, counters};
 
 use super::assembly::Assembly;
 use super::parts::Part;
@@ -16,12 +16,10 @@ const LONGEST_NAME: usize = 1024;
 /// What such a function counts for: memory that is of no file.
 const MODULE: &str = "[JIT]";
 
-const UNREADABLE: Counter = Counter {
-    name: "perf_map_lines_unreadable",
-    severity: Severity::Notice,
-    help: "lines of a perf-PID.map that are no address, length and name, or too many, were left out; call stacks through these functions show addresses",
-    touches: &[TableName::Methods],
-};
+counters! {
+    UNREADABLE = "perf_map_lines_unreadable", Notice, [Methods],
+        "lines of a perf-PID.map that are no address, length and name, or too many, were left out; call stacks through these functions show addresses";
+}
 
 /// The process that a file of this name is of.
 fn process(name: &str) -> Option<u32> {

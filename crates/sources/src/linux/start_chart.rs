@@ -4,7 +4,7 @@
 //! length that `systemd-analyze blame` gives. The kernel's start is at 0, and a second is 100 wide, or as wide as the kernel's own bar
 //! says where the picture was scaled (source: what systemd 252 writes). Whether a unit failed is not in the picture.
 
-use onoff_trace::{Counter, Severity, TableName};
+use onoff_trace::counters;
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
@@ -22,12 +22,10 @@ const SECOND_WIDTH: f64 = 100.0;
 /// Units that are kept, at most.
 const MOST: usize = 100_000;
 
-const UNREADABLE: Counter = Counter {
-    name: "chart_units_unreadable",
-    severity: Severity::Notice,
-    help: "Units in the picture of systemd-analyze plot without a readable bar, or too many, were left out.",
-    touches: &[TableName::ServiceTransitions],
-};
+counters! {
+    UNREADABLE = "chart_units_unreadable", Notice, [ServiceTransitions],
+        "Units in the picture of systemd-analyze plot without a readable bar, or too many, were left out.";
+}
 
 /// How systemd names its picture, in a comment near its beginning.
 const MARK: &str = "This file is a systemd-analyze SVG file";

@@ -1,19 +1,17 @@
 //! Declared dependencies of units, from whatever part lists them, each once.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::{Counter, DependencyKind, ServiceDependency, Severity, TableName};
+use onoff_trace::{DependencyKind, ServiceDependency, counters};
 
 use super::assembly::Assembly;
 
 /// Dependencies, at most: a hundred times what a large server has.
 const MOST: usize = 4_000_000;
 
-const TOO_MANY: Counter = Counter {
-    name: "unit_dependencies_too_many",
-    severity: Severity::Warning,
-    help: "More dependencies of units than are kept; who waited for whom may be missing.",
-    touches: &[TableName::ServiceDependencies],
-};
+counters! {
+    TOO_MANY = "unit_dependencies_too_many", Warning, [ServiceDependencies],
+        "More dependencies of units than are kept; who waited for whom may be missing.";
+}
 
 /// Dependencies in the making.
 #[derive(Debug, Default)]

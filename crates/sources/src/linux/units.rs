@@ -5,8 +5,7 @@
 use std::borrow::Cow;
 
 use onoff_trace::{
-    Counter, DependencyKind, ServiceChange, ServiceOutcome, ServiceProcess, ServiceTransition, Severity, StringId,
-    TableName, milestone,
+    DependencyKind, ServiceChange, ServiceOutcome, ServiceProcess, ServiceTransition, StringId, counters, milestone,
 };
 
 use super::assembly::Assembly;
@@ -22,12 +21,10 @@ pub(super) const EVENT: &str = "systemd unit properties";
 /// Processes of a unit's commands that are kept, at most.
 const MOST_PROCESSES: usize = 64;
 
-const WITHOUT_NAME: Counter = Counter {
-    name: "units_without_name",
-    severity: Severity::Notice,
-    help: "Blocks of the unit properties without `Id=`; record all properties with `systemctl show '*'`.",
-    touches: &[TableName::ServiceTransitions],
-};
+counters! {
+    WITHOUT_NAME = "units_without_name", Notice, [ServiceTransitions],
+        "Blocks of the unit properties without `Id=`; record all properties with `systemctl show '*'`.";
+}
 
 /// The properties that are of use here; times are µs since the kernel's start, 0 for never.
 #[derive(Clone, Debug, Default)]

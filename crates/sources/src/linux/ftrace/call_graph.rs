@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 use onoff_order::InOrder;
-use onoff_trace::{CallGraphFunction, CallGraphSubject, Counter, Severity, StringId, TableName};
+use onoff_trace::{CallGraphFunction, CallGraphSubject, StringId, counters};
 
 use crate::linux::assembly::Assembly;
 
@@ -33,26 +33,14 @@ const MOST_THREADS: usize = 4096;
 /// Rows of all graphs together.
 const MOST_ROWS: usize = 200_000;
 
-const LEFT_OUT: Counter = Counter {
-    name: "call_graph_calls_left_out",
-    severity: Severity::Notice,
-    help: "calls in call graphs that are too deep, or of too many different functions, were left out: their time is their callers' own",
-    touches: &[TableName::CallGraphFunctions],
-};
-
-const UNPAIRED: Counter = Counter {
-    name: "call_graph_calls_unpaired",
-    severity: Severity::Notice,
-    help: "calls in call graphs whose begin or end is not in the trace have no time: it is their callers' own",
-    touches: &[TableName::CallGraphFunctions],
-};
-
-const OVERRUN: Counter = Counter {
-    name: "call_graph_overruns",
-    severity: Severity::Notice,
-    help: "functions were called deeper than the kernel's tracer goes, and are not in call graphs",
-    touches: &[TableName::CallGraphFunctions],
-};
+counters! {
+    LEFT_OUT = "call_graph_calls_left_out", Notice, [CallGraphFunctions],
+        "calls in call graphs that are too deep, or of too many different functions, were left out: their time is their callers' own";
+    UNPAIRED = "call_graph_calls_unpaired", Notice, [CallGraphFunctions],
+        "calls in call graphs whose begin or end is not in the trace have no time: it is their callers' own";
+    OVERRUN = "call_graph_overruns", Notice, [CallGraphFunctions],
+        "functions were called deeper than the kernel's tracer goes, and are not in call graphs";
+}
 
 /// A function that returns.
 #[derive(Clone, Copy, Debug)]

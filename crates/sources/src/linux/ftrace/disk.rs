@@ -2,23 +2,16 @@
 
 use hashbrown::HashMap;
 use onoff_ftrace::{BlockRequest, RequestStage};
-use onoff_trace::{Counter, DiskIo, DiskOperation, IoPriority, Severity, StringId, TableName};
+use onoff_trace::{DiskIo, DiskOperation, IoPriority, StringId, TableName, counters};
 
 use crate::linux::assembly::Assembly;
 
-const WITHOUT_ISSUE: Counter = Counter {
-    name: "disk_requests_without_issue",
-    severity: Severity::Notice,
-    help: "disk requests completed whose issue is not recorded: they began before the recording, or block:block_rq_issue was not recorded",
-    touches: &[TableName::DiskIos],
-};
-
-const NO_TRANSFERS: Counter = Counter {
-    name: "disk_requests_without_transfer",
-    severity: Severity::Notice,
-    help: "discards and requests private to a driver are in no table",
-    touches: &[TableName::DiskIos],
-};
+counters! {
+    WITHOUT_ISSUE = "disk_requests_without_issue", Notice, [DiskIos],
+        "disk requests completed whose issue is not recorded: they began before the recording, or block:block_rq_issue was not recorded";
+    NO_TRANSFERS = "disk_requests_without_transfer", Notice, [DiskIos],
+        "discards and requests private to a driver are in no table";
+}
 
 const SECTOR_BYTES: u64 = 512;
 /// More requests under way than are followed.

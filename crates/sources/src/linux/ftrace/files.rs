@@ -2,82 +2,35 @@
 
 use onoff_ftrace::{Kind, Losses as TraceLosses};
 use onoff_order::InOrder;
-use onoff_trace::{Counter, Losses, Severity, TableName};
+use onoff_trace::{Losses, TableName, counters};
 
 use super::trace_file::TraceFile;
 use crate::error::Error;
 use crate::linux::clocks::{Evidence, Pairs, SourceClock};
 use crate::linux::parts::{Part, PartKind};
 
-const SAME_TIME: Counter = Counter {
-    name: "traces_of_same_time",
-    severity: Severity::Notice,
-    help: "a second trace of a time that another trace covers was left out; usually the same trace in another form",
-    touches: &[],
-};
-
-const UNKNOWN_CLOCK: Counter = Counter {
-    name: "trace_clock_unknown",
-    severity: Severity::Warning,
-    help: "nothing in the recording says which clock stamped the trace; its times are taken as CLOCK_MONOTONIC. Keep the file trace_clock next to it",
-    touches: &[],
-};
-
-const NOT_CONVERTED: Counter = Counter {
-    name: "trace_clock_not_converted",
-    severity: Severity::Warning,
-    help: "the trace's clock is not the axis and nothing in the recording compares the two; its times are taken as they are",
-    touches: &[],
-};
-
-const OVERWRITTEN: Counter = Counter {
-    name: "trace_events_lost",
-    severity: Severity::Error,
-    help: "the tracer dropped events because its buffer was full; record with a larger buffer or fewer events",
-    touches: &[],
-};
-
-const GAPS: Counter = Counter {
-    name: "trace_gaps",
-    severity: Severity::Error,
-    help: "the tracer says that events are missing and not how many; record with a larger buffer or fewer events",
-    touches: &[],
-};
-
-const UNREADABLE_LINES: Counter = Counter {
-    name: "trace_lines_unreadable",
-    severity: Severity::Warning,
-    help: "lines of the trace that are no event were left out",
-    touches: &[],
-};
-
-const UNKNOWN_EVENTS: Counter = Counter {
-    name: "trace_events_unknown",
-    severity: Severity::Warning,
-    help: "records of the trace whose event the file does not describe were left out",
-    touches: &[],
-};
-
-const DAMAGED: Counter = Counter {
-    name: "trace_records_damaged",
-    severity: Severity::Error,
-    help: "pages or records of the trace that are cut or contradict themselves were left out",
-    touches: &[],
-};
-
-const UNREADABLE_SYMBOLS: Counter = Counter {
-    name: "trace_symbols_unreadable",
-    severity: Severity::Warning,
-    help: "lines of the trace's lists of the kernel's functions and of processes' mapped files that are neither were left out",
-    touches: &[TableName::Methods, TableName::Images],
-};
-
-const TEXT_STACKS: Counter = Counter {
-    name: "text_stacks",
-    severity: Severity::Notice,
-    help: "call stacks in a trace's text, which has no addresses, are in no table; the file that 'trace-cmd extract' or 'trace-cmd record' writes has them",
-    touches: &[TableName::Stacks],
-};
+counters! {
+    SAME_TIME = "traces_of_same_time", Notice, [],
+        "a second trace of a time that another trace covers was left out; usually the same trace in another form";
+    UNKNOWN_CLOCK = "trace_clock_unknown", Warning, [],
+        "nothing in the recording says which clock stamped the trace; its times are taken as CLOCK_MONOTONIC. Keep the file trace_clock next to it";
+    NOT_CONVERTED = "trace_clock_not_converted", Warning, [],
+        "the trace's clock is not the axis and nothing in the recording compares the two; its times are taken as they are";
+    OVERWRITTEN = "trace_events_lost", Error, [],
+        "the tracer dropped events because its buffer was full; record with a larger buffer or fewer events";
+    GAPS = "trace_gaps", Error, [],
+        "the tracer says that events are missing and not how many; record with a larger buffer or fewer events";
+    UNREADABLE_LINES = "trace_lines_unreadable", Warning, [],
+        "lines of the trace that are no event were left out";
+    UNKNOWN_EVENTS = "trace_events_unknown", Warning, [],
+        "records of the trace whose event the file does not describe were left out";
+    DAMAGED = "trace_records_damaged", Error, [],
+        "pages or records of the trace that are cut or contradict themselves were left out";
+    UNREADABLE_SYMBOLS = "trace_symbols_unreadable", Warning, [Methods, Images],
+        "lines of the trace's lists of the kernel's functions and of processes' mapped files that are neither were left out";
+    TEXT_STACKS = "text_stacks", Notice, [Stacks],
+        "call stacks in a trace's text, which has no addresses, are in no table; the file that 'trace-cmd extract' or 'trace-cmd record' writes has them";
+}
 
 /// The traces that are read.
 #[derive(Debug, Default)]

@@ -2,10 +2,11 @@
 
 use hashbrown::HashMap;
 use onoff_ftrace::{DataFile, Event, Kind, PowerEdge, system_call_arguments};
-use onoff_trace::{CallGraphSubject, Counter, KindCount, Milestone, Severity, TableName, milestone};
+use onoff_trace::{CallGraphSubject, KindCount, Milestone, TableName, counters, milestone};
 
 use super::call_graph::{CallGraphTracker, Return};
 use super::disk::DiskTracker;
+use super::files::TABLES;
 use super::initcalls::InitcallTracker;
 use super::interrupts::InterruptTracker;
 use super::power::PowerTracker;
@@ -16,12 +17,10 @@ use super::system_calls::SystemCallTracker;
 use crate::linux::assembly::Assembly;
 use crate::linux::clocks::{Clocks, SourceClock};
 
-const UNREADABLE: Counter = Counter {
-    name: "trace_events_unreadable",
-    severity: Severity::Warning,
-    help: "events of a known name whose fields could not be read were left out; the kernel may write them in another form",
-    touches: super::files::TABLES,
-};
+counters! {
+    UNREADABLE = "trace_events_unreadable", Warning, TABLES,
+        "events of a known name whose fields could not be read were left out; the kernel may write them in another form";
+}
 
 /// Follows one trace.
 pub(super) struct Follower<'a> {

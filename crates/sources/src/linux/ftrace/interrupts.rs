@@ -2,16 +2,14 @@
 
 use hashbrown::HashMap;
 use onoff_ftrace::{Context, Event};
-use onoff_trace::{Counter, Interrupt, InterruptKind, Severity, StringId, TableName};
+use onoff_trace::{Interrupt, InterruptKind, StringId, TableName, counters};
 
 use crate::linux::assembly::Assembly;
 
-const WITHOUT_END: Counter = Counter {
-    name: "interrupts_without_end",
-    severity: Severity::Notice,
-    help: "the end of some interrupt handlers is not recorded, so that they have no length; record irq:irq_handler_exit too",
-    touches: &[TableName::Interrupts],
-};
+counters! {
+    WITHOUT_END = "interrupts_without_end", Notice, [Interrupts],
+        "the end of some interrupt handlers is not recorded, so that they have no length; record irq:irq_handler_exit too";
+}
 
 /// Names of soft interrupts, by number (`enum` in `linux/interrupt.h`).
 const SOFT_INTERRUPTS: [&str; 10] =

@@ -2,32 +2,20 @@
 
 use hashbrown::{HashMap, HashSet};
 use onoff_ftrace::{Context, DataFile, Event, Kind, StackAddresses};
-use onoff_trace::{Counter, Image, Method, Severity, Stack, StackId, StringId, TableName};
+use onoff_trace::{Image, Method, Stack, StackId, StringId, counters};
 
 use crate::linux::assembly::Assembly;
 
-const WITHOUT_EVENT: Counter = Counter {
-    name: "stacks_without_event",
-    severity: Severity::Notice,
-    help: "call stacks whose event is not recorded before them, on their processor and of their thread, are in no table",
-    touches: &[TableName::Stacks],
-};
-
-const HIDDEN: Counter = Counter {
-    name: "kernel_addresses_hidden",
-    severity: Severity::Warning,
-    help: "the trace lists the kernel's functions without their addresses (kernel.kptr_restrict), so that functions of call stacks have no names; \
-           record as root",
-    touches: &[TableName::Methods],
-};
-
-const UNLISTED: Counter = Counter {
-    name: "kernel_addresses_unlisted",
-    severity: Severity::Notice,
-    help: "addresses of the kernel's call stacks that are in none of the functions the trace lists, such as those of a module that was \
-           taken out before the list was made",
-    touches: &[TableName::Methods],
-};
+counters! {
+    WITHOUT_EVENT = "stacks_without_event", Notice, [Stacks],
+        "call stacks whose event is not recorded before them, on their processor and of their thread, are in no table";
+    HIDDEN = "kernel_addresses_hidden", Warning, [Methods],
+        "the trace lists the kernel's functions without their addresses (kernel.kptr_restrict), so that functions of call stacks have no names; \
+         record as root";
+    UNLISTED = "kernel_addresses_unlisted", Notice, [Methods],
+        "addresses of the kernel's call stacks that are in none of the functions the trace lists, such as those of a module that was \
+         taken out before the list was made";
+}
 
 /// What the kernel itself is called, where a module is called `[ext4]`.
 const KERNEL: &str = "[kernel]";

@@ -6,31 +6,19 @@
 use hashbrown::HashMap;
 use onoff_fileio::{SystemCall, SystemCalls};
 use onoff_ftrace::SystemCallArgument;
-use onoff_trace::{Counter, Severity, TableName};
+use onoff_trace::{TableName, counters};
 
 use crate::file_operations;
 use crate::linux::assembly::Assembly;
 
-const WITHOUT_BEGIN: Counter = Counter {
-    name: "system_calls_without_begin",
-    severity: Severity::Notice,
-    help: "System calls returned whose begin is not recorded: they began before the recording; they are left out.",
-    touches: &[TableName::FileIos],
-};
-
-const WITHOUT_END: Counter = Counter {
-    name: "system_calls_without_end",
-    severity: Severity::Notice,
-    help: "System calls had not returned when the recording ended; they are left out.",
-    touches: &[TableName::FileIos],
-};
-
-const PLACE_BEHIND_POINTER: Counter = Counter {
-    name: "system_call_places_not_recorded",
-    severity: Severity::Notice,
-    help: "Copies whose place in the file is behind a pointer, which the tracer does not follow; they are left out.",
-    touches: &[TableName::FileIos],
-};
+counters! {
+    WITHOUT_BEGIN = "system_calls_without_begin", Notice, [FileIos],
+        "System calls returned whose begin is not recorded: they began before the recording; they are left out.";
+    WITHOUT_END = "system_calls_without_end", Notice, [FileIos],
+        "System calls had not returned when the recording ended; they are left out.";
+    PLACE_BEHIND_POINTER = "system_call_places_not_recorded", Notice, [FileIos],
+        "Copies whose place in the file is behind a pointer, which the tracer does not follow; they are left out.";
+}
 
 /// More threads in a call than are followed.
 const MOST_OPEN: usize = 1 << 16;

@@ -15,7 +15,7 @@ mod power;
 mod shutdown;
 
 use onoff_order::InOrder;
-use onoff_trace::{Counter, Losses, Severity, TableName, milestone};
+use onoff_trace::{Losses, TableName, counters, milestone};
 use serde::Deserialize;
 
 use super::assembly::Assembly;
@@ -25,47 +25,20 @@ use super::journal_files::Journal;
 use super::kernel_line::{self, Stamp};
 use super::parts::{Part, PartKind};
 
-const UNREADABLE: Counter = Counter {
-    name: "kernel_log_lines_unreadable",
-    severity: Severity::Notice,
-    help: "lines of the kernel's log without a time were left out; messages of several lines look like that",
-    touches: TABLES,
-};
-
-const OF_LOADER: Counter = Counter {
-    name: "loader_lines_by_another_clock",
-    severity: Severity::Notice,
-    help: "lines that the firmware's loader (TegraBoot, CBoot) wrote before the kernel: their times are of the loader's clock, which does not say when the kernel's began; they are no part of its log",
-    touches: &[],
-};
-
-const CUT: Counter = Counter {
-    name: "kernel_log_cut",
-    severity: Severity::Warning,
-    help: "a kernel log as JSON ends inside a message or holds something else; what came before is read",
-    touches: TABLES,
-};
-
-const WALL_CLOCK: Counter = Counter {
-    name: "kernel_log_wall_clock",
-    severity: Severity::Warning,
-    help: "the kernel's log has dates (dmesg -T), mostly in whole seconds: they count from its first line; take `dmesg` without -T",
-    touches: TABLES,
-};
-
-const TOO_MANY: Counter = Counter {
-    name: "kernel_log_messages_left_out",
-    severity: Severity::Error,
-    help: "the kernel's log holds more messages than are read",
-    touches: TABLES,
-};
-
-const NOT_COMPARED: Counter = Counter {
-    name: "kernel_log_clock_not_compared",
-    severity: Severity::Notice,
-    help: "nothing in the recording compares the kernel log's clock with the monotonic one; its times are taken as they are and may be tens of milliseconds off",
-    touches: TABLES,
-};
+counters! {
+    UNREADABLE = "kernel_log_lines_unreadable", Notice, TABLES,
+        "lines of the kernel's log without a time were left out; messages of several lines look like that";
+    OF_LOADER = "loader_lines_by_another_clock", Notice, [],
+        "lines that the firmware's loader (TegraBoot, CBoot) wrote before the kernel: their times are of the loader's clock, which does not say when the kernel's began; they are no part of its log";
+    CUT = "kernel_log_cut", Warning, TABLES,
+        "a kernel log as JSON ends inside a message or holds something else; what came before is read";
+    WALL_CLOCK = "kernel_log_wall_clock", Warning, TABLES,
+        "the kernel's log has dates (dmesg -T), mostly in whole seconds: they count from its first line; take `dmesg` without -T";
+    TOO_MANY = "kernel_log_messages_left_out", Error, TABLES,
+        "the kernel's log holds more messages than are read";
+    NOT_COMPARED = "kernel_log_clock_not_compared", Notice, TABLES,
+        "nothing in the recording compares the kernel log's clock with the monotonic one; its times are taken as they are and may be tens of milliseconds off";
+}
 
 /// Tables that messages fill.
 const TABLES: &[TableName] = &[
