@@ -1,35 +1,26 @@
 //! What a rule found.
 
 use onoff_analysis::Certainty;
+use onoff_trace::named;
 use serde::Serialize;
 
 use crate::cost::{Cost, Stretch};
 
 pub use crate::cost::CostBasis;
 
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FindingSeverity {
-    /// Worth knowing; its cost is small or cannot be told.
-    #[default]
-    Note,
-    /// Costs a noticeable part of the transition.
-    Moderate,
-    /// Costs much of the transition.
-    High,
-}
-
-impl FindingSeverity {
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Moderate => "moderate",
-            Self::High => "high",
-        }
+named! {
+    /// How much a finding matters.
+    #[derive(Default, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum FindingSeverity {
+        /// Worth knowing; its cost is small or cannot be told.
+        #[default]
+        Note = "note",
+        /// Costs a noticeable part of the transition.
+        Moderate = "moderate",
+        /// Costs much of the transition.
+        High = "high",
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 
+use onoff_trace::named;
 use serde::Serialize;
 
 use crate::address::MacAddress;
@@ -63,80 +64,56 @@ impl DhcpMessage {
     }
 }
 
-/// Kind of a DHCP message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum DhcpKind {
-    /// DHCPDISCOVER.
-    Discover,
-    /// DHCPOFFER.
-    Offer,
-    /// DHCPREQUEST.
-    Request,
-    /// DHCPACK.
-    Ack,
-    /// DHCPNAK.
-    Nak,
-    /// DHCPDECLINE, and DECLINE of DHCPv6.
-    Decline,
-    /// DHCPRELEASE, and RELEASE of DHCPv6.
-    Release,
-    /// DHCPINFORM.
-    Inform,
-    /// BOOTREQUEST of plain BOOTP (RFC 951).
-    BootRequest,
-    /// BOOTREPLY of plain BOOTP.
-    BootReply,
-    /// A request whose kind lies past the captured part.
-    SomeRequest,
-    /// An answer whose kind lies past the captured part.
-    SomeAnswer,
-    /// SOLICIT of DHCPv6.
-    Solicit,
-    /// ADVERTISE of DHCPv6.
-    Advertise,
-    /// REQUEST of DHCPv6.
-    Request6,
-    /// REPLY of DHCPv6.
-    Reply,
-    /// CONFIRM, RENEW or REBIND of DHCPv6.
-    Extend,
-    /// INFORMATION-REQUEST of DHCPv6.
-    InformationRequest,
-    /// RECONFIGURE of DHCPv6.
-    Reconfigure,
-    /// Another kind.
-    Other,
+named! {
+    /// Kind of a DHCP message.
+    #[derive(Hash, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum DhcpKind {
+        /// DHCPDISCOVER.
+        Discover = "DISCOVER",
+        /// DHCPOFFER.
+        Offer = "OFFER",
+        /// DHCPREQUEST.
+        Request = "REQUEST",
+        /// DHCPACK.
+        Ack = "ACK",
+        /// DHCPNAK.
+        Nak = "NAK",
+        /// DHCPDECLINE, and DECLINE of DHCPv6.
+        Decline = "DECLINE",
+        /// DHCPRELEASE, and RELEASE of DHCPv6.
+        Release = "RELEASE",
+        /// DHCPINFORM.
+        Inform = "INFORM",
+        /// BOOTREQUEST of plain BOOTP (RFC 951).
+        BootRequest = "BOOTREQUEST",
+        /// BOOTREPLY of plain BOOTP.
+        BootReply = "BOOTREPLY",
+        /// A request whose kind lies past the captured part.
+        SomeRequest = "request (kind cut off)",
+        /// An answer whose kind lies past the captured part.
+        SomeAnswer = "answer (kind cut off)",
+        /// SOLICIT of DHCPv6.
+        Solicit = "SOLICIT",
+        /// ADVERTISE of DHCPv6.
+        Advertise = "ADVERTISE",
+        /// REQUEST of DHCPv6.
+        Request6 = "REQUEST",
+        /// REPLY of DHCPv6.
+        Reply = "REPLY",
+        /// CONFIRM, RENEW or REBIND of DHCPv6.
+        Extend = "RENEW",
+        /// INFORMATION-REQUEST of DHCPv6.
+        InformationRequest = "INFORMATION-REQUEST",
+        /// RECONFIGURE of DHCPv6.
+        Reconfigure = "RECONFIGURE",
+        /// Another kind.
+        Other = "other",
+    }
 }
 
 impl DhcpKind {
-    /// The name as in the standards.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Discover => "DISCOVER",
-            Self::Offer => "OFFER",
-            Self::Request | Self::Request6 => "REQUEST",
-            Self::Ack => "ACK",
-            Self::Nak => "NAK",
-            Self::Decline => "DECLINE",
-            Self::Release => "RELEASE",
-            Self::Inform => "INFORM",
-            Self::BootRequest => "BOOTREQUEST",
-            Self::BootReply => "BOOTREPLY",
-            Self::SomeRequest => "request (kind cut off)",
-            Self::SomeAnswer => "answer (kind cut off)",
-            Self::Solicit => "SOLICIT",
-            Self::Advertise => "ADVERTISE",
-            Self::Reply => "REPLY",
-            Self::Extend => "RENEW",
-            Self::InformationRequest => "INFORMATION-REQUEST",
-            Self::Reconfigure => "RECONFIGURE",
-            Self::Other => "other",
-        }
-    }
-
     /// Whether a client sends it.
     #[must_use]
     pub const fn is_from_client(self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use onoff_trace::named;
 use serde::Serialize;
 
 use crate::address::MacAddress;
@@ -68,37 +69,24 @@ pub struct Undelivered {
     pub destination: SocketAddr,
 }
 
-/// Why a packet could not be delivered (RFC 792, RFC 1812, RFC 4443).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum UndeliveredReason {
-    /// Nothing listens on the port.
-    Port,
-    /// The host does not answer on its network.
-    Host,
-    /// No route leads to the network.
-    Network,
-    /// A filter forbids it.
-    Prohibited,
-    /// The packet is too large for the next link and must not be fragmented.
-    TooLarge,
-    /// Another reason.
-    Other,
-}
-
-impl UndeliveredReason {
-    /// The name for people.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Port => "port unreachable",
-            Self::Host => "host unreachable",
-            Self::Network => "network unreachable",
-            Self::Prohibited => "administratively prohibited",
-            Self::TooLarge => "packet too large",
-            Self::Other => "unreachable",
-        }
+named! {
+    /// Why a packet could not be delivered (RFC 792, RFC 1812, RFC 4443).
+    #[derive(Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum UndeliveredReason {
+        /// Nothing listens on the port.
+        Port = "port unreachable",
+        /// The host does not answer on its network.
+        Host = "host unreachable",
+        /// No route leads to the network.
+        Network = "network unreachable",
+        /// A filter forbids it.
+        Prohibited = "administratively prohibited",
+        /// The packet is too large for the next link and must not be fragmented.
+        TooLarge = "packet too large",
+        /// Another reason.
+        Other = "unreachable",
     }
 }
 

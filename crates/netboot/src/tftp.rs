@@ -1,5 +1,6 @@
 //! TFTP packets (RFC 1350) with options (RFC 2347, 2348, 2349, 7440) and Microsoft's variable window.
 
+use onoff_trace::named;
 use serde::Serialize;
 
 use crate::limits::NAME;
@@ -121,43 +122,28 @@ impl Message {
     }
 }
 
-/// For which processor a UEFI program is (PE/COFF, field `Machine`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ProgramMachine {
-    /// 32-bit x86.
-    X86,
-    /// x86-64.
-    X64,
-    /// 32-bit ARM.
-    Arm32,
-    /// 64-bit ARM.
-    Arm64,
-    /// Itanium.
-    Itanium,
-    /// EFI byte code, for any processor.
-    ByteCode,
-    /// 64-bit RISC-V.
-    Riscv64,
-    /// 64-bit LoongArch.
-    LoongArch64,
-}
-
-impl ProgramMachine {
-    /// The name for people.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::X86 => "x86 (32-bit)",
-            Self::X64 => "x64",
-            Self::Arm32 => "ARM (32-bit)",
-            Self::Arm64 => "ARM64",
-            Self::Itanium => "Itanium",
-            Self::ByteCode => "EFI byte code",
-            Self::Riscv64 => "RISC-V (64-bit)",
-            Self::LoongArch64 => "LoongArch (64-bit)",
-        }
+named! {
+    /// For which processor a UEFI program is (PE/COFF, field `Machine`).
+    #[derive(Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum ProgramMachine {
+        /// 32-bit x86.
+        X86 = "x86 (32-bit)",
+        /// x86-64.
+        X64 = "x64",
+        /// 32-bit ARM.
+        Arm32 = "ARM (32-bit)",
+        /// 64-bit ARM.
+        Arm64 = "ARM64",
+        /// Itanium.
+        Itanium = "Itanium",
+        /// EFI byte code, for any processor.
+        ByteCode = "EFI byte code",
+        /// 64-bit RISC-V.
+        Riscv64 = "RISC-V (64-bit)",
+        /// 64-bit LoongArch.
+        LoongArch64 = "LoongArch (64-bit)",
     }
 }
 

@@ -1,5 +1,7 @@
 //! What kind of file bytes are, told by the bytes and never by a name.
 
+use onoff_trace::named;
+
 /// A kind of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -54,29 +56,18 @@ pub struct KnownKind {
     pub instead: &'static str,
 }
 
-/// A packing that a recording may be shared in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Packing {
-    /// XZ.
-    Xz,
-    /// Gzip.
-    Gzip,
-    /// Zstandard.
-    Zstandard,
-    /// Zip archive.
-    Zip,
-}
-
-impl Packing {
-    /// The packing's name in messages.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Xz => "xz",
-            Self::Gzip => "gzip",
-            Self::Zstandard => "zstd",
-            Self::Zip => "zip",
-        }
+named! {
+    /// A packing that a recording may be shared in.
+    #[derive(Hash)]
+    pub enum Packing {
+        /// XZ.
+        Xz = "xz",
+        /// Gzip.
+        Gzip = "gzip",
+        /// Zstandard.
+        Zstandard = "zstd",
+        /// Zip archive.
+        Zip = "zip",
     }
 }
 

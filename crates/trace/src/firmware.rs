@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::losses::Severity;
+use crate::named;
 
 /// What the firmware of one machine measured: a boot, and the last suspend and resume.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -77,46 +78,30 @@ pub struct FirmwareInput {
     pub sha256: String,
 }
 
-/// Forms in which firmware's times are handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FirmwareForm {
-    /// The bytes of a table, as in memory.
-    Table,
-    /// The text of `acpidump`.
-    Acpidump,
-    /// The files of one number each that Linux makes of the tables.
-    Sysfs,
-    /// The lines that a debug build of the firmware writes to a serial port.
-    SerialLog,
-    /// The document that EDK II's tools write.
-    Edk2Xml,
-    /// The text of coreboot's `cbmem -t` or `cbmem -T`.
-    Cbmem,
-    /// coreboot's table of timestamps, as in memory.
-    CbmemTable,
-    /// The table that Slim Bootloader prints of its times.
-    SlimBootloader,
-    /// What EDK II's shell command `dp` prints.
-    DpCommand,
-}
-
-impl FirmwareForm {
-    /// The form, in words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Acpidump => "acpidump text",
-            Self::Sysfs => "sysfs folder",
-            Self::SerialLog => "serial log",
-            Self::Edk2Xml => "EDK II XML",
-            Self::Cbmem => "cbmem text",
-            Self::CbmemTable => "cbmem timestamp table",
-            Self::SlimBootloader => "Slim Bootloader performance table",
-            Self::DpCommand => "dp command text",
-        }
+named! {
+    /// Forms in which firmware's times are handed over.
+    #[derive(Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum FirmwareForm {
+        /// The bytes of a table, as in memory.
+        Table = "table",
+        /// The text of `acpidump`.
+        Acpidump = "acpidump text",
+        /// The files of one number each that Linux makes of the tables.
+        Sysfs = "sysfs folder",
+        /// The lines that a debug build of the firmware writes to a serial port.
+        SerialLog = "serial log",
+        /// The document that EDK II's tools write.
+        Edk2Xml = "EDK II XML",
+        /// The text of coreboot's `cbmem -t` or `cbmem -T`.
+        Cbmem = "cbmem text",
+        /// coreboot's table of timestamps, as in memory.
+        CbmemTable = "cbmem timestamp table",
+        /// The table that Slim Bootloader prints of its times.
+        SlimBootloader = "Slim Bootloader performance table",
+        /// What EDK II's shell command `dp` prints.
+        DpCommand = "dp command text",
     }
 }
 
@@ -293,55 +278,36 @@ impl schemars::JsonSchema for FirmwareGuid {
     }
 }
 
-/// Kinds of work that firmware measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FirmwareWork {
-    /// A module's entry point runs: the start of its image.
-    EntryPoint,
-    /// An image is loaded.
-    LoadImage,
-    /// A driver starts on a device.
-    DriverStart,
-    /// A driver is asked whether it supports a device.
-    DriverSupport,
-    /// A driver stops on a device.
-    DriverStop,
-    /// An event is signalled.
-    EventSignal,
-    /// A callback runs.
-    Callback,
-    /// A function runs.
-    Function,
-    /// A stretch inside one module.
-    InModule,
-    /// A stretch from one module to another, such as a phase.
-    CrossModule,
-    /// A point in time.
-    Point,
-    /// A number that nothing public explains.
-    Other,
-}
-
-impl FirmwareWork {
-    /// The name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::EntryPoint => "entry_point",
-            Self::LoadImage => "load_image",
-            Self::DriverStart => "driver_start",
-            Self::DriverSupport => "driver_support",
-            Self::DriverStop => "driver_stop",
-            Self::EventSignal => "event_signal",
-            Self::Callback => "callback",
-            Self::Function => "function",
-            Self::InModule => "in_module",
-            Self::CrossModule => "cross_module",
-            Self::Point => "point",
-            Self::Other => "other",
-        }
+named! {
+    /// Kinds of work that firmware measures.
+    #[derive(PartialOrd, Ord, Hash, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum FirmwareWork {
+        /// A module's entry point runs: the start of its image.
+        EntryPoint = "entry_point",
+        /// An image is loaded.
+        LoadImage = "load_image",
+        /// A driver starts on a device.
+        DriverStart = "driver_start",
+        /// A driver is asked whether it supports a device.
+        DriverSupport = "driver_support",
+        /// A driver stops on a device.
+        DriverStop = "driver_stop",
+        /// An event is signalled.
+        EventSignal = "event_signal",
+        /// A callback runs.
+        Callback = "callback",
+        /// A function runs.
+        Function = "function",
+        /// A stretch inside one module.
+        InModule = "in_module",
+        /// A stretch from one module to another, such as a phase.
+        CrossModule = "cross_module",
+        /// A point in time.
+        Point = "point",
+        /// A number that nothing public explains.
+        Other = "other",
     }
 }
 
@@ -397,85 +363,56 @@ pub struct FirmwareFault {
     pub skipped_bytes: u64,
 }
 
-/// Kinds of fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FirmwareFaultKind {
-    /// The bytes of a table do not add up to zero.
-    BadChecksum,
-    /// A table says that it is shorter than its own header.
-    ImpossibleTableLength,
-    /// The input ends before the table does.
-    TableCut,
-    /// A record of length zero.
-    ZeroLengthRecord,
-    /// A record shorter than its own header.
-    ImpossibleRecordLength,
-    /// A record that reaches past its table's end.
-    RecordPastEnd,
-    /// The table's signature stands again where a record should begin.
-    RepeatedSignature,
-    /// A record of a known number with a length that it cannot have.
-    WrongRecordLength,
-    /// Bytes that belong to no table.
-    BytesOutsideTables,
-    /// More records than are read.
-    TooManyRecords,
-    /// A text of a known form with something in it that cannot be read.
-    UnreadableText,
-    /// A file that cannot be read.
-    UnreadableFile,
-    /// A time longer than a computer can run.
-    ImpossibleTime,
-    /// Several boots were given; one is shown.
-    SeveralBoots,
-    /// The end of reset is after the loader's load: a count of clock ticks instead of ns.
-    ResetEndInTicks,
-    /// The five times do not follow each other.
-    NotMonotonic,
-    /// Times so long that they add up over restarts: the clock is not set back by a warm reset.
-    KeptOverResets,
-    /// `ExitBootServices` has no time: it was not called yet or not recorded, or it is a legacy boot that has a time of its loader's load.
-    NotUefi,
-    /// The measurements do not follow each other in time.
-    EventsNotMonotonic,
-    /// A start without its end.
-    BeginWithoutEnd,
-    /// An end without its start.
-    EndWithoutBegin,
-    /// Lengths without the moments at which they began.
-    LengthsOnly,
-}
-
-impl FirmwareFaultKind {
-    /// The kind, in words.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::BadChecksum => "wrong checksum",
-            Self::ImpossibleTableLength => "impossible table length",
-            Self::TableCut => "cut table",
-            Self::ZeroLengthRecord => "record of length zero",
-            Self::ImpossibleRecordLength => "impossible record length",
-            Self::RecordPastEnd => "record past the end",
-            Self::RepeatedSignature => "repeated signature",
-            Self::WrongRecordLength => "wrong record length",
-            Self::BytesOutsideTables => "bytes outside tables",
-            Self::TooManyRecords => "too many records",
-            Self::UnreadableText => "unreadable text",
-            Self::UnreadableFile => "unreadable file",
-            Self::ImpossibleTime => "impossible time",
-            Self::SeveralBoots => "several boots",
-            Self::ResetEndInTicks => "ticks for ns",
-            Self::NotMonotonic => "times out of order",
-            Self::KeptOverResets => "time kept over resets",
-            Self::NotUefi => "no ExitBootServices",
-            Self::EventsNotMonotonic => "measurements out of order",
-            Self::BeginWithoutEnd => "start without end",
-            Self::EndWithoutBegin => "end without start",
-            Self::LengthsOnly => "lengths without moments",
-        }
+named! {
+    /// Kinds of fault.
+    #[derive(Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum FirmwareFaultKind {
+        /// The bytes of a table do not add up to zero.
+        BadChecksum = "wrong checksum",
+        /// A table says that it is shorter than its own header.
+        ImpossibleTableLength = "impossible table length",
+        /// The input ends before the table does.
+        TableCut = "cut table",
+        /// A record of length zero.
+        ZeroLengthRecord = "record of length zero",
+        /// A record shorter than its own header.
+        ImpossibleRecordLength = "impossible record length",
+        /// A record that reaches past its table's end.
+        RecordPastEnd = "record past the end",
+        /// The table's signature stands again where a record should begin.
+        RepeatedSignature = "repeated signature",
+        /// A record of a known number with a length that it cannot have.
+        WrongRecordLength = "wrong record length",
+        /// Bytes that belong to no table.
+        BytesOutsideTables = "bytes outside tables",
+        /// More records than are read.
+        TooManyRecords = "too many records",
+        /// A text of a known form with something in it that cannot be read.
+        UnreadableText = "unreadable text",
+        /// A file that cannot be read.
+        UnreadableFile = "unreadable file",
+        /// A time longer than a computer can run.
+        ImpossibleTime = "impossible time",
+        /// Several boots were given; one is shown.
+        SeveralBoots = "several boots",
+        /// The end of reset is after the loader's load: a count of clock ticks instead of ns.
+        ResetEndInTicks = "ticks for ns",
+        /// The five times do not follow each other.
+        NotMonotonic = "times out of order",
+        /// Times so long that they add up over restarts: the clock is not set back by a warm reset.
+        KeptOverResets = "time kept over resets",
+        /// `ExitBootServices` has no time: it was not called yet or not recorded, or it is a legacy boot that has a time of its loader's load.
+        NotUefi = "no ExitBootServices",
+        /// The measurements do not follow each other in time.
+        EventsNotMonotonic = "measurements out of order",
+        /// A start without its end.
+        BeginWithoutEnd = "start without end",
+        /// An end without its start.
+        EndWithoutBegin = "end without start",
+        /// Lengths without the moments at which they began.
+        LengthsOnly = "lengths without moments",
     }
 }
 

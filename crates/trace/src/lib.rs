@@ -25,6 +25,7 @@ pub mod firmware;
 pub mod lives;
 pub mod losses;
 pub mod milestone;
+pub mod named;
 pub mod pattern;
 pub mod power_phase;
 pub mod registry;

@@ -2,30 +2,21 @@
 
 use serde::Serialize;
 
+use crate::named;
 use crate::registry::TableName;
 
-/// How much a loss matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Worth knowing; no answer changes.
-    Notice,
-    /// Answers about the touched tables may be incomplete.
-    Warning,
-    /// Data of the touched tables is missing.
-    Error,
-}
-
-impl Severity {
-    /// The severity's name, as in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
+named! {
+    /// How much a loss matters.
+    #[derive(Hash, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
+        /// Worth knowing; no answer changes.
+        Notice = "notice",
+        /// Answers about the touched tables may be incomplete.
+        Warning = "warning",
+        /// Data of the touched tables is missing.
+        Error = "error",
     }
 }
 
