@@ -30,6 +30,13 @@ pub struct Action {
     pub parse: fn(&mut Words) -> Result<Question, Failure>,
 }
 
+impl Action {
+    /// An action of one name that asks for a recording without losses: what most are, but for their name, summary and help.
+    pub const fn of(parse: fn(&mut Words) -> Result<Question, Failure>) -> Self {
+        Self { name: "", aliases: &[], summary: "", help: "", bears_losses: false, parse }
+    }
+}
+
 impl fmt::Debug for Action {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name)

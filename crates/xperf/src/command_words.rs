@@ -126,6 +126,18 @@ impl Words {
         usage(format!("'-a {action}' has no option '-{option}'; 'onoff xperf -help {action}' lists them"))
     }
 
+    /// The options of an action that knows none but `-range`.
+    pub fn range_alone(&mut self, action: &str) -> Result<Option<Range>, Failure> {
+        let mut range = None;
+        while let Some(option) = self.option()? {
+            match option.as_str() {
+                "range" => range = Some(self.range(&option)?),
+                _ => return Err(self.unknown(action, &option)),
+            }
+        }
+        Ok(range)
+    }
+
     fn unexpected(&self) -> Failure {
         let word = self.peek().unwrap_or_default().to_string_lossy();
         if let Some(name) = word.strip_prefix(['\u{2013}', '\u{2014}', '\u{2212}']) {

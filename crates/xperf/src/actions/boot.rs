@@ -12,15 +12,13 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "boot",
-    aliases: &[],
     summary: "the summary of a boot: processes, phases, services, devices, policy (XML, ms)",
     help: "  -minCPUToShow N            no process below N % of an interval's processor time
   -maxFilesToShow N          no more than N files and N extensions per interval
   -expectedProcessesFile F   image names, one per line, of processes that are expected
   -minIntervalToShow N       no driver or device operation shorter than N µs [default: 10]
   -userShellExecutable NAME  the user's shell [default: explorer.exe]",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

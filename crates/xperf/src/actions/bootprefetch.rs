@@ -18,8 +18,7 @@ pub const ACTION: Action = Action {
   -disktime      what the time of each disk went into during the boot
   -events        the requests that the read-ahead looked at, and its own sums
   -range T1 T2   only requests in this time, with -events",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

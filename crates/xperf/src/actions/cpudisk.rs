@@ -15,7 +15,6 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "cpudisk",
-    aliases: &[],
     summary: "processor and disk time of each process or thread, by interval (text, µs)",
     help: "  -thread           threads, not processes
   -exc_dpcisr       without the time that interrupts and DPCs took
@@ -24,8 +23,7 @@ pub const ACTION: Action = Action {
   -marks [TEXT…]    intervals between these marks; none without a text
   -times T1 T2 …    intervals between these times
                     without either, intervals between all marks; the whole recording where there is none",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 #[derive(Default)]

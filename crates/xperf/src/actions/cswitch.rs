@@ -13,7 +13,6 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "cswitch",
-    aliases: &[],
     summary: "processor time from context switches: by processor, process or thread (text, µs)",
     help: "  -avail [n]      how free each processor was, every n seconds (1); the default
   -util [n]       how busy each processor was, every n seconds (1)
@@ -21,8 +20,7 @@ pub const ACTION: Action = Action {
   -thread         time of each thread, most first
   -exc_dpcisr     without the time that interrupts and DPCs took
   -range T1 T2    only this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 #[derive(Clone, Copy)]

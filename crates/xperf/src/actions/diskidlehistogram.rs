@@ -10,15 +10,13 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "diskidlehistogram",
-    aliases: &[],
     summary: "how long at a time each disk had nothing to do (text, µs)",
     help: "\
   -buckets T…             upper ends of the buckets, ascending [default: 1 ms to 300 s]
   -spindown T             how often and how long a disk would stand that stops after T
   -ignore NAME…           leave out requests to files whose path contains a name
   -range T1 T2            only this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -10,7 +10,6 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "diskio",
-    aliases: &[],
     summary: "requests to disks: utilisation, sums by file, one by one (text, µs and bytes)",
     help: "\
   -util [N]               how busy each disk was, in intervals of N s [default: 1 s]
@@ -19,8 +18,7 @@ pub const ACTION: Action = Action {
   -detail                 every request, with the queue it met
   -overlap                for how long how many requests were outstanding
   -range T1 T2            only requests that completed in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -12,7 +12,6 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "dpcisr",
-    aliases: &[],
     summary: "deferred procedure calls and interrupts: their share of each processor, how long they were (text, µs)",
     help: "  -dpc, -isr        only one of both
   -summary          the share of each processor, by module
@@ -20,8 +19,7 @@ pub const ACTION: Action = Action {
   -bucket [n]       how many took how long, each step n times as long as the one before (2)
                     without any of these three, all of them
   -range T1 T2      only this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 /// The longest step of a histogram begins here, µs.

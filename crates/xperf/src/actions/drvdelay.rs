@@ -9,13 +9,11 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "drvdelay",
-    aliases: &[],
     summary: "how long drivers kept requests, by driver and call (text, µs)",
     help: "  -min N         list only calls that took N µs or more [default: 0]
   -name DRIVER   only this driver, with or without .sys
   -range T1 T2   only calls in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -14,7 +14,6 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "dumper",
-    aliases: &[],
     summary: "every event as a row, after a block that names the columns (text, µs); the default",
     help: "  -range T1 T2            only events in this time
   -provider ID…           only events of these providers, by name or GUID, * for any text
@@ -23,8 +22,7 @@ pub const ACTION: Action = Action {
   -add_fieldnames         each field of an event without columns of its own as 'name : value'
   -add_rawdata, -add_pgodata, -add_inline
                           accepted, and change nothing",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -9,11 +9,10 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "eventmetadata",
-    aliases: &[],
     summary: "names, numbers and fields of each kind of event that was recorded (text)",
     help: "",
     bears_losses: true,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

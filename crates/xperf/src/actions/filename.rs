@@ -16,18 +16,11 @@ pub const ACTION: Action = Action {
     summary: "the files that the recording names, with the keys that its events know them by (text)",
     help: "\
   -range T1 T2            only names that were told in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let mut range = None;
-    while let Some(option) = words.option()? {
-        match option.as_str() {
-            "range" => range = Some(words.range(&option)?),
-            _ => return Err(words.unknown(ACTION.name, &option)),
-        }
-    }
+    let range = words.range_alone(ACTION.name)?;
     let hooks = HOOKS.iter().map(|hook| format!("{hook:#06x}"));
     let filter = EventFilter {
         events: hooks.chain([VOLUME_EVENT.to_owned()]).map(|name| Pattern::new(&name)).collect(),

@@ -9,21 +9,13 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "focuschange",
-    aliases: &[],
     summary: "which process had the keyboard's focus, from when to when (text, µs)",
     help: "  -range T1 T2   only changes in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let mut range = None;
-    while let Some(option) = words.option()? {
-        match option.as_str() {
-            "range" => range = Some(words.range(&option)?),
-            _ => return Err(words.unknown(ACTION.name, &option)),
-        }
-    }
+    let range = words.range_alone(ACTION.name)?;
     Ok(Question::collected(&EVENTS, range, FocusListener::default(), FocusListener::take, |taker, out| {
         let rows = taker.finish();
         let nothing = rows.is_empty();

@@ -16,8 +16,7 @@ pub const ACTION: Action = Action {
   -file                   files first, and under each the processes that waited
   -bytes                  most bytes first instead of most faults
   -range T1 T2            only faults that ended in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

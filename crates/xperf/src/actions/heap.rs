@@ -9,21 +9,13 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "heap",
-    aliases: &[],
     summary: "heap memory of processes, by heap, and what was not given back (text, KB)",
     help: "  -range T1 T2   only allocations in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let mut range = None;
-    while let Some(option) = words.option()? {
-        match option.as_str() {
-            "range" => range = Some(words.range(&option)?),
-            _ => return Err(words.unknown(ACTION.name, &option)),
-        }
-    }
+    let range = words.range_alone(ACTION.name)?;
     Ok(Question::collected(&EVENTS, range, HeapListener::default(), HeapListener::take, |taker, out| {
         let answer = taker.finish();
         let nothing = answer.heaps.is_empty() && answer.unreadable == 0;

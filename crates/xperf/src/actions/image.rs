@@ -10,23 +10,15 @@ use crate::ranges::range_of;
 
 pub const ACTION: Action = Action {
     name: "image",
-    aliases: &[],
     summary: "the modules of each process, by load (text, µs)",
     help: "  -range T1 T2   only modules that were there in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 pub(super) const TABLES: Tables = Tables::of(&[TableName::Images, TableName::Processes]);
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let mut range = None;
-    while let Some(option) = words.option()? {
-        match option.as_str() {
-            "range" => range = Some(words.range(&option)?),
-            _ => return Err(words.unknown(ACTION.name, &option)),
-        }
-    }
+    let range = words.range_alone(ACTION.name)?;
     Ok(Question::tables(TABLES, move |trace, out| {
         let (from, until) = range_of(trace, range)?;
         image::write(trace, from, until, out)?;

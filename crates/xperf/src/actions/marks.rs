@@ -14,8 +14,7 @@ pub const ACTION: Action = Action {
     summary: "the marks that somebody set while recording (text, µs)",
     help: "  -summary       each text once, with how often it was set, first and last
   -range T1 T2   only marks in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -17,8 +17,7 @@ pub const ACTION: Action = Action {
     help: "\
   -detail                 every fault instead of sums by process
   -range T1 T2            only faults in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

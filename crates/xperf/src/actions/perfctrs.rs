@@ -9,21 +9,13 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "perfctrs",
-    aliases: &[],
     summary: "what each process had used of memory and handles at its end (text, KB)",
     help: "  -range T1 T2   only processes that ended in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let mut range = None;
-    while let Some(option) = words.option()? {
-        match option.as_str() {
-            "range" => range = Some(words.range(&option)?),
-            _ => return Err(words.unknown(ACTION.name, &option)),
-        }
-    }
+    let range = words.range_alone(ACTION.name)?;
     let taker = ProcessCounterListener::default();
     Ok(Question::collected(&EVENTS, range, taker, ProcessCounterListener::take, |taker, out| {
         let rows = taker.finish();

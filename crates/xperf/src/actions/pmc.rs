@@ -14,14 +14,12 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "pmc",
-    aliases: &[],
     summary: "hardware counters: where they reached their limit, or what they counted of whom (text, µs)",
     help: "  -process        what each counted while a process ran, from the values that context switches have
   -thread         the same by thread
   -range T1 T2    only this time
 Without -process and -thread: rows of the dump, of interrupts by counters that reached their limit.",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 const INTERRUPT: &str = "PmcInterrupt";

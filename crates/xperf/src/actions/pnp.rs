@@ -11,23 +11,15 @@ use crate::ranges::range_of;
 
 pub const ACTION: Action = Action {
     name: "pnp",
-    aliases: &[],
     summary: "work on drivers and devices, then its sum for each (CSV, µs)",
     help: "  -range T1 T2   only work that began in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 const TABLES: Tables = Tables::of(&[TableName::DeviceOperations, TableName::Milestones]);
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let mut range = None;
-    while let Some(option) = words.option()? {
-        match option.as_str() {
-            "range" => range = Some(words.range(&option)?),
-            _ => return Err(words.unknown(ACTION.name, &option)),
-        }
-    }
+    let range = words.range_alone(ACTION.name)?;
     Ok(Question::tables(TABLES, move |trace, out| {
         let (from, until) = range_of(trace, range)?;
         let mut operations = devices::operations(trace);

@@ -9,12 +9,10 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "pool",
-    aliases: &[],
     summary: "pool memory of the kernel, by tag; its images are not known (CSV, KB)",
     help: "  -pooltags   accepted: rows are by tag
   -images     accepted: the column is there, and says Unknown",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

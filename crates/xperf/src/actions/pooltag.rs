@@ -9,11 +9,9 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "pooltag",
-    aliases: &[],
     summary: "pool memory of the kernel, by tag and type, and what was not given back (text, KB)",
     help: "",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

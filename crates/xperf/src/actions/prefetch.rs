@@ -9,13 +9,11 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "prefetch",
-    aliases: &[],
     summary: "what was read ahead for programs, and how long it took (text)",
     help: "  -summary                    each piece of reading ahead [default]
   -timeunit ns|us|ms|s [N]    unit of times, and N decimals [default: us 0]
   -min T                      only pieces that took T µs or more",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

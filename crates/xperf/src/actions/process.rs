@@ -10,7 +10,6 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "process",
-    aliases: &[],
     summary: "lives of processes, and of their threads and modules (text, µs)",
     help: "  -thread            threads under their process
   -image             modules under their process
@@ -19,8 +18,7 @@ pub const ACTION: Action = Action {
   -withsid           the user's security identifier
   -withcmdline       the command line
   -vm                refused: allocations of memory are not read",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -15,14 +15,12 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "profile",
-    aliases: &[],
     summary: "processor time from profile samples: by processor, or by process and module (text, µs)",
     help: "  -util [n]       how busy each processor was, every n seconds (1); the default
   -detail         time of each process in each module; with -symbols before the action, in each function
   -freq           how often each processor was sampled
   -range T1 T2    only this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 #[derive(Clone, Copy)]

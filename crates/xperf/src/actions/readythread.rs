@@ -13,12 +13,10 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "readythread",
-    aliases: &[],
     summary: "who made which thread ready, as rows of the dump (text, µs)",
     help: "  -stacks         with the call stacks of who did
   -range T1 T2    only this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 const READY: &str = "ReadyThread";

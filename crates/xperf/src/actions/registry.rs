@@ -9,14 +9,12 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "registry",
-    aliases: &[],
     summary: "what was done to the registry, by operation and key (text, µs)",
     help: "  -counts [N]    the N keys with most operations [default: all]
   -tree          keys as a tree, each with what is below it
   -unknown       only keys whose names the recording never tells
   -range T1 T2   only operations in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

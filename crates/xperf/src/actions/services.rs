@@ -11,14 +11,12 @@ use crate::ranges::range_of;
 
 pub const ACTION: Action = Action {
     name: "services",
-    aliases: &[],
     summary: "services that started or stopped, with the parts of each (CSV, ms)",
     help: "  -range T1 T2                    only services on their way in this time
   -poiThreshold_ContainerInit T   list those whose container took longer than T µs after the rows
   -poiThreshold_ImageLoad T       the same for the loading of the service's image
   -poiThreshold_ServiceInit T     the same for the service's own initialisation",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 const TABLES: Tables =

@@ -10,12 +10,10 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "shutdown",
-    aliases: &[],
     summary: "the summary of a shutdown: sessions, applications, services (XML, ms)",
     help: "  -minCPUToShow N     no process below N % of an interval's processor time
   -maxFilesToShow N   no more than N files and N extensions per interval",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

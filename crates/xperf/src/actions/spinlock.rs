@@ -9,12 +9,10 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "spinlock",
-    aliases: &[],
     summary: "spin locks, and what waiting for them cost (text, cycles)",
     help: "  -summary       sums by module [default]
   -counts [N]    the N locks and callers that waited most [default: all]",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -12,7 +12,6 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "stack",
-    aliases: &[],
     summary: "through which modules call stacks go, with callers and callees (HTML, CSV, JSON, XML)",
     help: "  -butterfly [n]    a page with each module between its callers and callees, from n hits on (1); the default
   -export FORMAT    csv, json or xml
@@ -23,8 +22,7 @@ pub const ACTION: Action = Action {
   -event RE         only stacks of events that match: SampledProfile, CSwitch, ReadyThread
   -range T1 T2      only this time
                     with -symbols before the action, through which functions",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 #[derive(Clone, Copy)]

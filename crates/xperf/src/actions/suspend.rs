@@ -9,13 +9,11 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "suspend",
-    aliases: &[],
     summary: "sleep, hibernation and resume: totals, applications, services, devices (XML, µs)",
     help: "  -summary           all transitions of the recording [default]
   -timeunit U [P]    unit of times: ns, us, ms or s [default: us], with P decimals
   -min D             no application, service or device that took less: 1234[s|ms|us|ns]",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

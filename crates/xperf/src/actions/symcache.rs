@@ -9,13 +9,12 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "symcache",
-    aliases: &[],
     summary: "what identifies each module and its symbols, for a symbol store (text)",
     help: "  -imageid   only what identifies the image, unless -dbgid is there too
   -dbgid     only what identifies its symbols, unless -imageid is there too
   -build     refused: symbols are not downloaded",
     bears_losses: true,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -9,13 +9,12 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "sysconfig",
-    aliases: &[],
     summary: "the machine that was recorded (text or XML)",
     help: "  -xml   as XML
   -netidentity -cpu -memory -build -etw -power -disk -idechannel -video -nic -irq -services -pnp
          only these parts [default: all]",
     bears_losses: true,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

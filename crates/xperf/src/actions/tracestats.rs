@@ -10,7 +10,6 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "tracestats",
-    aliases: &[],
     summary: "when and how much was recorded, and what was lost; by provider and event (text)",
     help:
         "  -detail [stack]  events and bytes of each provider and each kind of event; with 'stack', how many call stacks
@@ -19,7 +18,7 @@ pub const ACTION: Action = Action {
                    accepted: start and end are always shown, as recorded
   -timezone utc    times in UTC instead of the recorded machine's local time",
     bears_losses: true,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

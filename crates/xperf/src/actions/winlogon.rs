@@ -9,11 +9,9 @@ use crate::failure::{Failure, no_data_if};
 
 pub const ACTION: Action = Action {
     name: "winlogon",
-    aliases: &[],
     summary: "what the logon process did, and how long it took (text, µs)",
     help: "  -range T1 T2   only events in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
@@ -34,13 +32,7 @@ pub(super) fn work_of(
     names: &[&str],
     nothing: &'static str,
 ) -> Result<Question, Failure> {
-    let mut range = None;
-    while let Some(option) = words.option()? {
-        match option.as_str() {
-            "range" => range = Some(words.range(&option)?),
-            _ => return Err(words.unknown(action, &option)),
-        }
-    }
+    let range = words.range_alone(action)?;
     let taker = WorkListener::new(providers);
     Ok(Question::collected(names, range, taker, WorkListener::take, move |taker, out| {
         let (rows, _) = taker.finish();

@@ -7,11 +7,9 @@ use crate::failure::Failure;
 
 pub const ACTION: Action = Action {
     name: "winsat",
-    aliases: &[],
     summary: "what the system assessment tool did, and how long it took (text, µs)",
     help: "  -range T1 T2   only events in this time",
-    bears_losses: false,
-    parse,
+    ..Action::of(parse)
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, ProcessLabel, Tally, hook, number};
+use super::{MOST_KEYS, Memory, ProcessLabel, Tally, hook, number};
 
 /// Heaps made and destroyed, allocations, reallocations and frees.
 pub const EVENTS: [&str; 5] = ["0x1020", "0x1021", "0x1022", "0x1023", "0x1024"];
@@ -16,16 +16,10 @@ pub struct Heap {
     pub process: ProcessLabel,
     /// Handle: the heap's address.
     pub handle: u64,
-    /// Allocations, reallocations counted.
-    pub allocations: u64,
-    /// Bytes allocated.
-    pub bytes: u64,
+    /// How much; reallocations count as allocations.
+    pub memory: Memory,
     /// Frees, reallocations counted.
     pub frees: u64,
-    /// Allocations not freed by the end.
-    pub outstanding: u64,
-    /// Bytes not freed by the end.
-    pub outstanding_bytes: u64,
 }
 
 /// Heap memory.
@@ -39,22 +33,12 @@ pub struct HeapUse {
     pub unreadable: u64,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Sums {
-    process: ProcessLabel,
-    allocations: u64,
-    bytes: u64,
-    frees: u64,
-    outstanding: u64,
-    outstanding_bytes: u64,
-}
-
 type Key = (Option<u32>, u64);
 
 /// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct HeapListener {
-    heaps: Tally<Key, Sums>,
+    heaps: Tally<Key, Heap>,
     live: HashMap<(Option<u32>, u64), (Key, u64)>,
     left_out: u64,
     unreadable: u64,
@@ -83,11 +67,11 @@ impl HeapListener {
             }
             Some(0x1024) => self.free(key, number(event, "FreeAddress")),
             Some(0x1020 | 0x1023) => {
-                if let Some(sums) = self.heaps.of(key) {
-                    sums.process = ProcessLabel::of(event);
+                if let Some(heap) = self.heaps.of(key) {
+                    heap.process = ProcessLabel::of(event);
                     if hook(event) == Some(0x1023) {
-                        sums.outstanding = 0;
-                        sums.outstanding_bytes = 0;
+                        heap.memory.outstanding = 0;
+                        heap.memory.outstanding_bytes = 0;
                     }
                 }
             }
@@ -96,20 +80,18 @@ impl HeapListener {
     }
 
     fn allocate(&mut self, event: &DescribedEvent<'_>, key: Key, address: u64, bytes: u64) {
-        let Some(sums) = self.heaps.of(key) else {
+        let Some(heap) = self.heaps.of(key) else {
             return;
         };
-        if sums.process.image.is_empty() {
-            sums.process = ProcessLabel::of(event);
+        if heap.process.image.is_empty() {
+            heap.process = ProcessLabel::of(event);
         }
-        sums.allocations += 1;
-        sums.bytes = sums.bytes.saturating_add(bytes);
+        heap.memory.allocate(bytes);
         if self.live.len() >= MOST_KEYS {
             self.left_out += 1;
             return;
         }
-        sums.outstanding += 1;
-        sums.outstanding_bytes = sums.outstanding_bytes.saturating_add(bytes);
+        heap.memory.hold(bytes);
         if let Some((before, bytes)) = self.live.insert((key.0, address), (key, bytes)) {
             // Its free was not recorded: what it held is gone.
             self.give_back(before, bytes);
@@ -117,8 +99,8 @@ impl HeapListener {
     }
 
     fn free(&mut self, key: Key, address: u64) {
-        if let Some(sums) = self.heaps.of(key) {
-            sums.frees += 1;
+        if let Some(heap) = self.heaps.of(key) {
+            heap.frees += 1;
         }
         if let Some((key, bytes)) = self.live.remove(&(key.0, address)) {
             self.give_back(key, bytes);
@@ -126,36 +108,18 @@ impl HeapListener {
     }
 
     fn give_back(&mut self, key: Key, bytes: u64) {
-        if let Some(sums) = self.heaps.of(key) {
-            sums.outstanding = sums.outstanding.saturating_sub(1);
-            sums.outstanding_bytes = sums.outstanding_bytes.saturating_sub(bytes);
+        if let Some(heap) = self.heaps.of(key) {
+            heap.memory.give_back(bytes);
         }
     }
 
     /// Heap memory by heap.
     #[must_use]
     pub fn finish(self) -> HeapUse {
-        let mut heaps: Vec<Heap> = self
-            .heaps
-            .sums
-            .into_iter()
-            .map(|((_, handle), sums)| Heap {
-                process: sums.process,
-                handle,
-                allocations: sums.allocations,
-                bytes: sums.bytes,
-                frees: sums.frees,
-                outstanding: sums.outstanding,
-                outstanding_bytes: sums.outstanding_bytes,
-            })
-            .collect();
+        let heaps = self.heaps.sums.into_iter();
+        let mut heaps: Vec<Heap> = heaps.map(|((_, handle), heap)| Heap { handle, ..heap }).collect();
         heaps.order_by(|a, b| {
-            (b.outstanding_bytes, b.bytes, &a.process, a.handle).cmp(&(
-                a.outstanding_bytes,
-                a.bytes,
-                &b.process,
-                b.handle,
-            ))
+            (a.memory.most_first(), &a.process, a.handle).cmp(&(b.memory.most_first(), &b.process, b.handle))
         });
         HeapUse { heaps, left_out: self.left_out + self.heaps.left_out, unreadable: self.unreadable }
     }
@@ -187,8 +151,8 @@ mod tests {
         let rows: Vec<_> = answer
             .heaps
             .iter()
-            .map(|heap| {
-                (heap.handle, heap.allocations, heap.bytes, heap.frees, heap.outstanding, heap.outstanding_bytes)
+            .map(|Heap { handle, memory, frees, .. }| {
+                (*handle, memory.allocations, memory.bytes, *frees, memory.outstanding, memory.outstanding_bytes)
             })
             .collect();
         assert_eq!(rows, [(1, 3, 45, 2, 1, 15), (2, 1, 7, 0, 0, 0)]);

@@ -17,6 +17,7 @@ pub mod registry;
 pub mod spin_locks;
 pub mod work;
 
+use std::cmp::Reverse;
 use std::hash::Hash;
 
 use hashbrown::HashMap;
@@ -65,6 +66,41 @@ impl Lengths {
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(ns);
         self.longest_ns = self.longest_ns.max(ns);
+    }
+}
+
+/// Memory that was allocated, and what of it was not given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Allocations.
+    pub allocations: u64,
+    /// Bytes allocated.
+    pub bytes: u64,
+    /// Allocations not freed by the end.
+    pub outstanding: u64,
+    /// Bytes not freed by the end.
+    pub outstanding_bytes: u64,
+}
+
+impl Memory {
+    fn allocate(&mut self, bytes: u64) {
+        self.allocations += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn hold(&mut self, bytes: u64) {
+        self.outstanding += 1;
+        self.outstanding_bytes = self.outstanding_bytes.saturating_add(bytes);
+    }
+
+    fn give_back(&mut self, bytes: u64) {
+        self.outstanding = self.outstanding.saturating_sub(1);
+        self.outstanding_bytes = self.outstanding_bytes.saturating_sub(bytes);
+    }
+
+    /// By what most memory is outstanding, then by what most was allocated, first.
+    fn most_first(&self) -> Reverse<(u64, u64)> {
+        Reverse((self.outstanding_bytes, self.bytes))
     }
 }
 

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, Tally, hook, number};
+use super::{MOST_KEYS, Memory, Tally, hook, number};
 
 /// Allocations and frees, of the system and of sessions.
 pub const EVENTS: [&str; 4] = ["0x0e20", "0x0e21", "0x0e22", "0x0e23"];
@@ -16,14 +16,8 @@ pub struct PoolTag {
     pub tag: String,
     /// Pool type as recorded: even numbers are nonpaged, odd ones paged.
     pub pool_type: u32,
-    /// Allocations.
-    pub allocations: u64,
-    /// Bytes allocated.
-    pub bytes: u64,
-    /// Allocations not freed by the end.
-    pub outstanding: u64,
-    /// Bytes not freed by the end.
-    pub outstanding_bytes: u64,
+    /// How much.
+    pub memory: Memory,
 }
 
 /// Pool memory by tag.
@@ -37,18 +31,10 @@ pub struct PoolUse {
     pub left_out: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    allocations: u64,
-    bytes: u64,
-    outstanding: u64,
-    outstanding_bytes: u64,
-}
-
 /// Takes the events.
 #[derive(Clone, Debug, Default)]
 pub struct PoolListener {
-    tags: Tally<(u32, u32), Sums>,
+    tags: Tally<(u32, u32), Memory>,
     live: HashMap<u64, ((u32, u32), u64)>,
     other_frees: u64,
     left_out: u64,
@@ -68,11 +54,9 @@ impl PoolListener {
                     // Its free was not recorded: what it held is gone.
                     self.free(entry);
                     self.live.insert(entry, (key, bytes));
-                    if let Some(sums) = self.tags.of(key) {
-                        sums.allocations += 1;
-                        sums.bytes = sums.bytes.saturating_add(bytes);
-                        sums.outstanding += 1;
-                        sums.outstanding_bytes = sums.outstanding_bytes.saturating_add(bytes);
+                    if let Some(memory) = self.tags.of(key) {
+                        memory.allocate(bytes);
+                        memory.hold(bytes);
                     }
                 }
             }
@@ -85,9 +69,8 @@ impl PoolListener {
         let Some((key, bytes)) = self.live.remove(&entry) else {
             return false;
         };
-        if let Some(sums) = self.tags.of(key) {
-            sums.outstanding = sums.outstanding.saturating_sub(1);
-            sums.outstanding_bytes = sums.outstanding_bytes.saturating_sub(bytes);
+        if let Some(memory) = self.tags.of(key) {
+            memory.give_back(bytes);
         }
         true
     }
@@ -99,22 +82,14 @@ impl PoolListener {
             .tags
             .sums
             .into_iter()
-            .map(|((tag, pool_type), sums)| PoolTag {
+            .map(|((tag, pool_type), memory)| PoolTag {
                 tag: tag.to_le_bytes().map(char::from).iter().collect(),
                 pool_type,
-                allocations: sums.allocations,
-                bytes: sums.bytes,
-                outstanding: sums.outstanding,
-                outstanding_bytes: sums.outstanding_bytes,
+                memory,
             })
             .collect();
         tags.order_by(|a, b| {
-            (b.outstanding_bytes, b.bytes, &a.tag, a.pool_type).cmp(&(
-                a.outstanding_bytes,
-                a.bytes,
-                &b.tag,
-                b.pool_type,
-            ))
+            (a.memory.most_first(), &a.tag, a.pool_type).cmp(&(b.memory.most_first(), &b.tag, b.pool_type))
         });
         PoolUse { tags, other_frees: self.other_frees, left_out: self.left_out + self.tags.left_out }
     }
@@ -149,7 +124,9 @@ mod tests {
         let rows: Vec<_> = answer
             .tags
             .iter()
-            .map(|row| (row.tag.as_str(), row.allocations, row.bytes, row.outstanding, row.outstanding_bytes))
+            .map(|PoolTag { tag, memory, .. }| {
+                (tag.as_str(), memory.allocations, memory.bytes, memory.outstanding, memory.outstanding_bytes)
+            })
             .collect();
         assert_eq!(rows, [("Gdi ", 1, 4096, 1, 4096), ("File", 2, 150, 1, 50)]);
         assert_eq!(answer.other_frees, 1);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::collected::Memory;
 use crate::collected::heap::HeapUse;
 use crate::collected::pool::{PoolTag, PoolUse};
 
@@ -19,10 +20,10 @@ pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
             out,
             "Unknown, {}, {}, {}, {}, {}",
             printable(&row.tag),
-            row.allocations,
-            kilobytes(row.bytes),
-            row.outstanding,
-            kilobytes(row.outstanding_bytes)
+            row.memory.allocations,
+            kilobytes(row.memory.bytes),
+            row.memory.outstanding,
+            kilobytes(row.memory.outstanding_bytes)
         )?;
     }
     Ok(())
@@ -35,7 +36,8 @@ pub fn write_pool(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
 pub fn write_pool_tags(answer: &PoolUse, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, " Tag,     Type,    Alloc #,   Alloc KB,  Out Alloc #, Out Alloc KB")?;
     for row in &answer.tags {
-        let PoolTag { tag, pool_type, allocations, bytes, outstanding, outstanding_bytes } = row;
+        let PoolTag { tag, pool_type, memory } = row;
+        let Memory { allocations, bytes, outstanding, outstanding_bytes } = memory;
         // The lowest bit of a POOL_TYPE tells paged from nonpaged.
         let kind = if pool_type & 1 == 0 { "NonPaged" } else { "Paged" };
         writeln!(
@@ -69,11 +71,11 @@ pub fn write_heaps(answer: &HeapUse, out: &mut dyn Write) -> io::Result<()> {
             "{}, {:#018x}, {:>10}, {:>10}, {:>10}, {:>12}, {:>12}",
             ProcessName(Some(&heap.process.image), heap.process.pid),
             heap.handle,
-            heap.allocations,
-            kilobytes(heap.bytes),
+            heap.memory.allocations,
+            kilobytes(heap.memory.bytes),
             heap.frees,
-            heap.outstanding,
-            kilobytes(heap.outstanding_bytes),
+            heap.memory.outstanding,
+            kilobytes(heap.memory.outstanding_bytes),
         )?;
     }
     if answer.unreadable > 0 {
