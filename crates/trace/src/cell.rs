@@ -16,6 +16,8 @@ pub trait Cell: Copy + Debug + PartialEq {
     const NULLABLE: bool;
     /// Type of the column.
     const TYPE: ColumnType;
+    /// The value in a row of which nothing is known: none, zero, empty, and of codes the first.
+    const UNKNOWN: Self;
     /// Appends one value.
     fn push(column: &mut Self::Column, value: Self);
     /// The value at `row`; `row` must be below the column's length.
@@ -110,6 +112,7 @@ macro_rules! number_cell {
             type Column = Values<$number>;
             const NULLABLE: bool = false;
             const TYPE: ColumnType = ColumnType::$kind;
+            const UNKNOWN: Self = 0 as $number;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             #[inline]
@@ -125,6 +128,7 @@ macro_rules! number_cell {
             type Column = Nullable<$number>;
             const NULLABLE: bool = true;
             const TYPE: ColumnType = ColumnType::$kind;
+            const UNKNOWN: Self = None;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) {
                 column.values.push(value.unwrap_or_default());
@@ -165,6 +169,7 @@ macro_rules! id_cell {
             type Column = Values<$cell>;
             const NULLABLE: bool = true;
             const TYPE: ColumnType = ColumnType::$kind;
+            const UNKNOWN: Self = Self::EMPTY;
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             #[inline]
@@ -186,6 +191,7 @@ impl Cell for bool {
     type Column = Vec<bool>;
     const NULLABLE: bool = false;
     const TYPE: ColumnType = ColumnType::Boolean;
+    const UNKNOWN: Self = false;
     #[inline]
     fn push(column: &mut Self::Column, value: Self) {
         column.push(value);
@@ -258,6 +264,7 @@ macro_rules! codes {
             type Column = Vec<$name>;
             const NULLABLE: bool = false;
             const TYPE: $crate::column::ColumnType = $crate::column::ColumnType::Code(&[$($text),*]);
+            const UNKNOWN: Self = Self::ALL[0];
             #[inline]
             fn push(column: &mut Self::Column, value: Self) { column.push(value); }
             #[inline]

@@ -226,6 +226,40 @@ pub struct DescribedEvent<'a> {
 }
 
 impl<'a> DescribedEvent<'a> {
+    /// An event at time zero whose fields, none so far, are all there, and of which nothing else is known.
+    #[inline]
+    #[must_use]
+    pub fn without_fields(origin: EventOrigin, directory: &'a Directory) -> Self {
+        Self {
+            time_ns: 0,
+            unix_ns: None,
+            cpu: 0,
+            pid: None,
+            tid: None,
+            origin,
+            provider: "",
+            guid: "",
+            name: "",
+            task: "",
+            opcode_name: "",
+            id: 0,
+            opcode: 0,
+            version: 0,
+            level: 0,
+            keyword: 0,
+            task_number: 0,
+            channel: 0,
+            size: 0,
+            payload_size: 0,
+            fields: &[],
+            described: true,
+            complete: true,
+            derived: Derived::default(),
+            context: EventContext::default(),
+            directory,
+        }
+    }
+
     /// The value of a field.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&FieldValue<'a>> {

@@ -37,6 +37,11 @@ macro_rules! table {
             $($(#[doc = $field_documentation])* pub $field: $cell),*
         }
 
+        impl $row {
+            /// A row of which nothing is known.
+            pub const UNKNOWN: Self = Self { $($field: <$cell as $crate::cell::Cell>::UNKNOWN),* };
+        }
+
         #[doc = concat!("Table of [`", stringify!($row), "`] rows, one column per field.")]
         #[derive(Clone, Debug, Default)]
         pub struct $table {

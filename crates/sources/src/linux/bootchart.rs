@@ -135,10 +135,7 @@ mod tests {
     fn read_as(kind: PartKind, text: &str) -> Trace {
         let mut assembly = Assembly::new(Tables::all());
         super::read(&Part { kind, name: "proc_ps.log", bytes: text.as_bytes() }, &mut assembly);
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
-        trace
+        crate::linux::unit_account::settled(assembly)
     }
 
     fn lives(trace: &Trace) -> Vec<(String, Option<i64>, Option<i64>)> {

@@ -158,10 +158,7 @@ mod tests {
                 _ => super::super::startup_lengths::read(&part, &mut assembly),
             }
         }
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
-        trace
+        crate::linux::unit_account::settled(assembly)
     }
 
     fn rows(trace: &Trace) -> Vec<(&str, i64, i64)> {

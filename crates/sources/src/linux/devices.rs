@@ -13,15 +13,10 @@ pub(super) const fn operation(
     DeviceOperation {
         kind,
         start_ns,
-        pend_ns: None,
-        end_ns: None,
-        device: StringId::EMPTY,
         driver,
-        description: StringId::EMPTY,
-        friendly_name: StringId::EMPTY,
         phase: DevicePhase::Later,
-        status: None,
         tid: Some(tid),
         event,
+        ..DeviceOperation::UNKNOWN
     }
 }

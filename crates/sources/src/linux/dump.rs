@@ -68,10 +68,7 @@ mod tests {
         let mut assembly = Assembly::new(Tables::all());
         let part = Part { kind: super::super::parts::PartKind::Dump, name: "dump", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
-        trace
+        crate::linux::unit_account::settled(assembly)
     }
 
     #[test]

@@ -4,10 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use onoff_ftrace::{Body, Event, Kind, RecordValue};
-use onoff_trace::{
-    Derived, DescribedEvent, Directory, EventContext, EventOrigin, Field, FieldValue, Losses, StreamHeader, TableName,
-    Tables,
-};
+use onoff_trace::{DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader, TableName, Tables};
 
 use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
@@ -130,30 +127,13 @@ impl<'f> LinuxEventStream<'f> {
         DescribedEvent {
             time_ns: line.time_ns,
             unix_ns: self.unix_ns(line.time_ns),
-            cpu: 0,
             pid: line.pid,
             tid: line.pid,
-            origin: EventOrigin::LogLine,
             provider: line.log.provider(),
-            guid: "",
             name: log_lines::LINE,
             task: &line.task,
-            opcode_name: "",
-            id: 0,
-            opcode: 0,
-            version: 0,
-            level: 0,
-            keyword: 0,
-            task_number: 0,
-            channel: 0,
-            payload_size: 0,
-            size: 0,
             fields,
-            described: true,
-            complete: true,
-            derived: Derived::default(),
-            context: EventContext::default(),
-            directory,
+            ..DescribedEvent::without_fields(EventOrigin::LogLine, directory)
         }
     }
 
@@ -174,27 +154,11 @@ impl<'f> LinuxEventStream<'f> {
             cpu: event.cpu,
             pid: Some(event.pid),
             tid: Some(event.pid),
-            origin: EventOrigin::Ftrace,
             provider: PROVIDER,
-            guid: "",
             name: event.name,
             task: event.task,
-            opcode_name: "",
-            id: 0,
-            opcode: 0,
-            version: 0,
-            level: 0,
-            keyword: 0,
-            task_number: 0,
-            channel: 0,
-            payload_size: 0,
-            size: 0,
             fields,
-            described: true,
-            complete: true,
-            derived: Derived::default(),
-            context: EventContext::default(),
-            directory,
+            ..DescribedEvent::without_fields(EventOrigin::Ftrace, directory)
         }
     }
 }

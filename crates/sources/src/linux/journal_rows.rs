@@ -165,17 +165,11 @@ impl<'a> Reader<'a> {
                 self.assembly.notifications.push(Notification {
                     kind: NotificationKind::Termination,
                     start_ns: time_ns,
-                    end_ns: None,
                     name: unit,
                     pid: Some(pid),
-                    tid: None,
-                    session: None,
-                    level: None,
-                    flags: None,
-                    status: None,
                     teller_pid: Some(1),
-                    teller_tid: None,
                     event,
+                    ..Notification::UNKNOWN
                 });
             }
         }
@@ -206,12 +200,9 @@ impl<'a> Reader<'a> {
             detail: self.assembly.text(&unit.manager),
             start_ns,
             end_ns,
-            pid: None,
-            tid: None,
-            end_tid: None,
-            session: None,
             status: Some(failed.into()),
             event,
+            ..Activity::UNKNOWN
         };
         self.assembly.activities.push(row);
     }
@@ -409,22 +400,10 @@ pub(super) fn time_ns(entry: &Entry<'_>, clocks: &Clocks) -> Option<i64> {
 fn row(unit: StringId, change: ServiceChange, time_ns: i64, event: StringId) -> ServiceTransition {
     ServiceTransition {
         service: unit,
-        group: StringId::EMPTY,
         kind: change,
         start_ns: time_ns,
-        checkpoint_ns: None,
-        load_ns: None,
-        end_ns: None,
-        container: StringId::EMPTY,
-        container_pid: None,
         outcome: ServiceOutcome::Unfinished,
-        automatic: false,
-        start_type: None,
-        result: StringId::EMPTY,
-        timeout_ns: None,
-        main_tid: None,
-        tid: None,
-        end_tid: None,
         event,
+        ..ServiceTransition::UNKNOWN
     }
 }

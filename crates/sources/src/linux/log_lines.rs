@@ -1,7 +1,7 @@
 //! The lines of the kernel's log and of the journal as events, whoever wrote them: for who looks at a time of the recording.
 
 use hashbrown::HashSet;
-use onoff_trace::{Event, EventField, KindCount, Losses, StringId, TableName, counters};
+use onoff_trace::{Event, EventField, KindCount, Losses, TableName, counters};
 
 use super::assembly::Assembly;
 use super::clocks::{Clocks, SourceClock};
@@ -138,18 +138,11 @@ pub(super) fn read(
     for line in lines {
         let row = Event {
             time_ns: line.time_ns,
-            cpu: 0,
             pid: line.pid,
-            tid: None,
             provider: assembly.text(line.log.provider()),
-            id: 0,
-            version: 0,
-            level: 0,
-            keyword: 0,
             task: assembly.text(&line.task),
-            opcode: StringId::EMPTY,
-            first_field: 0,
             fields: 1,
+            ..Event::UNKNOWN
         };
         let value = assembly.text(&line.text);
         assembly.log_lines.push((row, EventField { name, value }));

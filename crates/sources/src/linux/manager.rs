@@ -67,10 +67,7 @@ mod tests {
         let part = Part { kind: super::super::parts::PartKind::Manager, name: "manager", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
         read(&part, &Clocks::default(), &mut assembly);
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
-        trace
+        crate::linux::unit_account::settled(assembly)
     }
 
     #[test]

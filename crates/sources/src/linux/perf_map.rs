@@ -4,7 +4,7 @@
 //!
 //! Source: the kernel's `tools/perf/Documentation/jit-interface.txt`. Only the file's name says of which process it is.
 
-use onoff_trace::{Method, StringId, counters};
+use onoff_trace::{Method, counters};
 
 use super::assembly::Assembly;
 use super::parts::Part;
@@ -59,16 +59,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             None => name,
         };
         let name = assembly.text(name);
-        assembly.methods.push(Method {
-            pid,
-            address,
-            size,
-            start_ns: None,
-            end_ns: None,
-            name,
-            signature: StringId::EMPTY,
-            module,
-        });
+        assembly.methods.push(Method { pid, address, size, name, module, ..Method::UNKNOWN });
     }
 }
 

@@ -59,21 +59,10 @@ const fn to_device(kind: PowerRequestKind, start_ns: i64, tid: u32, device: Stri
         kind,
         scope: PowerRequestScope::Device,
         start_ns,
-        end_ns: None,
         device,
-        driver: StringId::EMPTY,
-        description: StringId::EMPTY,
-        friendly_name: StringId::EMPTY,
         state_kind: PowerStateKind::Unknown,
-        state: None,
-        status: None,
-        failed_driver: StringId::EMPTY,
-        irp: 0,
-        waiting_ns: None,
-        parent: StringId::EMPTY,
-        message: StringId::EMPTY,
         tid: Some(tid),
-        event: StringId::EMPTY,
+        ..PowerRequest::UNKNOWN
     }
 }
 
@@ -244,15 +233,12 @@ impl Steps {
         let row = Activity {
             kind: ActivityKind::PowerTransition,
             name: assembly.text(cycle.state.unwrap_or_default()),
-            detail: StringId::EMPTY,
             start_ns: cycle.start_ns,
             end_ns,
             pid: Some(cycle.tid),
             tid: Some(cycle.tid),
-            end_tid: None,
-            session: None,
-            status: None,
             event: assembly.text(STEP),
+            ..Activity::UNKNOWN
         };
         assembly.activities.push(row);
     }
@@ -286,12 +272,8 @@ pub(super) fn phase_row(
         detail: assembly.text(detail),
         start_ns,
         end_ns,
-        pid: None,
-        tid: None,
-        end_tid: None,
-        session: None,
-        status: None,
         event: assembly.text(event),
+        ..Activity::UNKNOWN
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{ServiceTransition, Tables, Trace};
+    use onoff_trace::{ServiceTransition, Tables};
 
     fn picture(kernel_width: &str, units: &str) -> String {
         format!(
@@ -124,9 +124,7 @@ mod tests {
         let mut assembly = Assembly::new(Tables::all());
         super::read(&Part { kind: PartKind::StartChart, name: "plot.svg", bytes: text.as_bytes() }, &mut assembly);
         let lost = assembly.losses.iter().map(|loss| loss.count).sum();
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
+        let trace = crate::linux::unit_account::settled(assembly);
         let ms = |ns: i64| ns / 1_000_000;
         let rows = trace.service_transitions.iter();
         let mut rows: Vec<_> =
@@ -165,9 +163,7 @@ mod tests {
                 ServiceTransition { start_ns: late(chart.start_ns), end_ns: chart.end_ns.map(late), event, ..chart };
             assembly.service_transitions.push(row);
         }
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
+        let trace = crate::linux::unit_account::settled(assembly);
         let slow: Vec<i64> = trace
             .service_transitions
             .iter()

@@ -24,6 +24,15 @@ pub(super) fn settle(assembly: &mut Assembly) {
     settle_start(assembly);
 }
 
+/// The trace of what tests have read.
+#[cfg(test)]
+pub(super) fn settled(mut assembly: Assembly) -> onoff_trace::Trace {
+    settle(&mut assembly);
+    let mut trace = onoff_trace::Trace::default();
+    assembly.finish(&mut trace);
+    trace
+}
+
 fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, chart: StringId) {
     // The picture of the start has the same times as the properties, rounded.
     let rank = |row: &ServiceTransition| match row.event {

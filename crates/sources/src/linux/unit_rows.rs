@@ -1,6 +1,6 @@
 //! Rows of units that several parts make alike.
 
-use onoff_trace::{ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone};
+use onoff_trace::{ServiceChange, ServiceOutcome, ServiceTransition, milestone};
 
 use super::assembly::Assembly;
 
@@ -9,23 +9,12 @@ use super::assembly::Assembly;
 pub(super) fn add_start(unit: &str, start_ns: i64, end_ns: i64, event: &str, assembly: &mut Assembly) {
     let row = ServiceTransition {
         service: assembly.text(unit),
-        group: StringId::EMPTY,
         kind: ServiceChange::Start,
         start_ns,
-        checkpoint_ns: None,
-        load_ns: None,
         end_ns: Some(end_ns),
-        container: StringId::EMPTY,
-        container_pid: None,
         outcome: ServiceOutcome::Completed,
-        automatic: false,
-        start_type: None,
-        result: StringId::EMPTY,
-        timeout_ns: None,
-        main_tid: None,
-        tid: None,
-        end_tid: None,
         event: assembly.text(event),
+        ..ServiceTransition::UNKNOWN
     };
     let known = || assembly.milestones.iter().any(|milestone| milestone.detail == row.service);
     if unit.ends_with(".target") && !known() {

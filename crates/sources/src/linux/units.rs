@@ -224,21 +224,12 @@ fn row(unit: &Unit<'_>, command: &str, assembly: &mut Assembly) -> ServiceTransi
         service: assembly.text(&unit.id),
         group: assembly.text(&unit.slice),
         kind: ServiceChange::Start,
-        start_ns: 0,
-        checkpoint_ns: None,
-        load_ns: None,
-        end_ns: None,
         container: assembly.text(command),
         container_pid: unit.main_pid,
         outcome: ServiceOutcome::Unfinished,
-        automatic: false,
-        start_type: None,
         result: assembly.text(&unit.result),
-        timeout_ns: None,
-        main_tid: None,
-        tid: None,
-        end_tid: None,
         event: assembly.text(EVENT),
+        ..ServiceTransition::UNKNOWN
     }
 }
 
@@ -269,10 +260,7 @@ mod tests {
         let mut assembly = Assembly::new(Tables::all());
         let part = Part { kind: super::super::parts::PartKind::Units, name: "units", bytes: text };
         read(&part, &Clocks::default(), &mut assembly);
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
-        trace
+        crate::linux::unit_account::settled(assembly)
     }
 
     #[test]

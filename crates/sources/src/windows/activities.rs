@@ -52,13 +52,11 @@ impl ActivityTracker {
                 name: name(rule.name, event, texts),
                 detail: event.text(rule.detail, texts).unwrap_or_default(),
                 start_ns: event.time_ns(),
-                end_ns: None,
                 pid: event.record.process_id(),
                 tid: event.record.thread_id(),
-                end_tid: None,
                 session: event.number32(rule.session),
-                status: None,
                 event: event.label(texts),
+                ..Activity::UNKNOWN
             };
             self.under_way.entry(key).or_default().push(self.rows.len());
             self.rows.push(row);

@@ -80,16 +80,12 @@ impl CompactSwitchTracker {
         ContextSwitch {
             time_ns,
             cpu,
-            new_tid: 0,
             old_tid: switch.old_thread_id,
-            new_priority: 0,
             old_priority: switch.old_thread_priority.min(31).cast_signed(),
             old_wait_reason,
-            old_wait_mode: 0,
             old_state,
-            previous_c_state: 0,
-            old_ideal_processor: 0,
             new_wait_ticks: switch.new_thread_wait_time.unwrap_or(0),
+            ..ContextSwitch::UNKNOWN
         }
     }
 

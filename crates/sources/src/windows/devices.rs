@@ -117,16 +117,12 @@ impl DeviceTracker {
                 self.rows.push(DeviceOperation {
                     kind,
                     start_ns: time_ns,
-                    pend_ns: None,
-                    end_ns: None,
                     device,
                     driver,
-                    description: StringId::EMPTY,
-                    friendly_name: StringId::EMPTY,
                     phase: DevicePhase::Later,
-                    status: None,
                     tid: event.record.thread_id(),
                     event: event.label(texts),
+                    ..DeviceOperation::UNKNOWN
                 });
             }
             Suspend => {

@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{self, DiskFlush, DiskRequestStart, DiskTransfer, IrpFlags};
-use onoff_trace::{DiskIo, DiskIos, DiskOperation, IoPriority, Losses, StringId};
+use onoff_trace::{DiskIo, DiskIos, DiskOperation, IoPriority, Losses};
 
 use super::counters;
 use super::file_names::FileNames;
@@ -217,20 +217,16 @@ fn row(record: &Record<'_>, completed: CompletedRequest, irp: u64, flags: IrpFla
     DiskIo {
         issue_ns: completed.issue_ns,
         complete_ns: completed.complete_ns,
-        disk: 0,
         operation: DiskOperation::Flush,
-        offset: 0,
-        size: 0,
         priority: priority(flags),
         service_ns: completed.took_ns().map_or(0, |took_ns| completed.service_ns(took_ns)),
         pid: record.process_id(),
         // The thread that a completion is logged on is whichever the processor ran, unless Windows 7 or older logged it:
         // there the header is that of the issuer.
         tid: completed.issuing_tid.or(record.thread_id()).filter(|&tid| tid != NO_THREAD),
-        file: StringId::EMPTY,
-        file_object: 0,
         irp,
         irp_flags: flags.0,
+        ..DiskIo::UNKNOWN
     }
 }
 

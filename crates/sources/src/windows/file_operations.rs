@@ -164,14 +164,11 @@ impl FileOperationTracker {
                 operation: onoff_trace::FileOperation::Map,
                 pid: Some(mapping.process_id),
                 tid: record.thread_id(),
-                file: StringId::EMPTY,
                 offset: u64::try_from(mapping.byte_offset).unwrap_or(0),
                 size: mapping.view_size,
                 level: IoLevel::Application,
-                unbuffered: false,
-                status: None,
-                irp: 0,
                 file_object: mapping.file_key,
+                ..FileIo::UNKNOWN
             },
             file_key: mapping.file_key,
         });

@@ -45,15 +45,11 @@ impl ImageTracker {
             pid: event.process_id,
             base: event.image_base,
             size: event.image_size,
-            load_ns: None,
-            unload_ns: None,
             path: texts.utf16(event.file_name),
             time_stamp: event.time_date_stamp,
             checksum: event.image_checksum,
             default_base: event.default_base,
-            pdb_name: StringId::EMPTY,
-            pdb_id: StringId::EMPTY,
-            version: StringId::EMPTY,
+            ..Image::UNKNOWN
         };
         match event.kind {
             ImageEventKind::Load => self.load(time_ns, image, losses),

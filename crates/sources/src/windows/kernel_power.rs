@@ -76,15 +76,11 @@ impl KernelPowerTracker {
         self.activities.push(Activity {
             kind,
             name,
-            detail: StringId::EMPTY,
             start_ns: record.time_ns(),
-            end_ns: None,
             pid: record.process_id(),
             tid: record.thread_id(),
-            end_tid: None,
-            session: None,
-            status: None,
             event: texts.str(event),
+            ..Activity::UNKNOWN
         });
     }
 

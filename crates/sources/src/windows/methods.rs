@@ -74,11 +74,9 @@ impl MethodTracker {
             pid,
             address: event.number("MethodStartAddress")?,
             size: event.number("MethodSize")?,
-            start_ns: None,
-            end_ns: None,
             name,
             signature: event.text("MethodSignature", texts).unwrap_or_default(),
-            module: StringId::EMPTY,
+            ..Method::UNKNOWN
         };
         let place = (pid, method.address);
         let before = self.latest.get(&place).and_then(|&row| self.rows.get_mut(row)).map(|(row, _)| row);

@@ -110,20 +110,18 @@ impl NotificationTracker {
         self.rows.push(Notification {
             kind,
             start_ns: event.time_ns(),
-            end_ns: None,
             name: event.text("Name", texts).unwrap_or_default(),
             pid,
             tid: event.number32("ThreadId"),
-            session: None,
             level: event.number32("Level"),
             flags: match subject {
                 Everybody(field) => event.number32(field),
                 _ => event.number32("Flags"),
             },
-            status: None,
             teller_pid: event.record.process_id(),
             teller_tid: event.record.thread_id(),
             event: event.label(texts),
+            ..Notification::UNKNOWN
         });
     }
 

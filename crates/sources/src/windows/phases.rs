@@ -2,7 +2,7 @@
 
 use onoff_etl::Guid;
 use onoff_etw::{Fields, Schemas};
-use onoff_trace::{Image, Losses, Process, StringId, TableName, Tables, Thread};
+use onoff_trace::{Image, Losses, Process, TableName, Tables, Thread};
 
 use super::activities::ActivityTracker;
 use super::counters;
@@ -198,15 +198,11 @@ impl Phases {
             pid: event.number32("ProcessID")?,
             base: event.number("ImageBase")?,
             size: event.number("ImageSize").unwrap_or(0),
-            load_ns: None,
-            unload_ns: None,
             path: event.text("ImageName", texts).unwrap_or_default(),
             time_stamp: event.number32("TimeDateStamp").unwrap_or(0),
             checksum: event.number32("ImageCheckSum").unwrap_or(0),
             default_base: event.number("DefaultBase").unwrap_or(0),
-            pdb_name: StringId::EMPTY,
-            pdb_id: StringId::EMPTY,
-            version: StringId::EMPTY,
+            ..Image::UNKNOWN
         };
         match edge {
             Edge::Begins | Edge::Was => self.images.load(event.time_ns(), image, losses),

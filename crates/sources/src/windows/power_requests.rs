@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use onoff_etl::Record;
 use onoff_etw::kernel::{DevicePowerEnd, DevicePowerStart};
 use onoff_trace::system::InstalledDevice;
-use onoff_trace::{Losses, PowerRequest, PowerRequestKind, PowerRequestScope, PowerRequests, PowerStateKind, StringId};
+use onoff_trace::{Losses, PowerRequest, PowerRequestKind, PowerRequestScope, PowerRequests, PowerStateKind};
 
 use super::counters;
 use super::phase_events::{Event, KERNEL_POWER, PhaseEvent};
@@ -189,21 +189,9 @@ fn unknown(scope: PowerRequestScope, start_ns: i64, irp: u64) -> PowerRequest {
         kind: PowerRequestKind::Other,
         scope,
         start_ns,
-        end_ns: None,
-        device: StringId::EMPTY,
-        driver: StringId::EMPTY,
-        description: StringId::EMPTY,
-        friendly_name: StringId::EMPTY,
         state_kind: PowerStateKind::Unknown,
-        state: None,
-        status: None,
-        failed_driver: StringId::EMPTY,
         irp,
-        waiting_ns: None,
-        parent: StringId::EMPTY,
-        message: StringId::EMPTY,
-        tid: None,
-        event: StringId::EMPTY,
+        ..PowerRequest::UNKNOWN
     }
 }
 

@@ -184,20 +184,14 @@ impl ServiceTracker {
                 },
                 kind,
                 start_ns: time_ns,
-                checkpoint_ns: None,
-                load_ns: None,
-                end_ns: None,
                 container: image,
                 container_pid: pid,
                 outcome: ServiceOutcome::Unfinished,
                 automatic: kind == Start && automatic,
                 start_type,
-                result: StringId::EMPTY,
-                timeout_ns: None,
-                main_tid: None,
                 tid: event.record.thread_id(),
-                end_tid: None,
                 event: event.label(texts),
+                ..ServiceTransition::UNKNOWN
             });
         }
         if let Some(row) = service.under_way.and_then(|row| self.rows.get_mut(row)) {

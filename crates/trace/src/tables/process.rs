@@ -77,21 +77,7 @@ impl Process {
     /// A process of which only the id is known.
     #[must_use]
     pub const fn unknown(pid: u32) -> Self {
-        Self {
-            pid,
-            parent_pid: None,
-            creator_tid: None,
-            start_ns: None,
-            end_ns: None,
-            image: StringId::EMPTY,
-            command_line: StringId::EMPTY,
-            session: None,
-            exit_status: None,
-            user: StringId::EMPTY,
-            unique_key: 0,
-            page_directory: 0,
-            package: StringId::EMPTY,
-        }
+        Self { pid, ..Self::UNKNOWN }
     }
 }
 
@@ -99,24 +85,7 @@ impl Thread {
     /// A thread of which only the ids are known.
     #[must_use]
     pub const fn unknown(tid: u32, pid: u32) -> Self {
-        Self {
-            tid,
-            pid,
-            creator_tid: None,
-            start_ns: None,
-            end_ns: None,
-            start_address: 0,
-            base_priority: None,
-            page_priority: None,
-            io_priority: None,
-            service_tag: 0,
-            teb: 0,
-            stack_base: 0,
-            stack_limit: 0,
-            user_stack_base: 0,
-            user_stack_limit: 0,
-            name: StringId::EMPTY,
-        }
+        Self { tid, pid, ..Self::UNKNOWN }
     }
 }
 

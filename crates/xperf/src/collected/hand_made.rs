@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use onoff_trace::{Derived, DescribedEvent, Directory, EventContext, EventOrigin, Field, FieldValue};
+use onoff_trace::{Derived, DescribedEvent, Directory, EventOrigin, Field, FieldValue};
 
 /// A field.
 pub(super) fn field(name: &'static str, value: FieldValue<'static>) -> Field<'static> {
@@ -48,31 +48,16 @@ impl<'a> Made<'a> {
         let mut parts = name.split('/');
         DescribedEvent {
             time_ns: self.time_ns,
-            unix_ns: None,
-            cpu: 0,
             pid: Some(self.pid),
             tid: Some(self.tid),
-            origin: EventOrigin::Manifest,
             provider: parts.next().unwrap_or_default(),
             guid,
             name,
             task: parts.next().unwrap_or_default(),
             opcode_name: parts.next().unwrap_or_default(),
-            id: 0,
-            opcode: 0,
-            version: 0,
-            level: 0,
-            keyword: 0,
-            task_number: 0,
-            channel: 0,
-            payload_size: 0,
-            size: 0,
             fields: self.fields,
-            described: true,
-            complete: true,
             derived: Derived { elapsed_ns: self.elapsed_ns, ..Derived::default() },
-            context: EventContext::default(),
-            directory,
+            ..DescribedEvent::without_fields(EventOrigin::Manifest, directory)
         }
     }
 }

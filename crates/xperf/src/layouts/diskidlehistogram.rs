@@ -120,16 +120,12 @@ mod tests {
                 complete_ns: complete * 1_000_000,
                 disk: 2,
                 operation: DiskOperation::Write,
-                offset: 0,
                 size: 4096,
                 priority: IoPriority::Normal,
                 service_ns: 5_000_000,
-                pid: None,
-                tid: None,
                 file,
                 file_object: 1,
-                irp: 0,
-                irp_flags: 0,
+                ..DiskIo::UNKNOWN
             });
         }
         trace.duration_ns = 100_000_000;

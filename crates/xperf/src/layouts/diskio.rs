@@ -255,7 +255,6 @@ mod tests {
             trace.disk_ios.push(DiskIo {
                 issue_ns: Some(start * MICROSECOND),
                 complete_ns: end * MICROSECOND,
-                disk: 0,
                 operation: if flush { DiskOperation::Flush } else { DiskOperation::Write },
                 offset,
                 size,
@@ -265,8 +264,7 @@ mod tests {
                 tid: Some(8),
                 file: if flush { StringId::EMPTY } else { log },
                 file_object: u64::from(!flush),
-                irp: 0,
-                irp_flags: 0,
+                ..DiskIo::UNKNOWN
             });
         }
         trace.duration_ns = 370_000_000 * MICROSECOND;

@@ -120,15 +120,13 @@ mod tests {
         ] {
             let file = trace.strings.intern(file);
             trace.hard_faults.push(HardFault {
-                start_ns: 0,
                 end_ns: 2_500,
                 pid: Some(pid),
                 tid: pid + 4,
                 file,
                 file_object: 1,
-                offset: 0,
                 size,
-                address: 0,
+                ..HardFault::UNKNOWN
             });
         }
         trace.duration_ns = 10_000;

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use onoff_ftrace::{BlockRequest, RequestStage};
-use onoff_trace::{DiskIo, DiskOperation, IoPriority, StringId, TableName, counters};
+use onoff_trace::{DiskIo, DiskOperation, IoPriority, TableName, counters};
 
 use crate::linux::assembly::Assembly;
 
@@ -100,10 +100,8 @@ impl DiskTracker {
             service_ns: time_ns.saturating_sub(begin).max(0),
             pid: issue.map(|issue| issue.tid),
             tid: issue.map(|issue| issue.tid),
-            file: StringId::EMPTY,
-            file_object: 0,
-            irp: 0,
             irp_flags: if is_read_ahead(request.operation) { DiskIo::LINUX_READ_AHEAD } else { 0 },
+            ..DiskIo::UNKNOWN
         });
     }
 }

@@ -28,17 +28,13 @@ pub(super) fn on_signal(time_ns: i64, sender: u32, number: i32, (task, pid): (&s
     let row = Notification {
         kind,
         start_ns: time_ns,
-        end_ns: None,
         name: assembly.text(task),
         pid: Some(pid),
-        tid: None,
-        session: None,
-        level: None,
         flags: u32::try_from(number).ok(),
-        status: None,
         teller_pid: Some(sender),
         teller_tid: Some(sender),
         event: assembly.text(EVENT),
+        ..Notification::UNKNOWN
     };
     assembly.notifications.push(row);
 }

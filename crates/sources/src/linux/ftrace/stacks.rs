@@ -210,14 +210,11 @@ impl<'f> StackTracker<'f> {
             }
             modules.insert(function.module);
             let method = Method {
-                pid: 0,
                 address: function.addresses.start,
                 size: function.addresses.end - function.addresses.start,
-                start_ns: None,
-                end_ns: None,
                 name: assembly.text(function.name),
-                signature: StringId::EMPTY,
                 module: assembly.text(&module_name(function.module)),
+                ..Method::UNKNOWN
             };
             assembly.methods.push(method);
         }
@@ -249,18 +246,5 @@ fn module_name(module: &str) -> String {
 }
 
 const fn image(pid: u32, base: u64, size: u64, path: StringId) -> Image {
-    Image {
-        pid,
-        base,
-        size,
-        load_ns: None,
-        unload_ns: None,
-        path,
-        time_stamp: 0,
-        checksum: 0,
-        default_base: 0,
-        pdb_name: StringId::EMPTY,
-        pdb_id: StringId::EMPTY,
-        version: StringId::EMPTY,
-    }
+    Image { pid, base, size, path, ..Image::UNKNOWN }
 }

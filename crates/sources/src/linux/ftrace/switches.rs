@@ -56,12 +56,9 @@ impl SwitchTracker {
                 old_tid: previous_pid,
                 new_priority: priority(next_priority),
                 old_priority: priority(previous_priority),
-                old_wait_reason: 0,
                 old_wait_mode: if previous_state.letter == b'D' { NOT_TO_BE_DISTURBED } else { INTERRUPTIBLE },
                 old_state,
-                previous_c_state: 0,
-                old_ideal_processor: 0,
-                new_wait_ticks: 0,
+                ..ContextSwitch::UNKNOWN
             });
         }
     }

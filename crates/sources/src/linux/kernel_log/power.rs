@@ -400,12 +400,9 @@ impl Cycle {
                     detail,
                     start_ns: self.start_ns,
                     end_ns,
-                    pid: None,
-                    tid: None,
-                    end_tid: None,
-                    session: None,
                     status: self.status,
                     event: assembly.text(EVENT),
+                    ..Activity::UNKNOWN
                 };
                 assembly.activities.push(row);
                 (self.start_ns, false)
@@ -502,7 +499,7 @@ fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Tables, Trace};
+    use onoff_trace::Tables;
 
     /// Phase, device, start and end.
     type PhaseRead = (String, String, i64, Option<i64>);
@@ -515,9 +512,7 @@ mod tests {
             tracker.on_message(ms * 1_000_000, text, &mut assembly);
         }
         tracker.finish(&mut assembly);
-        let mut trace = Trace::default();
-        crate::linux::unit_account::settle(&mut assembly);
-        assembly.finish(&mut trace);
+        let trace = crate::linux::unit_account::settled(assembly);
         let ms = |ns: i64| ns / 1_000_000;
         let rows = |kind| trace.activities.iter().filter(move |row| row.kind == kind);
         let mut phases: Vec<_> = rows(ActivityKind::PowerPhase)

@@ -1,7 +1,7 @@
 //! What the service manager's last program (`systemd-shutdown`) and the kernel say at the end, and whom the service manager ended
 //! by force.
 
-use onoff_trace::{Activity, ActivityKind, Notification, NotificationKind, StringId, milestone, shutdown_step};
+use onoff_trace::{Activity, ActivityKind, Notification, NotificationKind, milestone, shutdown_step};
 
 use super::between;
 use crate::linux::assembly::Assembly;
@@ -100,15 +100,11 @@ fn push_step(name: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Asse
             ActivityKind::ShutdownStep
         },
         name: assembly.text(name),
-        detail: StringId::EMPTY,
         start_ns,
         end_ns,
         pid: Some(1),
-        tid: None,
-        end_tid: None,
-        session: None,
-        status: None,
         event: assembly.text(EVENT),
+        ..Activity::UNKNOWN
     };
     assembly.activities.push(row);
 }
@@ -129,17 +125,11 @@ fn terminated(time_ns: i64, name: &str, pid: Option<u32>, event: &str, assembly:
     let row = Notification {
         kind: NotificationKind::Termination,
         start_ns: time_ns,
-        end_ns: None,
         name: assembly.text(name),
         pid,
-        tid: None,
-        session: None,
-        level: None,
-        flags: None,
-        status: None,
         teller_pid: Some(1),
-        teller_tid: None,
         event: assembly.text(event),
+        ..Notification::UNKNOWN
     };
     assembly.notifications.push(row);
 }
