@@ -9,7 +9,8 @@ use onoff_report::{csv::timed, section};
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
 };
-use onoff_xperf::layouts::suspend_xml::{SuspendXmlOptions, TimeUnit, write as write_xml};
+use onoff_xperf::layouts::suspend_xml::{SuspendXmlOptions, write as write_xml};
+use onoff_xperf::layouts::time_unit::TimeUnit;
 
 const SECOND: i64 = 1_000_000_000;
 const US: i64 = 1_000;
@@ -151,7 +152,7 @@ fn the_document_has_the_papers_names_and_numbers() {
 </results>
 "#
     );
-    let options = SuspendXmlOptions { unit: TimeUnit::Milliseconds, decimals: 3, min_ns: SECOND };
+    let options = SuspendXmlOptions { unit: TimeUnit::parse("ms").unwrap(), decimals: 3, min_ns: SECOND };
     let xml = written(|out| write_xml(&report, &options, out).unwrap());
     assert!(xml.contains(r#"<suspendapps start="2000.000" duration="1320.415" totalChildrenDuration="472.485"/>"#));
 }

@@ -1,7 +1,8 @@
 //! `-a prefetch`: what was read ahead for programs.
 
 use crate::collected::prefetch::{EVENTS, PrefetchListener};
-use crate::layouts::provider_reports::{self, TimeUnit};
+use crate::layouts::provider_reports;
+use crate::layouts::time_unit::TimeUnit;
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};
@@ -17,14 +18,14 @@ pub const ACTION: Action = Action {
 };
 
 fn parse(words: &mut Words) -> Result<Question, Failure> {
-    let (mut unit, mut shortest_ns) = (TimeUnit::MICROSECONDS, 0);
+    let (mut unit, mut decimals, mut shortest_ns) = (TimeUnit::default(), 0, 0);
     while let Some(option) = words.option()? {
         match option.as_str() {
             "summary" => {}
             "timeunit" => {
                 let name = words.text(&option, "a unit")?;
-                let decimals = words.optional_number::<u8>().unwrap_or(0).min(9);
-                unit = TimeUnit::named(&name.to_ascii_lowercase(), decimals.into())
+                decimals = words.optional_number::<u8>().unwrap_or(0).min(9);
+                unit = TimeUnit::parse(&name)
                     .ok_or_else(|| usage(format!("-timeunit: '{name}' is none of ns, us, ms, s")))?;
             }
             "min" => shortest_ns = words.span(&option)?,
@@ -36,7 +37,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         let mut rows = taker.finish();
         rows.retain(|row| row.duration_ns().is_none_or(|ns| ns >= shortest_ns));
         let nothing = rows.is_empty();
-        provider_reports::write_prefetch(&rows, unit, out)?;
+        provider_reports::write_prefetch(&rows, unit, decimals.into(), out)?;
         no_data_if(
             nothing,
             "nothing was read ahead for a program; this needs Microsoft-Windows-Kernel-Prefetch (keyword 0x20)",

@@ -1,6 +1,7 @@
 //! `-a suspend`: the power transitions of a recording as XML.
 
-use crate::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
+use crate::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions};
+use crate::layouts::time_unit::TimeUnit;
 use onoff_analysis::transition::suspend::{self, SuspendOptions};
 
 use crate::action::{Action, Question};

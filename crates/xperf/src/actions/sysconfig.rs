@@ -1,6 +1,6 @@
 //! `-a sysconfig`: the machine that was recorded.
 
-use crate::layouts::sysconfig::{self, Section};
+use crate::layouts::sysconfig::{self, SECTIONS};
 use onoff_trace::Tables;
 
 use crate::action::{Action, Question};
@@ -21,14 +21,14 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     let mut sections = Vec::new();
     let mut xml = false;
     while let Some(option) = words.option()? {
-        match Section::ALL.into_iter().find(|section| section.switch() == option) {
+        match SECTIONS.into_iter().find(|section| section.switch == option) {
             Some(section) => sections.push(section),
             None if option == "xml" => xml = true,
             None => return Err(words.unknown(ACTION.name, &option)),
         }
     }
     if sections.is_empty() {
-        sections.extend(Section::ALL);
+        sections.extend(SECTIONS);
     }
     Ok(Question::tables(Tables::NONE, move |trace, out| {
         match xml {

@@ -32,6 +32,7 @@ pub mod spin_locks;
 pub mod stack;
 pub mod suspend_xml;
 pub mod sysconfig;
+pub mod time_unit;
 pub mod trace_stats;
 pub mod utilization;
 

@@ -9,6 +9,7 @@ use crate::collected::work::ReportedWork;
 
 use super::microseconds;
 use super::process_name::ProcessName;
+use super::time_unit::TimeUnit;
 use onoff_report::text::printable::printable;
 
 /// Writes work and points in time, by start.
@@ -54,48 +55,16 @@ pub fn write_focus(rows: &[Focus], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The unit of times, and how many decimals they have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeUnit {
-    /// Ns of one unit.
-    pub ns: i64,
-    /// Its name.
-    pub name: &'static str,
-    /// Decimals.
-    pub decimals: usize,
-}
-
-impl TimeUnit {
-    /// Whole microseconds.
-    pub const MICROSECONDS: Self = Self { ns: 1_000, name: "us", decimals: 0 };
-
-    /// The unit of that name: `ns`, `us`, `ms` or `s`.
-    #[must_use]
-    pub fn named(name: &str, decimals: usize) -> Option<Self> {
-        let (ns, name) = match name {
-            "ns" => (1, "ns"),
-            "us" => (1_000, "us"),
-            "ms" => (1_000_000, "ms"),
-            "s" => (1_000_000_000, "s"),
-            _ => return None,
-        };
-        Some(Self { ns, name, decimals })
-    }
-
-    fn text(self, ns: Option<i64>) -> String {
-        match ns {
-            Some(ns) => format!("{:.*}", self.decimals, ns as f64 / self.ns as f64),
-            None => "-1".to_owned(),
-        }
-    }
-}
-
-/// Writes what was read ahead for programs, as it began.
+/// Writes what was read ahead for programs, as it began; times have the unit and so many decimals.
 ///
 /// # Errors
 /// What `out` answers.
-pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, decimals: usize, out: &mut dyn Write) -> io::Result<()> {
     let name = unit.name;
+    let text = |ns: Option<i64>| match ns {
+        Some(ns) => format!("{:.decimals$}", ns as f64 / unit.ns as f64),
+        None => "-1".to_owned(),
+    };
     writeln!(
         out,
         "Start ({name:>2}),   End ({name:>2}), Time ({name:>2}),      Pages,  ReadLists, Type,       Hash, Task, Scenario"
@@ -105,9 +74,9 @@ pub fn write_prefetch(rows: &[Prefetch], unit: TimeUnit, out: &mut dyn Write) ->
         writeln!(
             out,
             "{:>10}, {:>10}, {:>9}, {:>10}, {:>10}, {:>4}, {:#010x}, {}, {}",
-            unit.text(row.start_ns),
-            unit.text(row.end_ns),
-            unit.text(row.duration_ns()),
+            text(row.start_ns),
+            text(row.end_ns),
+            text(row.duration_ns()),
             number(row.pages),
             number(row.read_lists),
             row.kind,

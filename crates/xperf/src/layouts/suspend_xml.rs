@@ -11,53 +11,7 @@ use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerT
 use onoff_trace::NotificationKind;
 
 use super::interval_xml::attribute;
-
-/// The unit of times and lengths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Microseconds.
-    #[default]
-    Microseconds,
-    /// Milliseconds.
-    Milliseconds,
-    /// Seconds.
-    Seconds,
-}
-
-impl TimeUnit {
-    /// The unit that `text` names: `ns`, `us`, `ms` or `s`.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        Some(match text.to_ascii_lowercase().as_str() {
-            "ns" => Self::Nanoseconds,
-            "us" => Self::Microseconds,
-            "ms" => Self::Milliseconds,
-            "s" => Self::Seconds,
-            _ => return None,
-        })
-    }
-
-    const fn ns(self) -> i128 {
-        match self {
-            Self::Nanoseconds => 1,
-            Self::Microseconds => 1_000,
-            Self::Milliseconds => 1_000_000,
-            Self::Seconds => 1_000_000_000,
-        }
-    }
-
-    /// Its name in the document.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "nsec",
-            Self::Microseconds => "usec",
-            Self::Milliseconds => "msec",
-            Self::Seconds => "sec",
-        }
-    }
-}
+pub use super::time_unit::TimeUnit;
 
 /// Decimals at most: nanoseconds in seconds.
 pub const MOST_DECIMALS: usize = 9;
@@ -82,7 +36,7 @@ impl SuspendXmlOptions {
         let decimals = self.decimals.min(MOST_DECIMALS) as u32;
         let scale = 10_i128.pow(decimals);
         let scaled = i128::from(ns) * scale;
-        let unit = self.unit.ns();
+        let unit = i128::from(self.unit.ns);
         let half = if scaled < 0 { -(unit / 2) } else { unit / 2 };
         let rounded = (scaled + half) / unit;
         if decimals == 0 {
@@ -117,7 +71,7 @@ const NODES: [(PhaseName, &str, &str); 12] = [
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &SuspendReport, options: &SuspendXmlOptions, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<results timeFormat=\"{}\">", options.unit.name())?;
+    writeln!(out, "<results timeFormat=\"{}\">", options.unit.name_in_xml)?;
     for transition in &report.transitions {
         write_scenario(transition, options, out)?;
     }
@@ -279,18 +233,19 @@ mod tests {
 
     #[test]
     fn times_are_rounded_to_the_unit_and_its_decimals() {
-        let text = |unit, decimals, ns| {
+        let text = |unit: &str, decimals, ns| {
+            let unit = TimeUnit::parse(unit).unwrap();
             let options = SuspendXmlOptions { unit, decimals, min_ns: 0 };
             options.text(Some(ns))
         };
-        assert_eq!(text(TimeUnit::Microseconds, 0, 1_320_415_499), "1320415");
-        assert_eq!(text(TimeUnit::Microseconds, 0, 1_320_415_500), "1320416");
-        assert_eq!(text(TimeUnit::Milliseconds, 3, 1_320_415_499), "1320.415");
-        assert_eq!(text(TimeUnit::Seconds, 2, -5_000_000), "-0.01");
-        assert_eq!(text(TimeUnit::Seconds, 9, i64::MAX), "9223372036.854775807");
-        assert_eq!(text(TimeUnit::Nanoseconds, 9, i64::MIN), "-9223372036854775808.000000000");
+        assert_eq!(text("us", 0, 1_320_415_499), "1320415");
+        assert_eq!(text("us", 0, 1_320_415_500), "1320416");
+        assert_eq!(text("ms", 3, 1_320_415_499), "1320.415");
+        assert_eq!(text("s", 2, -5_000_000), "-0.01");
+        assert_eq!(text("s", 9, i64::MAX), "9223372036.854775807");
+        assert_eq!(text("ns", 9, i64::MIN), "-9223372036854775808.000000000");
         assert_eq!(SuspendXmlOptions::default().text(None), "-1");
-        assert_eq!(TimeUnit::parse("MS"), Some(TimeUnit::Milliseconds));
+        assert_eq!(TimeUnit::parse("MS"), TimeUnit::parse("ms"));
         assert_eq!(TimeUnit::parse("min"), None);
     }
 }

@@ -2,185 +2,113 @@
 
 use std::io::{self, Write};
 
+use onoff_trace::system::{DisplayAdapter, InstalledDevice, InstalledService, NetworkAdapter};
 use onoff_trace::{SystemConfiguration, Trace};
 
 use onoff_report::text::printable::printable;
 
-/// A part of the configuration, as xperf's switches name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
-    /// The computer's name on the network.
-    NetworkIdentity,
-    /// Processors.
-    Cpu,
-    /// Memory.
-    Memory,
-    /// The operating system's build.
-    Build,
-    /// The recorder.
-    Etw,
-    /// Sleep states.
-    Power,
-    /// Disks and their volumes.
-    Disk,
-    /// IDE channels; the model does not keep them.
-    IdeChannel,
-    /// Display adapters.
-    Video,
-    /// Network adapters.
-    Nic,
-    /// Interrupts of devices; the model does not keep them.
-    Irq,
-    /// Services.
-    Services,
-    /// Devices.
-    Pnp,
-}
-
-impl Section {
-    /// Every section, in the order in which they are written.
-    pub const ALL: [Self; 13] = [
-        Self::NetworkIdentity,
-        Self::Cpu,
-        Self::Memory,
-        Self::Build,
-        Self::Etw,
-        Self::Power,
-        Self::Disk,
-        Self::IdeChannel,
-        Self::Video,
-        Self::Nic,
-        Self::Irq,
-        Self::Services,
-        Self::Pnp,
-    ];
-
+/// A part of the configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
     /// The switch that asks for it.
-    #[must_use]
-    pub const fn switch(self) -> &'static str {
-        match self {
-            Self::NetworkIdentity => "netidentity",
-            Self::Cpu => "cpu",
-            Self::Memory => "memory",
-            Self::Build => "build",
-            Self::Etw => "etw",
-            Self::Power => "power",
-            Self::Disk => "disk",
-            Self::IdeChannel => "idechannel",
-            Self::Video => "video",
-            Self::Nic => "nic",
-            Self::Irq => "irq",
-            Self::Services => "services",
-            Self::Pnp => "pnp",
-        }
-    }
-
-    const fn title(self) -> &'static str {
-        match self {
-            Self::NetworkIdentity => "Network identity",
-            Self::Cpu => "Processors",
-            Self::Memory => "Memory",
-            Self::Build => "Operating system",
-            Self::Etw => "Recorder",
-            Self::Power => "Power",
-            Self::Disk => "Disk",
-            Self::IdeChannel => "IDE channel",
-            Self::Video => "Video",
-            Self::Nic => "Network adapter",
-            Self::Irq => "Interrupts",
-            Self::Services => "Service",
-            Self::Pnp => "Device",
-        }
-    }
+    pub switch: &'static str,
+    title: &'static str,
+    items: fn(&Trace) -> Vec<Item>,
 }
 
 /// One thing of a section: names and values.
 type Item = Vec<(&'static str, String)>;
 
-/// What a section holds.
-fn items(trace: &Trace, section: Section) -> Vec<Item> {
-    let system = &trace.system;
-    match section {
-        Section::NetworkIdentity => vec![vec![("ComputerName", system.computer.clone())]],
-        Section::Cpu => vec![vec![
-            ("NumberOfProcessors", number(system.processors)),
-            ("ProcessorName", system.processor_name.clone()),
-            ("SpeedMHz", number(system.processor_mhz)),
-        ]],
-        Section::Memory => vec![vec![("SizeMB", number(system.memory_bytes >> 20))]],
-        Section::Build => vec![vec![
+const fn section(switch: &'static str, title: &'static str, items: fn(&Trace) -> Vec<Item>) -> Section {
+    Section { switch, title, items }
+}
+
+/// Every section, in the order in which they are written. The model does not keep IDE channels and interrupts of devices.
+pub const SECTIONS: [Section; 13] = [
+    section("netidentity", "Network identity", |trace| vec![vec![("ComputerName", trace.system.computer.clone())]]),
+    section("cpu", "Processors", |trace| {
+        vec![vec![
+            ("NumberOfProcessors", number(trace.system.processors)),
+            ("ProcessorName", trace.system.processor_name.clone()),
+            ("SpeedMHz", number(trace.system.processor_mhz)),
+        ]]
+    }),
+    section("memory", "Memory", |trace| vec![vec![("SizeMB", number(trace.system.memory_bytes >> 20))]]),
+    section("build", "Operating system", |Trace { system, .. }| {
+        vec![vec![
             ("Name", system.os.clone()),
             ("Build", number(system.os_build)),
             ("BuildLab", system.os_build_text.clone()),
             ("PointerSize", number(system.pointer_bits / 8)),
             ("Model", system.model.clone()),
             ("Firmware", system.firmware.clone()),
-        ]],
-        Section::Etw => vec![vec![
+        ]]
+    }),
+    section("etw", "Recorder", |trace| {
+        vec![vec![
             ("Session", trace.recorder.clone()),
             ("Clock", trace.clock.source.to_owned()),
             ("TicksPerSecond", number(trace.clock.ticks_per_second)),
             ("EventsLost", trace.events_lost.to_string()),
             ("BuffersLost", trace.buffers_lost.to_string()),
-        ]],
-        Section::Power if system.sleep_states.is_empty() => Vec::new(),
-        Section::Power => vec![vec![("SleepStates", system.sleep_states.join(" "))]],
-        Section::Disk => disks(system),
-        Section::Video => system
-            .display_adapters
-            .iter()
-            .map(|adapter| {
-                vec![
-                    ("Name", adapter.name.clone()),
-                    ("MemoryMB", number(adapter.memory_bytes >> 20)),
-                    ("Width", number(adapter.width)),
-                    ("Height", number(adapter.height)),
-                ]
-            })
-            .collect(),
-        Section::Nic => system
-            .network_adapters
-            .iter()
-            .map(|adapter| {
-                vec![
-                    ("Name", adapter.description.clone()),
-                    ("PhysicalAddress", adapter.physical_address.clone()),
-                    ("Addresses", adapter.addresses.clone()),
-                ]
-            })
-            .collect(),
-        Section::Services => system
-            .services
-            .iter()
-            .map(|service| {
-                vec![
-                    ("Name", service.name.clone()),
-                    ("DisplayName", service.display_name.clone()),
-                    ("ProcessName", service.process.clone()),
-                    ("ProcessId", number(service.pid)),
-                    ("Tag", number(service.tag)),
-                    ("Group", service.load_order_group.clone()),
-                    ("Container", service.container_group.clone()),
-                ]
-            })
-            .collect(),
-        Section::Pnp => system
-            .devices
-            .iter()
-            .map(|device| {
-                vec![
-                    ("Instance", device.instance.clone()),
-                    ("Description", device.description.clone()),
-                    ("FriendlyName", device.friendly_name.clone()),
-                    ("Service", device.driver.clone()),
-                    ("Object", device.physical_device_object.clone()),
-                    ("Class", device.class.clone()),
-                ]
-            })
-            .collect(),
-        Section::IdeChannel | Section::Irq => Vec::new(),
-    }
-}
+        ]]
+    }),
+    section("power", "Power", |trace| match trace.system.sleep_states.as_slice() {
+        [] => Vec::new(),
+        states => vec![vec![("SleepStates", states.join(" "))]],
+    }),
+    section("disk", "Disk", |trace| disks(&trace.system)),
+    section("idechannel", "IDE channel", |_| Vec::new()),
+    section("video", "Video", |trace| {
+        let item = |adapter: &DisplayAdapter| {
+            vec![
+                ("Name", adapter.name.clone()),
+                ("MemoryMB", number(adapter.memory_bytes >> 20)),
+                ("Width", number(adapter.width)),
+                ("Height", number(adapter.height)),
+            ]
+        };
+        trace.system.display_adapters.iter().map(item).collect()
+    }),
+    section("nic", "Network adapter", |trace| {
+        let item = |adapter: &NetworkAdapter| {
+            vec![
+                ("Name", adapter.description.clone()),
+                ("PhysicalAddress", adapter.physical_address.clone()),
+                ("Addresses", adapter.addresses.clone()),
+            ]
+        };
+        trace.system.network_adapters.iter().map(item).collect()
+    }),
+    section("irq", "Interrupts", |_| Vec::new()),
+    section("services", "Service", |trace| {
+        let item = |service: &InstalledService| {
+            vec![
+                ("Name", service.name.clone()),
+                ("DisplayName", service.display_name.clone()),
+                ("ProcessName", service.process.clone()),
+                ("ProcessId", number(service.pid)),
+                ("Tag", number(service.tag)),
+                ("Group", service.load_order_group.clone()),
+                ("Container", service.container_group.clone()),
+            ]
+        };
+        trace.system.services.iter().map(item).collect()
+    }),
+    section("pnp", "Device", |trace| {
+        let item = |device: &InstalledDevice| {
+            vec![
+                ("Instance", device.instance.clone()),
+                ("Description", device.description.clone()),
+                ("FriendlyName", device.friendly_name.clone()),
+                ("Service", device.driver.clone()),
+                ("Object", device.physical_device_object.clone()),
+                ("Class", device.class.clone()),
+            ]
+        };
+        trace.system.devices.iter().map(item).collect()
+    }),
+];
 
 /// Zero is what nobody recorded.
 fn number(number: impl Into<u64>) -> String {
@@ -224,9 +152,9 @@ fn disks(system: &SystemConfiguration) -> Vec<Item> {
 /// # Errors
 /// What `out` answers.
 pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
-    for &section in sections {
-        let items = items(trace, section);
-        writeln!(out, "[{}]", section.title())?;
+    for section in sections {
+        let items = (section.items)(trace);
+        writeln!(out, "[{}]", section.title)?;
         if items.is_empty() {
             writeln!(out, "not recorded")?;
         }
@@ -250,9 +178,9 @@ pub fn write_text(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> i
 pub fn write_xml(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<results>")?;
     writeln!(out, "<sysConfig>")?;
-    for &section in sections {
-        let items = items(trace, section);
-        writeln!(out, "<{}>", section.switch())?;
+    for section in sections {
+        let items = (section.items)(trace);
+        writeln!(out, "<{}>", section.switch)?;
         for item in items {
             write!(out, "<item")?;
             for (name, value) in item {
@@ -261,7 +189,7 @@ pub fn write_xml(trace: &Trace, sections: &[Section], out: &mut dyn Write) -> io
             }
             writeln!(out, "/>")?;
         }
-        writeln!(out, "</{}>", section.switch())?;
+        writeln!(out, "</{}>", section.switch)?;
     }
     writeln!(out, "</sysConfig>")?;
     writeln!(out, "</results>")

@@ -7,7 +7,7 @@ use crate::reader::Reader;
 use crate::text::Utf16;
 
 /// A device. Hook 0x0B16.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct PlugAndPlayDevice<'b> {
     /// Device setup class; `None` before version 4.
     pub class_guid: Option<Guid>,
@@ -40,19 +40,7 @@ impl<'b> PlugAndPlayDevice<'b> {
         (payload.hook == Self::HOOK).then_some(())?;
         let version = payload.version;
         let mut fields = payload.fields;
-        let mut device = Self {
-            class_guid: None,
-            device_id: Utf16::default(),
-            description: Utf16::default(),
-            friendly_name: Utf16::default(),
-            pdo_name: Utf16::default(),
-            service_name: Utf16::default(),
-            status: None,
-            problem: None,
-            upper_filters: 0,
-            lower_filters: 0,
-            filters: &[],
-        };
+        let mut device = Self::default();
         if version >= 4 {
             device.class_guid = Some(fields.guid()?);
             device.upper_filters = fields.u32()?;
@@ -177,7 +165,7 @@ events! {
 }
 
 /// A network adapter. Hook 0x0B0D.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NetworkAdapter<'b> {
     /// Hardware address: its first `physical_address_length` bytes count.
     pub physical_address: [u8; 8],
@@ -210,8 +198,7 @@ impl<'b> NetworkAdapter<'b> {
                 physical_address: std::array::from_fn(|at| units[at * 2]),
                 physical_address_length,
                 description,
-                ip_addresses: Utf16::default(),
-                dns_servers: Utf16::default(),
+                ..Self::default()
             });
         }
         let physical_address = *fields.array()?;

@@ -4,7 +4,7 @@ use crate::kernel::{KernelPayload, parse_from_record};
 use crate::text::Utf16;
 
 /// A service and the process it runs in. Hook 0x0B0F.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ServiceConfiguration<'b> {
     /// Process the service runs in; 0 = none.
     pub process_id: u32,
@@ -39,13 +39,10 @@ impl<'b> ServiceConfiguration<'b> {
             let process_name = fields.utf16_array(34)?;
             return Some(Self {
                 process_id: fields.u32()?,
-                state: None,
-                sub_process_tag: None,
                 service_name,
                 display_name,
                 process_name,
-                load_order_group: Utf16::default(),
-                svchost_group: Utf16::default(),
+                ..Self::default()
             });
         }
         let mut service = Self {
@@ -55,8 +52,7 @@ impl<'b> ServiceConfiguration<'b> {
             service_name: fields.utf16_z(),
             display_name: fields.utf16_z(),
             process_name: fields.utf16_z(),
-            load_order_group: Utf16::default(),
-            svchost_group: Utf16::default(),
+            ..Self::default()
         };
         if payload.version >= 3 {
             service.load_order_group = fields.utf16_z();
