@@ -85,9 +85,7 @@ impl Axes {
     /// Ticks of the recording's clock for a stored time stamp.
     #[inline]
     pub(crate) fn place(&self, buffer: &BufferInfo, stamp: u64) -> u64 {
-        let Some(axis) = self.files.get(buffer.file) else {
-            return stamp;
-        };
+        let Some(axis) = self.files.get(buffer.file) else { return stamp };
         let ticks = match &axis.unit {
             Unit::Shared => stamp,
             Unit::ByUtc { clock, offset_ns } => self.clock.ticks(clock.ns(stamp).saturating_add(*offset_ns)),

@@ -92,9 +92,7 @@ impl Shape {
     /// Recognises the record that begins at the start of `bytes`, which ends where the buffer's valid bytes end.
     #[inline]
     pub(crate) fn of(bytes: &[u8]) -> Result<Shape, Defect> {
-        let Some(&[b0, b1, b2, b3, b4, b5, b6, b7]) = bytes.first_chunk::<8>() else {
-            return Err(Defect::Short);
-        };
+        let Some(&[b0, b1, b2, b3, b4, b5, b6, b7]) = bytes.first_chunk::<8>() else { return Err(Defect::Short) };
         let low = u16::from_le_bytes([b0, b1]);
         let high = u16::from_le_bytes([b4, b5]);
         let shape = match TYPED.get(usize::from(b2)) {

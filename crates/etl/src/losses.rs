@@ -172,9 +172,7 @@ impl Losses {
     }
 
     fn record(&mut self, loss: Loss, count: u64, place: Option<Place>) {
-        let Some(counter) = self.counters.get_mut(loss as usize) else {
-            return;
-        };
+        let Some(counter) = self.counters.get_mut(loss as usize) else { return };
         if count == 0 {
             return;
         }

@@ -78,15 +78,11 @@ impl Heads {
     }
 
     fn sink(&mut self) {
-        let Some(&sinking) = self.heap.first() else {
-            return;
-        };
+        let Some(&sinking) = self.heap.first() else { return };
         let mut place = 0;
         loop {
             let left = 2 * place + 1;
-            let Some(&left_head) = self.heap.get(left) else {
-                break;
-            };
+            let Some(&left_head) = self.heap.get(left) else { break };
             let right_head = self.heap.get(left + 1).copied().unwrap_or(Head(u128::MAX));
             let child = left + usize::from(right_head < left_head);
             let smaller = right_head.min(left_head);
@@ -150,9 +146,7 @@ pub(crate) fn merge<B>(
             opened.open(buffer, &mut losses);
             pending.next();
         }
-        let Some(head) = opened.heads.first() else {
-            break;
-        };
+        let Some(head) = opened.heads.first() else { break };
         if part.until.is_some_and(|until| head.ticks() >= until) {
             break;
         }
@@ -181,9 +175,7 @@ impl Opened<'_, '_> {
             self.slots.push(Slot { records: BufferRecords::default(), next: 0, cpu: 0, file: 0 });
             self.slots.len() as u32 - 1
         });
-        let Some(slot) = self.slots.get_mut(place as usize) else {
-            return;
-        };
+        let Some(slot) = self.slots.get_mut(place as usize) else { return };
         (slot.cpu, slot.file) = self.recording.load(buffer, &mut slot.records, losses);
         slot.next = slot.records.entries.partition_point(|entry| entry.ticks < self.from);
         match slot.records.entries.get(slot.next) {
@@ -204,9 +196,7 @@ impl Opened<'_, '_> {
         records: &mut u64,
         visit: &mut impl FnMut(&Record<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        let Some(slot) = self.slots.get_mut(head.slot() as usize) else {
-            return ControlFlow::Continue(());
-        };
+        let Some(slot) = self.slots.get_mut(head.slot() as usize) else { return ControlFlow::Continue(()) };
         let clock = self.recording.clock();
         let rank = head.rank();
         let payload = slot.records.payload.bytes();
@@ -218,9 +208,7 @@ impl Opened<'_, '_> {
             }
             taken += 1;
             let start = entry.offset as usize;
-            let Some(bytes) = payload.get(start..start + entry.shape.size as usize) else {
-                continue;
-            };
+            let Some(bytes) = payload.get(start..start + entry.shape.size as usize) else { continue };
             let record =
                 Record::from_shape(bytes, entry.shape, entry.ticks, clock.ns(entry.ticks), slot.cpu, slot.file);
             *records += 1;

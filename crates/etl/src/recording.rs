@@ -154,9 +154,7 @@ impl<'a> Recording<'a> {
 
     /// Loads a buffer's records in order of time. Gives its processor and file.
     pub(crate) fn load(&self, buffer: u32, records: &mut BufferRecords<'a>, losses: &mut Losses) -> (u16, u16) {
-        let Some(info) = self.contents.buffer(buffer) else {
-            return (0, 0);
-        };
+        let Some(info) = self.contents.buffer(buffer) else { return (0, 0) };
         self.contents.load(info, self.span(buffer), records, losses);
         (info.cpu, info.file as u16)
     }

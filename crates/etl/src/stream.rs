@@ -86,9 +86,7 @@ impl Placer<'_, '_> {
         let mut lows: Vec<u64> = Vec::with_capacity(stream.len());
         let mut any_timed = false;
         for &buffer in stream {
-            let Some(info) = self.contents.buffer(buffer) else {
-                continue;
-            };
+            let Some(info) = self.contents.buffer(buffer) else { continue };
             match self.contents.beginning(info, &mut self.payload, losses) {
                 Beginning::At(ticks) => {
                     // Untimed buffers that come first begin with the first that says when.
@@ -123,9 +121,7 @@ impl Placer<'_, '_> {
     fn mend(&mut self, buffers: &[u32], lows: &mut [u64]) -> bool {
         for position in 1..lows.len() {
             let at = |lows: &[u64], position: usize| lows.get(position).copied();
-            let (Some(before), Some(here)) = (at(lows, position - 1), at(lows, position)) else {
-                continue;
-            };
+            let (Some(before), Some(here)) = (at(lows, position - 1), at(lows, position)) else { continue };
             if before <= here {
                 continue;
             }
@@ -137,9 +133,7 @@ impl Placer<'_, '_> {
                 continue;
             }
             let better_here = self.earliest_from(buffers.get(position), before);
-            let Some(better) = better_here.filter(|&ticks| ticks <= ceiling) else {
-                return false;
-            };
+            let Some(better) = better_here.filter(|&ticks| ticks <= ceiling) else { return false };
             lows.iter_mut().skip(position).take(1).for_each(|low| *low = better);
         }
         true
@@ -226,9 +220,7 @@ fn session_extents(
         contents.load(buffer, Span::ANY, &mut records, &mut Losses::default());
         let ends = records.entries.first().zip(records.entries.last());
         let slot = extents.get_mut(buffer.session as usize);
-        let Some(((first, last), slot)) = ends.zip(slot) else {
-            continue;
-        };
+        let Some(((first, last), slot)) = ends.zip(slot) else { continue };
         let (first, last) = (first.ticks, last.ticks);
         let offset = buffer.offset;
         let known = slot.get_or_insert(SessionExtent { first, last, latest_beginning: first, offset });

@@ -168,9 +168,7 @@ mod tests {
                     property.out_type = out_type;
                     property.padding = [1, 3];
                     let layout = Layout::flat(vec![property, Property::new("next", InType::UInt16)]);
-                    let Some(found) = FixedLayout::of(&layout, pointer_size) else {
-                        continue;
-                    };
+                    let Some(found) = FixedLayout::of(&layout, pointer_size) else { continue };
                     fixed += 1;
                     let payload = &payload[..found.size];
                     let mut fields = Fields::new();

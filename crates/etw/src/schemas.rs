@@ -146,9 +146,7 @@ impl Schemas {
     }
 
     fn observe_event(&mut self, record: &Record<'_>) {
-        let Some(guid) = record.class_guid() else {
-            return;
-        };
+        let Some(guid) = record.class_guid() else { return };
         let known = self.known(guid);
         if known.name.is_empty() {
             let item = record.extended_item(ExtendedItem::PROVIDER_TRAITS);
@@ -444,9 +442,7 @@ impl Schemas {
     }
 
     fn find_classic<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
-        let Some(class) = record.class_guid() else {
-            return Found::Nothing;
-        };
+        let Some(class) = record.class_guid() else { return Found::Nothing };
         let key = (class, record.opcode(), record.version());
         if let Some(event) = self.classic.get(&key) {
             return Found::Event(event, SchemaSource::Embedded, true);
@@ -460,9 +456,7 @@ impl Schemas {
         if let Some(metadata) = item.and_then(|item| EventMetadata::read(item.data)) {
             return Found::TraceLogging(metadata);
         }
-        let (Some(guid), Some(descriptor)) = (record.class_guid(), record.descriptor()) else {
-            return Found::Nothing;
-        };
+        let (Some(guid), Some(descriptor)) = (record.class_guid(), record.descriptor()) else { return Found::Nothing };
         match self.event_schema(guid, &descriptor) {
             Some((event, source, exact)) => Found::Event(event, source, exact),
             None if descriptor.id == MANIFEST_EVENT && descriptor.opcode == MANIFEST_OPCODE => {

@@ -64,9 +64,7 @@ impl<'r> ProviderTraits<'r> {
         let mut group = None;
         while let Some(size) = reader.u16() {
             let Some(kind) = reader.u8() else { break };
-            let Some(data) = usize::from(size).checked_sub(3).and_then(|n| reader.take(n)) else {
-                break;
-            };
+            let Some(data) = usize::from(size).checked_sub(3).and_then(|n| reader.take(n)) else { break };
             if kind == GROUP {
                 group = <[u8; 16]>::try_from(data).ok().map(Guid::from_bytes_le);
             }

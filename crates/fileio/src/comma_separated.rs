@@ -29,9 +29,7 @@ impl<'b> Records<'b> {
     /// Reads the next record's fields into `fields`, with their quotes; `false` at the end.
     pub(crate) fn read(&mut self, fields: &mut Vec<&'b [u8]>) -> bool {
         fields.clear();
-        let Some(rest) = self.bytes.get(self.next..).filter(|rest| !rest.is_empty()) else {
-            return false;
-        };
+        let Some(rest) = self.bytes.get(self.next..).filter(|rest| !rest.is_empty()) else { return false };
         let mut start = 0;
         let mut quoted = false;
         let mut end = rest.len();
@@ -58,9 +56,7 @@ impl<'b> Records<'b> {
 
 /// A field's text without its quotes. Bytes that are not UTF-8 become replacement characters.
 pub(crate) fn text(field: &[u8]) -> Cow<'_, str> {
-    let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
-        return utf8(field);
-    };
+    let Some(inner) = field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else { return utf8(field) };
     let inner = utf8(inner);
     if inner.contains("\"\"") { inner.replace("\"\"", "\"").into() } else { inner }
 }

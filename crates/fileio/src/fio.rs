@@ -40,9 +40,7 @@ fn iolog_line(line: &[u8], timed: bool, now_ns: &mut i64, out: &mut Counted<'_>)
     {
         return lifecycle(line, *now_ns, out);
     }
-    let [length, offset, action, file] = words.as_slice() else {
-        return lifecycle(line, *now_ns, out);
-    };
+    let [length, offset, action, file] = words.as_slice() else { return lifecycle(line, *now_ns, out) };
     let (Some(offset), Some(length)) = (unsigned(offset.as_bytes()), unsigned(length.as_bytes())) else {
         return lifecycle(line, *now_ns, out);
     };

@@ -71,9 +71,7 @@ pub fn read_and_pass(
     sink: &mut dyn FnMut(&Operation<'_>),
     passed: &mut dyn FnMut(usize),
 ) -> Result<Summary, Error> {
-    let Some(format) = recognise(bytes) else {
-        return Err(Error::UnknownFormat);
-    };
+    let Some(format) = recognise(bytes) else { return Err(Error::UnknownFormat) };
     let mut counted = operation::Counted::new(format, sink, passed);
     match format {
         Format::ProcessMonitorLog => process_monitor_log::read(bytes, &mut counted)?,

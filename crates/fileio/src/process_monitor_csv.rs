@@ -52,9 +52,7 @@ pub(crate) fn read(bytes: &[u8], out: &mut Counted<'_>) -> Result<(), Error> {
         out.record();
         out.pass(offset);
         line += 1;
-        let Some(kind) = fields.get(columns.operation).and_then(|field| kind_of(plain(field))) else {
-            continue;
-        };
+        let Some(kind) = fields.get(columns.operation).and_then(|field| kind_of(plain(field))) else { continue };
         if let Err(loss) = push(&columns, &fields, kind, line, &mut days, out) {
             out.lose(loss, offset);
         }

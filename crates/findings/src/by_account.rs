@@ -178,9 +178,7 @@ impl ByAccount<'_> {
     /// deferred procedure calls.
     fn refute(&self, finding: &mut RuleFinding) {
         let its = self.named(finding, &finding.subject.name).filter(|_| finding.code == CPU_HOG);
-        let Some(((phase, _), entry)) = its.and_then(|place| Some((place, self.entry(place)?))) else {
-            return;
-        };
+        let Some(((phase, _), entry)) = its.and_then(|place| Some((place, self.entry(place)?))) else { return };
         let is_path = self.phases.get(phase).is_some_and(|phase| phase.account.measure == AccountMeasure::CriticalPath);
         if is_path && entry.ns < crate::thresholds::HOG_NS {
             finding.cost_ns = Some(0);
@@ -225,9 +223,7 @@ impl ByAccount<'_> {
         let begins = finding.when.map(|when| when.0).or_else(|| finding.evidence.iter().find_map(|one| one.time_ns));
         let phase = begins
             .and_then(|at| self.phases.iter().find(|phase| at >= phase.account.start_ns && at < phase.account.end_ns));
-        let Some(phase) = phase.filter(|phase| phase.account.measure == AccountMeasure::CriticalPath) else {
-            return;
-        };
+        let Some(phase) = phase.filter(|phase| phase.account.measure == AccountMeasure::CriticalPath) else { return };
         let account = &phase.account;
         let explained = account
             .entries

@@ -119,9 +119,7 @@ impl<'a> BootFacts<'a> {
     /// What work of a program of the system cost the main path: where the path was in that program, or in what it waited for.
     #[must_use]
     pub fn program_cost(&self, image: &str, interval: Stretch) -> Cost {
-        let Some(path) = &self.path else {
-            return self.cost(vec![interval]);
-        };
+        let Some(path) = &self.path else { return self.cost(vec![interval]) };
         path.cost(&self.on_main_path(&[interval]), |step| {
             step.pids.iter().any(|&pid| {
                 let own = self.images.at(pid, step.when.1);
@@ -135,9 +133,7 @@ impl<'a> BootFacts<'a> {
     pub fn service_cost(&self, service: &Unit) -> Cost {
         let end = service.end_ns.unwrap_or(self.trace.duration_ns);
         let whole = vec![(service.start_ns, end)];
-        let (Some(path), Some(pid)) = (&self.path, service.pid) else {
-            return self.cost(whole);
-        };
+        let (Some(path), Some(pid)) = (&self.path, service.pid) else { return self.cost(whole) };
         let contained = service.checkpoint_ns.unwrap_or(service.start_ns);
         path.cost(&self.on_main_path(&whole), |step| {
             step.pids.contains(&pid)
@@ -152,9 +148,7 @@ impl<'a> BootFacts<'a> {
     /// What the path did while a service started, by who did it: what the service did, or what it waited for.
     #[must_use]
     pub fn doings_of_service(&self, service: &Unit) -> Vec<String> {
-        let (Some(path), Some(pid), Some(end)) = (&self.path, service.pid, service.end_ns) else {
-            return Vec::new();
-        };
+        let (Some(path), Some(pid), Some(end)) = (&self.path, service.pid, service.end_ns) else { return Vec::new() };
         path.doings((service.start_ns, end), |step| step.pids.contains(&pid))
             .into_iter()
             .filter(|doing| doing.ns >= thresholds::NOISE_NS)
@@ -188,9 +182,7 @@ impl<'a> BootFacts<'a> {
     /// the time of others of these kinds.
     #[must_use]
     pub fn processes_cost(&self, pids: &[u32], window: Stretch, held: &[StepKind], at_most_ns: i64) -> Cost {
-        let Some(path) = &self.path else {
-            return Cost::at_most(at_most_ns);
-        };
+        let Some(path) = &self.path else { return Cost::at_most(at_most_ns) };
         let is_its = |step: &Step| step.pid.is_some_and(|pid| pids.contains(&pid));
         let own = path.time(window, |step| is_its(step) && step.kind != StepKind::Timer);
         let others = path.time(window, |step| !is_its(step) && (step.is_unknown || held.contains(&step.kind)));

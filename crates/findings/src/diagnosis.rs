@@ -359,9 +359,7 @@ impl Run {
 }
 
 fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {
-    let Some(cost_ns) = cost_ns else {
-        return FindingSeverity::Note;
-    };
+    let Some(cost_ns) = cost_ns else { return FindingSeverity::Note };
     let percent = if transition_ns > 0 { cost_ns as f64 * 100.0 / transition_ns as f64 } else { 0.0 };
     if cost_ns >= thresholds::HIGH_NS || percent >= thresholds::HIGH_PERCENT {
         FindingSeverity::High

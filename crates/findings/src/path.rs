@@ -69,9 +69,7 @@ impl MainPath {
         let options = PathOptions { shortest_ns: 1, most_steps: MOST_STEPS };
         let mut steps = Vec::new();
         for phase in report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
-            let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else {
-                continue;
-            };
+            let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else { continue };
             let path = waits.phase(Interval::new(start, end), options);
             steps.extend(path.steps.iter().map(|step| own(step, trace, &lives)));
         }

@@ -220,11 +220,7 @@ fn begins_a_whole_record(signature: Signature, bytes: &[u8]) -> bool {
     if Signature::at(bytes) == Some(signature) {
         return true;
     }
-    let (Some(number), Some(&length)) = (u16_at(bytes, 0), bytes.get(2)) else {
-        return false;
-    };
-    let Some(record) = bytes.get(..usize::from(length)) else {
-        return false;
-    };
+    let (Some(number), Some(&length)) = (u16_at(bytes, 0), bytes.get(2)) else { return false };
+    let Some(record) = bytes.get(..usize::from(length)) else { return false };
     !matches!(Content::of(signature, number, record), None | Some(Content::Other(_)))
 }

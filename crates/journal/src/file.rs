@@ -70,9 +70,7 @@ impl<'f> JournalFile<'f> {
         let rest = self.bytes.get(from..)?;
         let size = usize::try_from(u64_at(rest, 8)?).ok()?;
         let object = rest.get(..size).filter(|_| size >= OBJECT_HEAD)?;
-        let [found, flags, ..] = *object else {
-            return None;
-        };
+        let [found, flags, ..] = *object else { return None };
         (found == kind).then_some(Object { flags, bytes: object })
     }
 
@@ -131,9 +129,7 @@ impl<'f> JournalFile<'f> {
                     _ => u64_at(item, 0),
                 };
                 // The rest of the last list is reserved and empty.
-                let Some(offset) = offset.filter(|&offset| offset != 0) else {
-                    break;
-                };
+                let Some(offset) = offset.filter(|&offset| offset != 0) else { break };
                 left -= 1;
                 match self.entry_bytes(offset).filter(|_| offset >= last_end) {
                     Some(bytes) => {

@@ -34,9 +34,7 @@ pub(crate) enum Unpacking<'f> {
 /// The payload of a data object, unpacked to at most `budget` bytes.
 pub(crate) fn unpack(object: Object<'_>, compact: bool, budget: u64) -> Unpacking<'_> {
     let head = if compact { COMPACT_HEAD } else { REGULAR_HEAD };
-    let Some(packed) = object.bytes.get(head..) else {
-        return Unpacking::Unreadable;
-    };
+    let Some(packed) = object.bytes.get(head..) else { return Unpacking::Unreadable };
     let limit = budget.min(LONGEST_FIELD);
     if packed.len() as u64 > limit {
         return Unpacking::BeyondBudget;
@@ -66,9 +64,7 @@ fn of_stream<'f>(stream: impl Read, limit: u64) -> Unpacking<'f> {
 fn of_lz4<'f>(packed: &[u8], limit: u64) -> Unpacking<'f> {
     /// No byte of a block becomes more bytes than this.
     const MOST_PER_BYTE: u64 = 255;
-    let (Some(length), Some(block)) = (u64_at(packed, 0), packed.get(8..)) else {
-        return Unpacking::Unreadable;
-    };
+    let (Some(length), Some(block)) = (u64_at(packed, 0), packed.get(8..)) else { return Unpacking::Unreadable };
     if length > limit {
         return Unpacking::BeyondBudget;
     }

@@ -31,9 +31,7 @@ pub fn read<'f>(files: &[JournalFile<'f>], mut take: impl FnMut(&Entry<'_, 'f>))
         })
         .collect();
     while let Some(first) = first_of(&queues) {
-        let Some(entry) = queues.get(first).and_then(|queue| queue.next) else {
-            break;
-        };
+        let Some(entry) = queues.get(first).and_then(|queue| queue.next) else { break };
         take(&Entry { faults: Some(&faults), ..entry });
         for queue in &mut queues {
             let same = |next: &Entry<'_, '_>| is_same(next, &entry);

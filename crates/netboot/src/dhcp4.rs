@@ -120,12 +120,8 @@ impl Found {
                 0 => rest = after,
                 255 => return true,
                 _ => {
-                    let Some((&length, after)) = after.split_first() else {
-                        return false;
-                    };
-                    let Some((data, after)) = after.split_at_checked(usize::from(length)) else {
-                        return false;
-                    };
+                    let Some((&length, after)) = after.split_first() else { return false };
+                    let Some((data, after)) = after.split_at_checked(usize::from(length)) else { return false };
                     self.option(code, data);
                     rest = after;
                 }
@@ -196,12 +192,8 @@ fn pxe_options(mut rest: &[u8]) -> PxeOptions {
             rest = after;
             continue;
         }
-        let Some((&length, after)) = after.split_first() else {
-            break;
-        };
-        let Some((data, after)) = after.split_at_checked(usize::from(length)) else {
-            break;
-        };
+        let Some((&length, after)) = after.split_first() else { break };
+        let Some((data, after)) = after.split_at_checked(usize::from(length)) else { break };
         rest = after;
         pxe.present = true;
         match (code, data) {

@@ -67,9 +67,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>, client_mac: Option<MacAddres
     }
     let mut rest = rest;
     while !rest.is_empty() {
-        let Some((code, data, after)) = option(rest) else {
-            break;
-        };
+        let Some((code, data, after)) = option(rest) else { break };
         fill(&mut message, code, data);
         rest = after;
     }

@@ -153,9 +153,7 @@ impl Follower {
             }
             return;
         };
-        let Some(message) = message else {
-            return;
-        };
+        let Some(message) = message else { return };
         let losses = &mut self.capture.losses;
         losses.add(&losses::OPTIONS_CUT, u64::from(message.cut));
         losses.add(&losses::MESSAGES_MALFORMED, u64::from(message.malformed));

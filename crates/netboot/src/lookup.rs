@@ -29,9 +29,7 @@ pub struct Lookup {
 
 /// Notes a question or an answer; says whether there was room for it.
 pub(crate) fn see(lookups: &mut Vec<Lookup>, time_ns: i64, datagram: &Datagram<'_>) -> bool {
-    let Some((id, answer, name)) = parse(datagram.payload) else {
-        return true;
-    };
+    let Some((id, answer, name)) = parse(datagram.payload) else { return true };
     let client = if answer { datagram.destination.ip() } else { datagram.source.ip() };
     let full = lookups.len() >= LOOKUPS;
     // Answers come soon or not at all: the latest questions are looked at only.

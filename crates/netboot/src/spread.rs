@@ -24,9 +24,7 @@ struct Bucket {
 impl Spread {
     /// Counts a duration; negative ones, which a clock that was set back can give, are left out.
     pub fn add(&mut self, ns: i64) {
-        let Ok(value) = u64::try_from(ns) else {
-            return;
-        };
+        let Ok(value) = u64::try_from(ns) else { return };
         let bucket = self.buckets.entry(bucket_of(value)).or_default();
         bucket.count += 1;
         bucket.sum += i128::from(ns);

@@ -214,9 +214,7 @@ pub(crate) fn name(bytes: &[u8]) -> String {
 fn options(mut texts: Texts<'_>) -> Options {
     let mut options = Options { cut: texts.cut, ..Options::default() };
     while let Some(name) = texts.next_whole() {
-        let Some(value) = texts.next_whole() else {
-            break;
-        };
+        let Some(value) = texts.next_whole() else { break };
         match name.to_ascii_lowercase().as_str() {
             "blksize" => options.block_size = value.parse().ok(),
             "windowsize" => options.window = value.parse().ok(),

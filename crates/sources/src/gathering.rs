@@ -55,9 +55,7 @@ impl Gathering {
     /// # Errors
     /// Bytes that are damaged or expand too far; an archive without any recording.
     pub fn add(&mut self, file: SourceFile) -> Result<(), Error> {
-        let Content::Packed(packing) = sniff(file.bytes()) else {
-            return self.add_plain(file);
-        };
+        let Content::Packed(packing) = sniff(file.bytes()) else { return self.add_plain(file) };
         let stored_bytes = file.bytes().len() as u64;
         let unpacked = unpack(file.name(), packing, file.bytes(), self.unpacking(&file));
         // What it was unpacked from is not read any more: now is the time to ask whether all of it was there.
@@ -145,9 +143,7 @@ impl Gathering {
 
     /// Takes the outputs in a file that holds many; no such file is left alone.
     fn take_sections(&mut self, file: &SourceFile) -> bool {
-        let Some(sections) = sections(file.bytes()) else {
-            return false;
-        };
+        let Some(sections) = sections(file.bytes()) else { return false };
         for section in sections.into_iter().filter(|section| !section.range.is_empty()) {
             let part = file.part(format!("{}: {}", file.name(), section.name), section.range);
             let bytes = part.bytes();

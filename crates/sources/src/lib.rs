@@ -134,9 +134,7 @@ impl std::fmt::Debug for Options {
 /// # Errors
 /// Files damaged beyond use: see [`Error`].
 pub fn read_tables(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let Some(source) = registry::source(files.kind()) else {
-        return Err(Error::NoFile);
-    };
+    let Some(source) = registry::source(files.kind()) else { return Err(Error::NoFile) };
     if let Some(asked) = options.boot.as_ref().filter(|_| files.kind() != RecordingKind::Linux) {
         return Err(Error::NoSuchBoot { asked: asked.clone(), boots: 0 });
     }

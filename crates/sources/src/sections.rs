@@ -37,12 +37,8 @@ pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     let mut found = Vec::new();
     let ends = marks().skip(1).chain([bytes.len()]);
     for (mark, end) in marks().zip(ends).take(MOST_SECTIONS) {
-        let Some(named) = line_end(mark).filter(|&at| at <= end) else {
-            continue;
-        };
-        let Some(from) = line_end(named).filter(|&at| at <= end) else {
-            continue;
-        };
+        let Some(named) = line_end(mark).filter(|&at| at <= end) else { continue };
+        let Some(from) = line_end(named).filter(|&at| at <= end) else { continue };
         let name = bytes.get(named..from).unwrap_or_default();
         let name = String::from_utf8_lossy(name).trim_start_matches('#').trim().to_owned();
         found.push(Section { name, range: from..end });

@@ -316,13 +316,9 @@ impl Read for ZstandardFrames<'_> {
                 self.rest = frame.get_ref().0;
                 self.frame = None;
             }
-            let Some((magic, after)) = self.rest.split_first_chunk::<4>() else {
-                return Ok(0);
-            };
+            let Some((magic, after)) = self.rest.split_first_chunk::<4>() else { return Ok(0) };
             if SKIPPABLE_FRAMES.contains(&u32::from_le_bytes(*magic)) {
-                let Some((length, after)) = after.split_first_chunk::<4>() else {
-                    return Ok(0);
-                };
+                let Some((length, after)) = after.split_first_chunk::<4>() else { return Ok(0) };
                 let length = u32::from_le_bytes(*length) as usize;
                 self.rest = after.get(length..).unwrap_or_default();
                 continue;

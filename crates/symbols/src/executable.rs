@@ -167,9 +167,7 @@ fn candidates(folder: &Path, path: &str) -> Vec<PathBuf> {
         })
         .collect();
     let is_plain = !path.contains('\0') && !Path::new(path).components().any(|part| part == Component::ParentDir);
-    let Some(name) = below.file_name().filter(|_| is_plain) else {
-        return Vec::new();
-    };
+    let Some(name) = below.file_name().filter(|_| is_plain) else { return Vec::new() };
     let stays = |file: &PathBuf| match (file.canonicalize(), folder.canonicalize()) {
         (Ok(file), Ok(folder)) => file.starts_with(folder),
         _ => false,

@@ -109,9 +109,7 @@ impl SymbolPath {
     /// case. None when either is not what such a name can be.
     #[must_use]
     pub fn candidates(&self, name: &str, identity: &str) -> Vec<PathBuf> {
-        let Some((name, identity)) = checked(name, identity) else {
-            return Vec::new();
-        };
+        let Some((name, identity)) = checked(name, identity) else { return Vec::new() };
         let mut found = Vec::new();
         let mut add = |path: PathBuf| {
             if !found.contains(&path) {

@@ -106,9 +106,7 @@ impl ArrowTables {
     /// The rows of one piece, if it has any.
     fn batch(&self, table: TableName, piece: usize, schema: &SchemaRef) -> Result<Option<RecordBatch>, ArrowError> {
         let pieces = self.trace.table(table).into_pieces();
-        let Some(rows) = pieces.get(piece).filter(|rows| rows.rows() > 0) else {
-            return Ok(None);
-        };
+        let Some(rows) = pieces.get(piece).filter(|rows| rows.rows() > 0) else { return Ok(None) };
         let columns = rows.columns().into_iter().enumerate();
         let arrays = columns.map(|(number, column)| self.array(ColumnPlace { table, piece, column: number }, column));
         RecordBatch::try_new(Arc::clone(schema), arrays.collect()).map(Some)

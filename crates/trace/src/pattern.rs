@@ -19,9 +19,7 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         let text = text.to_lowercase();
-        let (Some(first), Some(last)) = (self.parts.first(), self.parts.last()) else {
-            return false;
-        };
+        let (Some(first), Some(last)) = (self.parts.first(), self.parts.last()) else { return false };
         if self.parts.len() == 1 {
             return text == *first;
         }
@@ -30,9 +28,7 @@ impl Pattern {
         };
         // Taking each part as early as it comes leaves the most for those that follow.
         for part in &self.parts[1..self.parts.len() - 1] {
-            let Some(at) = rest.find(part.as_str()) else {
-                return false;
-            };
+            let Some(at) = rest.find(part.as_str()) else { return false };
             rest = &rest[at + part.len()..];
         }
         true
@@ -41,9 +37,7 @@ impl Pattern {
     /// Whether the pattern is this number, in decimal or, after `0x`, in hexadecimal.
     #[must_use]
     pub fn is_number(&self, number: u32) -> bool {
-        let [text] = self.parts.as_slice() else {
-            return false;
-        };
+        let [text] = self.parts.as_slice() else { return false };
         let wanted = match text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16),
             None => text.parse(),

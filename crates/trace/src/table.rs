@@ -161,9 +161,7 @@ pub(crate) fn shelve(shelf: &dyn Shelf, each: &mut dyn FnMut(&mut ShelfVisitor<'
         bytes.resize(end, 0);
         bytes.extend_from_slice(values.held_bytes());
     });
-    let Some(piece) = shelf.keep(&bytes) else {
-        return;
-    };
+    let Some(piece) = shelf.keep(&bytes) else { return };
     let mut start = 0_usize;
     each(&mut |values| {
         let length = values.held_bytes().len();

@@ -131,9 +131,7 @@ fn disk_times(trace: &Trace, boot_end: i64) -> Vec<DiskTime> {
                 at
             }
         };
-        let Some(disk) = disks.get_mut(at) else {
-            continue;
-        };
+        let Some(disk) = disks.get_mut(at) else { continue };
         disk.idle_ns = disk.idle_ns.saturating_sub(row.service_ns).max(0);
         let work = match row.operation {
             DiskOperation::Flush => &mut disk.flush,

@@ -274,9 +274,7 @@ fn span(text: &str) -> Option<i64> {
         let hours: i64 = hours.parse().ok().filter(|hours| *hours >= 0)?;
         let minutes: i64 = minutes.parse().ok().filter(|part| (0..60).contains(part))?;
         let whole = hours.checked_mul(3_600)?.checked_add(minutes * 60)?;
-        let TimePoint::SinceStart(ns) = TimePoint::parse(&format!("{seconds}s"))? else {
-            return None;
-        };
+        let TimePoint::SinceStart(ns) = TimePoint::parse(&format!("{seconds}s"))? else { return None };
         return whole.checked_mul(1_000_000_000)?.checked_add(ns);
     }
     match TimePoint::parse(text)? {

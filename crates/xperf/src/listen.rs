@@ -129,9 +129,7 @@ fn writers(listener: &dyn Listener) -> Vec<Box<dyn EventWriter>> {
 /// Puts the ranges of listeners into their filters, by the recording's clock.
 fn resolve_ranges(asked: &mut [Asked], header: &StreamHeader) {
     for asked in asked {
-        let State::Events { filter, range: Some(range), .. } = &mut asked.state else {
-            continue;
-        };
+        let State::Events { filter, range: Some(range), .. } = &mut asked.state else { continue };
         match range.resolve_in(header) {
             Ok((from, until)) => {
                 filter.from_ns = Some(from);

@@ -17,9 +17,7 @@ pub fn range_of(trace: &Trace, range: Option<Range>) -> Result<(i64, i64), Failu
 
 /// The part of `trace` in a range, all of it when there is none.
 pub fn scope_of(trace: &Trace, range: Option<Range>) -> Result<Scope, Failure> {
-    let Some(range) = range else {
-        return Ok(Scope::whole(trace));
-    };
+    let Some(range) = range else { return Ok(Scope::whole(trace)) };
     let (from, until) = range.resolve(&trace.clock)?;
     Scope::between(trace, from, until).ok_or_else(|| usage("-range: the time holds none of the recording"))
 }

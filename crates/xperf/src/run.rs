@@ -80,9 +80,7 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
         })
         .collect();
     let refuse = |asked: &mut [Asked], facts: &Facts| {
-        let Some(refusal) = facts.refusal(line.tolerates_losses, line.tolerates_inversions) else {
-            return;
-        };
+        let Some(refusal) = facts.refusal(line.tolerates_losses, line.tolerates_inversions) else { return };
         // What was written while it was read is out.
         for asked in asked.iter_mut().filter(|asked| !asked.bears_losses && !asked.is_over()) {
             asked.state = State::Over(Err(Failure::NothingToAnswer(refusal.clone())));
@@ -196,9 +194,7 @@ fn finish(asked: &mut Asked, trace: Option<&Trace>, functions: Option<NameFuncti
 fn report(asked: Vec<Asked>, remarks: bool) -> Result<(), Failure> {
     let mut worst = Ok(());
     for asked in asked {
-        let State::Over(Err(failure)) = asked.state else {
-            continue;
-        };
+        let State::Over(Err(failure)) = asked.state else { continue };
         let (message, code) = match failure {
             Failure::Unreadable(message) => (message, 1),
             Failure::NothingToAnswer(message) => (message, 2),

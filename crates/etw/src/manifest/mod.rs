@@ -183,9 +183,7 @@ fn maps<'a>(provider: Node<'a>, strings: &Strings<'a>) -> Result<Maps<'a>, Manif
 
 /// A numeric attribute, decimal or `0x…`.
 fn number(node: Node<'_>, name: &str) -> Result<Option<u64>, ManifestError> {
-    let Some(text) = node.attribute(name) else {
-        return Ok(None);
-    };
+    let Some(text) = node.attribute(name) else { return Ok(None) };
     parse_number(text).map(Some).ok_or_else(|| node.fault(format!("{name} {text:?} is no number")))
 }
 

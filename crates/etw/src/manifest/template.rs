@@ -99,9 +99,7 @@ fn extent(
     attribute: &str,
     find: &impl Fn(&str) -> Option<usize>,
 ) -> Result<Option<Extent>, ManifestError> {
-    let Some(text) = node.attribute(attribute) else {
-        return Ok(None);
-    };
+    let Some(text) = node.attribute(attribute) else { return Ok(None) };
     if let Some(number) = parse_number(text) {
         let number = u16::try_from(number).map_err(|_| node.fault(format!("{attribute} {number} is above 65,535")))?;
         return Ok(Some(Extent::Number(number)));

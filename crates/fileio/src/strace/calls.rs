@@ -465,9 +465,7 @@ impl Reader {
 
     /// The size of a file, which a later append needs.
     fn size(&mut self, call: &Call<'_>) -> Option<()> {
-        let Some((number, path)) = call.arguments.first().and_then(|first| descriptor(first)) else {
-            return Some(());
-        };
+        let Some((number, path)) = call.arguments.first().and_then(|first| descriptor(first)) else { return Some(()) };
         // `newfstatat(3, "", …)` is about the descriptor, with a name about another file.
         if call.name != "fstat" && call.arguments.get(1) != Some(&"\"\"") {
             return Some(());

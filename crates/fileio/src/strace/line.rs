@@ -65,9 +65,7 @@ const UNIX_FROM_NS: i64 = 631_152_000_000_000_000;
 
 /// Whether a line is a call with its result.
 pub(crate) fn is_call(line: &[u8]) -> bool {
-    let Ok(line) = str::from_utf8(line) else {
-        return false;
-    };
+    let Ok(line) = str::from_utf8(line) else { return false };
     match parse(line).map(|line| line.content) {
         Some(Content::Call { name, .. }) => is_name(name),
         Some(Content::Begun { name, .. }) => is_name(name),

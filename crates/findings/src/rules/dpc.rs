@@ -10,9 +10,7 @@ use crate::context::needs_interrupts;
 /// Modules with long deferred procedure calls in `window`.
 pub(super) fn long_calls(trace: &Trace, window: Stretch) -> Outcome {
     needs_interrupts(trace)?;
-    let Some(scope) = Scope::between(trace, window.0, window.1) else {
-        return Ok(Vec::new());
-    };
+    let Some(scope) = Scope::between(trace, window.0, window.1) else { return Ok(Vec::new()) };
     let rows = list(trace, &scope, &[InterruptGroup::Module, InterruptGroup::Routine]).rows;
     let mut findings = Vec::new();
     for row in rows {

@@ -65,9 +65,7 @@ impl Compression {
     /// A processor's pages, which stand in chunks; `false` when some are missing.
     pub(super) fn chunks(self, mut bytes: Bytes<'_>) -> (Vec<u8>, bool) {
         let mut pages = Vec::new();
-        let Ok(count) = bytes.u32("the number of chunks") else {
-            return (pages, false);
-        };
+        let Ok(count) = bytes.u32("the number of chunks") else { return (pages, false) };
         for _ in 0..count {
             match self.piece(&mut bytes) {
                 Ok(Some(chunk)) if pages.len() + chunk.len() <= MOST_PER_PROCESSOR => {

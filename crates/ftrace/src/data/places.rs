@@ -123,9 +123,7 @@ fn version_7<'a>(all: &'a [u8], mut bytes: Bytes<'a>, file: &mut DataFile<'a>) -
     };
     let mut next = bytes.u64("the place of the options")?;
     for _ in 0..MOST_OPTION_SECTIONS {
-        let Some(options) = section(all, next, compression, bytes.big_endian())? else {
-            return Ok(());
-        };
+        let Some(options) = section(all, next, compression, bytes.big_endian())? else { return Ok(()) };
         next = 0;
         let mut options = Bytes::new(&options, 0, bytes.big_endian());
         while !options.rest().is_empty() {
@@ -180,9 +178,7 @@ fn take_option<'a>(
         }
         number::HEADER..=number::TASKS => {
             let place = data.u64("the place of a section")?;
-            let Some(section) = section(all, place, compression, data.big_endian())? else {
-                return Ok(());
-            };
+            let Some(section) = section(all, place, compression, data.big_endian())? else { return Ok(()) };
             let mut bytes = Bytes::new(&section, 0, data.big_endian());
             match option {
                 number::HEADER => header(&mut bytes, file)?,

@@ -37,9 +37,7 @@ impl ProcessMap {
     /// is mapped first, is what its addresses count from.
     pub(super) fn parse(text: &str) -> (Option<Self>, u64) {
         let mut lines = text.trim_end_matches('\0').lines();
-        let Some((pid, program)) = lines.next().and_then(head) else {
-            return (None, 1);
-        };
+        let Some((pid, program)) = lines.next().and_then(head) else { return (None, 1) };
         let mut files: Vec<MappedFile> = Vec::new();
         let mut unreadable = 0;
         for line in lines {

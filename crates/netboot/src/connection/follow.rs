@@ -170,9 +170,7 @@ impl Open {
             self.next_answer();
         }
         let encrypted = self.connection.protocol == Protocol::Tls;
-        let Some(request) = self.connection.requests.get_mut(self.current) else {
-            return;
-        };
+        let Some(request) = self.connection.requests.get_mut(self.current) else { return };
         request.last_byte_ns = Some(time_ns);
         request.first_byte_ns = request.first_byte_ns.or(Some(time_ns));
         let mut body = u64::from(new);

@@ -85,9 +85,7 @@ impl Connections {
     }
 
     fn close(&mut self, key: (SocketAddr, SocketAddr), booting: &HashSet<MacAddress>) {
-        let Some(open) = self.open.remove(&key) else {
-            return;
-        };
+        let Some(open) = self.open.remove(&key) else { return };
         let connection = open.finish();
         // Ordinary traffic is no part of a boot.
         if !connection.is_of_boots() {

@@ -42,9 +42,7 @@ pub(super) fn server_name(payload: &[u8]) -> Option<String> {
         let (data, after) = after.split_at_checked(length)?;
         if kind == SERVER_NAME {
             // A list of names; kind 0 is a host's.
-            let [_, _, 0, high, low, text @ ..] = data else {
-                return None;
-            };
+            let [_, _, 0, high, low, text @ ..] = data else { return None };
             let length = usize::from(u16::from_be_bytes([*high, *low]));
             return Some(name(text.get(..length)?));
         }

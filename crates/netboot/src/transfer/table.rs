@@ -197,9 +197,7 @@ impl Transfers {
     }
 
     fn close(&mut self, client: SocketAddr) {
-        let Some(open) = self.open.remove(&client) else {
-            return;
-        };
+        let Some(open) = self.open.remove(&client) else { return };
         if self.finished.len() < limits::TRANSFERS {
             self.finished.push(open.finish());
         } else {

@@ -155,9 +155,7 @@ fn undelivered<'a>(between: Between, reason: UndeliveredReason, message: &[u8]) 
         }),
         _ => None,
     };
-    let Some((source, destination, head)) = ends else {
-        return Packet::Other;
-    };
+    let Some((source, destination, head)) = ends else { return Packet::Other };
     let port = |at: usize| {
         let bytes = quoted.get(head + at..).and_then(|rest| rest.first_chunk::<2>());
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
@@ -201,9 +199,7 @@ fn is_vxlan(datagram: &Datagram<'_>) -> bool {
 }
 
 fn udp<'a>(between: Between, key: Option<FragmentKey>, payload: &'a [u8]) -> Packet<'a> {
-    let Ok(datagram) = UdpSlice::from_slice_lax(payload) else {
-        return Packet::Other;
-    };
+    let Ok(datagram) = UdpSlice::from_slice_lax(payload) else { return Packet::Other };
     // Zero where a packet larger than any on the wire was captured before it was cut up.
     let length = match u32::from(datagram.length()) {
         0 => between.payload_bytes,
@@ -219,9 +215,7 @@ fn udp<'a>(between: Between, key: Option<FragmentKey>, payload: &'a [u8]) -> Pac
 }
 
 fn tcp<'a>(between: Between, payload: &'a [u8]) -> Packet<'a> {
-    let Ok(segment) = TcpSlice::from_slice(payload) else {
-        return Packet::Other;
-    };
+    let Ok(segment) = TcpSlice::from_slice(payload) else { return Packet::Other };
     let head = u32::from(segment.data_offset()) * 4;
     let window_shift = segment.syn().then(|| {
         segment.to_header().options_iterator().find_map(|option| match option {

@@ -176,9 +176,7 @@ fn wireless(bytes: &[u8]) -> Result<Opened<'_>, Fault> {
         length += 2;
     }
     let payload = bytes.get(length..).ok_or(Fault::Malformed)?;
-    let Some((kind, payload)) = llc(payload) else {
-        return Ok(none);
-    };
+    let Some((kind, payload)) = llc(payload) else { return Ok(none) };
     Ok(Opened { source, destination, kind, payload })
 }
 

@@ -63,9 +63,7 @@ pub(super) struct PacketEvents {
 
 impl PacketEvents {
     pub(super) fn see<'a>(&'a mut self, record: &Record<'a>) -> PacketEvent<'a> {
-        let Some(descriptor) = record.descriptor() else {
-            return PacketEvent::Other;
-        };
+        let Some(descriptor) = record.descriptor() else { return PacketEvent::Other };
         match (record.class_guid(), descriptor.id) {
             (Some(CAPTURE_FILTER), id @ (FRAGMENT | SWITCH_FRAGMENT)) => {
                 let fragment =

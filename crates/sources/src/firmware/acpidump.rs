@@ -29,9 +29,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
             }
             continue;
         }
-        let Some((_, bytes)) = &mut table else {
-            continue;
-        };
+        let Some((_, bytes)) = &mut table else { continue };
         match hexadecimal_line(line) {
             Some((offset, more)) if offset == bytes.len() && bytes.len() < MOST_BYTES => bytes.extend(more),
             None if line.trim().is_empty() => finish(&mut table, gathering),

@@ -155,9 +155,7 @@ fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
 
 /// Adds the timestamps of a table's bytes; whether they are one.
 pub(super) fn add_table(name: &str, bytes: &[u8], gathering: &mut Gathering) -> bool {
-    let Some(found) = table(bytes) else {
-        return false;
-    };
+    let Some(found) = table(bytes) else { return false };
     gathering.input(name, FirmwareForm::CbmemTable);
     gathering.boot(boot(name, &found));
     true

@@ -296,9 +296,7 @@ impl Reading<'_> {
         let edges = [(FirmwareEdge::Begin, start_ns), (FirmwareEdge::End, end_ns)];
         let ended = if row.end == 0 { 1 } else { 2 };
         for (edge, stored) in edges.into_iter().take(ended) {
-            let Some(time_ns) = self.gathering.time_ns(stored, "a measurement's time", self.name) else {
-                return;
-            };
+            let Some(time_ns) = self.gathering.time_ns(stored, "a measurement's time", self.name) else { return };
             self.boot.events.push(FirmwareEvent {
                 work,
                 edge,
@@ -345,9 +343,7 @@ impl Reading<'_> {
             let Some(length) = length else { continue };
             let ends = [(FirmwareEdge::Begin, at), (FirmwareEdge::End, at.saturating_add(length))];
             for (edge, stored) in ends {
-                let Some(time_ns) = self.gathering.time_ns(stored, "a phase's length", self.name) else {
-                    return;
-                };
+                let Some(time_ns) = self.gathering.time_ns(stored, "a phase's length", self.name) else { return };
                 self.boot.events.push(FirmwareEvent {
                     work: FirmwareWork::CrossModule,
                     edge,

@@ -181,9 +181,7 @@ impl Assembly {
     fn begin_ns(&self) -> i64 {
         // The tracer is on within this time of the kernel's start, ns, when it records a boot.
         const AT_BOOT_NS: i64 = 10_000_000_000;
-        let Some(begin_ns) = self.trace_begin_ns.filter(|&begin_ns| begin_ns > AT_BOOT_NS) else {
-            return 0;
-        };
+        let Some(begin_ns) = self.trace_begin_ns.filter(|&begin_ns| begin_ns > AT_BOOT_NS) else { return 0 };
         let others = self.milestones.iter().map(|row| row.time_ns);
         let others = others.chain(self.service_transitions.iter().map(|row| row.start_ns));
         let others = others.chain(self.device_operations.iter().map(|row| row.start_ns));

@@ -63,9 +63,7 @@ pub(super) fn settle(assembly: &mut Assembly, properties: StringId) {
     let mut blamed = std::mem::take(&mut assembly.blamed);
     let mut nearest: HashMap<StringId, (u64, usize)> = HashMap::new();
     for (at, row) in assembly.service_transitions.iter().enumerate() {
-        let Some(&length_ns) = blamed.get(&row.service) else {
-            continue;
-        };
+        let Some(&length_ns) = blamed.get(&row.service) else { continue };
         if row.kind != ServiceChange::Start {
             continue;
         }
@@ -73,9 +71,7 @@ pub(super) fn settle(assembly: &mut Assembly, properties: StringId) {
             blamed.remove(&row.service);
             continue;
         }
-        let Some(told_ns) = length(row) else {
-            continue;
-        };
+        let Some(told_ns) = length(row) else { continue };
         let distance = told_ns.abs_diff(length_ns);
         let best = nearest.entry(row.service).or_insert((distance, at));
         if distance < best.0 {

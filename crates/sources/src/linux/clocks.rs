@@ -71,9 +71,7 @@ impl Pairs {
         from_ns: i64,
         axis_ns: i64,
     ) {
-        let Some(offset_ns) = axis_ns.checked_sub(from_ns) else {
-            return;
-        };
+        let Some(offset_ns) = axis_ns.checked_sub(from_ns) else { return };
         let pair = Pair { from_ns, offset_ns };
         let of_kind = self.found.iter_mut().find(|(of, _, by, _)| (*of, *by) == (clock, how));
         match of_kind {

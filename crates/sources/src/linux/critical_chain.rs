@@ -53,9 +53,7 @@ pub(super) fn recognises(text: &str) -> bool {
     let plain = uncoloured(text.get(..text.len().min(4096)).unwrap_or_default());
     let mut entries = plain.lines().take(LOOKED_AT).filter_map(entry);
     // The first unit is not below any, and what follows is below it.
-    let Some(root) = entries.next().filter(|root| root.depth == 0 && root.at_ns.is_some()) else {
-        return false;
-    };
+    let Some(root) = entries.next().filter(|root| root.depth == 0 && root.at_ns.is_some()) else { return false };
     let explained = || text.contains("is printed after the \"+\" character");
     entries.next().map_or_else(explained, |next| next.depth == root.depth + 1)
 }

@@ -37,9 +37,7 @@ pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &m
         if message.text.starts_with("systemd-journald[") {
             journal_runs_ns.get_or_insert(message.time_ns);
         }
-        let Some(text) = message.text.strip_prefix("systemd[1]: ") else {
-            continue;
-        };
+        let Some(text) = message.text.strip_prefix("systemd[1]: ") else { continue };
         let mut entry = Entry { is_text: true, ..Entry::default() };
         entry.set(b"MESSAGE", Cow::Borrowed(text));
         entry.set(b"SYSLOG_IDENTIFIER", Cow::Borrowed("systemd"));
@@ -118,9 +116,7 @@ impl<'a> Reader<'a> {
     }
 
     fn entry(&mut self, entry: &Entry<'_>, clocks: &Clocks) {
-        let Some(time_ns) = time_ns(entry, clocks) else {
-            return;
-        };
+        let Some(time_ns) = time_ns(entry, clocks) else { return };
         self.assembly.reaches(time_ns);
         self.process(entry);
         if !entry.is_kernel() {
@@ -143,9 +139,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.manager_starts(entry, time_ns);
-        let Some((unit, step)) = step(entry) else {
-            return;
-        };
+        let Some((unit, step)) = step(entry) else { return };
         let unit = self.assembly.text(&unit);
         match step {
             Step::Begins(change) => self.begins(unit, change, time_ns, entry),
@@ -298,9 +292,7 @@ impl<'a> Reader<'a> {
         // The fields have µs, the text ms; firmware and loader are in the text only.
         let kernel_ns = ns(entry.kernel_us).or(said.map(|said| said.kernel_ns));
         let user_space_ns = ns(entry.user_space_us).or(said.map(|said| said.user_space_ns));
-        let (Some(kernel_ns), Some(user_space_ns)) = (kernel_ns, user_space_ns) else {
-            return;
-        };
+        let (Some(kernel_ns), Some(user_space_ns)) = (kernel_ns, user_space_ns) else { return };
         let said = said.unwrap_or_default();
         let lengths =
             StartupLengths { kernel_ns, user_space_ns, initrd_ns: ns(entry.initrd_us).or(said.initrd_ns), ..said };

@@ -94,9 +94,7 @@ struct Direction {
 
 impl Direction {
     fn add(&mut self, entry: &Entry<'_>) {
-        let Some(at) = entry.monotonic_us else {
-            return;
-        };
+        let Some(at) = entry.monotonic_us else { return };
         if let Some((boot, last)) = self.last
             && boot == entry.boot
         {
@@ -229,9 +227,7 @@ impl JournalSurvey {
 
     /// Adds what the journal of the chosen boot knows of other clocks.
     pub(super) fn clock_pairs(&self, pairs: &mut Pairs) {
-        let Some(boot) = self.chosen.and_then(|at| self.boots.get(at)) else {
-            return;
-        };
+        let Some(boot) = self.chosen.and_then(|at| self.boots.get(at)) else { return };
         for &(real, monotonic) in &boot.pairs {
             if let Some((real, monotonic)) = real.checked_mul(1_000).zip(monotonic.checked_mul(1_000)) {
                 let how = "wall clock and monotonic clock of journal entries";

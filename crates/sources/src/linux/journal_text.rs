@@ -403,9 +403,7 @@ fn starts(bytes: &[u8], file: usize, several: bool) -> HashMap<u128, Start> {
         let text = String::from_utf8_lossy(raw);
         let kind = kind(&text);
         let boot = walk.boot_of(&kind);
-        let Kind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. }) = kind else {
-            continue;
-        };
+        let Kind::Entry(Line { stamp: Stamp::Wall { us, .. }, identifier, pid, message, .. }) = kind else { continue };
         let start = starts.entry(boot).or_default();
         start.first_us.get_or_insert(us);
         if identifier == "kernel" {

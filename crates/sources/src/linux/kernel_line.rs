@@ -113,9 +113,7 @@ fn civil(year: i64, month: u8, day: &str, time: &str) -> Option<i64> {
 
 /// Leaves out who called: `[    T1]` or `[    C0]`.
 fn caller(message: &str) -> &str {
-    let Some((inside, rest)) = message.strip_prefix('[').and_then(|rest| rest.split_once(']')) else {
-        return message;
-    };
+    let Some((inside, rest)) = message.strip_prefix('[').and_then(|rest| rest.split_once(']')) else { return message };
     let inside = inside.trim();
     let known = inside
         .strip_prefix(['T', 'C'])

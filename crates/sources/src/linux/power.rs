@@ -227,9 +227,7 @@ impl Steps {
         for open in std::mem::take(&mut self.open) {
             push_phase(&open, None, "", assembly);
         }
-        let Some(cycle) = self.cycle.take() else {
-            return;
-        };
+        let Some(cycle) = self.cycle.take() else { return };
         let row = Activity {
             kind: ActivityKind::PowerTransition,
             name: assembly.text(cycle.state.unwrap_or_default()),
@@ -250,9 +248,7 @@ impl Steps {
 }
 
 fn push_phase(open: &OpenPhase, end_ns: Option<i64>, detail: &str, assembly: &mut Assembly) {
-    let Some(name) = phase(&open.action) else {
-        return;
-    };
+    let Some(name) = phase(&open.action) else { return };
     let row = phase_row(name, detail, open.start_ns, end_ns, STEP, assembly);
     assembly.activities.push(Activity { pid: Some(open.tid), tid: Some(open.tid), ..row });
 }
@@ -287,15 +283,11 @@ pub(super) fn fill_slept(clocks: &Clocks, assembly: &mut Assembly) {
     assembly.milestones.order_by_key(|row| row.time_ns);
     let mut asleep: Option<usize> = None;
     for at in 0..assembly.milestones.len() {
-        let Some(&row) = assembly.milestones.get(at) else {
-            break;
-        };
+        let Some(&row) = assembly.milestones.get(at) else { break };
         if row.name == sleep {
             asleep = Some(at);
         } else if row.name == wake {
-            let Some(from) = asleep.take() else {
-                continue;
-            };
+            let Some(from) = asleep.take() else { continue };
             let slept_from = assembly.milestones.get(from).map_or(0, |row| row.time_ns);
             let slept = row.value.or_else(|| clocks.slept_ns(slept_from, row.time_ns));
             for at in [from, at] {

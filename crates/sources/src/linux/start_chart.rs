@@ -77,9 +77,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
             bar = number(line, "x").zip(number(line, "width")).filter(|&(x, width)| x >= 0.0 && width >= 0.0);
             continue;
         }
-        let Some(label) = line.contains("<text class=").then(|| content(line)).flatten() else {
-            continue;
-        };
+        let Some(label) = line.contains("<text class=").then(|| content(line)).flatten() else { continue };
         let (name, length) = match label.rsplit_once(" (") {
             Some((name, length)) => (name, time_span_ns(length.trim_end_matches(')'))),
             None => (label.as_str(), None),

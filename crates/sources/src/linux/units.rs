@@ -239,9 +239,7 @@ fn ns(us: i64) -> i64 {
 
 /// The command line in `{ path=/bin/a ; argv[]=/bin/a -b ; ignore_errors=no ; … }`.
 fn command(property: &str) -> &str {
-    let Some((_, after)) = property.split_once("argv[]=") else {
-        return "";
-    };
+    let Some((_, after)) = property.split_once("argv[]=") else { return "" };
     after.split(" ; ").next().unwrap_or(after).trim()
 }
 

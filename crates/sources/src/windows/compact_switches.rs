@@ -54,9 +54,7 @@ impl CompactSwitchTracker {
         }
         for switch in batch.switches() {
             let next = self.leaving(record.cpu(), clock.ns(switch.ticks), &switch);
-            let Some(mut row) = self.open[cpu].replace(next) else {
-                continue;
-            };
+            let Some(mut row) = self.open[cpu].replace(next) else { continue };
             row.new_tid = next.old_tid;
             row.new_priority = next.old_priority;
             // From idle to idle nothing was switched.

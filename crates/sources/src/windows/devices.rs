@@ -89,9 +89,7 @@ impl DeviceTracker {
         if event.provider != KERNEL_PNP {
             return Some(());
         }
-        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(id, _)| id == event.id) else {
-            return Some(());
-        };
+        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(id, _)| id == event.id) else { return Some(()) };
         let (kind, edge) = match meaning {
             Operation(kind, edge) => (kind, edge),
             BootStart(edge) => {

@@ -54,9 +54,7 @@ pub(super) struct FileEventTracker {
 impl FileEventTracker {
     /// Takes an event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_FILE, id))) else {
-            return Some(());
-        };
+        let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_FILE, id))) else { return Some(()) };
         match step {
             Step::Named(kind) => {
                 let name = event.text("FileName", texts)?;

@@ -45,9 +45,7 @@ impl FileNames {
     /// The latest name given before counts, unless it had ended: then the next statement says what was there. What is
     /// written back after a file's end still belongs to it when nobody took its key.
     pub(super) fn at(&self, key: u64, time_ns: i64) -> StringId {
-        let Some(statements) = self.by_key.get(&key) else {
-            return StringId::EMPTY;
-        };
+        let Some(statements) = self.by_key.get(&key) else { return StringId::EMPTY };
         let after = statements.partition_point(|named| named.time_ns <= time_ns);
         let before = after.checked_sub(1).and_then(|last| statements.get(last));
         let next = statements.get(after);

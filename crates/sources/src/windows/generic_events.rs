@@ -141,9 +141,7 @@ impl<'p> Renaming<'p> {
 
     fn apply(&mut self, ids: &mut [StringId]) {
         for id in ids {
-            let Some(known) = self.known.get_mut(id.index()) else {
-                continue;
-            };
+            let Some(known) = self.known.get_mut(id.index()) else { continue };
             *id = *known.get_or_insert_with(|| self.to.intern(self.from.get(*id)));
         }
     }

@@ -51,9 +51,7 @@ pub(super) struct MethodTracker {
 impl MethodTracker {
     /// Takes a phase event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        let Some(&(_, step)) = EVENTS.iter().find(|(declared, _)| event.is(*declared)) else {
-            return Some(());
-        };
+        let Some(&(_, step)) = EVENTS.iter().find(|(declared, _)| event.is(*declared)) else { return Some(()) };
         let pid = event.record.process_id()?;
         let module = event.number("ModuleID")?;
         if matches!(step, Step::Module) {

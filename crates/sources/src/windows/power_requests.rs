@@ -63,9 +63,7 @@ impl PowerRequestTracker {
 
     /// Takes a phase event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_POWER, id))) else {
-            return Some(());
-        };
+        let Some(&(_, step)) = EVENTS.iter().find(|&&(id, _)| event.is((KERNEL_POWER, id))) else { return Some(()) };
         let time_ns = event.time_ns();
         let irp = event.number("Irp")?;
         match step {

@@ -106,9 +106,7 @@ impl Selection {
 
     /// What to do with a record that has no hook, and the hook of its class if that is the kernel's.
     pub(super) fn of_other(&self, record: &Record<'_>) -> Interest {
-        let Some(class) = record.class_guid() else {
-            return self.others;
-        };
+        let Some(class) = record.class_guid() else { return self.others };
         match record.kind() {
             HeaderKind::Full | HeaderKind::Instance => match self.classes.get(&class) {
                 Some(&interest) => interest,

@@ -91,9 +91,7 @@ pub(super) fn events() -> impl Iterator<Item = Event> {
 impl ServiceTracker {
     /// Takes a phase event; `None` when it lacks a field it needs.
     pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
-        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(declared, _)| event.is(declared)) else {
-            return Some(());
-        };
+        let Some(&(_, meaning)) = EVENTS.iter().find(|&&(declared, _)| event.is(declared)) else { return Some(()) };
         match meaning {
             Meaning::AutoStartBegins => self.in_auto_start = true,
             Meaning::AutoStartEnds => self.in_auto_start = false,

@@ -85,9 +85,7 @@ impl StackTracker {
                     return piece.stacks;
                 }
                 for (row, key) in piece.references {
-                    let Some(time_ns) = piece.stacks.time_ns.get(row).copied() else {
-                        continue;
-                    };
+                    let Some(time_ns) = piece.stacks.time_ns.get(row).copied() else { continue };
                     let found = self.definitions.get(&key).and_then(|definitions| {
                         let next = definitions.partition_point(|&(at_ns, _)| at_ns < time_ns);
                         definitions.get(next).or(definitions.last())

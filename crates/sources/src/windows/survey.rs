@@ -149,9 +149,7 @@ impl Survey {
         let mut events = 0;
         for (kind, count) in &self.kinds {
             events += count.events;
-            let Ok(example) = Record::parse(&count.example) else {
-                continue;
-            };
+            let Ok(example) = Record::parse(&count.example) else { continue };
             let description = schemas.describe(&example);
             let guid = description.provider_guid.map_or_else(String::new, |guid| guid.to_string());
             let provider = names::provider_name(&description);

@@ -304,9 +304,7 @@ impl WindowRows {
 
     /// Stacks of manifest events travel with the event itself, as frames or as a key.
     fn event_stack(&mut self, record: &Record<'_>) {
-        let (Some(pid), Some(tid)) = (record.process_id(), record.thread_id()) else {
-            return;
-        };
+        let (Some(pid), Some(tid)) = (record.process_id(), record.thread_id()) else { return };
         for item in record.extended_items() {
             let (pointer_size, keyed) = match item.kind {
                 ExtendedItem::STACK_TRACE_32 => (4, false),
@@ -321,9 +319,7 @@ impl WindowRows {
                 continue;
             }
             let stack = if keyed {
-                let Some(key) = fields.pointer() else {
-                    continue;
-                };
+                let Some(key) = fields.pointer() else { continue };
                 self.stack_references.push((self.stacks.len(), key));
                 StackId::EMPTY
             } else {

@@ -84,14 +84,10 @@ impl Downloads {
         identity: &str,
         refusal: Refusal,
     ) -> Result<Symbols, Refusal> {
-        let Some((name, identity)) = checked(name, identity) else {
-            return Err(refusal);
-        };
+        let Some((name, identity)) = checked(name, identity) else { return Err(refusal) };
         let mut refusal = refusal;
         for server in servers {
-            let Some(store) = &server.store else {
-                continue;
-            };
+            let Some(store) = &server.store else { continue };
             if self.silent.contains_key(&server.url) {
                 continue;
             }

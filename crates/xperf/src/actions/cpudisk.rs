@@ -69,9 +69,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         let cuts = cuts(trace, &options)?;
         let mut any = false;
         for ends in cuts.windows(2) {
-            let Some(scope) = Scope::between(trace, ends[0], ends[1]) else {
-                continue;
-            };
+            let Some(scope) = Scope::between(trace, ends[0], ends[1]) else { continue };
             let scope = scope.of_processes(options.processes.clone());
             let rows = cpu_disk::rows(trace, &scope, options.threads, options.without_interrupts);
             if any {

@@ -93,9 +93,7 @@ impl DriverCallListener {
                 );
             }
             Some(0x0123) => {
-                let Some(call) = self.open.remove(&id) else {
-                    return;
-                };
+                let Some(call) = self.open.remove(&id) else { return };
                 let took = event.time_ns.saturating_sub(call.start_ns).max(0);
                 if let Some(lengths) = self.drivers.of(call.driver.clone()) {
                     lengths.add(took);

@@ -105,9 +105,7 @@ impl HardwareCounterListener {
             self.names = event.derived.counter_names.iter().map(ToString::to_string).collect();
         }
         let running = Running { tid: new, since_ns: event.time_ns, counters: counters.to_vec() };
-        let Some(before) = self.running.insert(event.cpu, running) else {
-            return;
-        };
+        let Some(before) = self.running.insert(event.cpu, running) else { return };
         let grew = before.counters.len() == counters.len()
             && before.counters.iter().zip(counters).all(|(before, now)| before <= now);
         if before.tid != old || !grew {
@@ -118,9 +116,7 @@ impl HardwareCounterListener {
             0 => ProcessLabel { image: "Idle".to_owned(), pid: Some(0) },
             tid => ProcessLabel::at(event, event.directory.process_of_thread(tid)),
         };
-        let Some(sum) = self.threads.of((process.clone(), old)) else {
-            return;
-        };
+        let Some(sum) = self.threads.of((process.clone(), old)) else { return };
         sum.process = process;
         sum.tid = Some(old);
         let ran_ns = event.time_ns.saturating_sub(before.since_ns);

@@ -80,9 +80,7 @@ impl HeapListener {
     }
 
     fn allocate(&mut self, event: &DescribedEvent<'_>, key: Key, address: u64, bytes: u64) {
-        let Some(heap) = self.heaps.of(key) else {
-            return;
-        };
+        let Some(heap) = self.heaps.of(key) else { return };
         if heap.process.image.is_empty() {
             heap.process = ProcessLabel::of(event);
         }

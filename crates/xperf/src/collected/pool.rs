@@ -66,9 +66,7 @@ impl PoolListener {
     }
 
     fn free(&mut self, entry: u64) -> bool {
-        let Some((key, bytes)) = self.live.remove(&entry) else {
-            return false;
-        };
+        let Some((key, bytes)) = self.live.remove(&entry) else { return false };
         if let Some(memory) = self.tags.of(key) {
             memory.give_back(bytes);
         }

@@ -67,9 +67,7 @@ impl PrefetchListener {
             });
             self.rows.len() - 1
         });
-        let Some(row) = self.rows.get_mut(place) else {
-            return;
-        };
+        let Some(row) = self.rows.get_mut(place) else { return };
         if event.opcode == 1 {
             row.start_ns = Some(event.time_ns);
             self.open.insert(key, place);

@@ -94,9 +94,7 @@ pub struct RegistryListener {
 impl RegistryListener {
     /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
-        let Some(operation) = hook(event).filter(|hook| hook >> 8 == 0x09).map(|hook| hook & 0xff) else {
-            return;
-        };
+        let Some(operation) = hook(event).filter(|hook| hook >> 8 == 0x09).map(|hook| hook & 0xff) else { return };
         let handle = number(event, "KeyHandle");
         let name = text(event, "KeyName");
         // A key's block is made, goes away, or is listed at the begin or end: the name is the whole path.

@@ -51,9 +51,7 @@ impl SpinLockListener {
             return;
         }
         let (lock, caller) = (number(event, "SpinLockAddress"), number(event, "CallerAddress"));
-        let Some(sums) = self.locks.of((lock, caller)) else {
-            return;
-        };
+        let Some(sums) = self.locks.of((lock, caller)) else { return };
         if sums.taken == 0 {
             let module = event.directory.module(event.pid.unwrap_or(0), caller);
             sums.module = module.unwrap_or_default().to_owned();

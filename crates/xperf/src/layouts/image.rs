@@ -105,9 +105,7 @@ fn codeview(id: &str, name: &str) -> String {
         let age = u32::from_str_radix(age, 16).ok()?;
         guid.bytes().all(|digit| digit.is_ascii_hexdigit()).then(|| (guid.to_ascii_lowercase(), age))
     });
-    let Some((guid, age)) = parsed else {
-        return String::new();
-    };
+    let Some((guid, age)) = parsed else { return String::new() };
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
     let guid = parts.map(|part| guid.get(part).unwrap_or_default().to_owned()).join("-");
     format!("[RSDS] PdbSig: {{{guid}}}; Age: {age}; Pdb: {}", printable(name))

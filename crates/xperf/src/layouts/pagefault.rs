@@ -50,12 +50,8 @@ impl PageFaults {
     /// # Errors
     /// What `out` answers.
     pub fn event(&mut self, event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> {
-        let EventOrigin::Kernel { hook } = event.origin else {
-            return Ok(());
-        };
-        let Some(kind) = KINDS.iter().position(|&(known, _)| known == hook) else {
-            return Ok(());
-        };
+        let EventOrigin::Kernel { hook } = event.origin else { return Ok(()) };
+        let Some(kind) = KINDS.iter().position(|&(known, _)| known == hook) else { return Ok(()) };
         let image = event.process().unwrap_or_default();
         self.faults += 1;
         if !self.detail {

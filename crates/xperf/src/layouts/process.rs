@@ -114,9 +114,7 @@ impl Writer<'_> {
             if !self.shown.insert(row) {
                 continue;
             }
-            let Some(process) = self.trace.processes.get(row) else {
-                continue;
-            };
+            let Some(process) = self.trace.processes.get(row) else { continue };
             if self.range.meets(process.start_ns, process.end_ns) {
                 self.write_process(row, &process, depth, out)?;
             }
@@ -156,9 +154,7 @@ impl Writer<'_> {
         writeln!(out)?;
         let of = |rows: &BTreeMap<usize, Vec<usize>>| rows.get(&row).cloned().unwrap_or_default();
         for thread in of(&self.threads) {
-            let Some(thread) = self.trace.threads.get(thread) else {
-                continue;
-            };
+            let Some(thread) = self.trace.threads.get(thread) else { continue };
             if self.range.meets(thread.start_ns, thread.end_ns) {
                 writeln!(
                     out,
@@ -172,9 +168,7 @@ impl Writer<'_> {
             }
         }
         for image in of(&self.images) {
-            let Some(image) = self.trace.images.get(image) else {
-                continue;
-            };
+            let Some(image) = self.trace.images.get(image) else { continue };
             if self.range.meets(image.load_ns, image.unload_ns) {
                 writeln!(
                     out,

@@ -79,9 +79,7 @@ pub fn write_tree(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     for (path, (count, failed, total_ns)) in sums {
-        let Some((name, above)) = path.split_last() else {
-            continue;
-        };
+        let Some((name, above)) = path.split_last() else { continue };
         writeln!(
             out,
             "{count:>10}, {failed:>10}, {:>10}, {:indent$}{}",

@@ -30,9 +30,7 @@ pub struct SuspendXmlOptions {
 impl SuspendXmlOptions {
     /// A time or length; -1 for what is not known.
     fn text(&self, ns: Option<i64>) -> String {
-        let Some(ns) = ns else {
-            return "-1".to_owned();
-        };
+        let Some(ns) = ns else { return "-1".to_owned() };
         let decimals = self.decimals.min(MOST_DECIMALS) as u32;
         let scale = 10_i128.pow(decimals);
         let scaled = i128::from(ns) * scale;

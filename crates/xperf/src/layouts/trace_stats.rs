@@ -58,9 +58,7 @@ fn time(trace: &Trace, time_ns: i64, options: TraceStatsOptions) -> String {
     };
     let unix_ns =
         trace.clock.unix_ns(time_ns).and_then(|unix_ns| unix_ns.checked_sub(bias.checked_mul(60_000_000_000)?));
-    let Some(unix_ns) = unix_ns else {
-        return "unknown".to_owned();
-    };
+    let Some(unix_ns) = unix_ns else { return "unknown".to_owned() };
     let CivilTime { year, month, day, hour, minute, second, nanosecond } = CivilTime::from_unix_ns(unix_ns);
     format!("{year:04}/{month:02}/{day:02}:{hour:02}:{minute:02}:{second:02}.{:07}", nanosecond / 100)
 }

@@ -61,9 +61,7 @@ pub(super) fn is_antivirus(image: &str) -> bool {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else {
-        return Ok(Vec::new());
-    };
+    let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
     if phase.cpu.is_none() && phase.disk.is_none() {
         facts.needs_kernel("CSWITCH")?;
         facts.needs_kernel("DISK_IO")?;

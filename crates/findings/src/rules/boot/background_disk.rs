@@ -29,12 +29,8 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs_kernel("DISK_IO")?;
-    let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else {
-        return Ok(Vec::new());
-    };
-    let Some(disk) = &phase.disk else {
-        return Ok(Vec::new());
-    };
+    let Some((phase, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
+    let Some(disk) = &phase.disk else { return Ok(Vec::new()) };
     let own: i64 = disk
         .by_process
         .iter()

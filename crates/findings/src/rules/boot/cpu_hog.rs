@@ -33,12 +33,8 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         if name >= PhaseName::PostBoot {
             break;
         }
-        let Some((phase, (start, end))) = facts.phase(name) else {
-            continue;
-        };
-        let Some(cpu) = &phase.cpu else {
-            continue;
-        };
+        let Some((phase, (start, end))) = facts.phase(name) else { continue };
+        let Some(cpu) = &phase.cpu else { continue };
         let length = end.saturating_sub(start);
         for row in &cpu.by_process {
             let much = row.cpu_ns as f64 * 100.0 >= thresholds::HOG_PERCENT * length as f64;

@@ -48,9 +48,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     // Each disk alone: a fast one that has much to do would hide a slow one.
     let mut disks: BTreeMap<u32, Vec<PhaseWork>> = BTreeMap::new();
     for phase in facts.report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
-        let Some((start_ns, end_ns)) = phase.start_ns.zip(phase.end_ns) else {
-            continue;
-        };
+        let Some((start_ns, end_ns)) = phase.start_ns.zip(phase.end_ns) else { continue };
         for (disk, work) in works(facts, (start_ns, end_ns)) {
             let mebibytes_ns =
                 i64::try_from(work.bytes >> 10).unwrap_or(i64::MAX).saturating_mul(thresholds::DISK_MEBIBYTE_NS / 1024);

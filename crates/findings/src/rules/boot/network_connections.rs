@@ -62,9 +62,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let (start, end) = facts.main_path();
     let mut shares: Vec<Share> = Vec::new();
     for row in facts.trace.file_ios.iter() {
-        let Some(ended) = row.end_ns.filter(|&ended| ended > start && row.start_ns < end) else {
-            continue;
-        };
+        let Some(ended) = row.end_ns.filter(|&ended| ended > start && row.start_ns < end) else { continue };
         let path = facts.trace.text(row.file);
         if !is_on_network(path) {
             continue;

@@ -29,9 +29,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut findings = Vec::new();
     for name in PhaseName::WINDOWS_BOOT {
         let limit = thresholds::PHASE_LIMITS_NS.iter().find(|(phase, _)| *phase == name.as_str());
-        let (Some(&(_, limit_ns)), Some((phase, (start, end)))) = (limit, facts.phase(name)) else {
-            continue;
-        };
+        let (Some(&(_, limit_ns)), Some((phase, (start, end)))) = (limit, facts.phase(name)) else { continue };
         let length = end.saturating_sub(start);
         if length <= limit_ns {
             continue;

@@ -29,9 +29,7 @@ rule! {
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
-    let Some((phase, (start, end))) = facts.post_boot() else {
-        return Ok(Vec::new());
-    };
+    let Some((phase, (start, end))) = facts.post_boot() else { return Ok(Vec::new()) };
     facts.needs_processors()?;
     let busy = facts.report.work_after_ns().unwrap_or(0);
     if busy < thresholds::POST_BOOT_NS {

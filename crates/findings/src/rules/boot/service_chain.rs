@@ -49,9 +49,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     let mut chain: Vec<&Unit> = Vec::new();
     let mut next = Some(last);
     while let Some(at) = next {
-        let (Some(service), Some(&(_, before))) = (services.get(at), best.get(at)) else {
-            break;
-        };
+        let (Some(service), Some(&(_, before))) = (services.get(at), best.get(at)) else { break };
         if link_ns(service) >= thresholds::CHAIN_LINK_NS {
             chain.push(service);
         }

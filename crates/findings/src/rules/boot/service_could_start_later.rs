@@ -36,9 +36,7 @@ rule! {
 
 /// Whether the path to the desktop waited for the service itself: a program may wait for one that no other service needs.
 fn is_waited_for_by_the_boot(facts: &BootFacts<'_>, service: &Unit) -> bool {
-    let (Some(path), Some(pid)) = (&facts.path, service.pid) else {
-        return false;
-    };
+    let (Some(path), Some(pid)) = (&facts.path, service.pid) else { return false };
     let is_waited_for = |step: &Step| step.pid == Some(pid) && step.pids.iter().any(|&it| it != pid);
     path.time(facts.main_path(), is_waited_for) >= thresholds::NOISE_NS
 }

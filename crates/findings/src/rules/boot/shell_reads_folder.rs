@@ -31,9 +31,7 @@ rule! {
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs_kernel("DISK_IO")?;
-    let Some((_, (start, end))) = facts.phase(PhaseName::ExplorerInit) else {
-        return Ok(Vec::new());
-    };
+    let Some((_, (start, end))) = facts.phase(PhaseName::ExplorerInit) else { return Ok(Vec::new()) };
     // By file first: there are fewer distinct files than requests, and their folders are worked out once.
     let mut files: Vec<(onoff_trace::StringId, i64, u64)> = facts
         .trace

@@ -56,9 +56,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             .filter_map(|it| Some((it.start_ns, it.start_ns.saturating_add(it.details.pre_pend_ns?))))
             .collect();
         let total_ns = covered_ns(whole.clone(), (i64::MIN, i64::MAX));
-        let Some(first) = own.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else {
-            continue;
-        };
+        let Some(first) = own.first().filter(|_| total_ns >= thresholds::USB_DEVICE_NS) else { continue };
         let pends = own.iter().all(|it| !not_pended(it));
         let what = match first.description.as_str() {
             "" => name,

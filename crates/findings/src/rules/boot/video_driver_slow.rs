@@ -55,9 +55,7 @@ fn has_solid_disk(trace: &Trace) -> bool {
     for row in reads.filter(|row| row.size <= thresholds::SMALL_READ_BYTES && row.service_ns > 0) {
         small.entry(row.disk).or_default().push(row.service_ns);
     }
-    let Some(times) = small.values_mut().max_by_key(|times| times.len()) else {
-        return false;
-    };
+    let Some(times) = small.values_mut().max_by_key(|times| times.len()) else { return false };
     times.order();
     let middle = times.get(times.len() / 2).copied();
     times.len() >= thresholds::SMALL_READS && middle.is_some_and(|ns| ns < thresholds::SOLID_READ_NS)

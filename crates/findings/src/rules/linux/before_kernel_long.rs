@@ -43,12 +43,8 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     }
     let mut findings = Vec::new();
     for (name, limit_ns, advice) in phases {
-        let Some(phase) = facts.report.phase(name) else {
-            continue;
-        };
-        let Some(length) = phase.duration_ns.filter(|&ns| ns > limit_ns) else {
-            continue;
-        };
+        let Some(phase) = facts.report.phase(name) else { continue };
+        let Some(length) = phase.duration_ns.filter(|&ns| ns > limit_ns) else { continue };
         findings.push(
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Phase, name.as_str()),

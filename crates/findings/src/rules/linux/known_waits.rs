@@ -69,9 +69,7 @@ fn alone_ns(facts: &LinuxBootFacts<'_>, name: &str, own: Stretch) -> i64 {
     let report = facts.report;
     let reached = report.details.default_target.as_ref().map(|target| target.reached_ns);
     let finished = report.phase(PhaseName::UserSpace).and_then(|phase| phase.end_ns);
-    let Some(until) = reached.or(finished) else {
-        return 0;
-    };
+    let Some(until) = reached.or(finished) else { return 0 };
     let window = (own.0, own.1.min(until));
     let others = report.units.iter().filter(|unit| unit.name != name);
     let others = others.map(|unit| (unit.start_ns, unit.end_ns.unwrap_or(i64::MAX))).collect();

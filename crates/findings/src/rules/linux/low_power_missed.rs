@@ -34,9 +34,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
     if sleep.variant != Variant::SuspendToIdle || sleep.details.outcome != SleepOutcome::Slept {
         return Ok(Vec::new());
     }
-    let Some(power) = &sleep.details.low_power else {
-        return Ok(Vec::new());
-    };
+    let Some(power) = &sleep.details.low_power else { return Ok(Vec::new()) };
     if power.hardware_ns.is_none() && power.missed.is_empty() {
         return Err(lacks_other(
             "how long the hardware was in its low-power state: 'onoff record suspend' keeps it, where the machine counts it",

@@ -122,9 +122,7 @@ fn beside_the_path(sleep: &LinuxSleep, callback: &DeviceCallback) -> i64 {
             && phase.start_ns <= Some(callback.start_ns)
             && phase.end_ns.is_none_or(|it| callback.start_ns <= it)
     };
-    let Some(phase) = sleep.phases.iter().find(is_its) else {
-        return 0;
-    };
+    let Some(phase) = sleep.phases.iter().find(is_its) else { return 0 };
     let window = (callback.start_ns, end.min(phase.end_ns.unwrap_or(end)));
     let path: Vec<Stretch> = phase.work.path.iter().map(|step| (step.start_ns, step.end_ns)).collect();
     covered_ns(vec![window], window).saturating_sub(covered_ns(path, window))

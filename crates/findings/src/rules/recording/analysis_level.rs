@@ -30,9 +30,7 @@ rule! {
 const STACKS_PERCENT: u64 = 10;
 
 fn check(trace: &Trace) -> Outcome {
-    let Some(counts) = &trace.inventory else {
-        return Err(lacks_other("how many events of each kind there are"));
-    };
+    let Some(counts) = &trace.inventory else { return Err(lacks_other("how many events of each kind there are")) };
     let stacks: u64 = counts
         .kinds
         .iter()

@@ -31,9 +31,7 @@ fn check(facts: &ShutdownFacts<'_>) -> Outcome {
     let (start, end) = facts.window();
     let mut by_process: Vec<(u32, i64, u64, i64)> = Vec::new();
     for row in facts.trace.disk_ios.iter() {
-        let Some(pid) = row.pid.filter(|&pid| pid > 4) else {
-            continue;
-        };
+        let Some(pid) = row.pid.filter(|&pid| pid > 4) else { continue };
         if row.operation != DiskOperation::Flush || row.complete_ns <= start || row.complete_ns > end {
             continue;
         }

@@ -39,9 +39,7 @@ fn check(_: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
         ("reading", "up", read, &transition.details.resume),
     ];
     for (verb, way, image, half) in halves {
-        let (Some(image), Some(whole)) = (image, half.whole_ns.or_else(|| half.by_kernel_ns())) else {
-            continue;
-        };
+        let (Some(image), Some(whole)) = (image, half.whole_ns.or_else(|| half.by_kernel_ns())) else { continue };
         let percent = image as f64 * 100.0 / whole.max(1) as f64;
         if percent <= thresholds::MEMORY_IMAGE_PERCENT || image < thresholds::MEMORY_IMAGE_NS {
             continue;

@@ -71,9 +71,7 @@ pub(in crate::linux) fn chosen<'f>(parts: &[Part<'f>], pairs: &mut Pairs) -> Res
             chosen.traces.push(trace);
             break;
         }
-        let Some((first, last)) = span(&trace) else {
-            continue;
-        };
+        let Some((first, last)) = span(&trace) else { continue };
         if taken.iter().any(|&(from, until)| first <= until && from <= last) {
             chosen.left_out += 1;
             chosen.first_left_out.get_or_insert(part.name.to_owned());

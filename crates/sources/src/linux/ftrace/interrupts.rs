@@ -57,9 +57,7 @@ impl InterruptTracker {
 
     pub(super) fn on_end(&mut self, time_ns: i64, cpu: u16, number: u32, assembly: &mut Assembly) {
         let open = &mut self.processors.entry(cpu).or_default().interrupts;
-        let Some(at) = open.iter().rposition(|(_, of, _)| *of == number) else {
-            return;
-        };
+        let Some(at) = open.iter().rposition(|(_, of, _)| *of == number) else { return };
         self.without_end += (open.len() - at - 1) as u64;
         open.truncate(at + 1);
         if let Some((start_ns, _, name)) = open.pop()

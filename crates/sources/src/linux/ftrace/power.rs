@@ -68,9 +68,7 @@ impl PowerTracker {
             RuntimePower::Resume(device) => (PowerRequestKind::RuntimeResume, device, "ftrace/rpm_resume"),
             RuntimePower::Idle(device) => (PowerRequestKind::RuntimeIdle, device, "ftrace/rpm_idle"),
             RuntimePower::Return { function, device, result } => {
-                let Some(kind) = runtime_kind(function) else {
-                    return;
-                };
+                let Some(kind) = runtime_kind(function) else { return };
                 let device = assembly.text(device);
                 let is_it = |open: &Open| open.is_of(tid, device) && open.kind == kind;
                 self.end(is_it, time_ns, result, assembly);
@@ -95,9 +93,7 @@ impl PowerTracker {
 
     /// Ends the latest open request that `is_it`.
     fn end(&mut self, is_it: impl Fn(&Open) -> bool, time_ns: i64, error: i32, assembly: &mut Assembly) {
-        let Some(at) = self.open.iter().rposition(is_it) else {
-            return;
-        };
+        let Some(at) = self.open.iter().rposition(is_it) else { return };
         let open = self.open.remove(at);
         if let Some(row) = assembly.power_requests.get_mut(open.row) {
             row.end_ns = Some(time_ns);

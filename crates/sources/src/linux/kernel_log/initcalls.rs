@@ -114,9 +114,7 @@ impl InitcallTracker {
     /// Whether the trace has the same call: the nearest of the thread, if need be of the same name. It then has the log's
     /// names, and is no other row's.
     fn is_traced(&mut self, row: &DeviceOperation, by_name: bool, assembly: &mut Assembly) -> bool {
-        let Some(of_thread) = row.tid.and_then(|tid| self.traced.get_mut(&tid)) else {
-            return false;
-        };
+        let Some(of_thread) = row.tid.and_then(|tid| self.traced.get_mut(&tid)) else { return false };
         let nearest = of_thread
             .iter()
             .enumerate()
@@ -127,9 +125,7 @@ impl InitcallTracker {
             .min_by_key(|&(_, distance)| distance)
             .filter(|&(_, distance)| distance < SAME_CALL_NS)
             .map(|(place, _)| of_thread.remove(place));
-        let Some(traced) = nearest.and_then(|at| assembly.device_operations.get_mut(at)) else {
-            return false;
-        };
+        let Some(traced) = nearest.and_then(|at| assembly.device_operations.get_mut(at)) else { return false };
         traced.driver = row.driver;
         // A trace that begins or ends in between has only one half.
         if traced.end_ns.is_none() {

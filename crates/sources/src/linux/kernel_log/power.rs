@@ -128,9 +128,7 @@ impl PowerTracker {
         if image(time_ns, text, assembly).is_some() {
             return true;
         }
-        let Some(cycle) = &mut self.cycle else {
-            return false;
-        };
+        let Some(cycle) = &mut self.cycle else { return false };
         if text == "PM: suspend exit" || (text.ends_with("hibernation exit") && text.starts_with("PM: ")) {
             self.end(Some(time_ns), assembly);
             return true;

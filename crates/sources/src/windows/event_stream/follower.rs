@@ -227,9 +227,7 @@ impl Follower {
     /// Takes the next event; `hook` is that of a kernel event.
     pub(super) fn follow(&mut self, hook: Option<u16>, record: &Record<'_>, clock: &Clock) -> Followed {
         let mut followed = Followed { pid: record.process_id(), tid: record.thread_id(), ..Followed::default() };
-        let Some(hook) = hook else {
-            return followed;
-        };
+        let Some(hook) = hook else { return followed };
         self.kernel_event(hook, record, clock, &mut followed);
         if followed.pid.is_none() {
             followed.pid = followed.tid.and_then(|tid| self.directory.process_of_thread(tid));
@@ -419,9 +417,7 @@ impl Follower {
             _ => FileSubject::of(payload)
                 .map(|subject| (subject.irp, subject.file_object, Some(subject.file_key), subject.thread_id)),
         };
-        let Some((irp, file_object, file_key, thread_id)) = subject else {
-            return;
-        };
+        let Some((irp, file_object, file_key, thread_id)) = subject else { return };
         followed.tid = Some(thread_id);
         followed.pid = None;
         followed.file_key = file_key;

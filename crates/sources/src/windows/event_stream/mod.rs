@@ -372,9 +372,7 @@ fn look_ahead(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut F
         let mut left = LOOK_AHEAD_BYTES;
         let of_file = recording.buffers().iter().rev().filter(|buffer| buffer.file == file);
         for buffer in of_file {
-            let Some(rest) = left.checked_sub(buffer.fill) else {
-                break;
-            };
+            let Some(rest) = left.checked_sub(buffer.fill) else { break };
             left = rest;
             // What is lost here is counted when the events themselves are read.
             let _ = recording.for_each_in_buffer(buffer, &mut space, |record| {

@@ -32,9 +32,7 @@ impl Reliable {
         // For each processor: whether an event was met, and a context switch.
         let mut met = vec![(false, false); processors];
         let mut waited_for = processors;
-        let Some(first) = windows.first() else {
-            return reliable;
-        };
+        let Some(first) = windows.first() else { return reliable };
         // What is lost here is counted when the events themselves are read.
         let _ = first.for_each(|record| {
             let Some((event, switch)) = met.get_mut(usize::from(record.cpu())) else {
