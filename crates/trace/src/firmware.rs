@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::losses::Severity;
 use crate::named;
+pub use crate::tables::{FirmwareEdge, FirmwareWork};
 
 /// What the firmware of one machine measured: a boot, and the last suspend and resume.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -276,50 +277,6 @@ impl schemars::JsonSchema for FirmwareGuid {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({ "type": "string", "format": "guid" })
     }
-}
-
-named! {
-    /// Kinds of work that firmware measures.
-    #[derive(PartialOrd, Ord, Hash, Serialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
-    pub enum FirmwareWork {
-        /// A module's entry point runs: the start of its image.
-        EntryPoint = "entry_point",
-        /// An image is loaded.
-        LoadImage = "load_image",
-        /// A driver starts on a device.
-        DriverStart = "driver_start",
-        /// A driver is asked whether it supports a device.
-        DriverSupport = "driver_support",
-        /// A driver stops on a device.
-        DriverStop = "driver_stop",
-        /// An event is signalled.
-        EventSignal = "event_signal",
-        /// A callback runs.
-        Callback = "callback",
-        /// A function runs.
-        Function = "function",
-        /// A stretch inside one module.
-        InModule = "in_module",
-        /// A stretch from one module to another, such as a phase.
-        CrossModule = "cross_module",
-        /// A point in time.
-        Point = "point",
-        /// A number that nothing public explains.
-        Other = "other",
-    }
-}
-
-/// Which end of a piece of work an event is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirmwareEdge {
-    /// It begins.
-    Begin,
-    /// It ends.
-    End,
-    /// It has no length.
-    Point,
 }
 
 /// A measurement: a begin, an end, or a point.

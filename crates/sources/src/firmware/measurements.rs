@@ -1,7 +1,7 @@
 //! What firmware measured, as a table of the model.
 
-use onoff_trace::firmware::{FirmwareEdge, FirmwareGuid, FirmwareRecording, FirmwareWork};
-use onoff_trace::{FirmwareMeasurement, FirmwareMeasurements, MeasuredEdge, MeasuredWork, StringId, StringPool};
+use onoff_trace::firmware::{FirmwareGuid, FirmwareRecording};
+use onoff_trace::{FirmwareMeasurement, FirmwareMeasurements, StringId, StringPool};
 
 /// The measurements of a recording, in the order in which the firmware wrote them.
 pub(crate) fn measurements(recording: &FirmwareRecording, strings: &mut StringPool) -> FirmwareMeasurements {
@@ -14,12 +14,8 @@ pub(crate) fn measurements(recording: &FirmwareRecording, strings: &mut StringPo
         .iter()
         .map(|event| FirmwareMeasurement {
             reset_ns: event.time_ns,
-            work: work(event.work),
-            edge: match event.edge {
-                FirmwareEdge::Begin => MeasuredEdge::Begin,
-                FirmwareEdge::End => MeasuredEdge::End,
-                FirmwareEdge::Point => MeasuredEdge::Point,
-            },
+            work: event.work,
+            edge: event.edge,
             class: event.class,
             module: match event.module_name.as_str() {
                 "" => guid(Some(event.module), strings),
@@ -31,21 +27,4 @@ pub(crate) fn measurements(recording: &FirmwareRecording, strings: &mut StringPo
             apic: event.apic,
         })
         .collect()
-}
-
-fn work(work: FirmwareWork) -> MeasuredWork {
-    match work {
-        FirmwareWork::EntryPoint => MeasuredWork::EntryPoint,
-        FirmwareWork::LoadImage => MeasuredWork::LoadImage,
-        FirmwareWork::DriverStart => MeasuredWork::DriverStart,
-        FirmwareWork::DriverSupport => MeasuredWork::DriverSupport,
-        FirmwareWork::DriverStop => MeasuredWork::DriverStop,
-        FirmwareWork::EventSignal => MeasuredWork::EventSignal,
-        FirmwareWork::Callback => MeasuredWork::Callback,
-        FirmwareWork::Function => MeasuredWork::Function,
-        FirmwareWork::InModule => MeasuredWork::InModule,
-        FirmwareWork::CrossModule => MeasuredWork::CrossModule,
-        FirmwareWork::Point => MeasuredWork::Point,
-        FirmwareWork::Other => MeasuredWork::Other,
-    }
 }

@@ -6,7 +6,7 @@ use crate::table::table;
 
 codes! {
     /// Kinds of work that firmware measures.
-    pub enum MeasuredWork {
+    pub enum FirmwareWork {
         /// A module's entry point runs: the start of its image.
         EntryPoint = "entry_point",
         /// An image is loaded.
@@ -35,8 +35,8 @@ codes! {
 }
 
 codes! {
-    /// Which end of a piece of work a measurement is.
-    pub enum MeasuredEdge {
+    /// Which end of a piece of work an event is.
+    pub enum FirmwareEdge {
         /// It begins.
         Begin = "begin",
         /// It ends.
@@ -53,9 +53,9 @@ table! {
         /// it lies before that by as much as the milestone `firmware_exit_end` says.
         reset_ns: i64 as Duration,
         /// What begins or ends.
-        work: MeasuredWork,
+        work: FirmwareWork,
         /// Which end.
-        edge: MeasuredEdge,
+        edge: FirmwareEdge,
         /// The firmware's own number of the work's kind, the same for its begin and its end.
         class: u16,
         /// The module's GUID; of an image's load, the image.
