@@ -21,9 +21,7 @@ impl TimeOrder {
     /// That of `view`: by a column that its rows follow already if there is one, so that nothing is moved; else by its moment, or
     /// else its start, or else its end.
     pub(crate) fn of(view: &TableView<'_>) -> Self {
-        let Some(declaration) = view.declaration() else {
-            return Self::default();
-        };
+        let Some(declaration) = view.declaration() else { return Self::default() };
         let of_meaning = |meaning| declaration.columns.iter().position(move |column| column.meaning == meaning);
         let candidates: Vec<usize> =
             [Meaning::Time, Meaning::Start, Meaning::End].into_iter().filter_map(of_meaning).collect();

@@ -241,9 +241,7 @@ mod tests {
         let path = folder.path().join("a.etl.xz");
         fs::write(&path, b"one").unwrap();
         let key = || Place::of(&path, &fs::metadata(&path).unwrap()).map(|place| place.key);
-        let Some(before) = key() else {
-            return;
-        };
+        let Some(before) = key() else { return };
         assert_eq!(key(), Some(before.clone()));
         fs::write(&path, b"another").unwrap();
         assert_ne!(key(), Some(before));

@@ -260,9 +260,7 @@ mod shrinking {
     ///
     /// Runs in the middle of anything: nothing here allocates, locks or prints.
     extern "C" fn on_missing_page(_signal: c_int, info: *mut libc::siginfo_t, _context: *mut c_void) {
-        let Some(&(before, page)) = BEFORE.get() else {
-            return;
-        };
+        let Some(&(before, page)) = BEFORE.get() else { return };
         // SAFETY: the system calls this with the description of the fault.
         let address = unsafe { (*info).si_addr() }.addr();
         for entry in entries() {

@@ -49,9 +49,7 @@ fn in_folder(folder: &Path, depth: usize, looked_at: &mut usize, all: &mut Vec<V
     paths.order();
     let (mut files, mut roles, mut folders) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        let Ok(metadata) = fs::symlink_metadata(&path) else {
-            continue;
-        };
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         if metadata.is_dir() && depth < MOST_DEPTH {
             folders.push(path);
         } else if metadata.is_file() && metadata.len() > 0 && *looked_at < MOST_FILES {

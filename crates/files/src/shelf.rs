@@ -59,9 +59,7 @@ impl FileShelf {
         if let Writing::NotBegun = *writing {
             *writing = nameless().map_or(Writing::Failed, |file| Writing::At { file, end: 0 });
         }
-        let Writing::At { file, end } = &mut *writing else {
-            return Err(io::ErrorKind::StorageFull.into());
-        };
+        let Writing::At { file, end } = &mut *writing else { return Err(io::ErrorKind::StorageFull.into()) };
         let written = room_for(file, bytes).and_then(|()| {
             let start = end.next_multiple_of(PIECE_ALIGNMENT);
             file.seek(SeekFrom::Start(start))?;

@@ -75,9 +75,7 @@ impl Sink for Spill {
     }
 
     fn finish(self: Box<Self>) -> io::Result<Box<dyn Bytes>> {
-        let Some(file) = self.file else {
-            return Ok(Box::new(self.held));
-        };
+        let Some(file) = self.file else { return Ok(Box::new(self.held)) };
         // Nobody else writes to it: it has no name that could be found again here.
         let mapped = Mapped::of(&file, Path::new(""))?;
         if let Some(keeping) = self.keeping {

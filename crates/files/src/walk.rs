@@ -46,9 +46,7 @@ pub(crate) fn walk(root: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), 
         paths.order();
         let mut deeper = Vec::new();
         for path in paths {
-            let Ok(metadata) = fs::symlink_metadata(&path) else {
-                continue;
-            };
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
             if metadata.is_dir() && depth < MOST_DEPTH {
                 deeper.push((path, depth + 1));
             } else if metadata.is_file() {

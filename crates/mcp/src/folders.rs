@@ -110,17 +110,13 @@ impl Folders {
         let mut looked = 0;
         while let Some((folder, deep)) = waiting.pop() {
             looked += 1;
-            let Ok(entries) = fs::read_dir(&folder) else {
-                continue;
-            };
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
             if looked > MOST_FOLDERS {
                 listing.cut = true;
                 break;
             }
             for entry in entries.flatten() {
-                let Ok(kind) = entry.file_type() else {
-                    continue;
-                };
+                let Ok(kind) = entry.file_type() else { continue };
                 if kind.is_dir() && deep < MOST_DEEP {
                     waiting.push((entry.path(), deep + 1));
                 } else if kind.is_dir() {

@@ -26,9 +26,7 @@ impl Session {
 
 /// How many boots are of the machine of the last one, and the places of the last of them.
 fn of_last_machine(boots: &[RecordedBoot], last: usize) -> (usize, Vec<usize>) {
-    let Some(newest) = boots.last() else {
-        return (0, Vec::new());
-    };
+    let Some(newest) = boots.last() else { return (0, Vec::new()) };
     let is_of_it = |boot: &RecordedBoot| match newest.machine.is_empty() {
         true => boot.host == newest.host,
         false => boot.machine == newest.machine,

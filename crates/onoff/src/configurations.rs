@@ -133,9 +133,7 @@ pub fn read_runs(
         }
     }
     for (at, name, refusal) in unread {
-        let Some(configuration) = configurations.get_mut(at) else {
-            continue;
-        };
+        let Some(configuration) = configurations.get_mut(at) else { continue };
         // With nothing to compare it with, what is wrong with it is the answer.
         if configuration.runs.is_empty() {
             return Err(refusal);

@@ -156,9 +156,7 @@ fn add_lists(trace: &Trace, whole: &Scope, lines: &mut Lines) {
 }
 
 fn first_finding(diagnosis: &Diagnosis) -> String {
-    let Some(first) = diagnosis.findings.first() else {
-        return "no finding".to_owned();
-    };
+    let Some(first) = diagnosis.findings.first() else { return "no finding".to_owned() };
     let more = match diagnosis.findings.len() {
         1 => String::new(),
         all => format!(" ({} in all)", counted(all as u64, "finding")),

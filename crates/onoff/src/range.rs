@@ -41,9 +41,7 @@ pub enum OutOfRange {
 /// # Errors
 /// Times that are not in the recording.
 pub fn scope_of(trace: &Trace, range: Option<(TimePoint, TimePoint)>) -> Result<Scope, OutOfRange> {
-    let Some((from, until)) = range else {
-        return Ok(Scope::whole(trace));
-    };
+    let Some((from, until)) = range else { return Ok(Scope::whole(trace)) };
     let resolve = |point: TimePoint| point.resolve_on(&trace.clock).ok_or(OutOfRange::Time);
     let (from_ns, until_ns) = (resolve(from)?, resolve(until)?);
     check_order(from_ns, until_ns)?;

@@ -94,9 +94,7 @@ pub fn firmware_run(name: String, report: &FirmwareReport) -> RunsOfTransition {
 
 /// The runs of one transition, or what the recording holds instead.
 fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>) -> Result<Vec<Run>, String> {
-    let Some(kind) = subject.transition() else {
-        return Err(no_trace_holds(subject));
-    };
+    let Some(kind) = subject.transition() else { return Err(no_trace_holds(subject)) };
     let options = TransitionOptions {
         suspend: SuspendOptions { transition: number, ..SuspendOptions::default() },
         ..TransitionOptions::default()

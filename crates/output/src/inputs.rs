@@ -55,9 +55,7 @@ impl Inputs {
     /// The output is one of them.
     pub fn refuse(&self, output: &Path) -> Result<(), Refusal> {
         // What is not there yet is no input; what cannot be looked at cannot be replaced either.
-        let Ok(Some(identity)) = Identity::of(output) else {
-            return Ok(());
-        };
+        let Ok(Some(identity)) = Identity::of(output) else { return Ok(()) };
         match self.find(&identity) {
             Some(input) => Err(Refusal::IsInput { output: output.to_owned(), input }),
             None => Ok(()),
@@ -69,9 +67,7 @@ impl Inputs {
     /// # Errors
     /// It is one of them.
     pub fn refuse_stdout(&self) -> Result<(), Refusal> {
-        let Ok(Some(identity)) = stdout().and_then(|file| Identity::of_file(&file)) else {
-            return Ok(());
-        };
+        let Ok(Some(identity)) = stdout().and_then(|file| Identity::of_file(&file)) else { return Ok(()) };
         match self.find(&identity) {
             Some(input) => Err(Refusal::StdoutIsInput { input }),
             None => Ok(()),

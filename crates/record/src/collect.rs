@@ -57,9 +57,7 @@ impl PreviousEnd {
             "Reached target poweroff.target",
         ];
         let line = ["journalctl", "--boot=-1", "--lines=100", "--output=cat", "--no-pager"];
-        let Ok(printed) = machine.must_run(&line) else {
-            return Self::Unknown;
-        };
+        let Ok(printed) = machine.must_run(&line) else { return Self::Unknown };
         let text = String::from_utf8_lossy(&printed);
         if text.trim().is_empty() {
             return Self::Unknown;
@@ -154,9 +152,7 @@ pub fn firmware(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<Strin
     let into = format!("{folder}/efivars");
     machine.make_private_folders(&into)?;
     for entry in fs::read_dir(variables).into_iter().flatten().flatten() {
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
+        let Ok(name) = entry.file_name().into_string() else { continue };
         if ["Loader", "Stub", "Boot"].iter().any(|start| name.starts_with(start)) {
             let from = format!("{}/{name}", crate::capabilities::VARIABLES);
             copy(machine, &from, &format!("{into}/{name}"), lacking)?;
@@ -178,14 +174,10 @@ pub fn firmware(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<Strin
 
 /// A folder of the kernel's numbers with its folders.
 fn copy_numbers(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
-    let Ok(entries) = fs::read_dir(machine.at(from)) else {
-        return Ok(());
-    };
+    let Ok(entries) = fs::read_dir(machine.at(from)) else { return Ok(()) };
     machine.make_private_folders(to)?;
     for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
+        let Ok(name) = entry.file_name().into_string() else { continue };
         let (from, to) = (format!("{from}/{name}"), format!("{to}/{name}"));
         match entry.file_type() {
             Ok(it) if it.is_dir() => copy_numbers(machine, &from, &to, lacking)?,
@@ -199,15 +191,11 @@ fn copy_numbers(machine: &mut dyn Machine, from: &str, to: &str, lacking: &mut V
 /// The tables that the FPDT points to, from memory: ACPI 6.5, 5.2.24.
 fn performance_tables(machine: &mut dyn Machine, folder: &str, lacking: &mut Vec<String>) -> Result<(), Error> {
     const HEADER_BYTES: usize = 36;
-    let Some(table) = machine.read("/sys/firmware/acpi/tables/FPDT") else {
-        return Ok(());
-    };
+    let Some(table) = machine.read("/sys/firmware/acpi/tables/FPDT") else { return Ok(()) };
     let mut records = table.get(HEADER_BYTES..).unwrap_or_default();
     while let [kind_low, kind_high, length, _revision, ..] = *records {
         let kind = u16::from_le_bytes([kind_low, kind_high]);
-        let Some((record, rest)) = records.split_at_checked(usize::from(length)) else {
-            break;
-        };
+        let Some((record, rest)) = records.split_at_checked(usize::from(length)) else { break };
         // Type, length, revision, 4 reserved bytes, address.
         if let Some(address) = record.get(8..16).and_then(|it| it.try_into().ok())
             && kind <= 1

@@ -174,9 +174,7 @@ fn menu_entry(menu: &str, path: &str, kernel: &str) -> Result<Entry, String> {
     for (start, line) in lines.iter().enumerate().filter(|(_, line)| line.trim_start().starts_with("menuentry ")) {
         let indent = line.len() - line.trim_start().len();
         let is_end = |line: &&str| line.trim() == "}" && line.len() - line.trim_start().len() == indent;
-        let Some(length) = lines.iter().skip(start).position(is_end) else {
-            continue;
-        };
+        let Some(length) = lines.iter().skip(start).position(is_end) else { continue };
         let block = lines.get(start..=start + length).unwrap_or_default();
         let starts_it = block.iter().any(|line| {
             let mut words = line.split_whitespace();

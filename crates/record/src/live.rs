@@ -31,9 +31,7 @@ impl Machine for LiveMachine {
     }
 
     fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
-        let Some((program, arguments)) = line.split_first() else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
+        let Some((program, arguments)) = line.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
         // Commands of this computer say nothing about a tree that stands for another.
         if self.root != Path::new("/") {
             return Err(io::ErrorKind::Unsupported.into());

@@ -70,9 +70,7 @@ impl Redaction {
     pub fn add_users_of(&mut self, passwd: &str) {
         for line in passwd.lines() {
             let fields: Vec<&str> = line.split(':').collect();
-            let [name, _, uid, _, full_name, ..] = fields[..] else {
-                continue;
-            };
+            let [name, _, uid, _, full_name, ..] = fields[..] else { continue };
             if uid.parse().is_ok_and(|uid: u32| uid >= 1000 && uid != 65_534) {
                 self.add_user(name);
                 // The first field of the comment is the full name; phone and room may follow (passwd(5)).

@@ -207,12 +207,8 @@ fn firmware(machine: &dyn Machine, found: &mut RunningSystem) {
 /// A folder of the kernel's numbers with its folders.
 fn numbers(machine: &dyn Machine, folder: &str, depth: usize, left: &mut usize, found: &mut RunningSystem) {
     for path in entries(&machine.at(folder)).unwrap_or_default() {
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            continue;
-        };
-        let Some(less) = left.checked_sub(1) else {
-            return;
-        };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let Some(less) = left.checked_sub(1) else { return };
         *left = less;
         let below = format!("{folder}/{name}");
         match fs::symlink_metadata(&path) {

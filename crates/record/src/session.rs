@@ -65,9 +65,7 @@ pub fn start(machine: &mut dyn Machine, job: Job, program: &str, id: &str) -> Re
 
 /// Goes on after a restart.
 pub fn resume(machine: &mut dyn Machine, program: &str) -> Result<Progress, Error> {
-    let Some(mut state) = State::load(machine)? else {
-        return Ok(Progress::Nothing);
-    };
+    let Some(mut state) = State::load(machine)? else { return Ok(Progress::Nothing) };
     if state.boot_id == machine.boot_id() {
         return Ok(Progress::Nothing);
     }

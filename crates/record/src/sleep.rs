@@ -44,9 +44,7 @@ pub fn run(
     if let Some(tracefs) = tracefs {
         tracing::stop(machine, tracefs)?;
     }
-    let Some(number) = job.recording_number(run) else {
-        return Ok(None);
-    };
+    let Some(number) = job.recording_number(run) else { return Ok(None) };
     let (part, mut lacking) = collect::computer(machine, folder, "sleep", &clocks)?;
     for (from, to) in [
         ("/sys/power/state", "power-state"),

@@ -55,9 +55,7 @@ impl State {
     /// The state on disk, if there is one.
     pub fn load(machine: &mut dyn Machine) -> Result<Option<Self>, Error> {
         let file = file(machine);
-        let Some(bytes) = machine.read(&file) else {
-            return Ok(None);
-        };
+        let Some(bytes) = machine.read(&file) else { return Ok(None) };
         let state: Self = serde_json::from_slice(&bytes).map_err(|error| {
             Error::Refused(format!(
                 "{file} is no state of a recording job ({error}); what it would have undone has to be undone by hand"

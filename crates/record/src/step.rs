@@ -188,9 +188,7 @@ impl Step {
         Ok(match self {
             Self::Folder { path } => (!machine.exists(path)).then(|| Undo::RemoveFolder { path: path.clone() }),
             Self::File { path, .. } | Self::Copy { to: path, .. } => {
-                let Some(before) = machine.read(path) else {
-                    return Ok(Some(Undo::RemoveFile { path: path.clone() }));
-                };
+                let Some(before) = machine.read(path) else { return Ok(Some(Undo::RemoveFile { path: path.clone() })) };
                 let backup = format!("{backups}/{number}");
                 machine.replace(&backup, &before, 0o600)?;
                 let mode = mode_of(machine, path);

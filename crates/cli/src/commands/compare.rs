@@ -138,9 +138,7 @@ fn compared(arguments: SidesArguments, reading: Options, configurations: Vec<Con
 
 /// `boot`, `shutdown`, `suspend`, `netboot`, `firmware`, or one of which a recording can hold several with its number.
 fn transition(text: Option<&str>) -> Result<TransitionChoice, Failure> {
-    let Some(text) = text else {
-        return Ok(TransitionChoice { name: None, number: None });
-    };
+    let Some(text) = text else { return Ok(TransitionChoice { name: None, number: None }) };
     let (name, number) = match text.split_once(':') {
         Some((name, number)) => (name, number.parse().ok().filter(|&number| number > 0)),
         None => (text, None),

@@ -69,9 +69,7 @@ fn names_of_samples(trace: &Trace, symbols: SymbolTask) -> FunctionNames {
 }
 
 fn tables(recording: Recording, question: &Question, destination: &Destination) -> Result<(), Failure> {
-    let Some(folder) = &destination.path else {
-        return Err(Failure::usage("name a folder with --output"));
-    };
+    let Some(folder) = &destination.path else { return Err(Failure::usage("name a folder with --output")) };
     let (_, written) = super::ask(recording, |session| export(session, question, folder, &mut |_| {}))?;
     let written = written.map_err(|error| match error {
         ExportError::Unreadable(error) => error.into(),

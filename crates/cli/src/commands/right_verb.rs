@@ -10,12 +10,8 @@ use crate::failure::Failure;
 
 /// The same refusal, with what the first of `paths` is where another verb reads it.
 pub fn point(failure: Failure, paths: &[PathBuf]) -> Failure {
-    let Failure::NothingToAnswer(message) = failure else {
-        return failure;
-    };
-    let Some(first) = paths.first() else {
-        return Failure::NothingToAnswer(message);
-    };
+    let Failure::NothingToAnswer(message) = failure else { return failure };
+    let Some(first) = paths.first() else { return Failure::NothingToAnswer(message) };
     let name = match (is_standard_input(first), paths.len()) {
         (true, _) => "standard input".to_owned(),
         (false, 1) => first.display().to_string(),

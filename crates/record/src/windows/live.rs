@@ -56,9 +56,7 @@ impl Machine for WindowsMachine {
     }
 
     fn run(&mut self, line: &[&str]) -> io::Result<Outcome> {
-        let Some((program, arguments)) = line.split_first() else {
-            return Err(io::ErrorKind::InvalidInput.into());
-        };
+        let Some((program, arguments)) = line.split_first() else { return Err(io::ErrorKind::InvalidInput.into()) };
         let output = Command::new(program).args(arguments).stdin(Stdio::null()).output()?;
         Ok(Outcome { code: output.status.code(), stdout: output.stdout, stderr: output.stderr })
     }
@@ -80,9 +78,7 @@ impl Machine for WindowsMachine {
 
     fn is_superuser(&self) -> bool {
         let line = self.installation.groups();
-        let Some((program, arguments)) = line.split_first() else {
-            return false;
-        };
+        let Some((program, arguments)) = line.split_first() else { return false };
         let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
         let printed = output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default();
         HIGH_INTEGRITY.iter().any(|identifier| printed.contains(identifier))
@@ -101,9 +97,7 @@ impl Machine for WindowsMachine {
     }
 
     fn remove_file(&mut self, path: &Path) -> io::Result<()> {
-        let Err(error) = fs::remove_file(path) else {
-            return Ok(());
-        };
+        let Err(error) = fs::remove_file(path) else { return Ok(()) };
         // A program that runs can be moved within its volume, not removed.
         let runs = std::env::current_exe().and_then(fs::canonicalize).ok();
         if error.kind() == io::ErrorKind::NotFound || runs.is_none() || fs::canonicalize(path).ok() != runs {

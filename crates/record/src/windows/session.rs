@@ -66,9 +66,7 @@ pub fn start(machine: &mut dyn Machine, windows: &Installation, job: Job, progra
 /// # Errors
 /// Something failed; what was changed is put back.
 pub fn resume(machine: &mut dyn Machine, windows: &Installation) -> Result<Progress, Error> {
-    let Some(mut state) = State::load(machine)? else {
-        return Ok(Progress::Nothing);
-    };
+    let Some(mut state) = State::load(machine)? else { return Ok(Progress::Nothing) };
     let boot = boot(machine, windows)?;
     if state.boot_id == boot {
         return Ok(Progress::Nothing);

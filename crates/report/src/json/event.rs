@@ -62,9 +62,7 @@ impl EventLines {
     fn kind(&mut self, event: &DescribedEvent<'_>, line: &mut Vec<u8>) {
         let hash =
             usize::from(event.id) ^ usize::from(event.version) << 3 ^ usize::from(event.provider.len() as u8) << 1;
-        let Some(place) = self.kinds.get_mut(hash % KEPT_KINDS) else {
-            return;
-        };
+        let Some(place) = self.kinds.get_mut(hash % KEPT_KINDS) else { return };
         match place {
             Some(kind) if kind.is_of(event) => line.extend_from_slice(&kind.written),
             _ => line.extend_from_slice(&place.insert(Kind::of(event)).written),

@@ -10,9 +10,7 @@ use crate::table::csv::Rows;
 /// # Errors
 /// What `out` answers.
 pub fn write(sections: &[Section<'_>], out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = sections.first() else {
-        return Ok(());
-    };
+    let Some(first) = sections.first() else { return Ok(()) };
     let mut rows = Rows::begin(first.data().map(|column| column.heading.name), out)?;
     for section in sections {
         for at in 0..section.rows {

@@ -54,9 +54,7 @@ fn table(section: &Section<'_>, rows: Range<usize>, out: &mut dyn Write) -> io::
     for at in rows {
         write!(out, "<tr>")?;
         for column in &columns {
-            let Some(cell) = column.cells.get(at) else {
-                continue;
-            };
+            let Some(cell) = column.cells.get(at) else { continue };
             let text = cell.text(column.heading.sparse);
             let text = printable(&text);
             let text = escape(&*text);

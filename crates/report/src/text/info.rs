@@ -81,9 +81,7 @@ fn properties(name: &'static str, title: &'static str, rows: Vec<(String, String
 fn shared_folder(summary: &RecordingSummary) -> &str {
     let mut names = summary.files.iter().map(|file| file.name.rsplit_once('/').map_or("", |(folder, _)| folder));
     let parts = summary.files.iter().all(|file| !file.content.is_empty());
-    let Some(first) = names.next().filter(|_| parts && summary.files.len() > 1) else {
-        return "";
-    };
+    let Some(first) = names.next().filter(|_| parts && summary.files.len() > 1) else { return "" };
     names.fold(first, |mut shared, name| {
         while !(name == shared || name.strip_prefix(shared).is_some_and(|rest| rest.starts_with('/'))) {
             shared = shared.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -96,9 +96,7 @@ impl PhaseRow {
     /// The same for the work until the computer had settled: the idle time that ends it is nobody's.
     #[must_use]
     pub fn settled(self, settling: Option<&Settling>) -> Self {
-        let Some(settling) = settling else {
-            return self;
-        };
+        let Some(settling) = settling else { return self };
         let known = settling.start_ns.is_some() && !settling.slices.is_empty();
         let note = match settling.end_ns {
             Some(_) => (QUIET, format!("{} of idle time found", duration(settling.idle_ns))),

@@ -63,9 +63,7 @@ fn earlier_row(name: &str, time: &EarlierTime) -> Option<PhaseRow> {
 
 /// Where the stages before the kernel come from, and what is wrong with them.
 fn firmware_lines(report: &BootReport) -> Vec<Line> {
-    let Some(table) = &report.details.before_kernel.firmware_table else {
-        return Vec::new();
-    };
+    let Some(table) = &report.details.before_kernel.firmware_table else { return Vec::new() };
     let from = format!("Before 0: the firmware's own times, from {}; {}.", printable(&table.from), table.rule);
     let mut lines = vec![Line { style: QUIET, text: from }];
     lines.extend(table.disagreements.first().map(|first| Line {

@@ -192,9 +192,7 @@ fn total(name: &str) -> String {
 
 /// The median, and from where to where the runs go.
 fn with_range(unit: MeasureUnit, spread: &MeasureSpread) -> String {
-    let Some(median) = spread.median else {
-        return "-".to_owned();
-    };
+    let Some(median) = spread.median else { return "-".to_owned() };
     match (spread.least, spread.most) {
         (Some(least), Some(most)) if spread.runs > 1 && least != most => {
             format!("{} ({} to {})", value(unit, median), value(unit, least), value(unit, most))

@@ -27,9 +27,7 @@ pub(super) fn write(study: &StudyTable, out: &mut dyn Write) -> io::Result<()> {
 /// A number as the table shows it; a dash where there is none.
 #[must_use]
 pub fn number(study: &StudyTable, cell: &StudyCell) -> String {
-    let Some(number) = cell.number else {
-        return "-".to_owned();
-    };
+    let Some(number) = cell.number else { return "-".to_owned() };
     let decimals = usize::from(study.decimals);
     match cell.unit {
         CellUnit::Time => format!("{number:.decimals$}"),

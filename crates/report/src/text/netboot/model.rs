@@ -36,9 +36,7 @@ pub(super) fn write(
     }
     section::text::write(&section.done(), out)?;
     notes(boot, link_bits_per_s, out)?;
-    let (Some(answer), Some(model_ns)) = (&boot.what_if, boot.total.model_ns) else {
-        return Ok(());
-    };
+    let (Some(answer), Some(model_ns)) = (&boot.what_if, boot.total.model_ns) else { return Ok(()) };
     let measured = model_ns.saturating_add(boot.total.unexplained_ns.unwrap_or(0));
     writeln!(
         out,

@@ -31,9 +31,7 @@ pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
 }
 
 fn longest(transition: &PowerTransition) -> String {
-    let Some(phase) = longest_phase(transition) else {
-        return String::new();
-    };
+    let Some(phase) = longest_phase(transition) else { return String::new() };
     let mut text = phase.name.as_str().to_owned();
     if let Some(ns) = phase.duration_ns {
         text += &format!(" {}", duration(ns));

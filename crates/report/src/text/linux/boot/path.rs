@@ -71,9 +71,7 @@ fn processors(step: &UnitPathStep) -> String {
     let gap = step.released_by.gap_ns > step.duration_ns;
     let (busy, busiest) =
         if gap { (step.gap_busy_percent, &step.gap_busiest) } else { (step.busy_percent, &step.busiest) };
-    let Some(busy) = busy else {
-        return String::new();
-    };
+    let Some(busy) = busy else { return String::new() };
     let when = if gap { " while it waited" } else { "" };
     let names: Vec<String> = busiest.iter().take(NAMES).map(name).collect();
     if names.is_empty() {

@@ -61,9 +61,7 @@ fn manager(report: &LinuxBootReport) -> Option<String> {
 
 /// How the firmware's own table agrees with the service manager's account; its stages are on the axis.
 fn firmware(report: &LinuxBootReport) -> Vec<Line> {
-    let Some(table) = &report.details.firmware_table else {
-        return Vec::new();
-    };
+    let Some(table) = &report.details.firmware_table else { return Vec::new() };
     let difference = report.details.firmware_table_difference_ns.map(|difference| {
         let agree = difference.unsigned_abs() <= NOTABLE_DIFFERENCE_NS;
         let text = format!(

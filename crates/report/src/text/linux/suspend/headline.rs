@@ -256,9 +256,7 @@ fn network(sleep: &LinuxSleep) -> Option<String> {
 }
 
 fn write_image(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
-    let Some(image) = &sleep.details.image else {
-        return Ok(());
-    };
+    let Some(image) = &sleep.details.image else { return Ok(()) };
     let mut parts = Vec::new();
     if let Some(pages) = image.pages.filter(|&pages| pages > 0) {
         parts.push(format!("{} pages", count(pages.unsigned_abs())));
