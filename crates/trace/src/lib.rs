@@ -34,12 +34,12 @@ pub mod stack;
 pub mod string;
 pub mod system;
 pub mod table;
+pub mod table_set;
 pub mod tables;
 mod time_index;
 pub mod utc;
 pub mod values;
 pub mod wait_reason;
-pub mod wanted;
 mod windows_release;
 
 pub use clock::{Clock, ClockConversion};
@@ -57,11 +57,11 @@ pub use stack::{StackId, StackPool};
 pub use string::{StringId, StringPool};
 pub use system::{SystemConfiguration, SystemKind};
 pub use table::{Batches, Table};
+pub use table_set::Tables;
 pub use tables::*;
 pub use time_index::{Occupant, SwitchRange, TimeIndex};
 pub use utc::CivilTime;
 pub use values::{Shelf, Shelved, Values};
-pub use wanted::Tables;
 pub use windows_release::windows_release;
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Where the time of sleeping and waking went, for a person.
 
 mod accounts;
-mod children;
 mod headline;
+mod longest;
 mod overview;
 mod phases;
 
@@ -28,9 +28,9 @@ impl Sleep for WindowsSuspend {
         let mut sections = Vec::new();
         sections.extend(phases::section(transition));
         sections.extend(accounts::sections(transition));
-        sections.extend(children::notified(transition, top));
-        sections.extend(children::devices(transition, top));
-        sections.extend(children::drivers(transition, top));
+        sections.extend(longest::notified(transition, top));
+        sections.extend(longest::devices(transition, top));
+        sections.extend(longest::drivers(transition, top));
         sections
     }
 }
