@@ -188,7 +188,7 @@ fn value(value: &FieldValue<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Derived, Directory, EventContext, EventOrigin, Field};
+    use onoff_trace::{Directory, EventOrigin, Field};
 
     fn reader(times: Vec<i64>) -> EventReader {
         EventReader::new(move |(from_ns, until_ns), visit| {
@@ -201,31 +201,13 @@ mod tests {
                 }
                 let event = DescribedEvent {
                     time_ns,
-                    unix_ns: None,
                     cpu: 1,
                     pid: Some(7 + at % 2),
                     tid: Some(9),
-                    origin: EventOrigin::Manifest,
                     provider: "P",
-                    guid: "",
                     name: if at % 3 == 0 { "P/A" } else { "P/B" },
-                    task: "",
-                    opcode_name: "",
-                    id: 0,
-                    opcode: 0,
-                    version: 0,
-                    level: 0,
-                    keyword: 0,
-                    task_number: 0,
-                    channel: 0,
-                    payload_size: 0,
-                    size: 0,
                     fields: &fields,
-                    described: true,
-                    complete: true,
-                    derived: Derived::default(),
-                    context: EventContext::default(),
-                    directory: &directory,
+                    ..DescribedEvent::without_fields(EventOrigin::Manifest, &directory)
                 };
                 if visit(&event).is_break() {
                     break;

@@ -244,20 +244,7 @@ mod tests {
         let mut now = [0; 4];
         let rows = rows.iter().map(|&(time_ns, cpu, new_tid)| {
             let old_tid = std::mem::replace(&mut now[usize::from(cpu)], new_tid);
-            ContextSwitch {
-                time_ns,
-                cpu,
-                new_tid,
-                old_tid,
-                new_priority: 8,
-                old_priority: 8,
-                old_wait_reason: 0,
-                old_wait_mode: 0,
-                old_state: 5,
-                previous_c_state: 0,
-                old_ideal_processor: 0,
-                new_wait_ticks: 0,
-            }
+            ContextSwitch { time_ns, cpu, new_tid, old_tid, ..ContextSwitch::UNKNOWN }
         });
         let pieces = in_pieces(rows.collect()).into_iter().map(|piece| piece.into_iter().collect::<ContextSwitches>());
         Trace { context_switches: pieces.collect(), ..Trace::default() }

@@ -42,41 +42,25 @@ pub fn write(event: &DescribedEvent<'_>, out: &mut dyn Write) -> io::Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_trace::{Derived, Directory, EventContext, EventOrigin, Field};
+    use onoff_trace::{Directory, EventOrigin, Field};
 
     #[test]
     fn a_line_names_thread_event_and_fields() {
+        let directory = Directory::new();
         let fields = [
             Field { name: "comm".into(), value: FieldValue::Text("Web Content".into()) },
             Field { name: "pid".into(), value: FieldValue::Signed(7) },
         ];
         let event = DescribedEvent {
             time_ns: 12_440_007_123,
-            unix_ns: None,
             cpu: 1,
             pid: Some(9),
             tid: Some(9),
-            origin: EventOrigin::Ftrace,
             provider: "ftrace",
-            guid: "",
             name: "sched_waking",
             task: "bash",
-            opcode_name: "",
-            id: 0,
-            opcode: 0,
-            version: 0,
-            level: 0,
-            keyword: 0,
-            task_number: 0,
-            channel: 0,
-            payload_size: 0,
-            size: 0,
             fields: &fields,
-            described: true,
-            complete: true,
-            derived: Derived::default(),
-            context: EventContext::default(),
-            directory: &Directory::new(),
+            ..DescribedEvent::without_fields(EventOrigin::Ftrace, &directory)
         };
         let mut out = Vec::new();
         write(&event, &mut out).unwrap();

@@ -33,7 +33,8 @@ impl<T> Made<T> {
     }
 }
 
-/// The indexes of one trace. A copy of the trace makes its own, as its tables may change.
+/// The indexes of one trace. Rows that come after the first question are found, values changed in place are not: readers are done before anybody
+/// asks. A copy of the trace makes its own, as its tables may change.
 #[derive(Default)]
 pub struct TimeIndex {
     switches: Made<SwitchIndex>,

@@ -183,20 +183,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn row(time_ns: i64, cpu: u16, old_tid: u32, new_tid: u32) -> ContextSwitch {
-        ContextSwitch {
-            time_ns,
-            cpu,
-            new_tid,
-            old_tid,
-            new_priority: 8,
-            old_priority: 9,
-            old_wait_reason: 0,
-            old_wait_mode: 0,
-            old_state: 5,
-            previous_c_state: 0,
-            old_ideal_processor: 0,
-            new_wait_ticks: 0,
-        }
+        ContextSwitch { time_ns, cpu, new_tid, old_tid, new_priority: 8, old_priority: 9, ..ContextSwitch::UNKNOWN }
     }
 
     proptest! {

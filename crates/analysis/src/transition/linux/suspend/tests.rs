@@ -4,13 +4,13 @@ use crate::lacking::Unanswered;
 use crate::transition::CallbackReason;
 use crate::transition::Variant;
 use onoff_trace::{
-    ActivityKind, ContextSwitch, ContextSwitches, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind,
-    StringId, SystemKind, Tables, Trace, milestone, power_phase,
+    ActivityKind, CallGraphFunction, ContextSwitch, ContextSwitches, IoPriority, PowerRequest, PowerRequestKind,
+    PowerRequestScope, PowerStateKind, StringId, SystemKind, Tables, Trace, milestone, power_phase,
 };
 
 use super::*;
 
-use crate::hand_made::{MS, activity, milestone, milestone_value, of_linux, process, thread};
+use crate::hand_made::{MS, activity, disk, milestone, milestone_value, of_linux, process, thread};
 
 fn linux() -> Trace {
     let mut trace = of_linux(Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() });
@@ -299,6 +299,35 @@ fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
     assert_eq!(report.transitions[0].number, 2);
     assert!(matches!(analyse(&trace, &asked(3)), Err(NoSuspend::NoSuch { .. })));
     assert!(matches!(analyse(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
+}
+
+#[test]
+fn each_of_many_sleeps_has_its_own_work_and_its_own_call_graphs() {
+    const SLEEPS: i64 = 40;
+    let mut trace = linux();
+    trace.duration_ns = SLEEPS * 1000 * MS;
+    for start_ms in (0..SLEEPS).map(|number| number * 1000) {
+        activity(&mut trace, ActivityKind::PowerTransition, "mem", start_ms * MS, Some((start_ms + 500) * MS));
+        phase(&mut trace, power_phase::SYNC_FILE_SYSTEMS, start_ms, start_ms + 100);
+        disk(&mut trace, (start_ms + 50) * MS, 10 * MS, IoPriority::Normal, "a");
+        // The first is within the sleep, the other after it.
+        for at_ms in [start_ms + 200, start_ms + 600] {
+            trace.call_graph_functions.push(CallGraphFunction {
+                subject: CallGraphSubject::DeviceCallback,
+                start_ns: at_ms * MS,
+                end_ns: Some((at_ms + 20) * MS),
+                calls: 1,
+                ..CallGraphFunction::UNKNOWN
+            });
+        }
+    }
+    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    assert_eq!(report.transitions.len(), SLEEPS as usize);
+    for sleep in &report.transitions {
+        let work = sleep.phases[0].disk.as_ref().map(|disk| disk.operations.read.operations);
+        let graphs: Vec<i64> = sleep.details.call_graphs.iter().map(|graph| graph.start_ns).collect();
+        assert_eq!((work, graphs), (Some(1), vec![sleep.start_ns.unwrap() + 200 * MS]), "{}", sleep.number);
+    }
 }
 
 #[test]
