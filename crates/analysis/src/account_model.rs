@@ -314,6 +314,26 @@ impl PhaseAccount {
     }
 }
 
+/// The finding about a transition that costs most: the one change to make first, as `diagnose` reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FixFirst {
+    /// The rule's stable code, e.g. `boot/driver-start-not-pended`.
+    pub code: &'static str,
+    /// Name of the service, driver, program, unit, file or device to change.
+    pub name: String,
+    /// The phase that it made longer; `None` where the finding is about no single phase.
+    pub phase: Option<String>,
+    /// What it costs, ns.
+    pub cost_ns: i64,
+    /// True if the cost is an upper bound, because the work ran in parallel with other work.
+    pub at_most: bool,
+    /// Whether it was measured or inferred.
+    pub certainty: Certainty,
+    /// What was found, as a sentence without its full stop.
+    pub title: String,
+}
+
 /// A subject of a phase that made its transition slow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -3,14 +3,13 @@
 use onoff_trace::Trace;
 use serde::Serialize;
 
-use crate::Interval;
-use crate::account::Accountant;
+use crate::account::FixFirst;
 use crate::evidence::Certainty;
 use crate::netboot::report::{NetbootReport, NetworkBoot};
 use crate::recording::Provenance;
 use crate::sleep_statistics::SleepStatistics;
+use crate::transition::TransitionKind;
 use crate::transition::overview::{TransitionOverview, overview};
-use crate::waits::{TransitionPhase, Waits};
 
 /// A transition of a recording, or a recording without one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -39,11 +38,11 @@ pub struct SummaryRow {
     pub phase: String,
     /// How long it took, ns.
     pub phase_ns: Option<i64>,
-    /// Who held that phase longest, by its account; empty when nobody can be named.
+    /// What to change first, as `diagnose` names it; empty when no finding has a cost. Of a network boot, what its longest stage was about.
     pub subject: String,
-    /// For how long, ns.
+    /// What it costs, ns.
     pub subject_ns: Option<i64>,
-    /// How certain that is.
+    /// Whether that was measured or inferred.
     pub subject_certainty: Option<Certainty>,
     /// Why there is no answer; empty where there is one.
     pub error: String,
@@ -76,25 +75,18 @@ impl SummaryRow {
     }
 }
 
-/// The transitions of the recording called `recording`; none where it holds none. `trace` should hold the tables of the transitions
-/// and of waits.
+/// The transitions of the recording called `recording`; none where it holds none. `trace` should hold the tables of the transitions,
+/// and `fix_first` says what to change first in the transition of a kind and number.
 #[must_use]
-pub fn rows(recording: &str, trace: &Trace) -> Vec<SummaryRow> {
+pub fn rows(
+    recording: &str,
+    trace: &Trace,
+    fix_first: impl Fn(TransitionKind, u32) -> Option<FixFirst>,
+) -> Vec<SummaryRow> {
     let Provenance { computer, os, os_build, recorded_utc, .. } = Provenance::of(Vec::new(), trace);
-    let transitions = overview(trace);
-    if transitions.is_empty() {
-        return Vec::new();
-    }
-    let waits = Waits::of(trace);
-    let mut accountant = Accountant::of(&waits);
     let row = |transition: TransitionOverview| {
         let longest = transition.longest();
-        let account = longest.and_then(|(phase, _)| {
-            let range = Interval::new(phase.start_ns?, phase.end_ns?);
-            let name = phase.name.as_str().to_owned();
-            Some(accountant.phase(&TransitionPhase { transition: transition.kind, name, range }))
-        });
-        let first = account.as_ref().and_then(|account| account.first());
+        let first = fix_first(transition.kind, transition.number);
         SummaryRow {
             recording: recording.to_owned(),
             computer: computer.clone(),
@@ -106,14 +98,14 @@ pub fn rows(recording: &str, trace: &Trace) -> Vec<SummaryRow> {
             duration_ns: transition.duration_ns,
             at_least_ns: transition.at_least_ns,
             phase_ns: longest.map(|(_, took_ns)| took_ns),
-            subject: first.map(|entry| entry.name.clone()).unwrap_or_default(),
-            subject_ns: first.map(|entry| entry.ns),
-            subject_certainty: first.map(|entry| entry.certainty),
+            subject_ns: first.as_ref().map(|first| first.cost_ns),
+            subject_certainty: first.as_ref().map(|first| first.certainty),
+            subject: first.map(|first| first.name).unwrap_or_default(),
             phase: longest.map(|(phase, _)| phase.name.as_str().to_owned()).unwrap_or_default(),
             error: String::new(),
         }
     };
-    transitions.into_iter().map(row).collect()
+    overview(trace).into_iter().map(row).collect()
 }
 
 /// The network boots of the capture called `recording`. Whether each loaded is its variant.

@@ -1,8 +1,8 @@
 //! Running the rules, and what comes out of it.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
-use onoff_analysis::account::{AccountedPhase, accounts_by, culprits};
+use onoff_analysis::account::{AccountedPhase, Culprit, FixFirst, accounts_by, culprits};
 use onoff_analysis::lacking::Lacking;
 use onoff_analysis::processes::Images;
 use onoff_analysis::transition::boot::{self, BootOptions};
@@ -13,7 +13,6 @@ use onoff_analysis::transition::{
     self, Details, MissingEvidence, Phase, Transition, TransitionKind, TransitionOptions, TypedTransition, Variant,
 };
 use onoff_analysis::waits::{self, Waits};
-use onoff_order::InOrder;
 use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -46,7 +45,7 @@ impl Default for DiagnosisOptions {
 }
 
 /// A transition that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiagnosedTransition {
     /// What findings call it: `boot`, `shutdown`, `suspend 1` and so on.
@@ -58,6 +57,11 @@ pub struct DiagnosedTransition {
     pub duration_ns: Option<i64>,
     /// A lower bound of it, ns; the duration itself where that is known.
     pub at_least_ns: i64,
+    /// The finding about it that costs most; `None` where no finding has a cost.
+    pub fix_first: Option<FixFirst>,
+    /// Who made it slow, by the account of its phases.
+    #[serde(skip)]
+    pub culprits: Vec<Culprit>,
 }
 
 /// A rule that could not be checked.
@@ -133,6 +137,8 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         kind: "recording".to_owned(),
         duration_ns: Some(trace.length_ns()),
         at_least_ns: trace.length_ns(),
+        fix_first: None,
+        culprits: Vec::new(),
     };
     run.transition(trace, &recording, &[], |check| match check {
         Check::Recording(check) => Some(check(trace)),
@@ -144,14 +150,21 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
 impl DiagnosedTransition {
     fn of(transition: &Transition) -> Self {
         Self {
-            name: match transition.kind {
-                TransitionKind::Suspend => format!("suspend {}", transition.number),
-                kind => kind.as_str().to_owned(),
-            },
+            name: name(transition.kind, transition.number),
             kind: phrase(transition),
             duration_ns: transition.duration_ns(),
             at_least_ns: transition.total_at_least_ns,
+            fix_first: None,
+            culprits: Vec::new(),
         }
+    }
+}
+
+/// What findings call a transition.
+fn name(kind: TransitionKind, number: u32) -> String {
+    match kind {
+        TransitionKind::Suspend => format!("suspend {number}"),
+        kind => kind.as_str().to_owned(),
     }
 }
 
@@ -197,7 +210,7 @@ fn services_of(trace: &Trace, images: &Images<'_>, pid: u32, time_ns: i64) -> Ve
     };
     let its = trace.service_transitions.iter().filter(is_its);
     let mut names: Vec<String> = its.map(|row| trace.text(row.service).to_owned()).collect();
-    names.order();
+    names.sort_unstable();
     names.dedup();
     names
 }
@@ -217,16 +230,16 @@ impl Run {
         accounts: &[AccountedPhase],
         options: &DiagnosisOptions,
     ) {
-        let diagnosed = DiagnosedTransition::of(&transition);
+        let mut diagnosed = DiagnosedTransition::of(&transition);
         self.lacks(transition.lacking.clone());
-        match TypedTransition::from(transition) {
+        let fix_first = match TypedTransition::from(transition) {
             TypedTransition::WindowsBoot(report) => {
                 let facts = BootFacts::new(trace, waits, &report, &options.boot.shell);
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Boot(check) | Check::Session(check) => Some(check(&facts)),
                     Check::Trust(check) | Check::SessionTrust(check) => Some(check(&facts)),
                     _ => None,
-                });
+                })
             }
             TypedTransition::WindowsSuspend(power) => {
                 let facts = SuspendFacts { trace, lacking: &power.lacking };
@@ -236,21 +249,21 @@ impl Run {
                     Check::Suspend(check) => Some(check(&facts, &power)),
                     Check::Session(check) | Check::SessionTrust(check) => Some(check(session.as_ref()?)),
                     _ => None,
-                });
+                })
             }
             TypedTransition::WindowsShutdown(report) => {
                 let facts = ShutdownFacts::new(trace, &report);
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::Shutdown(check) => Some(check(&facts)),
                     _ => None,
-                });
+                })
             }
             TypedTransition::LinuxBoot(report) => {
                 let facts = LinuxBootFacts { trace, report: &report };
                 self.transition(trace, &diagnosed, accounts, |check| match check {
                     Check::LinuxBoot(check) => Some(check(&facts)),
                     _ => None,
-                });
+                })
             }
             TypedTransition::LinuxSuspend(sleep) => self.transition(trace, &diagnosed, accounts, |check| match check {
                 Check::LinuxSuspend(check) => Some(check(&sleep)),
@@ -262,18 +275,20 @@ impl Run {
                     _ => None,
                 })
             }
-        }
+        };
+        diagnosed.fix_first = fix_first;
+        diagnosed.culprits = culprits(accounts);
         self.diagnosis.transitions.push(diagnosed);
     }
 
-    /// Runs the rules that `ask` has an answer of.
+    /// Runs the rules that `ask` has an answer of, and returns what to change first.
     fn transition(
         &mut self,
         trace: &Trace,
         transition: &DiagnosedTransition,
         accounts: &[AccountedPhase],
         ask: impl Fn(Check) -> Option<Outcome>,
-    ) {
+    ) -> Option<FixFirst> {
         let culprits = culprits(accounts);
         let before = self.diagnosis.findings.len();
         for rule in RULES {
@@ -305,7 +320,10 @@ impl Run {
         for finding in &mut settled {
             finding.severity = severity(finding.cost_ns, transition.at_least_ns);
         }
+        settled.sort_by(by_cost);
+        let fix_first = settled.first().and_then(RuleFinding::fix_first);
         self.diagnosis.findings.append(&mut settled);
+        fix_first
     }
 
     fn take(&mut self, rule: &Rule, transition: &DiagnosedTransition, found: Vec<RuleFinding>) {
@@ -350,12 +368,15 @@ impl Run {
             };
             finding.code != GENERAL || !known.iter().any(is_its)
         });
-        self.diagnosis.findings.order_by(|a, b| {
-            let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
-            (key(a), a.code, &a.subject.name).cmp(&(key(b), b.code, &b.subject.name))
-        });
+        self.diagnosis.findings.sort_by(by_cost);
         self.diagnosis
     }
+}
+
+/// The most expensive first, those of unknown cost last.
+fn by_cost(a: &RuleFinding, b: &RuleFinding) -> Ordering {
+    let key = |finding: &RuleFinding| Reverse(finding.cost_ns.unwrap_or(-1));
+    (key(a), a.code, &a.subject.name).cmp(&(key(b), b.code, &b.subject.name))
 }
 
 fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {
@@ -371,6 +392,13 @@ fn severity(cost_ns: Option<i64>, transition_ns: i64) -> FindingSeverity {
 }
 
 impl Diagnosis {
+    /// What is known of the transition of that kind and number.
+    #[must_use]
+    pub fn transition(&self, kind: TransitionKind, number: u32) -> Option<&DiagnosedTransition> {
+        let name = name(kind, number);
+        self.transitions.iter().find(|known| known.name == name)
+    }
+
     /// The cost of the dearest finding that was measured, ns. An upper bound is no cost that anybody measured.
     #[must_use]
     pub fn most_measured_cost_ns(&self) -> Option<i64> {

@@ -1,6 +1,7 @@
 //! What a rule found.
 
 use onoff_analysis::Certainty;
+use onoff_analysis::account::FixFirst;
 use onoff_trace::named;
 use serde::Serialize;
 
@@ -152,6 +153,20 @@ impl RuleFinding {
             evidence: Vec::new(),
             advice: String::new(),
         }
+    }
+
+    /// What a transition's report says of it, where it is the one to fix first; `None` where its cost is unknown.
+    #[must_use]
+    pub fn fix_first(&self) -> Option<FixFirst> {
+        Some(FixFirst {
+            code: self.code,
+            name: self.subject.name.clone(),
+            phase: self.phase.clone(),
+            cost_ns: self.cost_ns.filter(|&ns| ns > 0)?,
+            at_most: self.cost_basis != CostBasis::CriticalPath,
+            certainty: self.certainty,
+            title: self.title.clone(),
+        })
     }
 
     /// With what it costs.

@@ -3,7 +3,6 @@
 use onoff_analysis::transition::{Transition, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onoff_analysis::account::{AccountedPhase, accounts, culprits};
 use onoff_analysis::netboot::report::NetbootReport;
 use onoff_analysis::netboot::{self, NetbootOptions, NoNetboot};
 use onoff_analysis::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
@@ -11,8 +10,7 @@ use onoff_analysis::transition::boot::{self, BootOptions, BootReport, NotABoot};
 use onoff_analysis::transition::linux;
 use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
 use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions};
-use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, TransitionKind, named_phase};
-use onoff_analysis::waits;
+use onoff_analysis::transition::{self, NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 use onoff_analysis::why::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
@@ -150,7 +148,7 @@ impl Session {
             return Ok(Transitions::default());
         }
         // All that the three need, read at once.
-        self.tables(tables_of_runs(None).union(waits::TABLES))?;
+        self.tables(tables_of_runs(None).union(onoff_findings::TABLES))?;
         Ok(Transitions {
             boot: Refusal::optional(self.boot(&BootOptions::default()))?.is_some(),
             shutdown: Refusal::optional(self.shutdown(&ShutdownOptions::default()))?.is_some(),
@@ -164,14 +162,13 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no boot.
     pub fn boot(&self, options: &BootOptions) -> Result<BootAnswer, Refusal<Box<NotABoot>>> {
-        let tables = boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES).union(waits::TABLES);
-        let trace = self.system_tables(tables)?;
+        let trace = self.system_tables(onoff_findings::TABLES)?;
+        let how = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let mut report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
-            report.culprits = culprits(&accounts(&trace, Some(TransitionKind::Boot)));
-            Boot::Linux(Box::new(report))
+            let report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            Boot::Linux(Box::new(diagnosed(report, &diagnose(&trace, &how))))
         } else {
-            of_windows(&trace, options)?
+            of_windows(&trace, options, &how)?
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
     }
@@ -198,14 +195,14 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no shutdown.
     pub fn shutdown(&self, options: &ShutdownOptions) -> Result<ShutdownAnswer, Refusal<Box<NotAShutdown>>> {
-        let trace = self.system_tables(shutdown::TABLES.union(linux::shutdown::TABLES).union(waits::TABLES))?;
-        let culprits = || culprits(&accounts(&trace, Some(TransitionKind::Shutdown)));
+        let trace = self.system_tables(onoff_findings::TABLES)?;
+        let how = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
             let report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
-            Shutdown::Linux(Box::new(Transition { culprits: culprits(), ..report }))
+            Shutdown::Linux(Box::new(diagnosed(report, &diagnose(&trace, &how))))
         } else {
             let report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
-            Shutdown::Windows(Box::new(Transition { culprits: culprits(), ..report }))
+            Shutdown::Windows(Box::new(diagnosed(report, &diagnose(&trace, &how))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
     }
@@ -215,15 +212,15 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or holds no sleep.
     pub fn sleeps(&self, options: &SuspendOptions) -> Result<SleepAnswer, Refusal<NoSuspend>> {
-        let trace = self.system_tables(suspend::TABLES.union(linux::suspend::TABLES).union(waits::TABLES))?;
+        let trace = self.system_tables(onoff_findings::TABLES)?;
+        let boot = BootOptions { idle: options.idle, shell: options.shell.clone(), ..BootOptions::default() };
+        let how = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let mut report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
-            name_culprits(&trace, &mut report.transitions);
-            Sleeps::Linux(Box::new(report))
+            let report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            Sleeps::Linux(Box::new(all_diagnosed(report, &diagnose(&trace, &how))))
         } else {
-            let mut report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
-            name_culprits(&trace, &mut report.transitions);
-            Sleeps::Windows(Box::new(report))
+            let report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            Sleeps::Windows(Box::new(all_diagnosed(report, &diagnose(&trace, &how))))
         };
         Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
     }
@@ -275,29 +272,26 @@ impl Session {
 }
 
 /// The boot of a computer with Windows: from off, or else the half of a fast startup that comes back.
-fn of_windows(trace: &Trace, options: &BootOptions) -> Result<Boot, Refusal<Box<NotABoot>>> {
+fn of_windows(trace: &Trace, options: &BootOptions, how: &DiagnosisOptions) -> Result<Boot, Refusal<Box<NotABoot>>> {
     let report = boot::analyse(trace, options);
     let from_off = |report: &BootReport| report.variant != Variant::FastStartup;
     if !report.as_ref().is_ok_and(from_off) {
         let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };
-        if let Some(mut report) = suspend::fast_startup(trace, &options) {
-            name_culprits(trace, &mut report.transitions);
-            return Ok(Boot::FastStartup(Box::new(report)));
+        if let Some(report) = suspend::fast_startup(trace, &options) {
+            return Ok(Boot::FastStartup(Box::new(all_diagnosed(report, &diagnose(trace, how)))));
         }
     }
-    let mut report = report.map_err(Refusal::Nothing)?;
-    report.culprits = culprits(&accounts(trace, Some(TransitionKind::Boot)));
-    Ok(Boot::Windows(Box::new(report)))
+    let report = report.map_err(Refusal::Nothing)?;
+    Ok(Boot::Windows(Box::new(diagnosed(report, &diagnose(trace, how)))))
 }
 
-/// Who made each transition slow, into its report.
-fn name_culprits<D>(trace: &Trace, transitions: &mut [Transition<D>]) {
-    let accounts = accounts(trace, Some(TransitionKind::Suspend));
-    for transition in transitions {
-        let is_its = |one: &&AccountedPhase| {
-            let phases = &transition.phases;
-            phases.iter().any(|row| row.name.as_str() == one.phase && row.start_ns == Some(one.account.start_ns))
-        };
-        transition.culprits = culprits(accounts.iter().filter(is_its));
-    }
+/// The transition with who made it slow and what to change first.
+fn diagnosed<D>(transition: Transition<D>, diagnosis: &Diagnosis) -> Transition<D> {
+    let Some(known) = diagnosis.transition(transition.kind, transition.number) else { return transition };
+    Transition { culprits: known.culprits.clone(), fix_first: known.fix_first.clone(), ..transition }
+}
+
+fn all_diagnosed<D>(found: transition::Transitions<D>, diagnosis: &Diagnosis) -> transition::Transitions<D> {
+    let transitions = found.transitions.into_iter().map(|one| diagnosed(one, diagnosis)).collect();
+    transition::Transitions { transitions, ..found }
 }

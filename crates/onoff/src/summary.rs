@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use onoff_analysis::netboot::NetbootOptions;
 use onoff_analysis::sleep_statistics::{OneSleep, sleeps, statistics};
 use onoff_analysis::summary::{self, Summary, SummaryRow};
+use onoff_findings::diagnose;
+use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_sources::RecordingKind;
 use rayon::prelude::*;
 
@@ -72,15 +74,16 @@ impl Session {
             let report = Refusal::optional(self.netboot(&NetbootOptions::default()))?;
             return Ok(report.map_or_else(Vec::new, |report| summary::rows_of_capture(name, &report)));
         }
-        let trace = self.system_tables(tables_of_runs(None).union(Self::TABLES_OF_WAITS))?;
-        Ok(summary::rows(name, &trace))
+        let trace = self.system_tables(tables_of_runs(None).union(onoff_findings::TABLES))?;
+        let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
+        Ok(summary::rows(name, &trace, |kind, number| diagnosis.transition(kind, number)?.fix_first.clone()))
     }
 
     /// What statistics of many recordings keep of this one's sleeps: it was read for its rows already.
     fn sleeps_of_many(&self, name: &str) -> Result<Vec<OneSleep>, Error> {
         match self.kind() {
             RecordingKind::Linux => {
-                Ok(sleeps(name, &*self.system_tables(tables_of_runs(None).union(Self::TABLES_OF_WAITS))?))
+                Ok(sleeps(name, &*self.system_tables(tables_of_runs(None).union(onoff_findings::TABLES))?))
             }
             _ => Ok(Vec::new()),
         }

@@ -14,6 +14,7 @@ use onoff_findings::diagnosis::Diagnosis;
 use onoff_order::InOrder;
 use onoff_report::glossary;
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
+use onoff_report::text::fix_first;
 use onoff_report::text::phases::shown as shown_name;
 use onoff_report::text::quantity::duration;
 use onoff_trace::Trace;
@@ -330,15 +331,10 @@ fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosi
     if let Some((name, ns)) = counted {
         lines.push(format!("Longest phase: {name}, {}.", duration(ns)));
     } else if let Some(phase) = placed {
-        let mut line = format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase)));
-        // Whom somebody waited for to log on is no culprit.
-        let somebody = |entry: &&crate::page::PageAccountEntry| {
-            entry.certainty != Certainty::Missing && !matches!(entry.kind.as_str(), "idle" | "person")
-        };
-        if let Some(first) = phase.account.iter().find(somebody) {
-            line.push_str(&format!(" {} held it for {}: {}.", first.subject, duration(first.ns), first.did));
-        }
-        lines.push(line);
+        lines.push(format!("Longest phase: {}, {}.", phase.title, duration(took_ns(phase))));
+    }
+    if let Some(fix) = known.and_then(|known| known.fix_first.as_ref()) {
+        lines.push(fix_first::sentence(fix));
     }
     lines
 }

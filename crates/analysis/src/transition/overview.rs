@@ -11,6 +11,8 @@ use crate::idle::Settling;
 pub struct TransitionOverview {
     /// Which.
     pub kind: TransitionKind,
+    /// Its number among those of its kind in the recording, from 1.
+    pub number: u32,
     /// The kind of it, e.g. `cold`, `restart`, `hibernation`; empty when not known.
     pub variant: &'static str,
     /// How long it took, ns: of a boot without the required idle time, of a sleep without the sleep. `None` where an end is not in
@@ -65,6 +67,7 @@ fn of(transition: Transition) -> TransitionOverview {
     }
     TransitionOverview {
         kind: transition.kind,
+        number: transition.number,
         variant,
         duration_ns,
         at_least_ns: transition.total_at_least_ns,

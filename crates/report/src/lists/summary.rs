@@ -37,11 +37,11 @@ impl TableReport for Summary {
             new("at_least_ns", "", Kind::Quantity, |row| Value::Duration(row.at_least_ns)),
             new("phase", "longest phase", Kind::Name, |row| Value::text(&row.phase)).wide(16),
             new("phase_ns", "its time", Kind::Quantity, |row| Value::of(row.phase_ns, Value::Duration)),
-            new("subject", "who held it longest", Kind::Name, |row| {
+            new("subject", "fix first", Kind::Name, |row| {
                 Value::text(if row.error.is_empty() { &row.subject } else { &row.error })
             })
             .wide(60),
-            new("subject_ns", "for", Kind::Quantity, |row| Value::of(row.subject_ns, Value::Duration)),
+            new("subject_ns", "costs", Kind::Quantity, |row| Value::of(row.subject_ns, Value::Duration)),
             new("error", "", Kind::Name, |row| Value::text(&row.error)),
         ]
     }

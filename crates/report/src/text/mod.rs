@@ -10,6 +10,7 @@ pub mod diagnose;
 mod ending;
 pub mod events;
 pub mod firmware;
+pub mod fix_first;
 pub mod gate;
 pub mod image;
 pub mod info;

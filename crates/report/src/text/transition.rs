@@ -8,11 +8,11 @@ use std::io::{self, Write};
 use onoff_analysis::recording::{Provenance, RecordingSummary};
 use onoff_analysis::transition::{Transition, Transitions};
 
-use super::ending;
 use super::machine::machine;
 use super::printable::printable;
 use super::quantity::counted;
 use super::style::{HEADLINE, QUIET, TITLE};
+use super::{ending, fix_first};
 use crate::json::document::{self, Document};
 use crate::paper::Paper;
 use crate::section::{self, Section};
@@ -110,9 +110,11 @@ where
             paper.lines(&mut |out| {
                 if several {
                     writeln!(out, "\n{TITLE}{title} {} of {}{TITLE:#}", sleep.number, self.found)?;
-                    return D::headline(sleep, out);
+                    D::headline(sleep, out)?;
+                    return fix_first::write(sleep, out);
                 }
                 D::headline(sleep, out)?;
+                fix_first::write(sleep, out)?;
                 writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
             })?;
             paper.sections(&sections_of(sleep, top))?;

@@ -125,6 +125,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         lacking: lacking::for_boot(trace),
         losses: trace.losses.clone(),
         culprits: Vec::new(),
+        fix_first: None,
         details,
     })
 }

@@ -139,6 +139,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         lacking: lacking::for_boot(trace),
         losses: trace.losses.clone(),
         culprits: Vec::new(),
+        fix_first: None,
         details,
     })
 }

@@ -4,7 +4,7 @@ use onoff_trace::{Losses, SystemKind};
 use serde::Serialize;
 
 use super::{Phase, PhaseName, TransitionKind};
-use crate::account_model::Culprit;
+use crate::account_model::{Culprit, FixFirst};
 use crate::evidence::{Certainty, Span};
 use crate::idle::Settling;
 use crate::lacking::Lacking;
@@ -116,6 +116,8 @@ pub struct Transition<D = Details> {
     pub losses: Losses,
     /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
     pub culprits: Vec<Culprit>,
+    /// What to change first, as `diagnose` reports it; `None` where no finding has a cost.
+    pub fix_first: Option<FixFirst>,
     /// What only transitions of this kind and system have.
     #[serde(flatten)]
     pub details: D,
@@ -138,6 +140,19 @@ impl<D> Transition<D> {
     #[must_use]
     pub fn start_or_zero_ns(&self) -> i64 {
         self.start_ns.unwrap_or(0)
+    }
+
+    /// The culprit that [`Self::fix_first`] is about; the first one where there is no such finding, `None` where it is about something
+    /// else.
+    #[must_use]
+    pub fn first_culprit(&self) -> Option<&Culprit> {
+        let Some(fix) = &self.fix_first else { return self.culprits.first() };
+        let is_about = |culprit: &&Culprit| {
+            culprit.entry.name == fix.name
+                && fix.phase.as_deref() == Some(culprit.phase.as_str())
+                && culprit.entry.ns == fix.cost_ns
+        };
+        self.culprits.iter().find(is_about)
     }
 
     /// The work after a boot's desktop or a resume, as far as it was recorded, ns; `None` where the search for its end did not begin.
@@ -168,6 +183,7 @@ impl<D> Transition<D> {
             lacking: common.lacking,
             losses: common.losses,
             culprits: common.culprits,
+            fix_first: common.fix_first,
         }
     }
 
@@ -190,6 +206,7 @@ impl<D> Transition<D> {
             lacking: self.lacking,
             losses: self.losses,
             culprits: self.culprits,
+            fix_first: self.fix_first,
             details: (),
         };
         (common, self.details)

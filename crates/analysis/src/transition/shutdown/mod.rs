@@ -127,6 +127,7 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         lacking: lacking::for_shutdown(trace),
         losses: trace.losses.clone(),
         culprits: Vec::new(),
+        fix_first: None,
     };
     report.details.longest = longest::longest(trace, &report);
     Ok(report)

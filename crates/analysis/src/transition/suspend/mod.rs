@@ -245,6 +245,7 @@ impl<'a> Source<'a> {
             lacking: self.lacking.clone(),
             losses: trace.losses.clone(),
             culprits: Vec::new(),
+            fix_first: None,
             details: WindowsSuspend {
                 variant_rule: kinship.rule,
                 variant_certainty: kinship.certainty,

@@ -12,6 +12,7 @@ use onoff_analysis::transition::boot::BootReport;
 use onoff_analysis::units::Unit;
 
 use crate::text::device_work;
+use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, percent, share};
@@ -29,6 +30,7 @@ pub(super) fn write(report: &BootReport, recording: &RecordingSummary, out: &mut
     if let Some(phase) = longest_phase(report) {
         write_longest(report, phase, out)?;
     }
+    fix_first::write(report, out)?;
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, training(report)))
 }
 
@@ -99,7 +101,7 @@ fn write_longest(report: &BootReport, phase: &Phase, out: &mut dyn Write) -> io:
         sentence += &format!(" ({} of the boot)", percent(share(length, total)));
     }
     sentence += ".";
-    if let Some(first) = report.culprits.first() {
+    if let Some(first) = report.first_culprit() {
         sentence += &format!(" {}", culprit(first));
         return writeln!(out, "{}", styled(WORST, sentence));
     }

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use onoff_findings::diagnosis::{DiagnosedTransition, Diagnosis};
-use onoff_findings::finding::{CostBasis, RuleFinding};
 
+use crate::text::fix_first;
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalised, counted, duration};
 use crate::text::style::{HEADLINE, WORST, styled};
@@ -15,13 +15,16 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalised(&transitions.join("; ")))?;
     match diagnosis.findings.first() {
         Some(first) => {
-            let others = diagnosis.findings.len() - 1;
-            let more = match others {
+            let more = match diagnosis.findings.len() - 1 {
                 0 => String::new(),
-                _ => format!("; {} more below", counted(others as u64, "finding")),
+                1 => " 1 more finding below.".to_owned(),
+                others => format!(" {others} more findings below."),
             };
-            let text = format!("First to change: {}{}{more}.", first.title, cost(first));
-            writeln!(out, "{}", styled(WORST, printable(&text)))
+            let text = match first.fix_first() {
+                Some(fix) => fix_first::sentence(&fix),
+                None => format!("Fix first: {}.", printable(&first.title)),
+            };
+            writeln!(out, "{}", styled(WORST, text + &more))
         }
         None => writeln!(out, "{}", printable(&without_finding(diagnosis))),
     }
@@ -56,15 +59,6 @@ fn transition(transition: &DiagnosedTransition, several: bool) -> String {
     match transition.name.strip_prefix("suspend ").filter(|_| several) {
         Some(number) => format!("{} {number}: {took}", transition.kind),
         None => format!("{}: {took}", transition.kind),
-    }
-}
-
-/// What a finding costs, as a clause in brackets.
-fn cost(finding: &RuleFinding) -> String {
-    match (finding.cost_ns, finding.cost_basis) {
-        (Some(ns), CostBasis::CriticalPath) => format!(" (costs {})", duration(ns)),
-        (Some(ns), _) => format!(" (costs {} at most)", duration(ns)),
-        (None, _) => String::new(),
     }
 }
 

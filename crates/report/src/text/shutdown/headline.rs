@@ -10,6 +10,7 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownReport};
 
 use super::work::words;
+use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::printable::printable;
 use crate::text::quantity::{duration, percent};
@@ -24,7 +25,7 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     if let Some(sentence) = parts(report) {
         writeln!(out, "{sentence}")?;
     }
-    if let Some(first) = report.culprits.first() {
+    if let Some(first) = report.first_culprit() {
         let longest =
             report.details.longest.as_ref().filter(|longest| longest.name.eq_ignore_ascii_case(&first.entry.name));
         let because = longest.map(|longest| &longest.because).filter(|because| **because != Reason::None);
@@ -36,12 +37,13 @@ pub(super) fn write(report: &ShutdownReport, recording: &RecordingSummary, out: 
     if report.variant == Variant::FastStartup {
         writeln!(out, "Then the rest of the system goes into a memory image; 'onoff suspend' shows that half.")?;
     }
+    fix_first::write(report, out)?;
     writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
 }
 
 /// Whether the account says who took longest, so that the longest work need not be said: it is the same or took no longer.
 fn is_culprits(report: &ShutdownReport, longest: &LongestWork) -> bool {
-    report.culprits.first().is_some_and(|first| {
+    report.first_culprit().is_some_and(|first| {
         first.entry.name.eq_ignore_ascii_case(&longest.name) || longest.duration_ns <= first.entry.ns
     })
 }

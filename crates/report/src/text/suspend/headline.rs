@@ -114,7 +114,7 @@ fn longest(transition: &PowerTransition) -> Option<String> {
     let phase = longest_phase(transition)?;
     let length = phase.duration_ns?;
     let mut sentence = format!("{} took {}", phase.name.as_str(), duration(length));
-    if let Some(first) = transition.culprits.first() {
+    if let Some(first) = transition.first_culprit() {
         // That somebody let a time-out pass is more than how long it took.
         if let Some(cause) = cause(transition, phase).filter(|cause| cause.contains("time-out")) {
             sentence += &format!(": {cause}");

@@ -154,6 +154,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         lacking,
         losses: trace.losses.clone(),
         culprits: Vec::new(),
+        fix_first: None,
         settling: Some(post_boot),
         details,
     })

@@ -93,6 +93,7 @@ pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
         units,
         losses: trace.losses.clone(),
         culprits: Vec::new(),
+        fix_first: None,
     };
     report.details.longest = longest(&report, course.known_until_ns);
     Ok(report)

@@ -243,6 +243,7 @@ impl<'t> Source<'t> {
             lacking: Lacking::default(),
             losses: trace.losses.clone(),
             culprits: Vec::new(),
+            fix_first: None,
             details: LinuxSuspend {
                 way: trace.text(whole.detail).to_owned(),
                 event: trace.text(whole.event).to_owned(),

@@ -9,6 +9,7 @@ use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_analysis::units::Unit;
 
 use super::boots;
+use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::phases;
 use crate::text::printable::printable;
@@ -28,7 +29,7 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
         writeln!(out, "{}", styled(WORST, sentence))?;
     } else {
         // Whose the time was comes first; the longest step of the way is what 'systemd-analyze' knows.
-        let whose = report.culprits.first().map(culprit);
+        let whose = report.first_culprit().map(culprit);
         for sentence in whose.into_iter().chain(longest(report).or_else(|| slowest(report))) {
             writeln!(out, "{}", styled(WORST, sentence))?;
         }
@@ -36,6 +37,7 @@ pub(super) fn write(report: &LinuxBootReport, recording: &RecordingSummary, out:
     if let Some(whose) = boots::whose(&report.details.boots) {
         writeln!(out, "{whose}")?;
     }
+    fix_first::write(report, out)?;
     let about = machine(recording, None);
     if !about.is_empty() {
         writeln!(out, "{QUIET}{about}{QUIET:#}")?;

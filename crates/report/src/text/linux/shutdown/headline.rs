@@ -16,7 +16,7 @@ use crate::text::why::account::culprit;
 
 pub(super) fn write(report: &LinuxShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADLINE}{}{HEADLINE:#}", answer(report))?;
-    if let Some(first) = report.culprits.first() {
+    if let Some(first) = report.first_culprit() {
         writeln!(out, "{}", styled(WORST, culprit(first)))?;
     }
     if let Some(longest) = &report.details.longest {

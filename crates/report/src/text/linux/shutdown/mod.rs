@@ -10,6 +10,7 @@ use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::shutdown::{LinuxShutdown, LinuxShutdownReport};
 
 use crate::section::Section;
+use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::style::QUIET;
 use crate::text::transition::Once;
@@ -18,6 +19,7 @@ use crate::text::usage;
 impl Once for LinuxShutdown {
     fn headline(report: &LinuxShutdownReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {
         headline::write(report, out)?;
+        fix_first::write(report, out)?;
         writeln!(out, "{QUIET}{}{QUIET:#}", machine(recording, None))
     }
 

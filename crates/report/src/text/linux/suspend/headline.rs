@@ -25,7 +25,7 @@ pub(super) fn write(sleep: &LinuxSleep, out: &mut dyn Write) -> io::Result<()> {
     for reason in &sleep.details.refusals {
         writeln!(out, "{}", styled(DOUBT, printable(reason)))?;
     }
-    if let Some(first) = sleep.culprits.first() {
+    if let Some(first) = sleep.first_culprit() {
         writeln!(out, "{}", styled(WORST, culprit(first)))?;
     }
     match (unknown(sleep), longest(sleep)) {

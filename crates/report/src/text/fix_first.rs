@@ -1,0 +1,25 @@
+//! What to change first: the same sentence in `diagnose`, in each report of a transition, and on the page.
+
+use std::io::{self, Write};
+
+use onoff_analysis::account::FixFirst;
+use onoff_analysis::transition::Transition;
+
+use super::printable::printable;
+use super::quantity::duration;
+use super::style::{WORST, styled};
+
+/// What to change first and what it costs.
+#[must_use]
+pub fn sentence(fix: &FixFirst) -> String {
+    let at_most = if fix.at_most { "at most " } else { "" };
+    format!("Fix first: {}. Cost: {at_most}{}.", printable(&fix.title), duration(fix.cost_ns))
+}
+
+/// Writes it, unless the sentence about the first culprit says the same.
+pub(super) fn write<D>(transition: &Transition<D>, out: &mut dyn Write) -> io::Result<()> {
+    match &transition.fix_first {
+        Some(fix) if transition.first_culprit().is_none() => writeln!(out, "{}", styled(WORST, sentence(fix))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+"""Asks every command about each recording and fails when two of them disagree.
+
+One transition has one length, one length for each phase, one thing to fix first and one duration for each unit, whichever command and
+format is asked. This script knows no answer: it only compares what the commands say.
+
+    tools/check_consistency.py ONOFF RECORDING...
+
+A recording is a file, or a folder whose files are one recording each.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TRANSITION_COMMANDS = ("boot", "shutdown", "suspend")
+PAGE_DATA = re.compile(r'<script type="application/json" id="page-data">(.*?)</script>', re.S)
+
+
+class Onoff:
+    """The program, asked about one recording."""
+
+    def __init__(self, program, recording):
+        self.program, self.recording = program, str(recording)
+
+    def text(self, *arguments):
+        """Standard output of a run; None where the program has no answer (exit code 2)."""
+        run = subprocess.run([self.program, *arguments], capture_output=True, stdin=subprocess.DEVNULL)
+        if run.returncode == 2:
+            return None
+        if run.returncode != 0:
+            raise RuntimeError(f"onoff {' '.join(arguments)} exited {run.returncode}: {run.stderr.decode()}")
+        return run.stdout.decode()
+
+    def ask(self, command, *options):
+        return self.text(command, self.recording, *options)
+
+    def json(self, command, *options):
+        answer = self.ask(command, *options, "--format", "json")
+        return None if answer is None else json.loads(answer)
+
+    def page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "page.html"
+            self.ask("view", "-o", str(path))
+            return json.loads(PAGE_DATA.search(path.read_text())[1])
+
+    def baseline(self, transition):
+        """The measures that `gate` and `compare` keep of a transition."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "baseline.json"
+            self.text("gate", "--baseline", self.recording, "--transition", transition.replace(" ", ":"), "--save-baseline", str(path))
+            (run,) = json.loads(path.read_text())["runs"]
+            return {measure["key"]: measure["value"] for measure in run["measures"]}
+
+
+class Facts:
+    """What each source says of each fact."""
+
+    def __init__(self):
+        self.said = defaultdict(list)
+        self.faults = []
+        self.compared = 0
+
+    def add(self, source, value, *fact):
+        self.said[fact].append((source, value))
+
+    def require(self, holds, fault):
+        self.compared += 1
+        if not holds:
+            self.faults.append(fault)
+
+    def disagreements(self):
+        faults = list(self.faults)
+        for fact, said in self.said.items():
+            self.compared += len(said) - 1
+            if len({json.dumps(value) for _, value in said}) > 1:
+                faults.append(f"{' '.join(map(str, fact))}: " + ", ".join(f"{source} {value}" for source, value in said))
+        return faults
+
+
+def printed(ns):
+    """A duration as text shows it."""
+    seconds = ns / 1e9
+    if seconds >= 59.95:
+        minutes, rest = divmod(round(seconds), 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            value = ns / size
+            return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f} {unit}"
+    return f"{ns} ns" if ns else "0 s"
+
+
+def transitions_of(onoff):
+    """Each transition by name: the command that reports it, and its report."""
+    found = {}
+    for command in TRANSITION_COMMANDS:
+        answer = onoff.json(command)
+        if answer is None:
+            continue
+        # A boot by fast startup is reported as the sleep that it is.
+        reports = answer["transitions"] if "transitions" in answer else [answer]
+        for report in reports:
+            name = f"suspend {report['number']}" if report["kind"] == "suspend" else report["kind"]
+            if name in found:
+                continue
+            found[name] = (command, report)
+    return found
+
+
+def numbered(rows, kind_of):
+    """Rows by the name of their transition: sleeps are numbered."""
+    named, sleeps = {}, 0
+    for row in rows:
+        kind = kind_of(row)
+        if kind not in ("boot", "shutdown"):
+            sleeps += 1
+            kind = f"suspend {sleeps}"
+        named[kind] = row
+    return named
+
+
+def fix_of(finding):
+    return finding and (finding["name"], finding["phase"], finding["cost_ns"], finding["certainty"])
+
+
+def check_lengths(onoff, facts, transitions):
+    diagnosis = onoff.json("diagnose")
+    diagnosed = {one["name"]: one for one in diagnosis["transitions"]}
+    rows = numbered(onoff.json("summary")["rows"], lambda row: row["transition"])
+    table = numbered(csv.DictReader(io.StringIO(onoff.ask("summary", "--format", "csv"))), lambda row: row["transition"])
+    pages = numbered(onoff.page()["recordings"][0]["transitions"], lambda one: one["kind"])
+    for source, named in (("diagnose", diagnosed), ("summary", rows), ("summary csv", table), ("page", pages)):
+        facts.add(source, sorted(named), "transitions")
+    facts.add("reports", sorted(transitions), "transitions")
+    overview = onoff.text(onoff.recording)
+    for name, (command, report) in transitions.items():
+        if not all(name in named for named in (diagnosed, rows, table, pages)):
+            continue
+        measures = onoff.baseline(name)
+        kind = name.split()[0]
+        length = report["total_ns"] if "startup_ns" not in report else report["total_ns"] or report["startup_ns"]
+        facts.add(command, length, "length of", name)
+        facts.add("diagnose", diagnosed[name]["duration_ns"], "length of", name)
+        facts.add("summary", rows[name]["duration_ns"], "length of", name)
+        facts.add("summary csv", int(table[name]["duration_ns"]) if table[name]["duration_ns"] else None, "length of", name)
+        if f"{kind}.total" in measures:
+            facts.add("gate", measures[f"{kind}.total"], "length of", name)
+        headline = pages[name]["headline"]
+        if length is not None:
+            facts.require(printed(length) in headline[0], f"{name}: the page says {headline[0]!r}, not {printed(length)}")
+            if kind != "suspend":
+                text = onoff.ask(command).split("\n", 2)
+                facts.require(printed(length) in " ".join(text[:2]), f"{name}: {command} says {text[0]!r}, not {printed(length)}")
+                facts.require(printed(length) in overview, f"{name}: the overview lacks {printed(length)}")
+        check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed[name], rows[name], headline)
+        check_phases(facts, name, command, report, measures, pages[name])
+
+
+def check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed, row, headline):
+    fix = report["fix_first"]
+    facts.add(command, fix_of(fix), "fix first of", name)
+    facts.add("diagnose", fix_of(diagnosed["fix_first"]), "fix first of", name)
+    facts.add("diagnose", fix and [fix["name"], fix["cost_ns"]], "first subject of", name)
+    facts.add("summary", [row["subject"], row["subject_ns"]] if row["subject_ns"] is not None else None, "first subject of", name)
+    # A phase that two transitions share is found once, so the finding may be filed under the other one.
+    costs = [finding["cost_ns"] for finding in diagnosis["findings"] if finding["transition"] == name and finding["cost_ns"]]
+    if costs:
+        facts.require(fix is not None and fix["cost_ns"] >= max(costs), f"{name}: a finding costs {max(costs)}, first is {fix_of(fix)}")
+    if fix:
+        facts.require(any(fix["title"] in line for line in headline), f"{name}: the page's headline lacks {fix['title']!r}")
+        text = " ".join(onoff.ask(command).split())
+        facts.require(printed(fix["cost_ns"]) in text, f"{name}: {command} lacks the cost {printed(fix['cost_ns'])} of {fix['name']}")
+    else:
+        facts.require(not any("Fix first" in line for line in headline), f"{name}: the page names something to fix first")
+
+
+def check_phases(facts, name, command, report, measures, page):
+    drawn = {phase["name"]: phase["end_ns"] - phase["start_ns"] for phase in page["phases"] if not phase["is_open"]}
+    for phase in report["phases"]:
+        length = phase["duration_ns"]
+        if length is None:
+            continue
+        fact = ("phase", phase["name"], "of", name)
+        facts.add(command, length, *fact)
+        key = f"{name.split()[0]}.phase.{phase['name']}"
+        if key in measures:
+            facts.add("gate", measures[key], *fact)
+        if phase["name"] in drawn and phase["start_ns"] is not None and phase["end_ns"] is not None:
+            facts.add("page", drawn[phase["name"]], *fact)
+
+
+def check_usage(onoff, facts, name, command, report):
+    """Lists of a phase against the report's own account of it; for recordings of one transition, where a phase's name is enough."""
+    for stretch in (onoff.json("why") or {"stretches": []})["stretches"]:
+        if stretch["kind"] == "phase":
+            facts.add("why", stretch["duration_ns"], "phase", stretch["name"], "of", name)
+    for phase in report["phases"]:
+        if not phase.get("cpu") or not phase["duration_ns"] or not phase.get("recorded_ns"):
+            continue
+        cpu, processes, disk = (onoff.json(verb, "--phase", phase["name"]) for verb in ("cpu", "processes", "disk"))
+        fact = ("processor time in", phase["name"], "of", name)
+        facts.add(command, phase["cpu"]["busy_ns"], *fact)
+        if cpu:
+            facts.add("cpu", cpu["cpu"]["busy_ns"], *fact)
+        if processes:
+            facts.add("processes", processes["cpu"]["busy_ns"], *fact)
+        if disk and phase.get("disk"):
+            facts.add(command, phase["disk"]["service_ns"], "disk time in", phase["name"], "of", name)
+            facts.add("disk", disk["total"]["service_ns"], "disk time in", phase["name"], "of", name)
+
+
+def check_units(onoff, facts, transitions):
+    listed = onoff.json("services")
+    if listed is None:
+        return
+    known = {(unit["name"], unit["kind"], unit["start_ns"]): unit["duration_ns"] for unit in listed["services"]}
+    for command, report in transitions.values():
+        for unit in report.get("units") or []:
+            key = (unit["name"], unit["kind"], unit["start_ns"])
+            facts.require(key in known, f"{command} has {key}, and services does not")
+            facts.add(command, unit["duration_ns"], "unit", *key)
+            facts.add("services", known.get(key), "unit", *key)
+
+
+def check(onoff):
+    facts = Facts()
+    transitions = transitions_of(onoff)
+    if transitions:
+        check_lengths(onoff, facts, transitions)
+        check_units(onoff, facts, transitions)
+        if len(transitions) == 1:
+            ((name, (command, report)),) = transitions.items()
+            check_usage(onoff, facts, name, command, report)
+    return facts.disagreements(), len(transitions), facts.compared
+
+
+def recordings(arguments):
+    for argument in map(Path, arguments):
+        yield from sorted(argument.iterdir()) if argument.is_dir() else [argument]
+
+
+def main():
+    program, *arguments = sys.argv[1:]
+    asked = [Onoff(program, path) for path in recordings(arguments)]
+    faults = transitions = compared = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for onoff, (found, count, facts) in zip(asked, pool.map(check, asked)):
+            transitions += count
+            compared += facts
+            faults += len(found)
+            for fault in found:
+                print(f"{onoff.recording}: {fault}")
+    print(f"{len(asked)} recordings, {transitions} transitions, {compared} comparisons, {faults} disagreements")
+    return 1 if faults or transitions == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
