@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalogue samples reference clean viewer pictures
+.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalogue samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -187,6 +187,18 @@ exports: ## check JSON documents against our schema, files for Perfetto against 
 	    $(TARGET_DIR)/debug/onoff export $$recording --format perfetto -o $(TARGET_DIR)/exported.perfetto-trace; \
 	    $(TARGET_DIR)/schemas/bin/python tools/check-perfetto.py $(TARGET_DIR)/exported.perfetto-trace; \
 	done
+
+MACHINES := $(TARGET_DIR)/machines
+
+consistency: ## ask every command about every sample and simulated machine, and fail where two disagree
+	@tools/setup rust
+	cargo build --locked --package onoff
+	cargo build --locked --package onoff-testkit --example make_trace
+	rm -rf $(MACHINES) && mkdir -p $(MACHINES)
+	for scenario in $$(ls crates/testkit/scenarios/*.toml crates/testkit/scenarios/second/*.toml | grep -v /benchmark.toml); do \
+	    $(TARGET_DIR)/debug/examples/make_trace $$scenario $(MACHINES)/$$(basename $$scenario .toml).etl; \
+	done
+	tools/check_consistency.py $(TARGET_DIR)/debug/onoff $(MACHINES) samples/*.etl samples/linux-boot.tar.xz $(wildcard ../shared/samples/linux/*.tar.xz)
 
 book: ## the book, as pages
 	@tools/setup mdbook
