@@ -32,6 +32,7 @@ impl Open {
                 opened_ns: None,
                 syns: 0,
                 accepted_ns: None,
+                confirmed_ns: None,
                 first_ns: time_ns,
                 last_ns: time_ns,
                 protocol: Protocol::Other,
@@ -94,6 +95,9 @@ impl Open {
             return;
         }
         if segment.ack && !segment.reset && !segment.fin {
+        if segment.ack && !segment.reset && connection.accepted_ns.is_some() {
+            connection.confirmed_ns = connection.confirmed_ns.or(Some(time_ns));
+        }
             match (segment.window, self.zero_since_ns) {
                 (0, None) => {
                     connection.zero_windows += 1;

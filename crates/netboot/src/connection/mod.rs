@@ -28,6 +28,8 @@ pub struct Connection {
     pub syns: u64,
     /// Time of the server's SYN, ns.
     pub accepted_ns: Option<i64>,
+    /// Time of the client's first answer to it, ns: then the connection is open.
+    pub confirmed_ns: Option<i64>,
     /// Time of the first packet that was captured, ns.
     pub first_ns: i64,
     /// Time of the last one, ns.
