@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::running::Folder;
-use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, outcomes};
+use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, TcpFlags, outcomes};
 use serde_json::Value;
 
 fn report(bytes: &[u8]) -> (Value, String) {
@@ -209,4 +209,121 @@ fn plain_bootp_is_not_cut_off() {
         .collect();
     assert_eq!(kinds, ["boot_request", "boot_reply"]);
     assert!(!text.contains("cut off"), "{text}");
+}
+
+fn outcome(boot: &Value) -> (&str, &str) {
+    let outcome = &boot["outcome"];
+    (outcome["verdict"].as_str().unwrap(), outcome["reason"].as_str().unwrap())
+}
+
+/// A lease for HTTP boot.
+fn http_lease() -> Scene {
+    Scene::default().lease(&http_fields(0x1234_5678))
+}
+
+fn http_fields(transaction: u32) -> DhcpFields {
+    DhcpFields {
+        architecture: 16,
+        class: "HTTPClient:Arch:00016:UNDI:003001".into(),
+        boot_file: Some("https://10.0.0.1/boot.efi".into()),
+        transaction,
+        ..DhcpFields::default()
+    }
+}
+
+const ACK: TcpFlags = TcpFlags { syn: false, ack: true, fin: false };
+const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true };
+
+/// A record of TLS 1.2 or 1.3.
+fn record(kind: u8, bytes: usize) -> Vec<u8> {
+    [vec![kind, 3, 3, (bytes >> 8) as u8, bytes as u8], vec![7; bytes]].concat()
+}
+
+/// A TLS handshake that ends with `last` of the client, bytes 70 and following; the server's next byte is 70, too.
+fn handshake(scene: Scene, last: &[u8]) -> Scene {
+    let hello = |kind: u8| [&[22, 3, 3, 0, 64, kind, 0, 0, 60][..], &[7; 60]].concat();
+    scene
+        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .segment(true, (1, 1), ACK, &hello(1))
+        .segment(false, (1, 70), ACK, &hello(2))
+        .segment(true, (70, 70), ACK, last)
+}
+
+/// A request over TLS and its answer, 3 records of 1,000 bytes.
+fn over_tls(scene: Scene) -> Scene {
+    let mut scene = handshake(scene, &record(23, 195));
+    for number in 0..3 {
+        scene = scene.wait_ms(5).segment(false, (70 + number * 1_005, 270), ACK, &record(23, 1_000));
+    }
+    scene
+}
+
+fn closed(scene: Scene) -> Scene {
+    scene.segment(true, (270, 3_085), FIN, b"").segment(false, (3_085, 271), FIN, b"")
+}
+
+#[test]
+fn what_came_over_https_was_loaded_and_who_asks_afterwards_is_the_system() {
+    let loaded = ("loaded", "system_started");
+    let https = boot(closed(over_tls(http_lease())).wait_ms(4_000).nameless_system());
+    assert_eq!(outcome(&https), loaded, "{}", https["outcome"]["what"]);
+    let stacks: Vec<&str> =
+        https["dhcp"].as_array().unwrap().iter().map(|dhcp| dhcp["stack"].as_str().unwrap()).collect();
+    assert_eq!(stacks, ["firmware", "operating_system"]);
+    assert_eq!(https["stages"].as_array().unwrap().last().unwrap()["kind"], "operating_system");
+    // The server closes a minute later, when nobody is there: in TLS 1.3, and in TLS 1.2.
+    for alert in [record(23, 19), record(21, 26)] {
+        let scene = over_tls(http_lease()).wait_ms(4_000).nameless_system().wait_ms(60_000);
+        let late = boot(scene.segment(false, (3_085, 270), ACK, &alert).segment(false, (3_109, 270), FIN, b""));
+        assert_eq!(outcome(&late), loaded, "{}", late["outcome"]["what"]);
+    }
+    // A program that no list of names has.
+    let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: AcmeFirmware/7\r\n\r\n";
+    let sent = 1 + request.len() as u32;
+    let scene = http_lease()
+        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .segment(true, (1, 1), ACK, request)
+        .segment(false, (1, sent), ACK, &[&b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"[..], &[7; 900]].concat());
+    assert_eq!(outcome(&boot(scene.wait_ms(4_000).nameless_system())), loaded);
+}
+
+#[test]
+fn a_handshake_that_comes_to_nothing_loads_nothing() {
+    let nothing = |scene: Scene| boot(scene.wait_ms(9_000).nameless_system());
+    // TLS 1.3 hides the alert that refuses a certificate, and the server's answer to it.
+    let refused = handshake(http_lease(), &record(23, 19)).segment(false, (70, 94), ACK, &record(23, 19));
+    let refused = nothing(refused.segment(true, (94, 94), FIN, b""));
+    assert_eq!(outcome(&refused), ("failed", "tls_failed"), "{}", refused["outcome"]["what"]);
+    let silent = nothing(handshake(http_lease(), &[]).segment(true, (70, 70), FIN, b""));
+    assert_eq!(outcome(&silent), ("failed", "tls_failed"));
+}
+
+#[test]
+fn firmware_that_asks_again_is_no_system_and_a_system_from_a_disk_was_not_loaded() {
+    let again = closed(over_tls(http_lease())).wait_ms(4_000).lease(&http_fields(9)).wait_ms(9_000).someone_else();
+    assert_eq!(outcome(&boot(again)), ("failed", "back_to_firmware"));
+    // PXE gives up; the system on the disk asks under no name, and loads something for itself.
+    let fields = DhcpFields::default();
+    let mut unanswered = Scene::default().dhcp(Dhcp::Discover, &fields);
+    for wait_ms in [4_000, 8_000, 16_000] {
+        unanswered = unanswered.wait_ms(wait_ms).dhcp(Dhcp::Discover, &fields);
+    }
+    let disk = boot(closed(over_tls(unanswered.wait_ms(40_000).nameless_system())).wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&disk), ("failed", "no_dhcp_answer"), "{}", disk["outcome"]["what"]);
+    assert_eq!(disk["downloads"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_system_that_asks_over_ipv6_is_no_firmware() {
+    let loaded = |scene: Scene| boot(scene.solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b""));
+    let system = loaded(Scene::default()).clone();
+    assert_eq!(system["outcome"]["verdict"], "loaded");
+    let begun = || Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, b"").wait_ms(8_000);
+    let system = boot(begun().solicit_nameless(1).wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&system), ("loaded", "system_started"), "{}", system["outcome"]["what"]);
+    // The stack below PXE asks without a name, a second before PXE does.
+    let firmware = boot(begun().solicit_nameless(1).wait_ms(1_000).solicit(2).wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&firmware), ("failed", "back_to_firmware"), "{}", firmware["outcome"]["what"]);
 }

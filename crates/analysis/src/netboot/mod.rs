@@ -196,10 +196,16 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     std::iter::once(i64::MIN).chain(begins).zip(boots).collect()
 }
 
-/// When a client asked for its first file.
+/// When a client asked for its first file. What a client downloads after it asked for a boot is of the boot, whoever asks: TLS
+/// hides the name of the program, and not every program is known by name.
 fn loading(traffic: &Traffic<'_>) -> Option<i64> {
+    let asked = traffic.dhcp.iter().filter(|message| message.asks_for_a_boot());
+    let asked_ns = asked.map(|message| message.time_ns).min();
     let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
-    let booting = traffic.connections.iter().filter(|connection| http::is_boot(connection));
+    let booting = traffic.connections.iter().filter(|connection| {
+        let is_after = asked_ns.is_some_and(|asked_ns| connection.first_ns > asked_ns);
+        http::is_boot(connection) || (is_after && !connection.requests.is_empty())
+    });
     requests.chain(booting.map(|connection| connection.first_ns)).min()
 }
 
@@ -242,7 +248,7 @@ fn network_boot(
         .connections
         .iter()
         .copied()
-        .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system))
+        .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system) || http::is_boot(connection))
         .collect();
     let downloads = http::downloads(&before_system, link);
     let first_ns = dhcp

@@ -173,6 +173,10 @@ impl Open {
         {
             self.next_answer();
         }
+        if connection.protocol == Protocol::Tls && tls::is_alert(segment.payload, segment.payload_bytes) {
+            // A server says so when it closes, maybe long after the last byte of an answer.
+            return;
+        }
         let encrypted = self.connection.protocol == Protocol::Tls;
         let Some(request) = self.connection.requests.get_mut(self.current) else { return };
         request.last_byte_ns = Some(time_ns);
