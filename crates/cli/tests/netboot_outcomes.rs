@@ -327,3 +327,43 @@ fn a_system_that_asks_over_ipv6_is_no_firmware() {
     let firmware = boot(begun().solicit_nameless(1).wait_ms(1_000).solicit(2).wait_ms(9_000).someone_else());
     assert_eq!(outcome(&firmware), ("failed", "back_to_firmware"), "{}", firmware["outcome"]["what"]);
 }
+
+#[test]
+fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
+    let options = [("blksize", "512"), ("tsize", "0")];
+    let granted = [("blksize", "512"), ("tsize", "14851")];
+    let begun = || Scene::default().lease(&DhcpFields::default());
+    let loaded = |what: &str, scene: Scene| {
+        let boot = boot(scene.blocks(1..30, b"").data(30, b"end").acknowledge(30).wait_ms(9_000).someone_else());
+        assert_eq!(outcome(&boot), ("loaded", "files_loaded"), "{what}: {}", boot["outcome"]["what"]);
+        let files = boot["transfers"].as_array().unwrap();
+        assert_eq!(files.len(), 1, "{what}");
+        assert_eq!((&files[0]["outcome"], &files[0]["counts"]["blocks"]), (&"complete".into(), &30.into()), "{what}");
+        files[0].clone()
+    };
+    let asked_twice = || {
+        let scene = begun().request("boot.efi", &options).answers_from(40_000).grant(&granted).wait_ms(4_000);
+        scene.request_again("boot.efi", &options).answers_from(40_001).grant(&granted)
+    };
+    let file = loaded("the first answer was lost", asked_twice().acknowledge(0));
+    assert_eq!((&file["server"], &file["requests"]), (&"10.0.0.1:40001".into(), &2.into()));
+    assert_eq!(file["timeout_count"], 1);
+    // The first answer's port goes on, and is refused.
+    let stray = asked_twice().acknowledge(0).answers_from(40_000).grant(&granted).error(true, 5, "Unknown transfer ID");
+    let file = loaded("the first answer comes again", stray.answers_from(40_001));
+    assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40001".into(), &Value::Null));
+    // The first answer was late, not lost: the client takes it and refuses the second.
+    let late =
+        asked_twice().answers_from(40_000).acknowledge(0).answers_from(40_001).error(true, 5, "Unknown transfer ID");
+    let file = loaded("the first answer was late", late.answers_from(40_000));
+    assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40000".into(), &Value::Null));
+    // A server that knows no options: its first block was lost.
+    let block = begun().request("boot.efi", &[]).answers_from(40_000).data(1, &[0xA5; 512]).wait_ms(4_000);
+    let file = loaded("the first block was lost", block.request_again("boot.efi", &[]).answers_from(40_001));
+    assert_eq!((&file["requests"], &file["counts"]["repeated_data"]), (&2.into(), &1.into()));
+    // Nobody takes any of the answers.
+    let untaken = asked_twice().wait_ms(4_000).request_again("boot.efi", &options).answers_from(40_002).grant(&granted);
+    let untaken = boot(untaken.wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&untaken), ("failed", "options_unanswered"));
+    assert_eq!(untaken["transfers"].as_array().unwrap().len(), 1);
+}
