@@ -367,3 +367,107 @@ fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
     assert_eq!(outcome(&untaken), ("failed", "options_unanswered"));
     assert_eq!(untaken["transfers"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn a_machine_is_judged_by_its_last_attempt_that_has_ended() {
+    let (fields, http) = (DhcpFields::default(), http_fields(0x99));
+    let refused = || {
+        let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields);
+        scene.dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Nak, &fields).wait_ms(20)
+    };
+    let unanswered = |fields: &DhcpFields| {
+        let mut scene = Scene::default().dhcp(Dhcp::Discover, fields);
+        for wait_ms in [4_000, 8_000, 16_000] {
+            scene = scene.wait_ms(wait_ms).dhcp(Dhcp::Discover, fields);
+        }
+        scene.wait_ms(32_000)
+    };
+    let no_file = || {
+        let scene = Scene::default().lease(&fields).request("boot.efi", &[]);
+        scene.error(false, 1, "File not found").wait_ms(20)
+    };
+    for (what, ended, reason) in [
+        ("a NAK", refused(), "dhcp_refused"),
+        ("four questions", unanswered(&fields), "no_dhcp_answer"),
+        ("a file that is not there", no_file(), "file_refused"),
+    ] {
+        // HTTP boot begins at once; the capture ends a second later.
+        let asks = |scene: Scene| scene.dhcp(Dhcp::Discover, &http).wait_ms(1_000).someone_else();
+        let found = boot(asks(ended.clone()));
+        assert_eq!(outcome(&found), ("failed", reason), "{what}: {}", found["outcome"]["what"]);
+        // It may come to something, and does.
+        let scene = ended.lease(&http).http("/boot.efi", "200 OK", &[7; 900]).wait_ms(9_000).someone_else();
+        assert_eq!(boot(scene)["outcome"]["verdict"], "loaded", "{what}");
+    }
+    // An offer to the next attempt that is not taken yet undoes nothing of the NAK.
+    let offered = refused().dhcp(Dhcp::Discover, &http).wait_ms(3).dhcp(Dhcp::Offer, &http).wait_ms(500);
+    assert_eq!(outcome(&boot(offered.someone_else())), ("failed", "dhcp_refused"));
+    // So does a request that is not answered yet, a name that is looked up, a connection that is opened.
+    let syn = TcpFlags { syn: true, ..TcpFlags::default() };
+    for scene in [
+        no_file().lease(&http).request("boot.efi", &[]),
+        no_file().lease(&http).looks_up("10.0.0.1", 1, None),
+        no_file().lease(&http).segment(true, (0, 0), syn, b""),
+        handshake(no_file().lease(&http), &[]),
+    ] {
+        assert_eq!(outcome(&boot(scene.wait_ms(1_000).someone_else())), ("failed", "file_refused"));
+    }
+    // A loader that looks for one file after the other makes one attempt.
+    let looks = Scene::default().lease(&fields).file("boot.efi", 40, b"").request("a.cfg", &[]);
+    let looks = looks.error(false, 1, "File not found").wait_ms(6_000).request("b.cfg", &[]).wait_ms(1_000);
+    assert_eq!(outcome(&boot(looks.someone_else())), ("unknown", "capture_ends"));
+    // One question that waits for its answer, and two questions of one attempt side by side, have ended nothing.
+    for scene in [
+        Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
+        Scene::default().solicit(1).wait_ms(5).dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
+    ] {
+        assert_eq!(outcome(&boot(scene.someone_else())), ("unknown", "capture_ends"));
+    }
+    // A later attempt that came farther and goes on says that nothing is known yet.
+    let farther = boot(unanswered(&fields).lease(&http).wait_ms(1_000).someone_else());
+    assert_eq!(outcome(&farther), ("unknown", "capture_ends"));
+}
+
+#[test]
+fn who_repeats_itself_asks_in_vain() {
+    let begun = || Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).blocks(1..30, b"");
+    let repeated = |scene: Scene, waits_ms: &[u64], again: fn(Scene) -> Scene| {
+        waits_ms.iter().fold(scene, |scene, &wait_ms| again(scene.wait_ms(wait_ms)))
+    };
+    const FIVE: [u64; 5] = [3_000, 5_000, 8_000, 12_000, 15_000];
+    // The capture ends with the last repetition, 43 s after the last block.
+    let client = boot(repeated(begun(), &FIVE, |scene| scene.acknowledge(29)));
+    assert_eq!(outcome(&client), ("failed", "server_silent"), "{}", client["outcome"]["what"]);
+    let server = boot(repeated(begun().data(30, &[1; 512]), &FIVE, |scene| scene.data(30, &[1; 512])));
+    assert_eq!(outcome(&server), ("failed", "client_silent"), "{}", server["outcome"]["what"]);
+    // Each repeats its own: the block does not arrive.
+    let both = boot(repeated(begun().data(30, &[1; 512]), &FIVE, |scene| scene.acknowledge(29).data(30, &[1; 512])));
+    assert_eq!(outcome(&both), ("failed", "client_silent"));
+    assert!(both["outcome"]["cure"].as_str().unwrap().contains("drops the server's blocks"), "{}", both["outcome"]);
+    let asked = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
+    let asked = boot(repeated(asked, &FIVE, |scene| scene.request_again("boot.efi", &[])));
+    assert_eq!(outcome(&asked), ("failed", "request_unanswered"));
+    // Over HTTP as well: TCP repeats the request.
+    let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
+    let scene = http_lease()
+        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .segment(true, (1, 1), ACK, request);
+    let over_http = |waits_ms: &[u64]| {
+        let scene = waits_ms
+            .iter()
+            .fold(scene.clone(), |scene, &wait_ms| scene.wait_ms(wait_ms).segment(true, (1, 1), ACK, request));
+        boot(scene.someone_else())
+    };
+    assert_eq!(outcome(&over_http(&FIVE)), ("failed", "http_unanswered"));
+    assert_eq!(outcome(&over_http(&[1_000, 2_000])), ("unknown", "capture_ends"));
+    // It was heard in the end; it asked once so far; the file came after three requests and is coming.
+    let heard = repeated(begun(), &FIVE, |scene| scene.acknowledge(29)).blocks(30..35, b"").wait_ms(1_000);
+    let once = repeated(begun(), &[4_000], |scene| scene.acknowledge(29)).wait_ms(1_500);
+    let slow = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
+    let slow = repeated(slow, &[4_000, 4_000], |scene| scene.request_again("boot.efi", &[])).blocks(1..30, b"");
+    for scene in [heard, once, slow.wait_ms(1_000)] {
+        let boot = boot(scene.someone_else());
+        assert_eq!(outcome(&boot), ("unknown", "capture_ends"), "{}", boot["outcome"]["what"]);
+    }
+}

@@ -34,6 +34,8 @@ pub struct Connection {
     pub first_ns: i64,
     /// Time of the last one, ns.
     pub last_ns: i64,
+    /// Time of the last packet that brought something new, ns: bytes, or a connection's first SYN of either end.
+    pub last_new_ns: i64,
     /// What it speaks.
     pub protocol: Protocol,
     /// Name of the server that the client asks TLS for.

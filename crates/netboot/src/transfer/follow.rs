@@ -90,7 +90,10 @@ pub(super) struct Open {
     under_way: bool,
     /// Bytes per block of a transfer whose options were not captured: the longest block.
     seen_block_size: u32,
-    last_packet: LastPacket,
+    last_new_ns: i64,
+    last_new_packet: LastPacket,
+    client_repeats: u64,
+    server_repeats: u64,
     program: Option<ProgramMachine>,
     /// Blocks since the last acknowledgment.
     in_window: u32,
@@ -105,10 +108,10 @@ impl Open {
         let request = Request { file: String::new(), options: Options::default() };
         let mut open = Self::new(arrival, ends, client_mac, request, false);
         open.under_way = true;
+        open.is_taken = true;
         open.requests = 0;
         open.counts = Counts::default();
         open
-        open.is_taken = true;
     }
 
     pub(super) fn new(
@@ -122,11 +125,11 @@ impl Open {
             client,
             client_mac,
             server,
+            answer_ports: Vec::new(),
+            is_taken: false,
             write,
             file: request.file,
             request_ns: arrival.time_ns,
-            answer_ports: Vec::new(),
-            is_taken: false,
             requests: 1,
             asked: request.options,
             granted: None,
@@ -153,7 +156,10 @@ impl Open {
             doubled: Doubled::default(),
             under_way: false,
             seen_block_size: 0,
-            last_packet: LastPacket::Request,
+            last_new_ns: arrival.time_ns,
+            last_new_packet: LastPacket::Request,
+            client_repeats: 0,
+            server_repeats: 0,
             program: None,
             in_window: 0,
             turns_by_window: BTreeMap::new(),
@@ -179,7 +185,19 @@ impl Open {
         self.count_frame(arrival.wire_bytes);
         self.silence(arrival, true);
         self.last = Last::Request;
-        self.last_packet = LastPacket::Request;
+        self.note(arrival, LastPacket::Request, false);
+    }
+
+    /// Counts what is asked in vain: repetitions since the last packet that brought something new.
+    fn note(&mut self, arrival: &Arrival, packet: LastPacket, is_new: bool) {
+        match (is_new, arrival.from_client) {
+            (true, _) => {
+                (self.last_new_ns, self.last_new_packet) = (arrival.time_ns, packet);
+                (self.client_repeats, self.server_repeats) = (0, 0);
+            }
+            (false, true) => self.client_repeats += 1,
+            (false, false) => self.server_repeats += 1,
+        }
     }
 
     /// A later fragment of a block.
@@ -210,7 +228,7 @@ impl Open {
                 }
                 self.silence(arrival, again);
                 self.last = Last::Request;
-                self.last_packet = LastPacket::OptionAcknowledgment;
+                self.note(arrival, LastPacket::OptionAcknowledgment, !again);
             }
             Message::Data { block, program } => {
                 if block == 1 && self.first_data_ns.is_none() {
@@ -229,7 +247,7 @@ impl Open {
                     text,
                 });
                 self.silence(arrival, false);
-                self.last_packet = LastPacket::Error;
+                self.note(arrival, LastPacket::Error, true);
             }
             Message::ReadRequest(_) | Message::WriteRequest(_) => {}
         }
@@ -244,7 +262,7 @@ impl Open {
         let bytes = arrival.payload_bytes.saturating_sub(DATA_HEADER);
         self.seen_block_size = self.seen_block_size.max(bytes);
         self.in_window = self.in_window.saturating_add(1);
-        self.last_packet = LastPacket::Data;
+        self.note(arrival, LastPacket::Data, new);
         self.counts.data_packets += 1;
         self.counts.fragmented += u64::from(arrival.fragmented);
         if new {
@@ -303,7 +321,7 @@ impl Open {
             }
         }
         self.in_window = 0;
-        self.last_packet = LastPacket::Acknowledgment;
+        self.note(arrival, LastPacket::Acknowledgment, before.is_none_or(|before| position > before));
         if gone > 0 {
             self.windows.see(arrival.time_ns, gone, next_window);
         }
@@ -434,7 +452,10 @@ impl Open {
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
             under_way: self.under_way,
-            last_packet: self.last_packet,
+            last_new_ns: self.last_new_ns,
+            last_new_packet: self.last_new_packet,
+            client_repeats: self.client_repeats,
+            server_repeats: self.server_repeats,
             acknowledged: self.acknowledged,
             highest_block,
             program: self.program,
