@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Debug, Display, Formatter};
 use std::io::{self, Write};
+use std::path::Path;
 
 use onoff::Refusal;
 
@@ -17,11 +18,22 @@ pub enum Failure {
     WrongUsage(String),
     /// What went wrong has been said already: the exit code.
     Told(u8),
-    /// Who reads the answer has seen enough. Not a failure of anybody's: exit code 0, and quiet.
+    /// The reader of the answer closed the pipe. Where an answer is written this is no failure (`Destination::write`); anywhere
+    /// else something was not said: exit code 1.
     ReaderGone,
 }
 
+const READER_GONE: &str = "cannot write: the reader closed the pipe";
+
 impl Failure {
+    /// The answer's file cannot be written.
+    pub fn unwritten(path: &Path, error: io::Error) -> Self {
+        match Self::from(error) {
+            Self::Unreadable(message) => Self::Unreadable(format!("{}: {message}", path.display())),
+            failure => failure,
+        }
+    }
+
     /// There is nothing of what was asked for.
     pub fn nothing(message: impl Into<String>) -> Self {
         Self::NothingToAnswer(message.into())
@@ -63,7 +75,7 @@ impl Failure {
             Self::NothingToAnswer(message) => (message, 2),
             Self::WrongUsage(message) => (message, crate::WRONG_USAGE),
             Self::Told(code) => (String::new(), code),
-            Self::ReaderGone => (String::new(), 0),
+            Self::ReaderGone => (READER_GONE.to_owned(), 1),
         }
     }
 
@@ -87,7 +99,8 @@ impl Display for Failure {
             Self::Unreadable(message) | Self::NothingToAnswer(message) | Self::WrongUsage(message) => {
                 formatter.write_str(message)
             }
-            Self::Told(_) | Self::ReaderGone => Ok(()),
+            Self::Told(_) => Ok(()),
+            Self::ReaderGone => formatter.write_str(READER_GONE),
         }
     }
 }

@@ -13,6 +13,7 @@ mod progress;
 mod reads_and_writes;
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::FromArgMatches;
@@ -31,9 +32,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = match parse(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Where neither stdout nor stderr takes it, the code alone must do.
-            let _ = error.print();
-            return if error.use_stderr() { WRONG_USAGE } else { 0 };
+            let printed = error.print();
+            return match (error.use_stderr(), printed) {
+                // Where stderr does not take it, the code alone must do.
+                (true, _) => WRONG_USAGE,
+                (false, Err(error)) if error.kind() != ErrorKind::BrokenPipe => Failure::from(error).report(),
+                (false, _) => 0,
+            };
         }
     };
     match resolve(parsed).and_then(commands::run) {

@@ -68,25 +68,31 @@ impl Destination {
         let Some(path) = &self.path else {
             return Err(Failure::usage("this answer is no text: name a file with --output"));
         };
-        let failed =
-            |error: io::Error| Failure::Unreadable(format!("{}: cannot write the answer: {error}", path.display()));
-        let file = OutputFile::create(path).map_err(failed)?;
-        let mut out = BufWriter::with_capacity(1 << 16, file.writer().map_err(failed)?);
-        write(&mut out)?;
-        out.flush().map_err(failed)?;
-        drop(out);
-        file.commit().map_err(failed)
+        let whole = || {
+            let failed = |error| Failure::unwritten(path, error);
+            let file = OutputFile::create(path).map_err(failed)?;
+            let mut out = BufWriter::with_capacity(1 << 16, file.writer().map_err(failed)?);
+            write(&mut out)?;
+            out.flush().map_err(failed)?;
+            drop(out);
+            file.commit().map_err(failed)
+        };
+        unless_reader_left(whole())
     }
 
     /// Opens the destination, has `write` write to it, and makes sure that all of it arrived.
     ///
-    /// A file takes its place when all of the answer is in it: a command that fails leaves an existing one as it was.
+    /// A file takes its place when all of the answer is in it: a command that fails leaves an existing one as it was. A reader
+    /// that closes the pipe early is no failure, and the command goes on to its exit code: a verdict does not depend on how
+    /// much of it is read.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+        unless_reader_left(self.write_whole(write))
+    }
+
+    fn write_whole(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
         match &self.path {
             Some(path) => {
-                let failed = |error: io::Error| {
-                    Failure::Unreadable(format!("{}: cannot write the answer: {error}", path.display()))
-                };
+                let failed = |error| Failure::unwritten(path, error);
                 let file = OutputFile::create(path).map_err(failed)?;
                 let choice = match self.display {
                     Display { is_never_colored: true, .. } => ColorChoice::AlwaysAnsi,
@@ -141,6 +147,14 @@ impl Destination {
         }
         let mut brief = Brief { out, lines: 0, line_is_empty: true, is_over: false };
         layout::fitted(width, &mut brief, write)
+    }
+}
+
+/// The same, where a reader that closed the pipe early is no failure.
+fn unless_reader_left(written: Result<(), Failure>) -> Result<(), Failure> {
+    match written {
+        Err(Failure::ReaderGone) => Ok(()),
+        written => written,
     }
 }
 

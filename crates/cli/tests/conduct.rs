@@ -136,6 +136,58 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 }
 
 #[test]
+fn an_exit_code_that_says_something_says_it_whoever_reads_the_answer() {
+    let folder = Folder::boot("slow-boot.toml");
+    folder.file("broken.etl", b"this is no recording");
+    let is_there = |name: &str| folder.path(name).exists();
+    for (arguments, expected) in [
+        ("diagnose boot.etl --fail-on 2s", 3),
+        ("diagnose boot.etl --fail-on 1000s", 0),
+        ("summary boot.etl broken.etl", 1),
+        ("summary boot.etl broken.etl --format csv", 1),
+        ("summary boot.etl", 0),
+        ("boot boot.etl", 0),
+        ("events boot.etl", 0),
+        ("events boot.etl --format json", 0),
+        ("processes boot.etl --format csv", 0),
+        ("processes boot.etl --output /dev/stdout", 0),
+        ("xperf -i boot.etl -a boot -a services -ao services.csv", 0),
+        ("--help", 0),
+    ] {
+        if !cfg!(unix) && arguments.contains("/dev/") {
+            continue;
+        }
+        let output = folder.unread(folder.command(arguments));
+        assert_eq!(output.status.code(), Some(expected), "{arguments}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{arguments}");
+    }
+    // Another action's reader does not keep a file from its place.
+    assert!(is_there("services.csv"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let folder = Folder::boot(SCENARIO);
+    for arguments in [
+        "boot boot.etl",
+        "events boot.etl",
+        "processes boot.etl --format csv",
+        "info boot.etl --format json",
+        "processes boot.etl --output /dev/full",
+        "xperf -i boot.etl -a boot",
+        "--help",
+        "--version",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(arguments).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("cannot write the answer"), "{arguments}: {said}");
+    }
+}
+
+#[test]
 fn colour_is_for_terminals_and_who_asks_for_it() {
     let folder = Folder::boot(SCENARIO);
     let escape = '\u{1b}';

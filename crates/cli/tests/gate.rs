@@ -66,6 +66,35 @@ fn exit_codes_say_pass_regression_and_no_verdict() {
 }
 
 #[test]
+fn a_verdict_does_not_depend_on_who_reads_the_report() {
+    let folder = folder();
+    for format in ["text", "json", "junit", "sarif", "github", "markdown"] {
+        for (candidate, expected) in [("same", 0), ("slow", 1), ("slow/1.etl", 2)] {
+            let mut command =
+                folder.command(&format!("gate --baseline good --candidate {candidate} --format {format}"));
+            command.args(["--limit", "boot.total 5% and 500ms"]);
+            let output = folder.unread(command);
+            assert_eq!(output.status.code(), Some(expected), "{candidate} as {format}");
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{candidate} as {format}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_written_is_no_pass() {
+    let folder = folder();
+    for candidate in ["same", "slow"] {
+        let mut command = folder.command(&format!("gate --baseline good --candidate {candidate}"));
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        command.args(["--limit", "boot.total 5% and 500ms"]).stdout(full);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{candidate}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the answer"));
+    }
+}
+
+#[test]
 fn runs_that_are_all_set_apart_are_reported_in_every_format() {
     let folder = Folder::boot("slow-boot.toml");
     let line = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";

@@ -224,6 +224,71 @@ fn a_client_is_slow_per_block_and_net_of_the_round_trip() {
 }
 
 #[test]
+fn the_round_trip_is_bounded_by_the_far_end() {
+    let of = |scene: Scene, transfer: &TftpTransfer| {
+        let boot = boot(scene.transfer(transfer));
+        let side = boot["capture_side"].as_str().unwrap().to_owned();
+        (side, boot["round_trip_at_most_ns"].as_u64().map(|ns| ns as f64 / MS as f64))
+    };
+    let between = |found: Option<f64>, least: f64, most: f64| {
+        assert!(found.is_some_and(|ms| (least..=most).contains(&ms)), "{found:?} is not within {least} and {most} ms");
+    };
+    let turns = |server_turn_ns: u64, client_turn_ns: u64| TftpTransfer {
+        window: 1,
+        bytes: 100_000,
+        server_turn_ns,
+        client_turn_ns,
+        ..TftpTransfer::default()
+    };
+    // 10 ms apart, captured at the client: that the client answers in 0.367 ms says nothing about the way.
+    let (side, found) = of(begun().client_found_after(367 * US), &turns(10_200 * US, 400 * US));
+    assert_eq!(side, "client");
+    between(found, 10.0, 10.7);
+    // The same way captured at the server, where the client's answer shows it.
+    let (side, found) = of(begun().client_found_after(10_100 * US), &turns(60 * US, 30 * MS));
+    assert_eq!(side, "server");
+    between(found, 10.0, 10.3);
+    // At the client, of a server that thinks long: the server's answers by ARP and by ICMP show the way.
+    let slow = turns(60 * MS, 400 * US);
+    between(of(begun().server_found_after(10_100 * US), &slow).1, 10.0, 10.7);
+    between(of(begun().ping(true, 10_100 * US), &slow).1, 10.0, 10.7);
+    between(of(begun(), &slow).1, 60.0, 61.0);
+    // At the client, which is slow itself: its turns are longer than the server's with the way in them.
+    let (side, found) = of(begun().client_found_after(367 * US), &turns(10_200 * US, 20 * MS));
+    assert_eq!(side, "client");
+    between(found, 10.0, 10.7);
+    // In the middle, 5 ms from either end: no end alone shows the way.
+    let (side, found) = of(begun(), &turns(5_100 * US, 5_200 * US));
+    assert_eq!(side, "unknown");
+    between(found, 10.0, 10.4);
+    // A third station that is near the client shows nothing of the way to the server.
+    let (_, found) = of(begun().client_found_by_another_after(300 * US), &turns(60 * US, 30 * MS));
+    between(found, 30.0, 30.2);
+    // The question was asked twice: the answer, 10.1 ms after the first, comes 0.1 ms after the second.
+    let scene = begun().looks_for([10, 0, 0, 1].into()).wait_ms(10);
+    between(of(scene.server_found_after(50 * US), &slow).1, 10.0, 10.7);
+}
+
+#[test]
+fn handshakes_of_tcp_bound_the_round_trip() {
+    let ack = TcpFlags { ack: true, ..TcpFlags::default() };
+    let (syn, both) = (TcpFlags { syn: true, ..TcpFlags::default() }, TcpFlags { syn: true, ..ack });
+    let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nboot";
+    let far = |to_server_ms: u64, to_client_ms: u64| {
+        let scene = over_http().segment(true, (0, 0), syn, b"").wait_ms(to_server_ms).segment(false, (0, 1), both, b"");
+        let scene = scene.wait_ms(to_client_ms).segment(true, (1, 1), ack, b"").segment(true, (1, 1), ack, request);
+        let boot = boot(scene.wait_ms(80).segment(false, (1, 1 + request.len() as u32), ack, answer));
+        (boot["capture_side"].clone(), boot["round_trip_at_most_ns"].as_f64().unwrap() / MS as f64)
+    };
+    for (at, side) in [((10, 0), "client"), ((0, 10), "server"), ((5, 5), "unknown")] {
+        let (found, ms) = far(at.0, at.1);
+        assert_eq!(found, side);
+        assert!((10.0..10.2).contains(&ms), "{ms}");
+    }
+}
+
+#[test]
 fn files_that_are_not_there_matter_when_the_server_thinks_about_it() {
     let refusals = |wait_ms: u64| {
         let mut scene = begun().file("boot.efi", 40, &Scene::program(0x8664));

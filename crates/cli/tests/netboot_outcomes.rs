@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::running::Folder;
-use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, outcomes};
+use onoff_testkit::capture::{Dhcp, DhcpFields, Scene, TcpFlags, outcomes};
 use serde_json::Value;
 
 fn report(bytes: &[u8]) -> (Value, String) {
@@ -209,4 +209,265 @@ fn plain_bootp_is_not_cut_off() {
         .collect();
     assert_eq!(kinds, ["boot_request", "boot_reply"]);
     assert!(!text.contains("cut off"), "{text}");
+}
+
+fn outcome(boot: &Value) -> (&str, &str) {
+    let outcome = &boot["outcome"];
+    (outcome["verdict"].as_str().unwrap(), outcome["reason"].as_str().unwrap())
+}
+
+/// A lease for HTTP boot.
+fn http_lease() -> Scene {
+    Scene::default().lease(&http_fields(0x1234_5678))
+}
+
+fn http_fields(transaction: u32) -> DhcpFields {
+    DhcpFields {
+        architecture: 16,
+        class: "HTTPClient:Arch:00016:UNDI:003001".into(),
+        boot_file: Some("https://10.0.0.1/boot.efi".into()),
+        transaction,
+        ..DhcpFields::default()
+    }
+}
+
+const ACK: TcpFlags = TcpFlags { syn: false, ack: true, fin: false };
+const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true };
+
+/// A record of TLS 1.2 or 1.3.
+fn record(kind: u8, bytes: usize) -> Vec<u8> {
+    [vec![kind, 3, 3, (bytes >> 8) as u8, bytes as u8], vec![7; bytes]].concat()
+}
+
+/// A TLS handshake that ends with `last` of the client, bytes 70 and following; the server's next byte is 70, too.
+fn handshake(scene: Scene, last: &[u8]) -> Scene {
+    let hello = |kind: u8| [&[22, 3, 3, 0, 64, kind, 0, 0, 60][..], &[7; 60]].concat();
+    scene
+        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .segment(true, (1, 1), ACK, &hello(1))
+        .segment(false, (1, 70), ACK, &hello(2))
+        .segment(true, (70, 70), ACK, last)
+}
+
+/// A request over TLS and its answer, 3 records of 1,000 bytes.
+fn over_tls(scene: Scene) -> Scene {
+    let mut scene = handshake(scene, &record(23, 195));
+    for number in 0..3 {
+        scene = scene.wait_ms(5).segment(false, (70 + number * 1_005, 270), ACK, &record(23, 1_000));
+    }
+    scene
+}
+
+fn closed(scene: Scene) -> Scene {
+    scene.segment(true, (270, 3_085), FIN, b"").segment(false, (3_085, 271), FIN, b"")
+}
+
+#[test]
+fn what_came_over_https_was_loaded_and_who_asks_afterwards_is_the_system() {
+    let loaded = ("loaded", "system_started");
+    let https = boot(closed(over_tls(http_lease())).wait_ms(4_000).nameless_system());
+    assert_eq!(outcome(&https), loaded, "{}", https["outcome"]["what"]);
+    let stacks: Vec<&str> =
+        https["dhcp"].as_array().unwrap().iter().map(|dhcp| dhcp["stack"].as_str().unwrap()).collect();
+    assert_eq!(stacks, ["firmware", "operating_system"]);
+    assert_eq!(https["stages"].as_array().unwrap().last().unwrap()["kind"], "operating_system");
+    // The server closes a minute later, when nobody is there: in TLS 1.3, and in TLS 1.2.
+    for alert in [record(23, 19), record(21, 26)] {
+        let scene = over_tls(http_lease()).wait_ms(4_000).nameless_system().wait_ms(60_000);
+        let late = boot(scene.segment(false, (3_085, 270), ACK, &alert).segment(false, (3_109, 270), FIN, b""));
+        assert_eq!(outcome(&late), loaded, "{}", late["outcome"]["what"]);
+    }
+    // A program that no list of names has.
+    let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: AcmeFirmware/7\r\n\r\n";
+    let sent = 1 + request.len() as u32;
+    let scene = http_lease()
+        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .segment(true, (1, 1), ACK, request)
+        .segment(false, (1, sent), ACK, &[&b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n"[..], &[7; 900]].concat());
+    assert_eq!(outcome(&boot(scene.wait_ms(4_000).nameless_system())), loaded);
+}
+
+#[test]
+fn a_handshake_that_comes_to_nothing_loads_nothing() {
+    let nothing = |scene: Scene| boot(scene.wait_ms(9_000).nameless_system());
+    // TLS 1.3 hides the alert that refuses a certificate, and the server's answer to it.
+    let refused = handshake(http_lease(), &record(23, 19)).segment(false, (70, 94), ACK, &record(23, 19));
+    let refused = nothing(refused.segment(true, (94, 94), FIN, b""));
+    assert_eq!(outcome(&refused), ("failed", "tls_failed"), "{}", refused["outcome"]["what"]);
+    let silent = nothing(handshake(http_lease(), &[]).segment(true, (70, 70), FIN, b""));
+    assert_eq!(outcome(&silent), ("failed", "tls_failed"));
+}
+
+#[test]
+fn firmware_that_asks_again_is_no_system_and_a_system_from_a_disk_was_not_loaded() {
+    let again = closed(over_tls(http_lease())).wait_ms(4_000).lease(&http_fields(9)).wait_ms(9_000).someone_else();
+    assert_eq!(outcome(&boot(again)), ("failed", "back_to_firmware"));
+    // PXE gives up; the system on the disk asks under no name, and loads something for itself.
+    let fields = DhcpFields::default();
+    let mut unanswered = Scene::default().dhcp(Dhcp::Discover, &fields);
+    for wait_ms in [4_000, 8_000, 16_000] {
+        unanswered = unanswered.wait_ms(wait_ms).dhcp(Dhcp::Discover, &fields);
+    }
+    let disk = boot(closed(over_tls(unanswered.wait_ms(40_000).nameless_system())).wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&disk), ("failed", "no_dhcp_answer"), "{}", disk["outcome"]["what"]);
+    assert_eq!(disk["downloads"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_system_that_asks_over_ipv6_is_no_firmware() {
+    let loaded = |scene: Scene| boot(scene.solicit(1).lease(&DhcpFields::default()).file("boot.efi", 40, b""));
+    let system = loaded(Scene::default()).clone();
+    assert_eq!(system["outcome"]["verdict"], "loaded");
+    let begun = || Scene::default().lease(&DhcpFields::default()).file("boot.efi", 40, b"").wait_ms(8_000);
+    let system = boot(begun().solicit_nameless(1).wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&system), ("loaded", "system_started"), "{}", system["outcome"]["what"]);
+    // The stack below PXE asks without a name, a second before PXE does.
+    let firmware = boot(begun().solicit_nameless(1).wait_ms(1_000).solicit(2).wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&firmware), ("failed", "back_to_firmware"), "{}", firmware["outcome"]["what"]);
+}
+
+#[test]
+fn a_lost_answer_that_is_given_again_from_another_port_is_one_transfer() {
+    let options = [("blksize", "512"), ("tsize", "0")];
+    let granted = [("blksize", "512"), ("tsize", "14851")];
+    let begun = || Scene::default().lease(&DhcpFields::default());
+    let loaded = |what: &str, scene: Scene| {
+        let boot = boot(scene.blocks(1..30, b"").data(30, b"end").acknowledge(30).wait_ms(9_000).someone_else());
+        assert_eq!(outcome(&boot), ("loaded", "files_loaded"), "{what}: {}", boot["outcome"]["what"]);
+        let files = boot["transfers"].as_array().unwrap();
+        assert_eq!(files.len(), 1, "{what}");
+        assert_eq!((&files[0]["outcome"], &files[0]["counts"]["blocks"]), (&"complete".into(), &30.into()), "{what}");
+        files[0].clone()
+    };
+    let asked_twice = || {
+        let scene = begun().request("boot.efi", &options).answers_from(40_000).grant(&granted).wait_ms(4_000);
+        scene.request_again("boot.efi", &options).answers_from(40_001).grant(&granted)
+    };
+    let file = loaded("the first answer was lost", asked_twice().acknowledge(0));
+    assert_eq!((&file["server"], &file["requests"]), (&"10.0.0.1:40001".into(), &2.into()));
+    assert_eq!(file["timeout_count"], 1);
+    // The first answer's port goes on, and is refused.
+    let stray = asked_twice().acknowledge(0).answers_from(40_000).grant(&granted).error(true, 5, "Unknown transfer ID");
+    let file = loaded("the first answer comes again", stray.answers_from(40_001));
+    assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40001".into(), &Value::Null));
+    // The first answer was late, not lost: the client takes it and refuses the second.
+    let late =
+        asked_twice().answers_from(40_000).acknowledge(0).answers_from(40_001).error(true, 5, "Unknown transfer ID");
+    let file = loaded("the first answer was late", late.answers_from(40_000));
+    assert_eq!((&file["server"], &file["error"]), (&"10.0.0.1:40000".into(), &Value::Null));
+    // A server that knows no options: its first block was lost.
+    let block = begun().request("boot.efi", &[]).answers_from(40_000).data(1, &[0xA5; 512]).wait_ms(4_000);
+    let file = loaded("the first block was lost", block.request_again("boot.efi", &[]).answers_from(40_001));
+    assert_eq!((&file["requests"], &file["counts"]["repeated_data"]), (&2.into(), &1.into()));
+    // Nobody takes any of the answers.
+    let untaken = asked_twice().wait_ms(4_000).request_again("boot.efi", &options).answers_from(40_002).grant(&granted);
+    let untaken = boot(untaken.wait_ms(9_000).someone_else());
+    assert_eq!(outcome(&untaken), ("failed", "options_unanswered"));
+    assert_eq!(untaken["transfers"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_machine_is_judged_by_its_last_attempt_that_has_ended() {
+    let (fields, http) = (DhcpFields::default(), http_fields(0x99));
+    let refused = || {
+        let scene = Scene::default().dhcp(Dhcp::Discover, &fields).dhcp(Dhcp::Offer, &fields);
+        scene.dhcp(Dhcp::Request, &fields).dhcp(Dhcp::Nak, &fields).wait_ms(20)
+    };
+    let unanswered = |fields: &DhcpFields| {
+        let mut scene = Scene::default().dhcp(Dhcp::Discover, fields);
+        for wait_ms in [4_000, 8_000, 16_000] {
+            scene = scene.wait_ms(wait_ms).dhcp(Dhcp::Discover, fields);
+        }
+        scene.wait_ms(32_000)
+    };
+    let no_file = || {
+        let scene = Scene::default().lease(&fields).request("boot.efi", &[]);
+        scene.error(false, 1, "File not found").wait_ms(20)
+    };
+    for (what, ended, reason) in [
+        ("a NAK", refused(), "dhcp_refused"),
+        ("four questions", unanswered(&fields), "no_dhcp_answer"),
+        ("a file that is not there", no_file(), "file_refused"),
+    ] {
+        // HTTP boot begins at once; the capture ends a second later.
+        let asks = |scene: Scene| scene.dhcp(Dhcp::Discover, &http).wait_ms(1_000).someone_else();
+        let found = boot(asks(ended.clone()));
+        assert_eq!(outcome(&found), ("failed", reason), "{what}: {}", found["outcome"]["what"]);
+        // It may come to something, and does.
+        let scene = ended.lease(&http).http("/boot.efi", "200 OK", &[7; 900]).wait_ms(9_000).someone_else();
+        assert_eq!(boot(scene)["outcome"]["verdict"], "loaded", "{what}");
+    }
+    // An offer to the next attempt that is not taken yet undoes nothing of the NAK.
+    let offered = refused().dhcp(Dhcp::Discover, &http).wait_ms(3).dhcp(Dhcp::Offer, &http).wait_ms(500);
+    assert_eq!(outcome(&boot(offered.someone_else())), ("failed", "dhcp_refused"));
+    // So does a request that is not answered yet, a name that is looked up, a connection that is opened.
+    let syn = TcpFlags { syn: true, ..TcpFlags::default() };
+    for scene in [
+        no_file().lease(&http).request("boot.efi", &[]),
+        no_file().lease(&http).looks_up("10.0.0.1", 1, None),
+        no_file().lease(&http).segment(true, (0, 0), syn, b""),
+        handshake(no_file().lease(&http), &[]),
+    ] {
+        assert_eq!(outcome(&boot(scene.wait_ms(1_000).someone_else())), ("failed", "file_refused"));
+    }
+    // A loader that looks for one file after the other makes one attempt.
+    let looks = Scene::default().lease(&fields).file("boot.efi", 40, b"").request("a.cfg", &[]);
+    let looks = looks.error(false, 1, "File not found").wait_ms(6_000).request("b.cfg", &[]).wait_ms(1_000);
+    assert_eq!(outcome(&boot(looks.someone_else())), ("unknown", "capture_ends"));
+    // One question that waits for its answer, and two questions of one attempt side by side, have ended nothing.
+    for scene in [
+        Scene::default().dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
+        Scene::default().solicit(1).wait_ms(5).dhcp(Dhcp::Discover, &fields).wait_ms(1_000),
+    ] {
+        assert_eq!(outcome(&boot(scene.someone_else())), ("unknown", "capture_ends"));
+    }
+    // A later attempt that came farther and goes on says that nothing is known yet.
+    let farther = boot(unanswered(&fields).lease(&http).wait_ms(1_000).someone_else());
+    assert_eq!(outcome(&farther), ("unknown", "capture_ends"));
+}
+
+#[test]
+fn who_repeats_itself_asks_in_vain() {
+    let begun = || Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]).blocks(1..30, b"");
+    let repeated = |scene: Scene, waits_ms: &[u64], again: fn(Scene) -> Scene| {
+        waits_ms.iter().fold(scene, |scene, &wait_ms| again(scene.wait_ms(wait_ms)))
+    };
+    const FIVE: [u64; 5] = [3_000, 5_000, 8_000, 12_000, 15_000];
+    // The capture ends with the last repetition, 43 s after the last block.
+    let client = boot(repeated(begun(), &FIVE, |scene| scene.acknowledge(29)));
+    assert_eq!(outcome(&client), ("failed", "server_silent"), "{}", client["outcome"]["what"]);
+    let server = boot(repeated(begun().data(30, &[1; 512]), &FIVE, |scene| scene.data(30, &[1; 512])));
+    assert_eq!(outcome(&server), ("failed", "client_silent"), "{}", server["outcome"]["what"]);
+    // Each repeats its own: the block does not arrive.
+    let both = boot(repeated(begun().data(30, &[1; 512]), &FIVE, |scene| scene.acknowledge(29).data(30, &[1; 512])));
+    assert_eq!(outcome(&both), ("failed", "client_silent"));
+    assert!(both["outcome"]["cure"].as_str().unwrap().contains("drops the server's blocks"), "{}", both["outcome"]);
+    let asked = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
+    let asked = boot(repeated(asked, &FIVE, |scene| scene.request_again("boot.efi", &[])));
+    assert_eq!(outcome(&asked), ("failed", "request_unanswered"));
+    // Over HTTP as well: TCP repeats the request.
+    let request = b"GET /boot.efi HTTP/1.1\r\nHost: boot\r\nUser-Agent: UefiHttpBoot/1.0\r\n\r\n";
+    let scene = http_lease()
+        .segment(true, (0, 0), TcpFlags { syn: true, ..TcpFlags::default() }, b"")
+        .segment(false, (0, 1), TcpFlags { syn: true, ..ACK }, b"")
+        .segment(true, (1, 1), ACK, request);
+    let over_http = |waits_ms: &[u64]| {
+        let scene = waits_ms
+            .iter()
+            .fold(scene.clone(), |scene, &wait_ms| scene.wait_ms(wait_ms).segment(true, (1, 1), ACK, request));
+        boot(scene.someone_else())
+    };
+    assert_eq!(outcome(&over_http(&FIVE)), ("failed", "http_unanswered"));
+    assert_eq!(outcome(&over_http(&[1_000, 2_000])), ("unknown", "capture_ends"));
+    // It was heard in the end; it asked once so far; the file came after three requests and is coming.
+    let heard = repeated(begun(), &FIVE, |scene| scene.acknowledge(29)).blocks(30..35, b"").wait_ms(1_000);
+    let once = repeated(begun(), &[4_000], |scene| scene.acknowledge(29)).wait_ms(1_500);
+    let slow = Scene::default().lease(&DhcpFields::default()).request("boot.efi", &[]);
+    let slow = repeated(slow, &[4_000, 4_000], |scene| scene.request_again("boot.efi", &[])).blocks(1..30, b"");
+    for scene in [heard, once, slow.wait_ms(1_000)] {
+        let boot = boot(scene.someone_else());
+        assert_eq!(outcome(&boot), ("unknown", "capture_ends"), "{}", boot["outcome"]["what"]);
+    }
 }

@@ -89,6 +89,8 @@ fn a_check_says_what_is_there_and_what_is_lacking() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("LACKING   sleep states  this kernel offers 'freeze mem', not 'disk'"), "{said}");
     assert!(said.contains("LACKING   wake alarm"), "{said}");
+    let unread = folder.unread(folder.command("record hibernate --wake-after 30 --check --out out --root computer"));
+    assert_eq!(unread.status.code(), Some(2));
 }
 
 #[test]

@@ -82,8 +82,10 @@ pub struct AddressAnswer {
     pub time_ns: i64,
     /// The address.
     pub address: IpAddr,
-    /// Time since the latest question for it, ns; `None` when none was captured.
+    /// Time since the first question of the station answered that had no answer yet, ns; `None` when none was captured.
     pub after_ns: Option<i64>,
+    /// The station that asked; `None` when no question was captured.
+    pub asked_by: Option<MacAddress>,
 }
 
 /// A packet that could not be delivered.

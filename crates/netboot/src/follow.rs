@@ -97,10 +97,24 @@ impl Follower {
             self.left_out += 1;
             return;
         }
-        // An answer comes soon or not at all: the latest questions are looked at only.
-        let asked = capture.address_probes.iter().rev().take(16).find(|probe| probe.target == address);
-        let after_ns = asked.map(|probe| frame.time_ns.saturating_sub(probe.time_ns)).filter(|&ns| ns >= 0);
-        capture.address_answers.push(AddressAnswer { time_ns: frame.time_ns, address, after_ns });
+        // An answer comes soon or not at all: the latest questions are looked at only. Asked twice, it may answer the first.
+        const LATEST: usize = 16;
+        let is_to = |station: MacAddress| frame.destination.is_none_or(|to| to == station);
+        let answered_ns = capture
+            .address_answers
+            .iter()
+            .rev()
+            .take(LATEST)
+            .find(|answer| answer.address == address && answer.asked_by.is_some_and(is_to))
+            .map_or(i64::MIN, |answer| answer.time_ns);
+        let latest = capture.address_probes.len().saturating_sub(LATEST);
+        let asked = capture.address_probes.iter().skip(latest).find(|probe| {
+            let is_open = (answered_ns..=frame.time_ns).contains(&probe.time_ns);
+            is_open && probe.target == address && probe.by.is_some_and(is_to)
+        });
+        let after_ns = asked.map(|probe| frame.time_ns.saturating_sub(probe.time_ns));
+        let asked_by = asked.and_then(|probe| probe.by);
+        capture.address_answers.push(AddressAnswer { time_ns: frame.time_ns, address, after_ns, asked_by });
     }
 
     /// What the container lost, and other losses from before the frames.

@@ -45,7 +45,7 @@ pub enum Packet<'a> {
         /// The address asked about.
         target: IpAddr,
     },
-    /// An answer that an address is in use: ARP, or a neighbour advertisement.
+    /// An answer that an address is in use: ARP, ICMP echo reply, or a neighbour advertisement.
     AddressAnswer {
         /// The address.
         address: IpAddr,

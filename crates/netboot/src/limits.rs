@@ -26,6 +26,8 @@ pub const WINDOW_LENGTHS: usize = 1 << 6;
 pub const STATIONS: usize = 1 << 16;
 /// Fragmented datagrams whose parts are awaited.
 pub const FRAGMENTED: usize = 1 << 10;
+/// Ports of a server that are remembered to have answered one request.
+pub const ANSWER_PORTS: usize = 1 << 4;
 /// Changes of a transfer's window that are kept.
 pub const WINDOW_CHANGES: usize = 1 << 10;
 /// Pauses, time-outs and the like kept one by one for each transfer; all of them are summed.

@@ -56,7 +56,11 @@ impl Outputs {
             if output.spoiled {
                 continue;
             }
-            output.flush()?;
+            match output.flush() {
+                // Its reader has seen enough; other files are still to be put in their places.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => continue,
+                flushed => flushed?,
+            }
             if let Some(Writer::File(writer)) = output.writer.take() {
                 let committed =
                     writer.into_inner().map_err(io::IntoInnerError::into_error).and_then(OutputFile::commit);

@@ -137,16 +137,18 @@ pub(super) fn speakers<'a>(
     messages: &[&'a DhcpMessage],
     loading_ns: Option<i64>,
 ) -> impl Iterator<Item = Speaker> + use<'a> {
+    let history = History::of(messages, loading_ns);
     dialogues(messages).into_iter().map(move |group| Speaker {
         start_ns: group.first().map_or(0, |message| message.time_ns),
-        stack: stack(&group, loading_ns),
+        stack: history.stack(&group),
         boots: vendor_class(&group).contains("Client"),
     })
 }
 
 /// The dialogues in the messages of one client. `loading_ns` is when the client asked for its first file.
 pub(super) fn exchanges(messages: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64>) -> Vec<DhcpExchange> {
-    dialogues(messages).iter().map(|group| exchange(group, link, loading_ns)).collect()
+    let history = History::of(messages, loading_ns);
+    dialogues(messages).iter().map(|group| exchange(group, link, &history)).collect()
 }
 
 /// The messages of each dialogue.
@@ -230,7 +232,7 @@ fn kinds(group: &[&DhcpMessage]) -> Vec<(DhcpKind, bool)> {
     kinds
 }
 
-fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64>) -> DhcpExchange {
+fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, history: &History) -> DhcpExchange {
     let kinds = kinds(group);
     let of = |wanted: fn(DhcpKind) -> bool| {
         group.iter().zip(&kinds).filter(move |(_, (kind, _))| wanted(*kind)).map(|(message, _)| *message)
@@ -304,7 +306,7 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64
     };
     DhcpExchange {
         ip_version: group.first().map_or(4, |message| version(message)),
-        stack: stack(group, loading_ns),
+        stack: history.stack(group),
         boot_server_dialogue: group.first().is_some_and(|message| to_boot_server(message)),
         start_ns,
         end_ns,
@@ -329,32 +331,74 @@ fn exchange(group: &[&DhcpMessage], link: &LinkIndex<'_>, loading_ns: Option<i64
     }
 }
 
-fn stack(group: &[&DhcpMessage], loading_ns: Option<i64>) -> Stack {
-    let questions = || group.iter().filter(|message| message.kind.is_from_client());
-    if questions().any(|message| message.user_class.contains("iPXE")) {
-        return Stack::BootProgram;
+/// Firmware that gives up, and the system that starts from a disk instead, are farther apart than this, ns; the stacks of one
+/// firmware are not.
+const APART_NS: i64 = 5_000_000_000;
+
+/// What a client did over time, by which a dialogue that does not say who speaks is told.
+struct History {
+    /// When it asked for its first file.
+    loading_ns: Option<i64>,
+    /// When its firmware asked under its name, over IPv4 and over IPv6, by time.
+    firmware_ns: [Vec<i64>; 2],
+}
+
+impl History {
+    fn of(messages: &[&DhcpMessage], loading_ns: Option<i64>) -> Self {
+        let times = |ip_version: u8| {
+            let of_version = messages.iter().filter(|message| version(message) == ip_version);
+            let named = of_version.filter(|message| message.kind.is_from_client() && is_firmware(message));
+            let mut times: Vec<i64> = named.map(|message| message.time_ns).collect();
+            times.order();
+            times
+        };
+        Self { loading_ns, firmware_ns: [times(4), times(6)] }
     }
-    let class = questions().map(|message| message.vendor_class.as_str());
-    let class = class.max_by_key(|class| class.len()).unwrap_or_default();
-    if class.starts_with("PXEClient") || class.starts_with("HTTPClient") {
-        return Stack::Firmware;
+
+    /// Which software of the client speaks in a dialogue.
+    fn stack(&self, group: &[&DhcpMessage]) -> Stack {
+        let questions = || group.iter().filter(|message| message.kind.is_from_client());
+        if questions().any(|message| message.user_class.contains("iPXE")) {
+            return Stack::BootProgram;
+        }
+        let class = questions().map(|message| message.vendor_class.as_str()).max_by_key(|class| class.len());
+        let class = class.unwrap_or_default();
+        if questions().any(|message| is_firmware(message)) {
+            return Stack::Firmware;
+        }
+        // What was cut off has no name.
+        let is_other = !class.is_empty() || questions().any(|message| !message.cut);
+        if class.starts_with("MSFT") || (is_other && group.first().is_some_and(|first| self.is_later_system(first))) {
+            Stack::OperatingSystem
+        } else {
+            Stack::Firmware
+        }
     }
-    if questions().any(|message| message.architecture.is_some()) {
-        return Stack::Firmware;
-    }
-    let after_loading = group.first().zip(loading_ns).is_some_and(|(first, loading)| first.time_ns > loading);
-    // Firmware asks before it loads; who asks afterwards under another name was loaded. What was cut off has no name.
-    let named = !class.is_empty() || questions().any(|message| !message.cut);
-    if class.starts_with("MSFT") || (after_loading && named && version_4(group)) {
-        Stack::OperatingSystem
-    } else {
-        Stack::Firmware
+
+    /// Whether firmware no longer speaks where a dialogue begins under another name or none: it asks before it loads, and a
+    /// system that asks afterwards was loaded, or started from a disk when firmware had given up.
+    fn is_later_system(&self, first: &DhcpMessage) -> bool {
+        let [over_ipv4, over_ipv6] = &self.firmware_ns;
+        let start_ns = first.time_ns;
+        let is_after_loading = self.loading_ns.is_some_and(|loading_ns| start_ns > loading_ns);
+        if version(first) == 4 {
+            let before = over_ipv4.partition_point(|&asked| asked < start_ns).checked_sub(1);
+            let gave_up = before.and_then(|before| over_ipv4.get(before));
+            let gave_up = gave_up.is_some_and(|&asked| start_ns.saturating_sub(asked) >= APART_NS);
+            return is_after_loading || gave_up;
+        }
+        // The stack below PXE asks over IPv6 without a name, shortly before or after PXE does.
+        let since_ns = self.loading_ns.unwrap_or(start_ns).max(start_ns.saturating_sub(APART_NS));
+        let next = over_ipv6.get(over_ipv6.partition_point(|&asked| asked <= since_ns));
+        let is_firmware = next.is_some_and(|&asked| asked <= start_ns.saturating_add(APART_NS));
+        is_after_loading && !is_firmware
     }
 }
 
-/// DHCPv6 of firmware names no class before it has an address.
-fn version_4(group: &[&DhcpMessage]) -> bool {
-    group.first().is_some_and(|message| version(message) == 4)
+/// Whether a client's message names firmware that boots from the network.
+fn is_firmware(message: &DhcpMessage) -> bool {
+    let class = &message.vendor_class;
+    class.starts_with("PXEClient") || class.starts_with("HTTPClient") || message.architecture.is_some()
 }
 
 fn steps(group: &[&DhcpMessage], kinds: &[(DhcpKind, bool)]) -> Vec<DhcpStep> {

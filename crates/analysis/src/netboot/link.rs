@@ -15,8 +15,8 @@ pub(super) struct LinkIndex<'a> {
     probes: HashMap<IpAddr, Vec<(i64, Option<MacAddress>)>>,
     /// Addresses that a station asked for, each time.
     asked: HashMap<MacAddress, Vec<(i64, IpAddr)>>,
-    /// The shortest time from a question to its answer, ns, by address.
-    answers: HashMap<IpAddr, i64>,
+    /// The shortest time from a question to its answer, ns, by address and the station that asked.
+    answers: HashMap<(IpAddr, MacAddress), i64>,
     /// Names looked up, by who asked, each by time.
     lookups: HashMap<IpAddr, Vec<&'a Lookup>>,
 }
@@ -25,8 +25,8 @@ impl<'a> LinkIndex<'a> {
     pub(super) fn of(capture: &'a Capture) -> Self {
         let mut index = Self { probes: by_address(&capture.address_probes), ..Self::default() };
         for answer in &capture.address_answers {
-            if let Some(after_ns) = answer.after_ns {
-                let shortest = index.answers.entry(answer.address).or_insert(after_ns);
+            if let (Some(after_ns), Some(asked_by)) = (answer.after_ns, answer.asked_by) {
+                let shortest = index.answers.entry((answer.address, asked_by)).or_insert(after_ns);
                 *shortest = after_ns.min(*shortest);
             }
         }
@@ -73,9 +73,9 @@ impl<'a> LinkIndex<'a> {
         all.iter().filter(move |(time, _)| (from_ns..=to_ns).contains(time)).map(|&(_, target)| target)
     }
 
-    /// The shortest time from a question for an address to its answer, ns.
-    pub(super) fn shortest_answer(&self, address: IpAddr) -> Option<i64> {
-        self.answers.get(&address).copied()
+    /// The shortest time from a question of `station` for an address to the answer, ns.
+    pub(super) fn shortest_answer(&self, address: IpAddr, station: MacAddress) -> Option<i64> {
+        self.answers.get(&(address, station)).copied()
     }
 
     /// Names that `client` looked up from `from_ns` to `to_ns`, by time.
@@ -113,7 +113,10 @@ mod tests {
         let other = IpAddr::from(Ipv4Addr::new(10, 0, 0, 2));
         let station = MacAddress([2, 0, 0, 0, 0, 9]);
         let probe = |time_ns, target, by| AddressProbe { time_ns, target, by };
-        let answer = |address, after_ns| AddressAnswer { time_ns: 0, address, after_ns };
+        let answer = |address, after_ns: Option<i64>| {
+            let asked_by = after_ns.map(|_| station);
+            AddressAnswer { time_ns: 0, address, after_ns, asked_by }
+        };
         let capture = Capture {
             // The clock was set back after the second.
             address_probes: vec![
@@ -130,7 +133,9 @@ mod tests {
         assert_eq!((index.first_probe(one, 0, 100), index.first_probe(one, 91, 100)), (Some(20), None));
         assert_eq!(index.asked_by(station, 0, 89).collect::<Vec<_>>(), [one]);
         assert_eq!(index.asked_by(station, 0, 90).count(), 2);
-        assert_eq!((index.shortest_answer(one), index.shortest_answer(other)), (Some(5), None));
+        let shortest = |address, station| index.shortest_answer(address, station);
+        assert_eq!((shortest(one, station), shortest(other, station)), (Some(5), None));
+        assert_eq!(shortest(one, MacAddress([2, 0, 0, 0, 0, 8])), None, "another station is somewhere else");
         assert_eq!(index.probes(one, 90, 20), 0, "a range that ends before it starts holds nothing");
     }
 }

@@ -8,6 +8,7 @@ mod link;
 pub mod model;
 pub mod outcome;
 pub mod report;
+mod round_trip;
 mod stages;
 mod transfers;
 
@@ -25,7 +26,8 @@ use clients::{Key, Traffic};
 use dhcp::{DhcpExchange, Stack};
 use http::Download;
 use link::LinkIndex;
-use report::{CaptureFileSummary, CaptureSide, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot};
+use report::{CaptureFileSummary, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot};
+use round_trip::ShortestAnswers;
 
 /// Port of file servers (SMB).
 const FILE_SERVER_PORT: u16 = 445;
@@ -194,10 +196,16 @@ fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
     std::iter::once(i64::MIN).chain(begins).zip(boots).collect()
 }
 
-/// When a client asked for its first file.
+/// When a client asked for its first file. What a client downloads after it asked for a boot is of the boot, whoever asks: TLS
+/// hides the name of the program, and not every program is known by name.
 fn loading(traffic: &Traffic<'_>) -> Option<i64> {
+    let asked = traffic.dhcp.iter().filter(|message| message.asks_for_a_boot());
+    let asked_ns = asked.map(|message| message.time_ns).min();
     let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
-    let booting = traffic.connections.iter().filter(|connection| http::is_boot(connection));
+    let booting = traffic.connections.iter().filter(|connection| {
+        let is_after = asked_ns.is_some_and(|asked_ns| connection.first_ns > asked_ns);
+        http::is_boot(connection) || (is_after && !connection.requests.is_empty())
+    });
     requests.chain(booting.map(|connection| connection.first_ns)).min()
 }
 
@@ -240,7 +248,7 @@ fn network_boot(
         .connections
         .iter()
         .copied()
-        .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system))
+        .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system) || http::is_boot(connection))
         .collect();
     let downloads = http::downloads(&before_system, link);
     let first_ns = dhcp
@@ -252,8 +260,8 @@ fn network_boot(
         .unwrap_or(0);
     let start_ns = first_frame(capture, &client, first_ns);
     let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
-    let (capture_side, round_trip_at_most_ns) = side(&files);
-    let round_trip_at_most_ns = shortest_answer(link, &client).into_iter().chain(round_trip_at_most_ns).min();
+    let shortest = ShortestAnswers::of((capture, link), &client, &traffic.transfers, &before_system);
+    let round_trip_at_most_ns = shortest.round_trip_at_most_ns();
     let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
     let outcome = outcome::outcome(&outcome::Evidence {
         capture,
@@ -274,7 +282,7 @@ fn network_boot(
         duration_ns: end_ns.saturating_sub(start_ns),
         end_rule,
         outcome,
-        capture_side,
+        capture_side: shortest.side(),
         round_trip_at_most_ns,
         total: transfers::total(&files),
         predictions: model::predict(&fitted),
@@ -330,25 +338,4 @@ fn end(
 fn what_if(fitted: &[model::Fitted], settings: &model::Settings) -> Option<model::Prediction> {
     let asked = *settings != model::Settings::default();
     (asked && !fitted.is_empty()).then(|| model::together(fitted, settings))
-}
-
-/// The shortest time from a question for an address of the client to its answer: with the network's round trip in it, and little
-/// else.
-fn shortest_answer(link: &LinkIndex<'_>, client: &report::Client) -> Option<i64> {
-    let addresses = client.addresses.iter().filter_map(|address| address.parse().ok());
-    addresses.filter_map(|address| link.shortest_answer(address)).min()
-}
-
-/// The side whose turns are shorter is the one that does not see the network's round trip.
-fn side(files: &[FileTransfer]) -> (CaptureSide, Option<i64>) {
-    let longest = files
-        .iter()
-        .filter(|file| file.server_turn.count.min(file.client_turn.count) >= 8)
-        .max_by_key(|file| file.counts.blocks);
-    let Some(file) = longest else { return (CaptureSide::Unknown, None) };
-    if file.server_turn.median_ns < file.client_turn.median_ns {
-        (CaptureSide::Server, file.client_turn.shortest_ns)
-    } else {
-        (CaptureSide::Client, file.server_turn.shortest_ns)
-    }
 }

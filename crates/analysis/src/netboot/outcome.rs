@@ -5,6 +5,7 @@ mod codes;
 mod files;
 
 use onoff_netboot::Capture;
+use onoff_netboot::dhcp::DhcpKind;
 use onoff_netboot::transfer::Outcome as TransferOutcome;
 
 use super::clients::Traffic;
@@ -86,8 +87,31 @@ impl Evidence<'_> {
         self.until_ns.saturating_sub(ns)
     }
 
+    /// Whether what was last heard of at `ns` has ended: it was silent for long, or the client began anew.
     fn is_over(&self, ns: i64) -> bool {
-        self.rest_ns(ns) >= PATIENCE_NS
+        self.rest_ns(ns) >= PATIENCE_NS || self.beginnings_after(ns).next().is_some()
+    }
+
+    /// Whether a dialogue for an address has ended, with or without an address.
+    fn has_ended(&self, exchange: &DhcpExchange) -> bool {
+        let last = exchange.messages.last();
+        let last_ns = last.map_or(exchange.start_ns, |message| message.time_ns);
+        let is_refused = last.is_some_and(|message| message.kind == DhcpKind::Nak);
+        // Some clients ask over IPv4 and IPv6 side by side: there the other question ends nothing.
+        let gave_way = |next: &DhcpExchange| {
+            next.ip_version == exchange.ip_version || next.start_ns.saturating_sub(last_ns) >= PATIENCE_NS
+        };
+        is_refused || self.rest_ns(last_ns) >= PATIENCE_NS || self.beginnings_after(last_ns).any(gave_way)
+    }
+
+    /// Dialogues for an address that the client opened after `ns`. Over IPv6 the stack below PXE asks without a name, beside PXE.
+    fn beginnings_after(&self, ns: i64) -> impl Iterator<Item = &DhcpExchange> {
+        self.dhcp.iter().filter(move |exchange| {
+            let begins = exchange.ip_version == 4
+                || exchange.stack != Stack::Firmware
+                || exchange.vendor_class.contains("Client");
+            exchange.start_ns > ns && !exchange.boot_server_dialogue && begins
+        })
     }
 
     fn is_bios(&self) -> Option<bool> {

@@ -45,8 +45,8 @@ Growth beyond a limit that is not beyond noise is no verdict: record more runs.
 Exit codes:
   0  every limit was kept
   1  a limit was exceeded, by more than noise
-  2  no verdict: too few runs, losses touch the phase, runs were set apart, or a recording could not
-     be read
+  2  no verdict: too few runs, losses touch the phase, runs were set apart, a recording could not be
+     read, or the report not be written
   64 the arguments make no sense")]
 pub struct GateArguments {
     #[command(flatten)]

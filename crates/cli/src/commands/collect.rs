@@ -2,11 +2,12 @@
 
 use crate::arguments::collect::CollectArguments;
 use crate::failure::Failure;
+use crate::output::Destination;
 
 /// Packs what this computer knows of its boots.
 #[cfg(target_os = "linux")]
-pub fn run(question: &CollectArguments) -> Result<(), Failure> {
-    use std::io::{BufWriter, Write};
+pub fn run(question: &CollectArguments, destination: &Destination) -> Result<(), Failure> {
+    use std::io::BufWriter;
 
     use onoff_output::OutputFile;
     use onoff_record::collection::{Collecting, redaction_of, write};
@@ -43,28 +44,29 @@ pub fn run(question: &CollectArguments) -> Result<(), Failure> {
     let writer = BufWriter::new(file.writer().map_err(failed)?);
     let collected = write(&found, &opened, wanted, redaction, writer).map_err(failed)?;
     file.commit().map_err(failed)?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "Packed into {}:", path.display())?;
-    writeln!(out, "  boots            {}", collected.boots.len())?;
-    writeln!(out, "  journal entries  {}", collected.entries)?;
-    writeln!(out, "  other files      {}", found.members.len())?;
-    if let Some(replaced) = collected.replaced {
-        writeln!(out, "Replaced:")?;
-        writeln!(out, "  names of computers  {}", replaced.hosts)?;
-        writeln!(out, "  names of users      {}", replaced.users)?;
-        writeln!(out, "  addresses           {}", replaced.addresses)?;
-        writeln!(out, "Messages of programs may hold more. Look through the file before you send it.")?;
-        for name in replaced.kept {
-            writeln!(out, "Not replaced: '{name}', which is a word of the logs themselves.")?;
+    destination.write(|out| {
+        writeln!(out, "Packed into {}:", path.display())?;
+        writeln!(out, "  boots            {}", collected.boots.len())?;
+        writeln!(out, "  journal entries  {}", collected.entries)?;
+        writeln!(out, "  other files      {}", found.members.len())?;
+        if let Some(replaced) = collected.replaced {
+            writeln!(out, "Replaced:")?;
+            writeln!(out, "  names of computers  {}", replaced.hosts)?;
+            writeln!(out, "  names of users      {}", replaced.users)?;
+            writeln!(out, "  addresses           {}", replaced.addresses)?;
+            writeln!(out, "Messages of programs may hold more. Look through the file before you send it.")?;
+            for name in replaced.kept {
+                writeln!(out, "Not replaced: '{name}', which is a word of the logs themselves.")?;
+            }
         }
-    }
-    writeln!(out, "Read it with 'onoff boot {}'.", path.display())?;
-    Ok(())
+        writeln!(out, "Read it with 'onoff boot {}'.", path.display())?;
+        Ok(())
+    })
 }
 
 /// Other systems have no journal.
 #[cfg(not(target_os = "linux"))]
-pub fn run(_: &CollectArguments) -> Result<(), Failure> {
+pub fn run(_: &CollectArguments, _: &Destination) -> Result<(), Failure> {
     let message = "collect: only Linux is collected; 'onoff record boot --plan windows' shows how Windows is recorded";
     Err(Failure::nothing(message))
 }

@@ -58,6 +58,7 @@ fn run(
     }
     let mut shown = 0;
     let mut lost = Losses::new();
+    let mut is_cut = false;
     // JSON has every character of control as an escape of its own.
     let mut destination = destination.clone();
     destination.display.is_never_colored = format == PlainFormat::Json;
@@ -77,10 +78,17 @@ fn run(
         lost = end.losses;
         match end.outcome {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(error) => Err(error.into()),
+            ControlFlow::Break(error) => {
+                is_cut = true;
+                Err(error.into())
+            }
         }
     })?;
     drop(line);
+    if is_cut {
+        // The reader closed the pipe: what was counted so far says nothing of the recording.
+        return Ok(());
+    }
     show_losses(&lost);
     if shown == 0 {
         return Err(Failure::nothing("no event matches"));

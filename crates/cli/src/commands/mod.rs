@@ -105,7 +105,7 @@ fn of_verb(command: Command) -> Result<Invocation, Failure> {
         Command::Image(arguments) => image::resolve(arguments),
         Command::Prefetch(arguments) => prefetch::resolve(arguments),
         Command::Record(arguments) => record::resolve(arguments),
-        Command::Collect(it) => Ok(Invocation::alone(Destination::default(), move |_| collect::run(&it))),
+        Command::Collect(it) => Ok(Invocation::alone(Destination::default(), move |to| collect::run(&it, to))),
         Command::Explain(it) => Ok(Invocation::alone(it.output, move |to| explain::run(&it.words, to)).text_if(true)),
         Command::Guide(it) => Ok(Invocation::alone(it.output, guide::run).text_if(true)),
         Command::Mcp(it) => Ok(Invocation::alone(Destination::default(), move |_| mcp::run(&it.folders))),

@@ -59,6 +59,13 @@ impl Folder {
         self.command(arguments).output().unwrap()
     }
 
+    /// A run whose reader closed the pipe before the first byte.
+    pub fn unread(&self, mut command: Command) -> Output {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap()
+    }
+
     /// Stdout of a run that must answer.
     pub fn answer(&self, arguments: &str) -> String {
         let output = self.run(arguments);

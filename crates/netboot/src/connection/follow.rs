@@ -32,8 +32,10 @@ impl Open {
                 opened_ns: None,
                 syns: 0,
                 accepted_ns: None,
+                confirmed_ns: None,
                 first_ns: time_ns,
                 last_ns: time_ns,
+                last_new_ns: time_ns,
                 protocol: Protocol::Other,
                 server_name: None,
                 tls_ns: None,
@@ -93,6 +95,9 @@ impl Open {
             self.client_next = Some(segment.sequence.wrapping_add(1));
             return;
         }
+        if segment.ack && !segment.reset && connection.accepted_ns.is_some() {
+            connection.confirmed_ns = connection.confirmed_ns.or(Some(time_ns));
+        }
         if segment.ack && !segment.reset && !segment.fin {
             match (segment.window, self.zero_since_ns) {
                 (0, None) => {
@@ -110,6 +115,7 @@ impl Open {
         if segment.payload_bytes == 0 || fresh(&mut self.client_next, segment) == 0 {
             return;
         }
+        connection.last_new_ns = connection.last_new_ns.max(time_ns);
         if tls::begins(segment.payload) && connection.protocol == Protocol::Other {
             connection.protocol = Protocol::Tls;
             connection.tls_ns = Some(time_ns);
@@ -145,7 +151,10 @@ impl Open {
     fn server_sent(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let connection = &mut self.connection;
         if segment.syn {
-            connection.accepted_ns = connection.accepted_ns.or(Some(time_ns));
+            if connection.accepted_ns.is_none() {
+                connection.accepted_ns = Some(time_ns);
+                connection.last_new_ns = connection.last_new_ns.max(time_ns);
+            }
             self.server_next = Some(segment.sequence.wrapping_add(1));
             return;
         }
@@ -162,7 +171,12 @@ impl Open {
             connection.repeated_segments += 1;
             return;
         }
+        connection.last_new_ns = connection.last_new_ns.max(time_ns);
         connection.server_bytes = connection.server_bytes.saturating_add(u64::from(new));
+        if connection.protocol == Protocol::Tls && tls::is_alert(segment.payload, segment.payload_bytes) {
+            // A server says so when it closes, maybe long after the last byte of an answer.
+            return;
+        }
         let head = http::answer(segment.payload);
         if let Some(head) = &head
             && head.status != 100

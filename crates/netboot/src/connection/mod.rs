@@ -28,10 +28,14 @@ pub struct Connection {
     pub syns: u64,
     /// Time of the server's SYN, ns.
     pub accepted_ns: Option<i64>,
+    /// Time of the client's first answer to it, ns: then the connection is open.
+    pub confirmed_ns: Option<i64>,
     /// Time of the first packet that was captured, ns.
     pub first_ns: i64,
     /// Time of the last one, ns.
     pub last_ns: i64,
+    /// Time of the last packet that brought something new, ns: bytes, or a connection's first SYN of either end.
+    pub last_new_ns: i64,
     /// What it speaks.
     pub protocol: Protocol,
     /// Name of the server that the client asks TLS for.

@@ -27,6 +27,17 @@ pub(super) fn is_data(payload: &[u8]) -> bool {
     matches!(payload, [APPLICATION_DATA, 3, ..])
 }
 
+/// Whether a segment is an alert and nothing else, encrypted or not. TLS 1.3 hides what a record is: there an alert is known by
+/// its length, two bytes with the hidden kind and a tag (RFC 8446, 5.2).
+pub(super) fn is_alert(payload: &[u8], payload_bytes: u32) -> bool {
+    const HIDDEN_BYTES: u8 = 2 + 1 + 16;
+    match payload {
+        [ALERT, 3, ..] => true,
+        [APPLICATION_DATA, 3, _, 0, HIDDEN_BYTES, ..] => payload_bytes == 5 + u32::from(HIDDEN_BYTES),
+        _ => false,
+    }
+}
+
 /// The server that a client's first message asks for.
 pub(super) fn server_name(payload: &[u8]) -> Option<String> {
     // Record header 5, handshake header 4, version 2, random 32.
@@ -78,6 +89,19 @@ mod tests {
         for length in 0..hello.len() {
             assert_eq!(server_name(&hello[..length]), None, "{length}");
         }
+    }
+
+    #[test]
+    fn alerts_are_told_from_data() {
+        let record = |kind: u8, length: u8| [vec![kind, 3, 3, 0, length], vec![7; length.into()]].concat();
+        let is_an_alert = |bytes: &[u8]| is_alert(bytes, bytes.len() as u32);
+        assert!(is_an_alert(&record(ALERT, 2)) && is_an_alert(&record(ALERT, 26)));
+        assert!(is_an_alert(&record(APPLICATION_DATA, 19)));
+        assert!(!is_an_alert(&record(APPLICATION_DATA, 20)) && !is_an_alert(&record(HANDSHAKE, 19)));
+        // More follows in the same segment, be it captured or not.
+        let two = [record(APPLICATION_DATA, 19), record(APPLICATION_DATA, 200)].concat();
+        assert!(!is_an_alert(&two) && !is_alert(&two[..24], two.len() as u32));
+        assert!(!is_an_alert(&[]));
     }
 
     proptest! {

@@ -7,9 +7,9 @@ use super::doubled::Doubled;
 use super::{Counts, ErrorPacket, LastPacket, Outcome, TIMEOUT_NS, Timeout, Transfer, WindowTurn};
 use crate::address::MacAddress;
 use crate::block_numbers::BlockNumbers;
-use crate::limits::{INCIDENTS, WINDOW_LENGTHS};
+use crate::limits::{ANSWER_PORTS, INCIDENTS, WINDOW_LENGTHS};
 use crate::spread::Spread;
-use crate::tftp::{Message, Options, PORT, ProgramMachine, Request};
+use crate::tftp::{Message, Options, ProgramMachine, Request};
 use crate::turnaround::Turnaround;
 use crate::window::Windows;
 
@@ -17,6 +17,8 @@ use crate::window::Windows;
 const DEFAULT_BLOCK_SIZE: u32 = 512;
 /// Bytes of a DATA packet before the data.
 const DATA_HEADER: u32 = 4;
+/// Code of the error that an end answers to a packet from a port that it does not know (RFC 1350, 5).
+const UNKNOWN_PORT: u16 = 5;
 /// Largest frame without checksum that carries 1,500 bytes, with a VLAN tag.
 const LARGEST_STANDARD_FRAME: u32 = 1518;
 
@@ -28,6 +30,13 @@ pub(super) struct Arrival {
     pub(super) from_client: bool,
     pub(super) payload_bytes: u32,
     pub(super) fragmented: bool,
+}
+
+/// Which end of a transfer sent a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sender {
+    Client,
+    Server,
 }
 
 /// The last packet that matters for turns.
@@ -44,6 +53,11 @@ pub(super) struct Open {
     pub(super) client: SocketAddr,
     pub(super) client_mac: Option<MacAddress>,
     pub(super) server: SocketAddr,
+    /// Ports that the server answered from. A request that is sent again, because its answer was lost or late, is answered
+    /// from another port (RFC 1350, 4): the client takes one of them.
+    answer_ports: Vec<u16>,
+    /// Whether the client has taken an answer: then what comes from other ports is no part of the transfer.
+    is_taken: bool,
     write: bool,
     file: String,
     request_ns: i64,
@@ -76,7 +90,10 @@ pub(super) struct Open {
     under_way: bool,
     /// Bytes per block of a transfer whose options were not captured: the longest block.
     seen_block_size: u32,
-    last_packet: LastPacket,
+    last_new_ns: i64,
+    last_new_packet: LastPacket,
+    client_repeats: u64,
+    server_repeats: u64,
     program: Option<ProgramMachine>,
     /// Blocks since the last acknowledgment.
     in_window: u32,
@@ -91,6 +108,7 @@ impl Open {
         let request = Request { file: String::new(), options: Options::default() };
         let mut open = Self::new(arrival, ends, client_mac, request, false);
         open.under_way = true;
+        open.is_taken = true;
         open.requests = 0;
         open.counts = Counts::default();
         open
@@ -107,6 +125,8 @@ impl Open {
             client,
             client_mac,
             server,
+            answer_ports: Vec::new(),
+            is_taken: false,
             write,
             file: request.file,
             request_ns: arrival.time_ns,
@@ -136,7 +156,10 @@ impl Open {
             doubled: Doubled::default(),
             under_way: false,
             seen_block_size: 0,
-            last_packet: LastPacket::Request,
+            last_new_ns: arrival.time_ns,
+            last_new_packet: LastPacket::Request,
+            client_repeats: 0,
+            server_repeats: 0,
             program: None,
             in_window: 0,
             turns_by_window: BTreeMap::new(),
@@ -148,7 +171,9 @@ impl Open {
 
     /// Whether `request` is the one that began it, sent again.
     pub(super) fn repeats(&self, request: &Request, write: bool) -> bool {
-        self.first_data_ns.is_none()
+        // A block that nobody acknowledged was lost, and the request is what brings it again.
+        let taken_ns = if self.write { self.first_data_ns } else { self.first_acknowledgment_ns };
+        taken_ns.is_none()
             && self.error.is_none()
             && self.write == write
             && self.file == request.file
@@ -160,7 +185,19 @@ impl Open {
         self.count_frame(arrival.wire_bytes);
         self.silence(arrival, true);
         self.last = Last::Request;
-        self.last_packet = LastPacket::Request;
+        self.note(arrival, LastPacket::Request, false);
+    }
+
+    /// Counts what is asked in vain: repetitions since the last packet that brought something new.
+    fn note(&mut self, arrival: &Arrival, packet: LastPacket, is_new: bool) {
+        match (is_new, arrival.from_client) {
+            (true, _) => {
+                (self.last_new_ns, self.last_new_packet) = (arrival.time_ns, packet);
+                (self.client_repeats, self.server_repeats) = (0, 0);
+            }
+            (false, true) => self.client_repeats += 1,
+            (false, false) => self.server_repeats += 1,
+        }
     }
 
     /// A later fragment of a block.
@@ -186,10 +223,12 @@ impl Open {
             Message::OptionAcknowledgment(options) => {
                 let again = self.granted.is_some();
                 self.counts.repeated_option_acknowledgments += u64::from(again);
-                self.granted.get_or_insert(options);
+                if !self.is_taken || !again {
+                    self.granted = Some(options);
+                }
                 self.silence(arrival, again);
                 self.last = Last::Request;
-                self.last_packet = LastPacket::OptionAcknowledgment;
+                self.note(arrival, LastPacket::OptionAcknowledgment, !again);
             }
             Message::Data { block, program } => {
                 if block == 1 && self.first_data_ns.is_none() {
@@ -208,7 +247,7 @@ impl Open {
                     text,
                 });
                 self.silence(arrival, false);
-                self.last_packet = LastPacket::Error;
+                self.note(arrival, LastPacket::Error, true);
             }
             Message::ReadRequest(_) | Message::WriteRequest(_) => {}
         }
@@ -223,7 +262,7 @@ impl Open {
         let bytes = arrival.payload_bytes.saturating_sub(DATA_HEADER);
         self.seen_block_size = self.seen_block_size.max(bytes);
         self.in_window = self.in_window.saturating_add(1);
-        self.last_packet = LastPacket::Data;
+        self.note(arrival, LastPacket::Data, new);
         self.counts.data_packets += 1;
         self.counts.fragmented += u64::from(arrival.fragmented);
         if new {
@@ -282,7 +321,7 @@ impl Open {
             }
         }
         self.in_window = 0;
-        self.last_packet = LastPacket::Acknowledgment;
+        self.note(arrival, LastPacket::Acknowledgment, before.is_none_or(|before| position > before));
         if gone > 0 {
             self.windows.see(arrival.time_ns, gone, next_window);
         }
@@ -336,15 +375,30 @@ impl Open {
         self.complete_ns.is_some() || self.error.is_some()
     }
 
-    /// Whether `address` may be its server: known by address, and by port once it has answered.
-    pub(super) fn is_server(&mut self, address: SocketAddr) -> bool {
-        if self.server.ip() != address.ip() {
-            return false;
+    /// Whether `address` may be its server: by address alone until the client has taken an answer.
+    pub(super) fn is_server(&self, address: SocketAddr) -> bool {
+        let port = address.port();
+        let is_known = port == self.server.port() || self.answer_ports.contains(&port);
+        self.server.ip() == address.ip() && (is_known || !self.is_taken)
+    }
+
+    /// Whether a packet to or from `port` of the server is part of the transfer: of several answers to one request the client
+    /// takes one and refuses the others.
+    pub(super) fn takes(&mut self, sender: Sender, port: u16, message: &Message) -> bool {
+        if self.is_taken {
+            return port == self.server.port();
         }
-        if self.server.port() == PORT {
-            self.server.set_port(address.port());
+        match (sender, message) {
+            (Sender::Server, _) => {
+                if !self.answer_ports.contains(&port) && self.answer_ports.len() < ANSWER_PORTS {
+                    self.answer_ports.push(port);
+                }
+            }
+            (Sender::Client, Message::Error { code: UNKNOWN_PORT, .. }) if self.answer_ports.len() > 1 => return false,
+            (Sender::Client, _) => self.is_taken = true,
         }
-        self.server.port() == address.port()
+        self.server.set_port(port);
+        true
     }
 
     fn outcome(&self) -> Outcome {
@@ -398,7 +452,10 @@ impl Open {
             complete_ns: self.complete_ns,
             last_ns: self.last_ns,
             under_way: self.under_way,
-            last_packet: self.last_packet,
+            last_new_ns: self.last_new_ns,
+            last_new_packet: self.last_new_packet,
+            client_repeats: self.client_repeats,
+            server_repeats: self.server_repeats,
             acknowledged: self.acknowledged,
             highest_block,
             program: self.program,

@@ -27,7 +27,8 @@ pub struct Transfer {
     pub client: SocketAddr,
     /// The client's station address, where the link tells.
     pub client_mac: Option<MacAddress>,
-    /// The server; its port is 69 until it has answered from another.
+    /// The server; its port is 69 until it has answered from another. Of several answers to a request, each from its own
+    /// port, that of the one that the client took.
     pub server: SocketAddr,
     /// Whether the client sends the file.
     pub write: bool,
@@ -53,8 +54,14 @@ pub struct Transfer {
     pub last_ns: i64,
     /// Whether it was under way when the capture began: name, request and options are unknown.
     pub under_way: bool,
-    /// What its last packet was, and whether the client sent it.
-    pub last_packet: LastPacket,
+    /// Time of the last packet that was no repetition, ns.
+    pub last_new_ns: i64,
+    /// What it was, and so which end sent it.
+    pub last_new_packet: LastPacket,
+    /// Packets of the client after it, which repeat earlier ones.
+    pub client_repeats: u64,
+    /// Packets of the server after it, which repeat earlier ones.
+    pub server_repeats: u64,
     /// Highest block that the client acknowledged; `None` without an acknowledgment.
     pub acknowledged: Option<u64>,
     /// Highest block seen or acknowledged, from 1; 0 when none was.
@@ -109,7 +116,7 @@ pub struct WindowTurn {
     pub turn: Turnaround,
 }
 
-/// The last packet of a transfer.
+/// A packet of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use onoff_trace::Losses;
 
 use super::Transfer;
-use super::follow::{Arrival, Open};
+use super::follow::{Arrival, Open, Sender};
 use super::unbegun::Unbegun;
 use crate::address::MacAddress;
 use crate::frame::{Datagram, Frame};
@@ -41,7 +41,7 @@ impl Transfers {
         if datagram.destination.port() == PORT {
             return self.request(frame, datagram, losses);
         }
-        let Some((client, from_client)) = self.owner(datagram) else {
+        let Some((client, sender)) = self.owner(datagram) else {
             // Without room, what goes on may be a transfer whose request was seen and left out.
             if !self.is_full() && self.unbegun.shows(datagram) {
                 losses.add(&losses::TRANSFERS_WITHOUT_BEGIN, 1);
@@ -61,10 +61,14 @@ impl Transfers {
             }
         };
         let open = self.open.get_mut(&client)?;
-        if !from_client && frame.destination.is_some_and(|mac| !mac.is_group_or_zero()) {
+        if sender == Sender::Server && frame.destination.is_some_and(|mac| !mac.is_group_or_zero()) {
             open.client_mac = open.client_mac.or(frame.destination);
         }
-        open.see(&arrival(frame, datagram, from_client), message);
+        let from_client = sender == Sender::Client;
+        let server_port = if from_client { datagram.destination.port() } else { datagram.source.port() };
+        if open.takes(sender, server_port, &message) {
+            open.see(&arrival(frame, datagram, from_client), message);
+        }
         Some(client)
     }
 
@@ -89,18 +93,15 @@ impl Transfers {
         in_order(self.finished)
     }
 
-    fn owner(&mut self, datagram: &Datagram<'_>) -> Option<(SocketAddr, bool)> {
-        if let Some(open) = self.open.get_mut(&datagram.destination)
-            && open.is_server(datagram.source)
-        {
-            return Some((datagram.destination, false));
+    /// The client whose transfer a datagram belongs to, and who of the two sent it.
+    fn owner(&self, datagram: &Datagram<'_>) -> Option<(SocketAddr, Sender)> {
+        let (source, destination) = (datagram.source, datagram.destination);
+        let of =
+            |client: SocketAddr, server: SocketAddr| self.open.get(&client).is_some_and(|open| open.is_server(server));
+        if of(destination, source) {
+            return Some((destination, Sender::Server));
         }
-        if let Some(open) = self.open.get_mut(&datagram.source)
-            && open.is_server(datagram.destination)
-        {
-            return Some((datagram.source, true));
-        }
-        None
+        of(source, destination).then_some((source, Sender::Client))
     }
 
     fn request(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>, losses: &mut Losses) -> Option<SocketAddr> {
@@ -114,7 +115,9 @@ impl Transfers {
                 if open.server != datagram.destination {
                     return None;
                 }
-                open.see(&arrival(frame, datagram, true), message);
+                if open.takes(Sender::Client, PORT, &message) {
+                    open.see(&arrival(frame, datagram, true), message);
+                }
                 return Some(client);
             }
             Err(NotTftp::Cut) => {

@@ -30,7 +30,7 @@ impl<'o> Rows<'o> {
     /// What `out` answers.
     pub fn begin<'n>(names: impl IntoIterator<Item = &'n str>, out: &'o mut dyn Write) -> io::Result<Self> {
         let mut rows = csv::WriterBuilder::new().from_writer(out);
-        rows.write_record(names)?;
+        rows.write_record(names).map_err(unwrapped)?;
         Ok(Self(rows))
     }
 
@@ -40,9 +40,9 @@ impl<'o> Rows<'o> {
     /// What the output answers.
     pub fn write<'c>(&mut self, cells: impl IntoIterator<Item = Cow<'c, str>>) -> io::Result<()> {
         for cell in cells {
-            self.0.write_field(harmless(&printable(&cell)).as_bytes())?;
+            self.0.write_field(harmless(&printable(&cell)).as_bytes()).map_err(unwrapped)?;
         }
-        Ok(self.0.write_record(None::<&[u8]>)?)
+        self.0.write_record(None::<&[u8]>).map_err(unwrapped)
     }
 
     /// Writes what is not written yet.
@@ -51,6 +51,14 @@ impl<'o> Rows<'o> {
     /// What the output answers.
     pub fn end(mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+/// What `out` answered, as it answered it: the library's own conversion makes another kind of error of a closed pipe.
+fn unwrapped(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        kind => io::Error::other(format!("{kind:?}")),
     }
 }
 

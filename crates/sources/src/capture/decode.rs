@@ -13,9 +13,12 @@ use super::{ipv6, link};
 
 const UDP_HEADER: u32 = 8;
 const ICMP_ECHO: u8 = 8;
+const ICMP_ECHO_REPLY: u8 = 0;
 const ICMP_UNREACHABLE: u8 = 3;
 const ICMPV6_UNREACHABLE: u8 = 1;
 const ICMPV6_TOO_BIG: u8 = 2;
+const ICMPV6_ECHO: u8 = 128;
+const ICMPV6_ECHO_REPLY: u8 = 129;
 /// Bytes of an ICMP message before the packet that it quotes.
 const ICMP_HEADER: usize = 8;
 const ARP_REQUEST: u16 = 1;
@@ -86,6 +89,7 @@ fn ipv4_packet<'a>(packet: &LaxIpv4Slice<'a>) -> Result<Packet<'a>, Fault> {
     if number == ip_number::ICMP {
         return Ok(match *payload {
             [ICMP_ECHO, ..] => Packet::AddressProbe { target: between.destination },
+            [ICMP_ECHO_REPLY, ..] => Packet::AddressAnswer { address: between.source },
             [ICMP_UNREACHABLE, code, ..] => {
                 // RFC 792 and RFC 1812.
                 let reason = match code {
@@ -133,6 +137,8 @@ fn ipv6_packet<'a>(packet: &LaxIpv6Slice<'a>) -> Result<Packet<'a>, Fault> {
                 };
                 undelivered(between, reason, message)
             }
+            [ICMPV6_ECHO, ..] => Packet::AddressProbe { target: between.destination },
+            [ICMPV6_ECHO_REPLY, ..] => Packet::AddressAnswer { address: between.source },
             [ICMPV6_TOO_BIG, ..] => undelivered(between, UndeliveredReason::TooLarge, message),
             _ => Packet::Other,
         });

@@ -9,6 +9,8 @@ use super::{
 
 /// Time of a scene's first frame, ns since 1970.
 pub const SCENE_START_NS: u64 = 1_700_000_000_000_000_000;
+/// From one frame to the next, ns.
+const FRAME_NS: u64 = 50_000;
 const CLIENT_MAC: [u8; 6] = [0x52, 0x54, 0, 0x77, 0, 1];
 const SERVER_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 50);
@@ -157,7 +159,7 @@ impl Scene {
         for copy in 0..self.copies as u64 {
             self.wrote.frame(self.now_ns + copy * 3_000, frame);
         }
-        self.now_ns += 50_000;
+        self.now_ns += FRAME_NS;
     }
 
     /// Another port on either side; after many, the first ones again.
@@ -368,9 +370,56 @@ impl Scene {
         self
     }
 
+    /// The client asks the link for the server's station, and the server answers `after_ns` later.
+    #[must_use]
+    pub fn server_found_after(mut self, after_ns: u64) -> Self {
+        let question = arp_request(CLIENT_MAC, CLIENT, SERVER);
+        self.wrote.frame(self.now_ns, &question);
+        self.now_ns += after_ns;
+        self.frame(&arp_reply(SERVER_MAC, SERVER, (CLIENT_MAC, CLIENT)));
+        self
+    }
+
+    /// A third station asks the link for the client's station, and the client answers `after_ns` later.
+    #[must_use]
+    pub fn client_found_by_another_after(mut self, after_ns: u64) -> Self {
+        let (station, address) = ([2, 9, 9, 9, 9, 9], Ipv4Addr::new(10, 0, 0, 99));
+        self.wrote.frame(self.now_ns, &arp_request(station, address, CLIENT));
+        self.now_ns += after_ns;
+        self.frame(&arp_reply(CLIENT_MAC, CLIENT, (station, address)));
+        self
+    }
+
+    /// One end pings the other (ICMP echo), which answers `after_ns` later.
+    #[must_use]
+    pub fn ping(mut self, from_client: bool, after_ns: u64) -> Self {
+        let (asks, answers) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+        self.packet(from_client, ipv4(asks, answers, 1, &[8, 0, 0, 0, 0, 1, 0, 1], None));
+        self.now_ns = (self.now_ns + after_ns).saturating_sub(FRAME_NS);
+        self.packet(!from_client, ipv4(answers, asks, 1, &[0, 0, 0, 0, 0, 1, 0, 1], None));
+        self
+    }
+
+    /// From here on the server answers from this port.
+    #[must_use]
+    pub fn answers_from(mut self, port: u16) -> Self {
+        self.server_port = port;
+        self
+    }
+
     /// The client asks for an address over IPv6.
     #[must_use]
-    pub fn solicit(mut self, transaction: u8) -> Self {
+    pub fn solicit(self, transaction: u8) -> Self {
+        self.solicit_as(transaction, true)
+    }
+
+    /// The same of a system that has no name and needs none.
+    #[must_use]
+    pub fn solicit_nameless(self, transaction: u8) -> Self {
+        self.solicit_as(transaction, false)
+    }
+
+    fn solicit_as(mut self, transaction: u8, is_firmware: bool) -> Self {
         let client = Ipv6Addr::new(0xFE80, 0, 0, 0, 0x5054, 0xFF, 0xFE77, 1);
         let all_servers = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 1, 2);
         let mut message = vec![1, 0, 0, transaction];
@@ -379,7 +428,10 @@ impl Scene {
             (1_u16, [&[0, 3, 0, 1][..], &CLIENT_MAC].concat()),
             (61, vec![0, 7]),
             (16, [&[0, 0, 1, 0x57, 0, 32][..], b"PXEClient:Arch:00007:UNDI:003016"].concat()),
-        ] {
+        ]
+        .into_iter()
+        .take(if is_firmware { 3 } else { 1 })
+        {
             message.extend(code.to_be_bytes());
             message.extend((data.len() as u16).to_be_bytes());
             message.extend(data);
@@ -490,6 +542,12 @@ impl Scene {
         let frame = ethernet([2, 9, 9, 9, 9, 9], [1, 0, 0x5E, 0, 0, 0xFB], 0x0800, &packet);
         self.frame(&frame);
         self
+    }
+
+    /// The same of an operating system that does not name itself, as most but Windows.
+    #[must_use]
+    pub fn nameless_system(self) -> Self {
+        self.lease(&DhcpFields { class: String::new(), transaction: 0x7777_0002, ..system_fields() })
     }
 
     /// The operating system's own question for an address, answered.

@@ -4,18 +4,22 @@ use std::net::IpAddr;
 
 use onoff_netboot::dhcp::DhcpKind;
 
-use super::super::dhcp::DhcpExchange;
+use super::super::dhcp::{DhcpExchange, Stack};
 use super::super::report::StageKind;
 use super::{Evidence, Finding, Reason, time};
 
 pub(super) fn judge(evidence: &Evidence<'_>) -> Finding {
-    // The dialogue that came furthest; of several, the last.
-    let best = evidence.dhcp.iter().max_by_key(|exchange| (progress(exchange), exchange.start_ns));
+    // The dialogue that came furthest; of several, the last that has ended: an attempt that goes on tells nothing yet.
+    let attempts = evidence.dhcp.iter().filter(|exchange| exchange.stack != Stack::OperatingSystem);
+    let best = attempts.max_by_key(|exchange| (progress(exchange), evidence.has_ended(exchange), exchange.start_ns));
     let Some(best) = best else {
         let what = "the capture holds no question for an address and no file".to_owned();
         return Finding::unknown(Reason::CaptureBegins, None, 0, what, "start the capture before the client");
     };
-    let messages = || evidence.traffic.dhcp.iter().filter(|message| message.time_ns >= best.start_ns);
+    let last_ns = best.messages.last().map_or(best.start_ns, |message| message.time_ns);
+    let until_ns = evidence.beginnings_after(last_ns).map(|next| next.start_ns).min().unwrap_or(i64::MAX);
+    let span_ns = best.start_ns..until_ns;
+    let messages = || evidence.traffic.dhcp.iter().filter(|message| span_ns.contains(&message.time_ns));
     if let Some(message) = messages().rfind(|message| message.kind == DhcpKind::Decline) {
         let address = message.address.map_or_else(|| "the address".to_owned(), |address| address.to_string());
         return failed(
@@ -45,16 +49,15 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Finding {
     if best.complete {
         return addressed(evidence, best);
     }
-    let last_ns = best.messages.last().map_or(best.start_ns, |message| message.time_ns);
     if best.offer_delay_ns.is_some() && best.request_attempts > 0 && best.ip_version == 4 {
         return unacknowledged(evidence, best, last_ns);
     }
     if best.offer_delay_ns.is_some() {
-        let gave_up = evidence.is_over(last_ns) || best.attempts > 1;
+        let gave_up = evidence.has_ended(best) || best.attempts > 1;
         return if gave_up { untaken(evidence, best, last_ns) } else { ends(evidence, StageKind::Dhcp, last_ns) };
     }
     let family = if best.ip_version == 4 { "DHCPv4" } else { "DHCPv6" };
-    if best.attempts < 2 && !evidence.is_over(last_ns) {
+    if best.attempts < 2 && !evidence.has_ended(best) {
         return ends(evidence, StageKind::Dhcp, last_ns);
     }
     let times = if best.attempts == 1 { "1 question".to_owned() } else { format!("{} questions", best.attempts) };
@@ -100,7 +103,7 @@ fn ends(evidence: &Evidence<'_>, stage: StageKind, last_ns: i64) -> Finding {
 fn boot_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Finding {
     let last_ns = exchange.messages.last().map_or(exchange.start_ns, |message| message.time_ns);
     let questions = exchange.request_attempts.max(exchange.attempts);
-    if questions < 2 && !evidence.is_over(last_ns) {
+    if questions < 2 && !evidence.has_ended(exchange) {
         return ends(evidence, StageKind::BootServer, last_ns);
     }
     let plural = if questions == 1 { "request".to_owned() } else { format!("{questions} requests") };
@@ -116,7 +119,7 @@ fn boot_server(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Finding {
 
 /// The client took an offer, and its server did not confirm it.
 fn unacknowledged(evidence: &Evidence<'_>, exchange: &DhcpExchange, last_ns: i64) -> Finding {
-    if exchange.request_attempts < 2 && !evidence.is_over(last_ns) {
+    if exchange.request_attempts < 2 && !evidence.has_ended(exchange) {
         return ends(evidence, StageKind::Dhcp, last_ns);
     }
     let address = exchange.address.as_deref().unwrap_or("an address");
@@ -183,7 +186,7 @@ fn addressed(evidence: &Evidence<'_>, exchange: &DhcpExchange) -> Finding {
         );
         return if is_server { found } else { found.likely() };
     }
-    if !evidence.is_over(exchange.end_ns) {
+    if !evidence.has_ended(exchange) {
         let what = format!("the capture ends {rest} after the client had its address");
         return Finding::unknown(
             Reason::CaptureEnds,

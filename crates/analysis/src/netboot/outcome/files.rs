@@ -14,6 +14,8 @@ use super::{Evidence, Finding, LOOP, Reason, Verdict, time};
 
 /// Largest block number of 16 bits.
 const LAST_NUMBER: u64 = 65_535;
+/// One repetition may be of a packet that was lost; from this many on, without anything new, the other end is not there.
+const IN_VAIN: u64 = 2;
 const CAPTURE_LONGER: &str = "capture until the client gives up or has booted";
 
 /// The last file that came whole.
@@ -117,16 +119,29 @@ pub(super) fn after(evidence: &Evidence<'_>, loaded: Option<&Loaded>, after_ns: 
         .iter()
         .zip(&evidence.traffic.transfers)
         .filter(|(file, _)| is_load(file) && file.request_ns >= after_ns && file.outcome != Outcome::Complete);
+    // An attempt that has ended says more than a later one that goes on and has not come as far.
+    let began_anew = |ns: i64, until_ns: i64| evidence.beginnings_after(ns).any(|next| next.start_ns < until_ns);
     let last = tried.clone().next_back();
+    let ended = last
+        .filter(|(file, transfer)| file.answer_ns.is_none() && !stopped(evidence, file, transfer))
+        .and_then(|(pending, _)| tried.clone().rfind(|(file, _)| began_anew(file.end_ns, pending.request_ns)));
+    let last = ended.or(last);
     let download = evidence.downloads.iter().rfind(|download| download.end_ns > after_ns && !came(download));
+    let decides = |found: &Finding, is_coming: bool| {
+        let is_later = last.is_some_and(|(file, _)| began_anew(file.end_ns, i64::MAX));
+        found.verdict != Verdict::Unknown || is_coming || !is_later
+    };
     let probe_only = last.is_some_and(|(file, _)| file.outcome == Outcome::SizeProbe);
     if let Some(download) = download
         && last.is_none_or(|(file, _)| file.request_ns < download.start_ns)
         && let Some(found) = self::download(evidence, download)
+        && decides(&found, download.first_byte_ns.is_some())
     {
         return Some(found);
     }
-    if let Some(found) = connection(evidence, after_ns).or_else(|| name_lookup(evidence, after_ns)) {
+    if let Some(found) = connection(evidence, after_ns).or_else(|| name_lookup(evidence, after_ns))
+        && decides(&found, false)
+    {
         return Some(found);
     }
     let (file, transfer) = if probe_only {
@@ -220,7 +235,7 @@ fn transfer_failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tran
     let end_ns = file.end_ns;
     let bytes = file.counts.bytes;
     let fail = |reason: Reason, what: String, cure: &str| Finding::failed(reason, stage, end_ns, what, cure);
-    if transfer.highest_block == LAST_NUMBER && file.outcome != Outcome::Refused && stopped(evidence, file) {
+    if transfer.highest_block == LAST_NUMBER && file.outcome != Outcome::Refused && stopped(evidence, file, transfer) {
         let what = format!(
             "{name} stopped at block 65,535 ({bytes} bytes in blocks of {}): one side does not start the block number again at 0",
             file.block_size
@@ -239,21 +254,44 @@ fn transfer_failed(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Tran
         }
         Outcome::Aborted => aborted(file, name, fail),
         _ if file.answer_ns.is_none() => unanswered(evidence, file, transfer, fail),
-        _ if !stopped(evidence, file) => {
+        _ if !stopped(evidence, file, transfer) => {
             ends(evidence, stage, end_ns, &format!("{name} was coming, {bytes} bytes so far"))
         }
-        _ if transfer.last_packet == LastPacket::OptionAcknowledgment => fail(
+        _ => silent(name, bytes, transfer, fail),
+    }
+}
+
+/// Who did not go on, judged by the last packet that brought something new: the other end may repeat its own ever since.
+fn silent(name: &str, bytes: u64, transfer: &Transfer, fail: impl Fn(Reason, String, &str) -> Finding) -> Finding {
+    match transfer.last_new_packet {
+        LastPacket::OptionAcknowledgment => fail(
             Reason::OptionsUnanswered,
             format!("the client did not answer the server's acknowledgment of options (OACK) for {name}"),
             "look for a filter between the two: the server answers from a new port above 1023, and a firewall that knows only port 69 drops what follows; or the client cannot take the options granted: switch them off at the server to try",
         ),
-        _ if transfer.last_packet == LastPacket::Data => fail(
+        LastPacket::Data if transfer.client_repeats > 0 => fail(
+            Reason::ClientSilent,
+            format!(
+                "{name} stopped after {bytes} bytes: the client repeated an earlier acknowledgment and did not acknowledge the server's last block"
+            ),
+            "look for a link or filter between this place and the client that drops the server's blocks",
+        )
+        .likely(),
+        LastPacket::Data => fail(
             Reason::ClientSilent,
             format!(
                 "the client fell silent within {name}, after {bytes} bytes; the server's last block was not acknowledged"
             ),
             "look at the client: it hung, was switched off or lost its link; or acknowledgments are dropped on their way",
         ),
+        _ if transfer.server_repeats > 0 => fail(
+            Reason::ServerSilent,
+            format!(
+                "{name} stopped after {bytes} bytes: the server repeated an earlier block although the client had acknowledged it"
+            ),
+            "look for a link or filter between this place and the server that drops the client's acknowledgments",
+        )
+        .likely(),
         _ => fail(
             Reason::ServerSilent,
             format!(
@@ -325,7 +363,7 @@ fn unanswered(
         };
         return Finding { time_ns: report.time_ns, ..fail(Reason::ServerUnreachable, what, cure) };
     }
-    if !stopped(evidence, file) {
+    if !stopped(evidence, file, transfer) {
         return ends(evidence, stage(evidence, file), file.end_ns, &format!("the client requested {name}"));
     }
     let times = if file.requests == 1 { "1 request".to_owned() } else { format!("{} requests", file.requests) };
@@ -337,12 +375,11 @@ fn unanswered(
     )
 }
 
-/// Whether a transfer that did not end has ended nevertheless: one side asked in vain, the capture goes on without it, or the
-/// client went on to something else.
-fn stopped(evidence: &Evidence<'_>, file: &FileTransfer) -> bool {
-    let in_vain = file.requests > 2 || (file.answer_ns.is_some() && file.counts.repeated_option_acknowledgments > 1);
-    let went_on = evidence.dhcp.iter().any(|exchange| exchange.start_ns > file.end_ns);
-    in_vain || went_on || evidence.is_over(file.end_ns)
+/// Whether a transfer that did not end has ended nevertheless: an end repeats itself in vain, the capture goes on without it, or
+/// the client went on to something else.
+fn stopped(evidence: &Evidence<'_>, file: &FileTransfer, transfer: &Transfer) -> bool {
+    let is_in_vain = transfer.client_repeats.max(transfer.server_repeats) >= IN_VAIN;
+    (is_in_vain && evidence.is_over(transfer.last_new_ns)) || evidence.is_over(file.end_ns)
 }
 
 fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Finding> {
@@ -364,16 +401,19 @@ fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Finding> {
     if download.method == "HEAD" && download.status.is_some() {
         return None;
     }
-    if !evidence.is_over(download.end_ns) {
+    let connection = connection_of(evidence, download);
+    // A client whose request is not answered repeats it: that is not the other end's word.
+    let heard_ns = match download.first_byte_ns {
+        Some(_) => download.end_ns,
+        None => connection.map_or(download.end_ns, |connection| connection.last_new_ns),
+    };
+    if !evidence.is_over(heard_ns) {
         return Some(ends(evidence, StageKind::Http, download.end_ns, &format!("{url} was coming")));
     }
     if download.first_byte_ns.is_none() {
         let encrypted = download.method.is_empty();
-        let closed = evidence.traffic.connections.iter().any(|connection| {
-            connection.requests.len() == 1
-                && connection.opened_ns == Some(download.start_ns)
-                && (connection.closed || connection.reset)
-        });
+        let closed = connection
+            .is_some_and(|connection| connection.requests.len() == 1 && (connection.closed || connection.reset));
         if encrypted && closed {
             // TLS 1.3 encrypts the alert that refuses a certificate.
             let what =
@@ -389,6 +429,15 @@ fn download(evidence: &Evidence<'_>, download: &Download) -> Option<Finding> {
         fail(Reason::ServerSilent, what, "look at both ends at this time: the connection stopped within the file")
             .likely(),
     )
+}
+
+/// The connection that a download came over.
+fn connection_of<'a>(evidence: &Evidence<'a>, download: &Download) -> Option<&'a Connection> {
+    let start_ns = download.start_ns;
+    evidence.traffic.connections.iter().copied().find(|connection| {
+        let opens = !download.reused && connection.opened_ns.unwrap_or(connection.first_ns) == start_ns;
+        opens || connection.requests.iter().any(|request| request.sent_ns == start_ns)
+    })
 }
 
 /// The last connection for HTTP boot, when it did not come to a request.
@@ -414,7 +463,7 @@ fn connection(evidence: &Evidence<'_>, after_ns: i64) -> Option<Finding> {
     if connection.accepted_ns.is_none() && connection.reset {
         return Some(fail(format!("{server} refused the connection (TCP reset)")));
     }
-    if connection.accepted_ns.is_none() && (connection.syns > 1 || evidence.is_over(connection.last_ns)) {
+    if connection.accepted_ns.is_none() && (connection.syns > 1 || evidence.is_over(connection.last_new_ns)) {
         return Some(fail(format!("{server} did not answer {} attempts to connect", connection.syns)));
     }
     None
@@ -443,7 +492,7 @@ fn tls(evidence: &Evidence<'_>, connection: &Connection) -> Option<Finding> {
         };
         return Some(fail(what, cure));
     }
-    if !connection.closed && !connection.reset && !evidence.is_over(connection.last_ns) {
+    if !connection.closed && !connection.reset && !evidence.is_over(connection.last_new_ns) {
         let what = format!("the TLS handshake with {server} was under way");
         return Some(ends(evidence, StageKind::Http, connection.last_ns, &what));
     }

@@ -87,9 +87,10 @@ pub struct NetworkBoot {
     pub end_rule: Rule,
     /// Whether it loaded, and if not, why.
     pub outcome: BootOutcome,
-    /// Where the capture was taken, as far as turnaround times tell.
+    /// Where the capture was taken, as far as the shortest answers of both ends tell.
     pub capture_side: CaptureSide,
-    /// Round trip between the ends is at most this, ns: the shortest turnaround of the far side.
+    /// Round trip between the client and the server that it loaded most from is at most this, ns: the shortest answers of both
+    /// ends together, each to the other (turns, handshakes of TCP, ARP, ICMP).
     pub round_trip_at_most_ns: Option<i64>,
     /// The stages, in order; they follow each other without gaps.
     pub stages: Vec<Stage>,
@@ -138,7 +139,7 @@ pub enum CaptureSide {
     Server,
     /// Near the client: server turnaround includes the network's round trip.
     Client,
-    /// Too few turns to tell.
+    /// Too few answers, or ends that answer equally fast.
     Unknown,
 }
 

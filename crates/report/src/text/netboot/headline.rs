@@ -141,8 +141,9 @@ pub(super) fn write_capture(report: &NetbootReport, out: &mut dyn Write) -> io::
     if let Some(length) = capture.snap_length {
         parts.push(format!("frames cut to {length} bytes"));
     }
-    let side = report.boots.iter().map(|boot| boot.capture_side).find(|side| *side != CaptureSide::Unknown);
-    let bound = report.boots.iter().find_map(|boot| boot.round_trip_at_most_ns);
+    let mut sides = report.boots.iter().map(|boot| boot.capture_side).filter(|side| *side != CaptureSide::Unknown);
+    let side = sides.next().filter(|side| sides.all(|other| other == *side));
+    let bound = report.boots.iter().filter_map(|boot| boot.round_trip_at_most_ns).max();
     match side {
         Some(CaptureSide::Server) => parts.push("taken near the server".to_owned()),
         Some(CaptureSide::Client) => parts.push("taken near the client".to_owned()),
