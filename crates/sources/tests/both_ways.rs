@@ -1,0 +1,294 @@
+//! Every recording there is, read both ways: what the tables say is what the stream of events says.
+//!
+//! The stream is what `xperf -a dumper`, the other listeners of `xperf` and events as JSON are written from.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use onoff_etl::{ExtendedItem, Input, Recording};
+use onoff_files::open_all;
+use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, open_files};
+use onoff_trace::{DescribedEvent, EventOrigin, TableName, Tables, Trace};
+
+/// Recordings of Windows in `folder` and below, whole or packed.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(recordings(&path));
+        } else if name.ends_with(".etl") || name.ends_with(".etl.xz") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// One call stack: its event's time, its thread, its return addresses.
+type Stack = (i64, u32, u32, Vec<u64>);
+
+/// What one way of reading says of a recording.
+#[derive(Debug, Default, PartialEq)]
+struct Said {
+    switches: usize,
+    /// Time and thread.
+    samples: Vec<(i64, u32)>,
+    /// Completion, bytes, file.
+    disk_requests: Vec<(i64, u64, String)>,
+    /// Time, file.
+    hard_faults: Vec<(i64, String)>,
+    /// Id, image.
+    processes: BTreeSet<(u32, String)>,
+    /// Id, process.
+    threads: BTreeSet<(u32, u32)>,
+    /// Process, address, path.
+    images: BTreeSet<(u32, u64, String)>,
+    services: BTreeSet<String>,
+    stacks: Vec<Stack>,
+}
+
+const TABLES: &[TableName] = &[
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::DiskIos,
+    TableName::HardFaults,
+    TableName::Processes,
+    TableName::Threads,
+    TableName::Images,
+    TableName::ServiceTransitions,
+    TableName::Stacks,
+];
+
+impl Said {
+    fn by_tables(trace: &Trace) -> Self {
+        let text = |id| trace.text(id).to_owned();
+        let (path, file_name) = (|id| on_volume(trace.text(id)), |id| file_name(trace.text(id)));
+        let mut said = Self {
+            switches: trace.context_switches.len(),
+            samples: trace.samples.iter().map(|sample| (sample.time_ns, sample.tid)).collect(),
+            disk_requests: trace.disk_ios.iter().map(|io| (io.complete_ns, io.size, path(io.file))).collect(),
+            hard_faults: trace.hard_faults.iter().map(|fault| (fault.end_ns, path(fault.file))).collect(),
+            processes: trace
+                .processes
+                .iter()
+                .map(|process| (process.pid, text(process.image)))
+                .collect::<BTreeSet<_>>(),
+            threads: trace.threads.iter().map(|thread| (thread.tid, thread.pid)).collect(),
+            images: trace.images.iter().map(|image| (image.pid, image.base, file_name(image.path))).collect(),
+            services: trace.service_transitions.iter().map(|row| text(row.service)).collect(),
+            stacks: trace
+                .stacks
+                .iter()
+                .map(|stack| (stack.time_ns, stack.pid, stack.tid, trace.stack_pool.get(stack.stack).to_vec()))
+                .collect(),
+        };
+        said.sort();
+        said
+    }
+
+    fn sort(&mut self) {
+        self.samples.sort_unstable();
+        self.disk_requests.sort_unstable();
+        self.hard_faults.sort_unstable();
+        self.stacks.sort_unstable();
+    }
+
+    fn take(&mut self, event: &DescribedEvent<'_>) {
+        let number = |names: &[&str]| names.iter().find_map(|name| event.number(name)).unwrap_or_default();
+        let id = |names: &[&str]| u32::try_from(number(names)).unwrap();
+        let text = |names: &[&str]| {
+            let value = names.iter().find_map(|name| event.field(name)?.as_text());
+            value.unwrap_or_default().to_owned()
+        };
+        let file = || on_volume(event.derived.file.unwrap_or_default());
+        const PID: &[&str] = &["ProcessId", "ProcessID"];
+        const TID: &[&str] = &["TThreadId", "ThreadID"];
+        let process = |pid: u32| event.directory.process(pid).unwrap_or_default().to_owned();
+        match (event.provider, event.id) {
+            ("Microsoft-Windows-Services", _) => {
+                self.services.extend(Some(text(&["ServiceName"])).filter(|it| !it.is_empty()))
+            }
+            ("Microsoft-Windows-Kernel-Process", 1 | 2 | 15) => {
+                self.processes.insert((id(PID), process(id(PID))));
+            }
+            ("Microsoft-Windows-Kernel-Process", 3 | 4) => {
+                self.threads.insert((id(TID), id(PID)));
+            }
+            ("Microsoft-Windows-Kernel-Process", 5 | 6) => {
+                self.images.insert((id(PID), number(&["ImageBase"]), file_name(&text(&["ImageName"]))));
+            }
+            _ => {}
+        }
+        // What is cut is a loss, and neither way makes anything of it.
+        let EventOrigin::Kernel { hook } = event.origin else { return };
+        if event.payload_size == 0 {
+            return;
+        }
+        match hook {
+            0x0524 => self.switches += 1,
+            0x0f2e => self.samples.push((event.time_ns, event.tid.unwrap())),
+            0x010a | 0x010b | 0x0137 | 0x0138 => {
+                self.disk_requests.push((event.time_ns, number(&["TransferSize"]), file()));
+            }
+            0x010e | 0x0139 => self.disk_requests.push((event.time_ns, 0, file())),
+            0x0220 => self.hard_faults.push((event.time_ns, file())),
+            0x0301..=0x0304 => {
+                self.processes.insert((id(PID), process(id(PID))));
+            }
+            0x0501..=0x0504 => {
+                self.threads.insert((id(TID), event.directory.process_of_thread(id(TID)).unwrap()));
+            }
+            0x030a | 0x1402..=0x1404 => {
+                let path = text(&["FileName", "ImageFileName"]);
+                self.images.insert((id(PID), number(&["ImageBase", "BaseAddress"]), file_name(&path)));
+            }
+            0x1820 | 0x1825 | 0x1826 => {
+                let frames = event.derived.frames.unwrap_or_default().to_vec();
+                let stack = (event.derived.stack_of_ns.unwrap(), event.pid.unwrap(), event.tid.unwrap(), frames);
+                self.stacks.push(stack);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The last part of a path: rundowns spell the folders of one module in several ways.
+fn file_name(path: &str) -> String {
+    path.rsplit('\\').next().unwrap_or(path).to_owned()
+}
+
+/// A path without its volume: the table has the device's name, the stream the drive's letter.
+fn on_volume(path: &str) -> String {
+    let on_drive = path.get(1..2) == Some(":");
+    let rest = if on_drive {
+        path.get(2..)
+    } else {
+        path.strip_prefix(r"\Device\").and_then(|rest| rest.get(rest.find('\\')?..))
+    };
+    rest.unwrap_or(path).to_owned()
+}
+
+/// Stacks that came with events of providers, by time; they are rows of the table and no events.
+fn stacks_with_events(files: &Files) -> usize {
+    let inputs: Vec<Input<'_>> = files.iter().map(|file| Input { name: file.name(), bytes: file.bytes() }).collect();
+    let recording = Recording::open(&inputs).unwrap();
+    let mut count = 0;
+    let _ = recording.for_each(|record| {
+        let is_stack = |item: &ExtendedItem<'_>| {
+            matches!(
+                item.kind,
+                ExtendedItem::STACK_TRACE_32
+                    | ExtendedItem::STACK_TRACE_64
+                    | ExtendedItem::STACK_KEY_32
+                    | ExtendedItem::STACK_KEY_64
+            )
+        };
+        count += record.extended_items().filter(is_stack).count();
+        ControlFlow::<Infallible>::Continue(())
+    });
+    count
+}
+
+/// How the two ways differ, in a line each.
+fn differences(path: &Path) -> Vec<String> {
+    let options = Options::default();
+    let files = open_all(&[path.to_owned()], &Limits::default()).unwrap();
+    let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
+    let mut tables = Said::by_tables(&trace);
+
+    let mut stream = EventStream::open(&files, &options).unwrap();
+    let _ = stream.survey(&EventFilter::default());
+    let mut events = Said::default();
+    // Lives of process ids, as the table has them.
+    let mut lives: BTreeMap<u32, Vec<(i64, i64, &str)>> = BTreeMap::new();
+    for process in trace.processes.iter() {
+        let (start, end) = (process.start_ns.unwrap_or(i64::MIN), process.end_ns.unwrap_or(i64::MAX));
+        lives.entry(process.pid).or_default().push((start, end, trace.text(process.image)));
+    }
+    let mut names = BTreeMap::new();
+    let end = stream.for_each(&EventFilter::default(), &options, |event| {
+        events.take(event);
+        if let Some(pid) = event.pid.filter(|&pid| pid != 0) {
+            let alive =
+                lives.get(&pid).into_iter().flatten().find(|life| life.0 <= event.time_ns && event.time_ns < life.1);
+            let by_stream = event.directory.process(pid).unwrap_or_default();
+            if let Some(&(_, _, by_table)) = alive
+                && by_table != by_stream
+            {
+                *names.entry((pid, by_table, by_stream.to_owned())).or_insert(0) += 1;
+            }
+        }
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    events.sort();
+    // The idle process is called so whether or not the recording names it.
+    tables.processes.retain(|&(pid, _)| pid != 0);
+    events.processes.retain(|&(pid, _)| pid != 0);
+    // The stacks of the table that are no events are those that came with events.
+    let mut left: BTreeMap<&Stack, i64> = BTreeMap::new();
+    tables.stacks.iter().for_each(|stack| *left.entry(stack).or_default() += 1);
+    events.stacks.iter().for_each(|stack| *left.entry(stack).or_default() -= 1);
+    let (missing, invented): (i64, i64) =
+        left.values().fold((0, 0), |(missing, invented), &count| (missing + count.max(0), invented + (-count).max(0)));
+    let mut differences = Vec::new();
+    let with_events = i64::try_from(stacks_with_events(&files)).unwrap();
+    if (missing, invented) != (with_events, 0) {
+        let example = left.iter().find(|(_, count)| **count < 0);
+        differences.push(format!(
+            "stacks: of {} in the table {missing} are not in the events ({with_events} came with events), of {} in the events \
+             {invented} are not in the table, e.g. {example:?}",
+            tables.stacks.len(),
+            events.stacks.len()
+        ));
+    }
+    (tables.stacks, events.stacks) = (Vec::new(), Vec::new());
+    if !names.is_empty() {
+        differences.push(format!("processes, as the table and the events name them: {names:?}"));
+    }
+    macro_rules! compare {
+        ($($field:ident),+) => {
+            $(if tables.$field != events.$field {
+                let (table, stream) = (format!("{:?}", tables.$field), format!("{:?}", events.$field));
+                let at = table.bytes().zip(stream.bytes()).take_while(|(a, b)| a == b).count().saturating_sub(100);
+                let part = |text: &str| text.get(at..).map(|rest| rest.chars().take(240).collect::<String>());
+                differences.push(format!("{}: table {:?}, events {:?}", stringify!($field), part(&table), part(&stream)));
+            })+
+        };
+    }
+    compare!(switches, samples, disk_requests, hard_faults, processes, threads, images, services);
+    differences
+}
+
+fn agree_in(folder: &Path, least: usize) {
+    let recordings = recordings(folder);
+    assert!(recordings.len() >= least, "{} recordings in {}", recordings.len(), folder.display());
+    let found: Vec<String> = recordings
+        .iter()
+        .flat_map(|path| {
+            differences(path)
+                .into_iter()
+                .map(|difference| format!("{}: {difference}", path.display()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn tables_and_events_agree_on_every_real_recording() {
+    if let Some(folder) = onoff_testkit::real::samples("etl") {
+        agree_in(&folder, 30);
+    }
+}
+
+#[test]
+fn tables_and_events_agree_on_every_sample_of_the_repository() {
+    agree_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples"), 15);
+}
