@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use onoff_etl::{ExtendedItem, Input, Recording};
 use onoff_files::open_all;
-use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, open_files};
+use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern, open_files};
+use onoff_testkit::simulate::{Scenario, Truth};
 use onoff_trace::{DescribedEvent, EventOrigin, TableName, Tables, Trace};
 
 /// Recordings of Windows in `folder` and below, whole or packed.
@@ -291,4 +292,77 @@ fn tables_and_events_agree_on_every_real_recording() {
 #[test]
 fn tables_and_events_agree_on_every_sample_of_the_repository() {
     agree_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples"), 15);
+}
+
+/// A short boot with the events that `change` adds, and what happened in it.
+fn boot(change: impl FnOnce(&mut Scenario)) -> (Files, Truth) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testkit/scenarios/short-boot.toml");
+    let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
+    change(&mut scenario);
+    let played = scenario.simulate().unwrap();
+    let files = (0..).zip(played.files).map(|(number, bytes)| (format!("{number}.etl"), bytes));
+    (Files::held(files, &Limits::default()).unwrap(), played.truth)
+}
+
+#[test]
+fn keys_of_stacks_that_are_given_again_stand_for_the_stack_of_their_time() {
+    let (files, truth) = boot(|scenario| {
+        scenario.recording.switch_stacks_percent = 50;
+        scenario.recording.sample_interval = Some("5ms".parse().unwrap());
+        scenario.recording.keyed_stacks = true;
+    });
+    assert!(truth.kinds["1825"] > 300 && truth.kinds["1823"] > 300, "keys are given again: {:?}", truth.kinds);
+    let mut played: Vec<Stack> =
+        truth.stacks.into_iter().map(|stack| (stack.event_ns, stack.pid, stack.tid, stack.frames)).collect();
+    played.sort_unstable();
+    let options = Options::default();
+    let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
+    assert_eq!(Said::by_tables(&trace).stacks, played);
+    assert_eq!(trace.losses.count("stack_key_unknown"), 0);
+    let mut events = Said::default();
+    let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
+        events.take(event);
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    events.sort();
+    assert_eq!(events.stacks, played);
+}
+
+#[test]
+fn addresses_and_ports_of_network_events_are_as_people_write_them() {
+    let (files, _) = boot(|scenario| {
+        let sends = ["send 1460 192.0.2.9:443", "send 84 [2001:db8::9]:8443"];
+        scenario.logon.work.extend(sends.map(|step| step.parse().unwrap()));
+    });
+    let options = Options::default();
+    let mut transfers = Vec::new();
+    let filter =
+        EventFilter { providers: vec![Pattern::new("Microsoft-Windows-Kernel-Network")], ..EventFilter::default() };
+    let end = EventStream::open(&files, &options).unwrap().for_each(&filter, &options, |event| {
+        assert!(event.complete && event.described, "{event:?}");
+        let text = |name: &str| event.field(name).and_then(|value| value.as_text()).unwrap().to_owned();
+        let number = |name: &str| event.number(name).unwrap();
+        assert_eq!((number("connid"), event.number("PID")), (0xffff_a10f_0000_1230, event.pid.map(u64::from)));
+        transfers.push(format!(
+            "{}: {} of {}:{} to {}:{}",
+            event.id,
+            number("size"),
+            text("saddr"),
+            number("sport"),
+            text("daddr"),
+            number("dport")
+        ));
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    assert_eq!(
+        transfers,
+        [
+            "10: 1460 of 10.0.0.7:49152 to 192.0.2.9:443",
+            "11: 1460 of 192.0.2.9:443 to 10.0.0.7:49152",
+            "26: 84 of fd00::7:49152 to 2001:db8::9:8443",
+            "27: 84 of 2001:db8::9:8443 to fd00::7:49152",
+        ]
+    );
 }
