@@ -12,8 +12,11 @@ use std::path::{Path, PathBuf};
 use onoff_etl::{ExtendedItem, Input, Recording};
 use onoff_files::open_all;
 use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern, open_files};
+use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
+use onoff_testkit::events::kernel::{Image, Moment, Process, sampled_profile, stack_definition, stack_reference};
+use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation};
 use onoff_testkit::simulate::{Scenario, Truth};
-use onoff_trace::{DescribedEvent, EventOrigin, TableName, Tables, Trace};
+use onoff_trace::{DescribedEvent, EventOrigin, Losses, TableName, Tables, Trace};
 
 /// Recordings of Windows in `folder` and below, whole or packed.
 fn recordings(folder: &Path) -> Vec<PathBuf> {
@@ -365,4 +368,130 @@ fn addresses_and_ports_of_network_events_are_as_people_write_them() {
             "27: 84 of 2001:db8::9:8443 to fd00::7:49152",
         ]
     );
+}
+
+/// Ticks of a time in ms: ten thousand to a ms, from the session's begin.
+fn at(ms: u64) -> u64 {
+    Session::windows_10(1).start_ticks + ms * 10_000
+}
+
+/// A recording with these records.
+fn recording_of(records: &[Record<'_>]) -> Files {
+    let mut builder = EtlBuilder::new(Session::windows_10(1));
+    for record in records {
+        builder.push(0, record);
+    }
+    Files::held([("trace.etl".to_owned(), builder.finish())], &Limits::default()).unwrap()
+}
+
+/// The events of a recording with these records; gives what was lost.
+fn stream_of(records: &[Record<'_>], mut visit: impl FnMut(&DescribedEvent<'_>)) -> Losses {
+    let (files, options) = (recording_of(records), Options::default());
+    let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
+        visit(event);
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    end.losses
+}
+
+#[test]
+fn a_file_key_given_again_stands_for_the_file_of_its_time() {
+    const KEY: u64 = 0xffff_e288_0000_1230;
+    let read = |ms: u64| {
+        let request = DiskRequest {
+            disk: 0,
+            operation: Operation::Read,
+            size: 4096,
+            offset: ms << 12,
+            file: KEY,
+            irp: 0x1000 + ms,
+            priority: IoPriority::Normal,
+            thread: 101,
+        };
+        request.complete(at(ms), 10_000)
+    };
+    let named = |hook: u16, ms: u64, path: &str| {
+        Record::system(hook, 2, at(ms), 101, 100, Payload::wide().pointer(KEY).text(path))
+    };
+    let records = [
+        read(10),
+        // What was open before the recording began is named by its end.
+        named(0x0423, 20, r"\Windows\first.dll"),
+        named(0x0420, 30, r"\Windows\second.dll"),
+        read(40),
+        named(0x0423, 50, r"\Windows\second.dll"),
+        named(0x0420, 60, r"\Windows\third.dll"),
+        read(70),
+        named(0x0424, 90, r"\Windows\third.dll"),
+    ];
+    let mut files = Vec::new();
+    let _ = stream_of(&records, |event| {
+        if event.name == "DiskRead" {
+            files.push(event.derived.file.unwrap_or_default().to_owned());
+        }
+    });
+    assert_eq!(files, [r"\Windows\first.dll", r"\Windows\second.dll", r"\Windows\third.dll"]);
+}
+
+#[test]
+fn an_address_is_in_the_module_that_was_there_at_the_time() {
+    let process = Process {
+        id: 100,
+        parent: 4,
+        session: 1,
+        exit_status: 0,
+        image: "spin.exe",
+        command_line: "spin.exe",
+        user: &[18],
+    };
+    let image = |base: u64, path: &'static str| Image { process: 100, base, size: 0x4000, path, time_stamp: 7 };
+    let (first, second) = (image(0x1_0000, r"\Windows\first.dll"), image(0x1_2000, r"\Windows\second.dll"));
+    let unload = |image: &Image<'_>, ms: u64| {
+        let payload = Payload::wide().pointer(image.base).pointer(image.size.into()).u32(100).u32(0).u32(7).u32(0);
+        let payload = payload.pointer(0).u32(0).u32(0).u32(0).u32(0).text(image.path);
+        Record::system(0x1402, 3, at(ms), 101, 100, payload)
+    };
+    let records = [
+        process.record(Moment::RundownStart, at(0), 101, 100),
+        sample_of(10),
+        // Loaded before the recording began: its end is the first that is said of it.
+        unload(&first, 20),
+        second.record(Moment::Start, at(30), 101, 100),
+        sample_of(40),
+        second.record(Moment::RundownEnd, at(90), 101, 100),
+    ];
+    let mut modules = Vec::new();
+    let _ = stream_of(&records, |event| {
+        if event.name == "SampledProfile" {
+            modules.push(event.directory.module(100, 0x1_2800).unwrap_or_default().to_owned());
+        }
+    });
+    assert_eq!(modules, ["first.dll", "second.dll"]);
+}
+
+#[test]
+fn a_stack_whose_key_is_never_explained_has_no_frames_and_is_counted() {
+    const KEY: u64 = 0xffff_8a00_0000_1000;
+    let records = [
+        stack_definition(true, at(10), KEY, &[0x7ff8_1234_0010]),
+        sample_of(20),
+        // The key was given again, and nothing says for what.
+        stack_reference(at(21), at(20), 100, 101, KEY),
+    ];
+    let mut frames = Vec::new();
+    let losses = stream_of(&records, |event| {
+        if event.name == "Stack" {
+            frames.push(event.derived.frames.map(<[u64]>::to_vec));
+        }
+    });
+    assert_eq!(frames, [None]);
+    let trace = open_files(&recording_of(&records), Tables::of(TABLES), &Options::default()).unwrap();
+    assert_eq!([losses.count("stack_key_unknown"), trace.losses.count("stack_key_unknown")], [1, 1]);
+    assert_eq!(Said::by_tables(&trace).stacks.len(), 1);
+    assert!(Said::by_tables(&trace).stacks[0].3.is_empty());
+}
+
+fn sample_of(ms: u64) -> Record<'static> {
+    Record::perfinfo(0x0f2e, 2, at(ms), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101)))
 }

@@ -27,7 +27,7 @@ use rayon::prelude::*;
 
 use super::names::kernel_hook;
 use super::set_aside::SetAside;
-use super::{losses, schemas};
+use super::{counters, losses, schemas};
 use crate::error::Error;
 use crate::opened::Files;
 use crate::sniff::RecordingKind;
@@ -212,6 +212,7 @@ impl<'f> EventStream<'f> {
         let mut losses = Losses::new();
         losses::count(&recording, &walked, &mut losses);
         schemas::count(&walker.schemas, &mut losses);
+        losses.add(&counters::STACK_KEY_UNKNOWN, walker.unknown_stacks);
         StreamEnd { outcome, shown: walker.shown, losses }
     }
 
@@ -276,6 +277,8 @@ struct Walker<'w> {
     /// Room for the values of hardware counters.
     counters: Vec<u64>,
     shown: u64,
+    /// Stacks whose keys the recording never explains.
+    unknown_stacks: u64,
 }
 
 /// What a survey has found.
@@ -409,7 +412,20 @@ impl<'w> Walker<'w> {
     ) -> Self {
         let (clock, kinds, spare) = (recording.clock(), Kinds::default(), Fields::new());
         let (shown_fields, frames, counters) = (Vec::new(), Vec::new(), Vec::new());
-        Self { clock, schemas, follower, kinds, filter, stack_fields, spare, shown_fields, frames, counters, shown: 0 }
+        Self {
+            clock,
+            schemas,
+            follower,
+            kinds,
+            filter,
+            stack_fields,
+            spare,
+            shown_fields,
+            frames,
+            counters,
+            shown: 0,
+            unknown_stacks: 0,
+        }
     }
 
     fn visit<B>(
@@ -470,7 +486,11 @@ impl<'w> Walker<'w> {
         }
         let frames = match stack {
             Some(_) => Some(&*self.frames),
-            None => followed.stack_key.and_then(|key| self.follower.stack(key, time_ns)),
+            None => followed.stack_key.and_then(|key| {
+                let frames = self.follower.stack(key, time_ns);
+                self.unknown_stacks += u64::from(frames.is_none());
+                frames
+            }),
         };
         let mut decoded = std::mem::take(&mut self.spare).reuse();
         let mut fields = values::reuse(std::mem::take(&mut self.shown_fields));
