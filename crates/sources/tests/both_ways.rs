@@ -448,7 +448,7 @@ fn an_address_is_in_the_module_that_was_there_at_the_time() {
     let image = |base: u64, path: &'static str| Image { process: 100, base, size: 0x4000, path, time_stamp: 7 };
     let (first, second) = (image(0x1_0000, r"\Windows\first.dll"), image(0x1_2000, r"\Windows\second.dll"));
     let unload = |image: &Image<'_>, ms: u64| {
-        let payload = Payload::wide().pointer(image.base).pointer(image.size.into()).u32(100).u32(0).u32(7).u32(0);
+        let payload = Payload::wide().pointer(image.base).pointer(image.size).u32(100).u32(0).u32(7).u32(0);
         let payload = payload.pointer(0).u32(0).u32(0).u32(0).u32(0).text(image.path);
         Record::system(0x1402, 3, at(ms), 101, 100, payload)
     };
