@@ -47,6 +47,8 @@ impl ModuleInterrupts {
 pub struct InterruptModules {
     /// Logical processors.
     pub processors: u32,
+    /// True if the recording has interrupts of the kind, in the intervals or outside them.
+    pub recorded: bool,
     /// The modules, most interrupts first.
     pub modules: Vec<ModuleInterrupts>,
 }
@@ -60,11 +62,13 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
     let lookup = Modules::of(trace);
     let mut module_of: HashMap<u64, StringId> = HashMap::new();
     let mut modules: HashMap<StringId, ModuleInterrupts> = HashMap::new();
+    let mut recorded = false;
     for piece in trace.interrupts.pieces() {
         for row in piece.iter() {
             if dpcs == (row.kind == InterruptKind::Interrupt) {
                 continue;
             }
+            recorded = true;
             let after = cuts.partition_point(|&cut| cut <= row.end_ns);
             let is_last = row.end_ns == trace.duration_ns && after == cuts.len();
             let Some(interval) =
@@ -96,7 +100,7 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
     }
     let mut modules: Vec<ModuleInterrupts> = modules.into_values().collect();
     modules.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.module.cmp(&b.module)));
-    InterruptModules { processors, modules }
+    InterruptModules { processors, recorded, modules }
 }
 
 #[cfg(test)]

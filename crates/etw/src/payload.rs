@@ -282,7 +282,11 @@ impl Scalar {
             OutType::SocketAddress => Value::SocketAddress(bytes),
             OutType::Ipv6 => match <&[u8; 16]>::try_from(bytes) {
                 Ok(address) => Value::Ip(IpAddr::V6(Ipv6Addr::from(*address))),
-                Err(_) => Value::Binary(bytes),
+                // Fields for addresses of both kinds have this out-type.
+                Err(_) => match <[u8; 4]>::try_from(bytes) {
+                    Ok(address) => Value::Ip(IpAddr::V4(Ipv4Addr::from(address))),
+                    Err(_) => Value::Binary(bytes),
+                },
             },
             OutType::Utf8 => Value::Ansi(Ansi::new(bytes)),
             _ => Value::Binary(bytes),

@@ -280,7 +280,7 @@ impl OutType {
             "win:Xml" => Self::Xml,
             "win:ErrorCode" => Self::ErrorCode,
             "win:Win32Error" => Self::Win32Error,
-            "win:NTSTATUS" => Self::NtStatus,
+            "win:NTSTATUS" | "win:NTStatus" => Self::NtStatus,
             "win:HResult" => Self::HResult,
             "win:DateTimeCultureInsensitive" => Self::DateTimeCultureInsensitive,
             "win:Json" => Self::Json,
@@ -379,6 +379,12 @@ impl Layout {
     #[must_use]
     pub fn flat(properties: Vec<Property>) -> Self {
         Self { top_level: properties.len(), properties }
+    }
+
+    /// True if the place of every field is known: none stands for the rest of the payload because its size is not.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.properties.iter().all(|property| property.in_type != InType::Opaque)
     }
 }
 

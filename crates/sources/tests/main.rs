@@ -1,6 +1,7 @@
 //! Every integration test of this crate in one program: linking is what costs, and each program is linked anew.
 #![allow(clippy::unwrap_used)]
 
+mod both_ways;
 mod capture;
 mod encapsulations;
 mod event_stream;

@@ -66,7 +66,7 @@ fn known() -> String {
     let with_events: Vec<_> = providers.iter().filter(|provider| provider.events > 0).collect();
     writeln!(
         text,
-        "\n## Providers\n\n{} providers, of {} of which {} events (of each version) are known with their fields; of the other {} the name \
+        "\n## Providers\n\n{} providers, of {} of which {} events (of each version) are known with all their fields; of the other {} the name \
          (`onoff xperf -providers` lists all).\n",
         providers.len(),
         with_events.len(),

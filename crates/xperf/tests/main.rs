@@ -4,4 +4,5 @@
 mod counters;
 mod dumper;
 mod event_names;
+mod no_data;
 mod suspend;

@@ -219,10 +219,14 @@ impl Shared {
 /// Providers that the reference has not, and names of yet others: what `tools/provider_facts.py` writes.
 const FURTHER_PROVIDERS: &str = include_str!("further_providers.json");
 
+/// Out-types, lengths and widths that the manifests behind both leave out, by provider.
+const FIELD_FACTS: &str = include_str!("field_facts.json");
+
 /// The manifest providers, from `providers.json` and [`FURTHER_PROVIDERS`]. Of some only the name is known.
 pub fn providers(json: &str) -> Result<Catalogue> {
     let reference: Value = serde_json::from_str(json)?;
     let further: Value = serde_json::from_str(FURTHER_PROVIDERS)?;
+    let facts: Value = serde_json::from_str(FIELD_FACTS)?;
     let mut by_guid: BTreeMap<&str, &Value> = BTreeMap::new();
     for provider in
         list(&reference["providers"])?.iter().chain(list(&further["providers"])?).chain(list(&further["names"])?)
@@ -233,9 +237,45 @@ pub fn providers(json: &str) -> Result<Catalogue> {
     for provider in by_guid.into_values() {
         let name = text(&provider["name"])?;
         catalogue.directory.push((Guid::parse_str(text(&provider["guid"])?)?, name.to_owned()));
-        catalogue.blocks.push(self::provider(provider).with_context(|| name.to_owned())?);
+        let mut provider = provider.clone();
+        if let Some(facts) = facts[name].as_array() {
+            complete(&mut provider, facts);
+        }
+        catalogue.blocks.push(self::provider(&provider).with_context(|| name.to_owned())?);
     }
     Ok(catalogue)
+}
+
+/// Adds what `facts` say to the fields that they are about.
+fn complete(provider: &mut Value, facts: &[Value]) {
+    for list in ["layouts", "events"] {
+        for fields in provider[list].as_array_mut().into_iter().flatten() {
+            let fields = if list == "events" { &mut fields["fields"] } else { fields };
+            let Some(fields) = fields.as_array_mut() else { continue };
+            for at in 0..fields.len() {
+                let (before, rest) = fields.split_at_mut(at);
+                let field = &mut rest[0];
+                let about = facts.iter().filter(|fact| {
+                    ["name", "inType"].iter().all(|&part| fact[part] == field[part])
+                        && (fact["counted"].is_null() || fact["counted"] == field["length"])
+                });
+                for fact in about.cloned().collect::<Vec<_>>() {
+                    for part in ["length", "outType"] {
+                        // A field of another event of the same name may have another length, and then another meaning.
+                        let is_there = fact[part].as_str().is_some_and(|text| {
+                            part != "length" || text.parse::<u16>().is_ok() || earlier(before, text).is_some()
+                        });
+                        if is_there && field[part].is_null() {
+                            field[part] = fact[part].clone();
+                        }
+                    }
+                    if fact["isType"].is_string() {
+                        field["inType"] = fact["isType"].clone();
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn provider(provider: &Value) -> Result<Vec<u8>> {
@@ -300,8 +340,7 @@ fn manifest_properties(fields: &[Value], names_only: bool) -> Result<(usize, Vec
             property.in_type = InType::Struct;
             structs.push((at, members));
         }
-        // Without its size nothing after it can be found. 16 bytes were an IPv6 address whose meaning the
-        // reference does not record; those it does are few, so the field is not guessed at.
+        // Without its size nothing after it can be found.
         let size_unknown = property.in_type == InType::Binary && property.length == Length::Natural;
         if size_unknown && at + 1 < fields.len() {
             property.in_type = InType::Opaque;

@@ -19,6 +19,8 @@ use crate::schema::Layout;
 pub(crate) struct KernelCatalogue {
     groups: HashMap<Guid, u8>,
     by_hook: Vec<u16>,
+    /// By class and type, events in the group of another class: image loads are in the process group.
+    of_other_groups: HashMap<(Guid, u8), u16>,
     events: Vec<KernelEvent>,
     merged: HashMap<(Guid, u8), KernelEvent>,
 }
@@ -72,7 +74,12 @@ impl KernelCatalogue {
             if catalogue.by_hook.len() <= hook {
                 catalogue.by_hook.resize(hook + 1, NONE);
             }
-            *catalogue.by_hook.get_mut(hook)? = at.try_into().ok()?;
+            let at = at.try_into().ok()?;
+            *catalogue.by_hook.get_mut(hook)? = at;
+            let [group, opcode] = u16::try_from(hook).ok()?.to_be_bytes();
+            if catalogue.groups.get(&class_guid) != Some(&group) {
+                catalogue.of_other_groups.entry((class_guid, opcode)).or_insert(at);
+            }
             catalogue.events.push(KernelEvent { name, class, class_guid, versions });
         }
         for _ in 0..block.count()? {
@@ -101,10 +108,12 @@ impl KernelCatalogue {
     /// The event of a class and type, from a FULL or INSTANCE header: one that merge tools add, or a kernel
     /// event in that form.
     pub fn by_class(&self, class: Guid, opcode: u8) -> Option<&KernelEvent> {
-        self.merged.get(&(class, opcode)).or_else(|| {
+        let in_group = || {
             let group = *self.groups.get(&class)?;
             self.by_hook(u16::from_be_bytes([group, opcode]))
-        })
+        };
+        let in_other_group = || self.events.get(usize::from(*self.of_other_groups.get(&(class, opcode))?));
+        self.merged.get(&(class, opcode)).or_else(in_group).or_else(in_other_group)
     }
 
     #[cfg(test)]
@@ -132,6 +141,8 @@ mod tests {
         assert_eq!(&*kernel().by_class(class, 36).unwrap().name, "DbgID_RSDS");
         let mark = kernel().by_class(crate::kernel::PERF_INFO_CLASS, 34).unwrap();
         assert_eq!(&*mark.name, "Mark");
+        let load = kernel().by_class(image.class_guid, 0x0a).unwrap();
+        assert_eq!((&*load.class, &*load.name), ("Image", "Load"));
         let sample = kernel().by_class(crate::kernel::PERF_INFO_CLASS, 0x2e).unwrap();
         assert_eq!(&*sample.name, "SampledProfile");
     }

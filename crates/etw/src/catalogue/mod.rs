@@ -1,7 +1,7 @@
 //! Schemas that come with the program: manifest providers that matter to on/off transitions, and every known
 //! layout of kernel events.
 //!
-//! Both files here are written by `examples/catalogue` from its `further_providers.json` and the reference (`providers.json`,
+//! Both files here are written by `examples/catalogue` from its `further_providers.json` and `field_facts.json` and the reference (`providers.json`,
 //! `kernel-mof.json`). A provider is expanded the first time one of its events is asked about, and stays
 //! expanded for the life of the process.
 //!
@@ -115,7 +115,7 @@ pub struct KnownProvider {
     pub guid: Guid,
     /// Its name.
     pub name: &'static str,
-    /// Events whose fields are known, each of its versions counted.
+    /// Events all of whose fields are known, each of its versions counted.
     pub events: usize,
 }
 
@@ -125,7 +125,9 @@ pub fn known_provider_events() -> Vec<KnownProvider> {
     let of = |(guid, name)| KnownProvider {
         guid,
         name,
-        events: providers().get(&guid).map_or(0, |provider| provider.schema().events.len()),
+        events: providers()
+            .get(&guid)
+            .map_or(0, |provider| provider.schema().events.iter().filter(|event| event.layout.is_complete()).count()),
     };
     known_providers().into_iter().map(of).collect()
 }
@@ -179,7 +181,10 @@ pub(crate) fn kernel() -> &'static KernelCatalogue {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::*;
+    use crate::schema::{InType, Length, OutType, Property};
 
     #[test]
     fn every_provider_expands() {
@@ -193,6 +198,97 @@ mod tests {
             events += schema.events.len();
         }
         assert_eq!((providers().len(), described, events), (911, 110, 14_639));
+    }
+
+    /// Whether a field of this name and type is a network address or port, whose bytes a plain number would show in the wrong order.
+    fn is_of_network(name: &str, in_type: InType) -> bool {
+        let name = name.to_ascii_lowercase();
+        let is_address = || {
+            ["daddr", "saddr"].contains(&&*name)
+                || name.contains("ipv4") && ["addr", "prefix", "hop"].iter().any(|part| name.contains(part))
+                || ["address", "address1", "sourceaddress", "destinationaddress", "srcaddress", "destaddress"]
+                    .contains(&&*name)
+        };
+        match in_type {
+            InType::UInt16 => name.ends_with("port"),
+            InType::UInt32 => is_address(),
+            InType::Binary => ["addr", "bssid"].iter().any(|part| name.contains(part)) || name.ends_with("prefix"),
+            _ => false,
+        }
+    }
+
+    /// Fields of which nothing says how their bytes are to be read: they are shown as numbers and bytes.
+    const FORM_UNKNOWN: &[(&str, &[&str])] = &[
+        ("Microsoft-Windows-DHCPv6-Client", &["Address1"]),
+        ("Microsoft-Windows-DNS-Client", &["DestinationAddress", "SourceAddress"]),
+        ("Microsoft-Windows-Dhcp-Client", &["Address"]),
+        // An address of the processor's.
+        ("Microsoft-Windows-Kernel-Processor-Power", &["Address"]),
+        ("Microsoft-Windows-NCSI", &["IpAddress", "NextHopAddress"]),
+        (
+            "Microsoft-Windows-TCPIP",
+            &["DestPort", "LocalPort", "Port", "RtcEndPort", "RtcStartPort", "SrcPort", "StartPort"],
+        ),
+        (
+            "Microsoft-Windows-WLAN-AutoConfig",
+            &["BSSID", "BSSIDList", "DestinationAddress", "PeerAddr", "SourceAddress"],
+        ),
+    ];
+
+    #[test]
+    fn bytes_have_a_length_and_addresses_and_ports_a_form() {
+        let mut unknown: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for provider in providers().values() {
+            for event in &provider.schema().events {
+                let at = format!("{} {} version {}", provider.name, event.id, event.version);
+                let layout = &event.layout;
+                for (place, property) in layout.properties.iter().enumerate() {
+                    let is_last = place + 1 == layout.top_level;
+                    let has_length = property.length != Length::Natural || property.out_type == OutType::Ipv6;
+                    let is_sized = property.in_type != InType::Binary || has_length || is_last;
+                    assert!(is_sized, "{at}: {} has no length", property.name);
+                    let is_opaque = property.in_type == InType::Opaque;
+                    assert!(!is_opaque || is_last, "{at}: {} hides fields", property.name);
+                    if property.out_type == OutType::Default && is_of_network(&property.name, property.in_type) {
+                        unknown.entry(provider.name).or_default().insert(&property.name);
+                    }
+                }
+            }
+        }
+        let listed =
+            FORM_UNKNOWN.iter().map(|&(provider, fields)| (provider, fields.iter().copied().collect())).collect();
+        assert_eq!(unknown, listed);
+    }
+
+    #[test]
+    fn network_events_have_the_kernel_s_own_layout() {
+        // The same event with a header of the kernel's: its layout is of another description (kernel-mof.json).
+        let guid = Guid::from_u128(0x7dd42a49_5329_4832_8dfd_43d979153a88);
+        let provider = providers().get(&guid).unwrap().schema();
+        let sizes = |properties: &[Property]| -> Vec<(String, usize, OutType)> {
+            let of = |property: &Property| {
+                let size = match (property.in_type, property.length) {
+                    (InType::UInt16 | InType::Int16, _) => 2,
+                    (InType::UInt32, _) => 4,
+                    (InType::Pointer, _) => 8,
+                    (InType::Binary, Length::Fixed(size)) => size.into(),
+                    other => panic!("{}: {other:?}", property.name),
+                };
+                (property.name.to_string(), size, property.out_type)
+            };
+            properties.iter().map(of).collect()
+        };
+        let groups = [(10..=18, 0x0600, 0), (26..=34, 0x0600, 0), (42..=49, 0x0800, 32), (58..=59, 0x0800, 32)];
+        let mut compared = 0;
+        for (ids, group, less) in groups {
+            for id in ids {
+                let Some(event) = provider.exact(id, 0) else { continue };
+                let known = kernel().by_hook(group | (id - less)).unwrap().version(2).unwrap();
+                assert_eq!(sizes(&event.layout.properties), sizes(&known.layout.properties), "{id}");
+                compared += 1;
+            }
+        }
+        assert_eq!(compared, provider.events.len());
     }
 
     #[test]

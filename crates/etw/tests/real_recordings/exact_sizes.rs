@@ -66,12 +66,12 @@ const FILES: &[Expected] = &[
     clean("powershell.etl", 114, &[(Kernel, 2), (Catalogue, 112)]),
     clean("primitive-types.etl", 7, &[(Kernel, 2), (TraceLogging, 5)]),
     clean("smallEtlFile.etl", 2, &[(Kernel, 1), (Catalogue, 1)]),
-    clean("sawbuck/image_data_32_v0.etl", 27, &[(Kernel, 26)]),
-    clean("sawbuck/image_data_32_v2.etl", 27, &[(Kernel, 26)]),
+    clean("sawbuck/image_data_32_v0.etl", 27, &[(Kernel, 27)]),
+    clean("sawbuck/image_data_32_v2.etl", 27, &[(Kernel, 27)]),
     clean("sawbuck/process_data_32_v1.etl", 3, &[(Kernel, 3)]),
-    clean("sawbuck/rel0671_image_data_32_v1.etl", 27, &[(Kernel, 26)]),
-    clean("sawbuck/test_data_32_v0.etl", 27, &[(Kernel, 26)]),
-    clean("sawbuck/test_data_32_v2.etl", 27, &[(Kernel, 26)]),
+    clean("sawbuck/rel0671_image_data_32_v1.etl", 27, &[(Kernel, 27)]),
+    clean("sawbuck/test_data_32_v0.etl", 27, &[(Kernel, 27)]),
+    clean("sawbuck/test_data_32_v2.etl", 27, &[(Kernel, 27)]),
 ];
 
 /// The manifest gives the event a field less than the program writes.

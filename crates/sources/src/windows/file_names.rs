@@ -40,6 +40,11 @@ impl FileNames {
         statements.push(Named { time_ns, name, ends });
     }
 
+    /// Every key that has a name.
+    pub(super) fn keys(&self) -> impl Iterator<Item = u64> {
+        self.by_key.keys().copied()
+    }
+
     /// The file that `key` stood for at `time_ns`; empty when no name was recorded.
     ///
     /// The latest name given before counts, unless it had ended: then the next statement says what was there. What is

@@ -11,7 +11,7 @@
 //! | [`selection`] | what is done with a record? |
 //! | [`window_rows`] | what does one window of time hold? |
 //! | [`assembly`] | what do the windows hold together? |
-//! | `processes`, `threads`, `images`, `stacks`, `disk`, `file_names`, `file_operations`, `file_events`, `hard_faults`, `system` | trackers of kernel events, fed as windows come |
+//! | `processes`, `threads`, `images`, `stacks`, `stack_keys`, `disk`, `file_names`, `file_operations`, `file_events`, `hard_faults`, `system` | trackers of kernel events, fed as windows come |
 //! | `phases`: `milestones`, `services`, `devices`, `activities` | trackers of the transition's own events, fed when all is known |
 //! | `generic_events`, [`survey`] | what else is there, and how much of everything? |
 //! | [`counters`], `losses` | what was gone on without? |
@@ -49,6 +49,7 @@ mod processes;
 mod schemas;
 mod selection;
 mod services;
+mod stack_keys;
 mod stacks;
 mod survey;
 mod system;

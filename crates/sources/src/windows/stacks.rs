@@ -1,58 +1,51 @@
 //! Stacks of all windows together, and what their keys stand for.
 //!
-//! A session can log a key in place of a stack. What the key stands for follows when the key is given up or in the
-//! rundown at the end, so that references are resolved last: to the first definition at or after them.
+//! Keys are resolved last, because a recording says late what they stand for.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use onoff_etw::kernel::{StackKeyDefinition, StackKeyDefinitionKind};
+use onoff_etw::kernel::StackKeyDefinition;
 use onoff_trace::{Batches, Losses, Shelf, StackId, StackPool, Stacks};
 
 use super::counters;
+use super::stack_keys::StackKeys;
 
 #[derive(Debug)]
 pub(super) struct StackTracker {
     shelf: Option<Arc<dyn Shelf>>,
     pool: StackPool,
     pieces: Vec<Piece>,
-    definitions: HashMap<u64, Vec<(i64, StackId)>>,
-    frames: Vec<u64>,
+    keys: StackKeys,
+}
+
+/// A row of a window's stacks that was logged by its key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StackReference {
+    pub(super) row: usize,
+    pub(super) key: u64,
+    /// When the reference was logged; the event it belongs to may be earlier.
+    pub(super) time_ns: i64,
 }
 
 #[derive(Debug)]
 struct Piece {
     stacks: Stacks,
-    references: Vec<(usize, u64)>,
+    references: Vec<StackReference>,
 }
 
 impl StackTracker {
     /// Puts on `shelf` what it takes.
     pub(super) fn on(shelf: Option<Arc<dyn Shelf>>) -> Self {
-        Self {
-            pool: StackPool::on(shelf.clone()),
-            shelf,
-            pieces: Vec::new(),
-            definitions: HashMap::new(),
-            frames: Vec::new(),
-        }
+        Self { pool: StackPool::on(shelf.clone()), shelf, pieces: Vec::new(), keys: StackKeys::default() }
     }
 
     pub(super) fn on_definition(&mut self, time_ns: i64, definition: &StackKeyDefinition<'_>) {
-        // A key that is created says its frames before it is used; the same frames come again when it goes.
-        let time_ns = match definition.kind {
-            StackKeyDefinitionKind::Create => i64::MAX,
-            StackKeyDefinitionKind::Delete | StackKeyDefinitionKind::Rundown => time_ns,
-        };
-        self.frames.clear();
-        self.frames.extend(definition.frames.iter());
-        let stack = self.pool.intern(&self.frames);
-        let definitions = self.definitions.entry(definition.stack_key).or_default();
-        definitions.push((time_ns, stack));
+        self.keys.define(time_ns, definition, &mut self.pool);
     }
 
     /// Takes over the stacks of one window, whose ids are those of `pool`.
-    pub(super) fn absorb(&mut self, mut stacks: Stacks, pool: &StackPool, references: Vec<(usize, u64)>) {
+    pub(super) fn absorb(&mut self, mut stacks: Stacks, pool: &StackPool, references: Vec<StackReference>) {
         if stacks.is_empty() {
             return;
         }
@@ -74,9 +67,6 @@ impl StackTracker {
 
     /// The table and the stacks it refers to.
     pub(super) fn finish(mut self, losses: &mut Losses) -> (Batches<Stacks>, StackPool) {
-        for definitions in self.definitions.values_mut() {
-            definitions.sort_by_key(|&(time_ns, _)| time_ns);
-        }
         let mut unknown = 0;
         let batches = std::mem::take(&mut self.pieces)
             .into_iter()
@@ -84,14 +74,9 @@ impl StackTracker {
                 if piece.references.is_empty() {
                     return piece.stacks;
                 }
-                for (row, key) in piece.references {
-                    let Some(time_ns) = piece.stacks.time_ns.get(row).copied() else { continue };
-                    let found = self.definitions.get(&key).and_then(|definitions| {
-                        let next = definitions.partition_point(|&(at_ns, _)| at_ns < time_ns);
-                        definitions.get(next).or(definitions.last())
-                    });
-                    match (found, piece.stacks.stack.get_mut(row)) {
-                        (Some(&(_, stack)), Some(cell)) => *cell = stack,
+                for StackReference { row, key, time_ns } in piece.references {
+                    match (self.keys.at(key, time_ns), piece.stacks.stack.get_mut(row)) {
+                        (Some(stack), Some(cell)) => *cell = stack,
                         _ => unknown += 1,
                     }
                 }

@@ -18,6 +18,7 @@ use super::counters;
 use super::generic_events::GenericEvents;
 use super::selection::{Interest, Selection};
 use super::set_aside::SetAside;
+use super::stacks::StackReference;
 
 /// What one window holds. Windows are decoded side by side; what one cannot know of those before it is settled
 /// when the pieces are put together in order.
@@ -36,8 +37,8 @@ pub(super) struct WindowRows {
     pub(super) stacks: Stacks,
     /// The distinct stacks of `stacks`.
     pub(super) stack_pool: StackPool,
-    /// Rows of `stacks` that are known by key: row, key.
-    pub(super) stack_references: Vec<(usize, u64)>,
+    /// Rows of `stacks` that are known by key.
+    pub(super) stack_references: Vec<StackReference>,
     /// Records to be seen in order.
     pub(super) ordered: SetAside,
     /// Records to be seen at the end.
@@ -292,7 +293,7 @@ impl WindowRows {
 
     fn stack_reference(&mut self, record: &Record<'_>, clock: &Clock) -> Option<()> {
         let stack = StackKeyReference::read(KernelPayload::of(record)?)?;
-        self.stack_references.push((self.stacks.len(), stack.stack_key));
+        self.refer(stack.stack_key, record.time_ns());
         self.stacks.push(onoff_trace::Stack {
             time_ns: clock.ns(stack.event_ticks),
             pid: stack.process_id,
@@ -320,13 +321,18 @@ impl WindowRows {
             }
             let stack = if keyed {
                 let Some(key) = fields.pointer() else { continue };
-                self.stack_references.push((self.stacks.len(), key));
+                self.refer(key, record.time_ns());
                 StackId::EMPTY
             } else {
                 self.intern(Frames::new(fields.rest(), pointer_size))
             };
             self.stacks.push(onoff_trace::Stack { time_ns: record.time_ns(), pid, tid, stack });
         }
+    }
+
+    /// The next row of stacks is what `key` stands for.
+    fn refer(&mut self, key: u64, time_ns: i64) {
+        self.stack_references.push(StackReference { row: self.stacks.len(), key, time_ns });
     }
 
     fn intern(&mut self, frames: Frames<'_>) -> StackId {

@@ -229,6 +229,19 @@ pub fn stack(ticks: u64, of: u64, process: u32, thread: u32, frames: &[u64]) -> 
     Record::perfinfo(0x1820, 2, ticks, payload)
 }
 
+/// The same by its key: the kernel's half (hook 0x1825, version 2).
+#[must_use]
+pub fn stack_reference(ticks: u64, of: u64, process: u32, thread: u32, key: u64) -> Record<'static> {
+    Record::perfinfo(0x1825, 2, ticks, Payload::wide().u64(of).u32(process).u32(thread).pointer(key))
+}
+
+/// What a key of stacks stands for, as it is given up (hook 0x1823, version 2) or as recording ends (0x1824).
+#[must_use]
+pub fn stack_definition(given_up: bool, ticks: u64, key: u64, frames: &[u64]) -> Record<'static> {
+    let payload = frames.iter().fold(Payload::wide().pointer(key), |payload, &frame| payload.pointer(frame));
+    Record::perfinfo(if given_up { 0x1823 } else { 0x1824 }, 2, ticks, payload)
+}
+
 /// A deferred procedure call that began at `began` and ends now (hook 0x0F44, version 2).
 #[must_use]
 pub fn dpc(ticks: u64, began: u64, routine: u64) -> Record<'static> {

@@ -6,6 +6,7 @@ pub mod configuration;
 pub mod device;
 pub mod kernel;
 pub mod logon;
+pub mod network;
 pub mod power;
 pub mod service;
 pub mod shutdown;

@@ -26,6 +26,8 @@ use super::disk::Disk;
 use super::program::{Note, ProcessPlan, ThreadPlan};
 use super::random::Random;
 use super::recorder::Recorder;
+use super::stack_keys::StackKeys;
+use super::truth::Stack;
 use super::usage::SLICE;
 use crate::assemble::{Header, PointerSize, Record};
 use crate::events::kernel::{self, ContextSwitch, Left};
@@ -110,6 +112,7 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) sample_interval: Option<u64>,
     pub(super) switch_stacks_percent: u32,
+    pub(super) keyed_stacks: bool,
     pub(super) disk_issue: bool,
     pub(super) context_switches: bool,
     pub(super) tail: u64,
@@ -128,6 +131,8 @@ pub(super) struct Machine<'s> {
     pub(super) processes: Vec<Process>,
     pub(super) disks: Vec<Disk>,
     pub(super) notes: Vec<(Note, u64)>,
+    pub(super) stacks: Vec<Stack>,
+    stack_keys: StackKeys,
     /// Milestones and what the wall clock showed (`FILETIME`).
     pub(super) wall_clocks: Vec<(usize, u64)>,
     /// By how much the wall clock went on while the recording's clock stood still, less by how much it was set back.
@@ -173,6 +178,8 @@ impl<'s> Machine<'s> {
             random: Random::new(settings.seed),
             recorder,
             notes: Vec::new(),
+            stacks: Vec::new(),
+            stack_keys: StackKeys::default(),
             wall_clocks: Vec::new(),
             wall_ahead: 0,
             is_off: false,
@@ -352,10 +359,21 @@ impl<'s> Machine<'s> {
 
     fn stack(&mut self, cpu: usize, of: u64, process: usize, thread: u32) {
         let frames = self.frames(process);
-        let time = self.stamp();
         let id = self.processes[process].plan.id;
-        let record = kernel::stack(self.recorder.clock(time), self.recorder.clock(of), id, thread, &frames);
+        let of_clock = self.recorder.clock(of);
+        let record = if self.settings.keyed_stacks {
+            let (key, given_up) = self.stack_keys.take(&frames);
+            if let Some(frames) = given_up {
+                self.state(|clock| kernel::stack_definition(true, clock, key, &frames));
+            }
+            let time = self.stamp();
+            kernel::stack_reference(self.recorder.clock(time), of_clock, id, thread, key)
+        } else {
+            let time = self.stamp();
+            kernel::stack(self.recorder.clock(time), of_clock, id, thread, &frames)
+        };
         self.put(cpu, &record);
+        self.stacks.push(Stack { event_ns: super::nanoseconds(of), pid: id, tid: thread, frames });
     }
 
     fn account(&mut self, cpu: usize, to: u64) {

@@ -20,6 +20,7 @@ mod recorder;
 mod scenario;
 mod services;
 mod span;
+mod stack_keys;
 mod timeline;
 mod transition;
 mod transition_truth;
@@ -33,7 +34,7 @@ pub use scenario::{Expect, ExpectDevice, ExpectService, Scenario, ScenarioError}
 pub use span::{Size, Span, TICKS_PER_SECOND};
 pub use timeline::Timeline;
 pub use transition_truth::{Activity, Milestone, Notification, PowerRequest, ServiceStop, Transitions};
-pub use truth::{Device, Phase, Process, Service, Truth};
+pub use truth::{Device, Phase, Process, Service, Stack, Truth};
 pub use usage::{PostBoot, Slice, Usage};
 pub use work::{Transfer, Work};
 
@@ -156,6 +157,7 @@ impl Scenario {
             seed: self.seed,
             sample_interval: self.recording.sample_interval.map(|interval| interval.0.max(1_000)),
             switch_stacks_percent: self.recording.switch_stacks_percent,
+            keyed_stacks: self.recording.keyed_stacks,
             disk_issue: self.recording.disk_issue,
             context_switches: self.recording.context_switches,
             tail: self.recording.tail.0,
@@ -198,6 +200,7 @@ impl Scenario {
         }
         truth.transitions.settle();
         truth.timeline = machine.accounting.timeline.take().unwrap_or_default();
+        truth.stacks = std::mem::take(&mut machine.stacks);
         if self.boots() {
             phases(&mut truth, &mut machine);
         } else {

@@ -211,6 +211,7 @@ impl Plan {
                 }
                 Work::ClockBack(time) => steps.push(Step::SetBack(time.0)),
                 Work::Mark(text) => steps.push(Step::Mark(text.clone())),
+                Work::Send { size, to } => steps.push(Step::Send { size: *size, to: *to }),
                 Work::Loop { burst, pause, until } => {
                     steps.push(Step::Loop { burst: burst.0, pause: pause.0, until: until.map(|until| until.0) })
                 }

@@ -1,5 +1,7 @@
 //! What a simulated thread does: steps the machine plays one after another.
 
+use std::net::SocketAddr;
+
 use uuid::Uuid;
 
 use super::work::Transfer;
@@ -85,6 +87,8 @@ pub(super) enum Step {
     Off { ticks: u64, clock_stands_still: bool },
     /// Records a mark.
     Mark(String),
+    /// Sends bytes by TCP, and gets as many back.
+    Send { size: u32, to: SocketAddr },
     /// The wall clock is set back by so many ticks.
     SetBack(u64),
     /// A disk request; waits for it.

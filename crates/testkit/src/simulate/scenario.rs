@@ -180,6 +180,8 @@ pub struct Recording {
     pub sample_interval: Option<Span>,
     /// Of 100 context switches, how many carry a stack.
     pub switch_stacks_percent: u32,
+    /// Whether stacks are logged by keys, which are given again when they are all in use.
+    pub keyed_stacks: bool,
     /// Whether disk requests are also recorded when they are issued.
     pub disk_issue: bool,
     /// Whether the desktop-ready event (Shell-Core 27231) is recorded: WPR profiles leave it out.
@@ -210,6 +212,7 @@ impl Default for Recording {
             buffer_size: Size(0x1_0000),
             sample_interval: None,
             switch_stacks_percent: 0,
+            keyed_stacks: false,
             disk_issue: false,
             desktop_ready: true,
             context_switches: true,

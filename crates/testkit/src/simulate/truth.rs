@@ -54,6 +54,9 @@ pub struct Truth {
     /// Usage of any interval, in recordings of such.
     #[serde(skip)]
     pub timeline: Timeline,
+    /// Call stacks of samples and context switches, in the order of their records.
+    #[serde(skip)]
+    pub stacks: Vec<Stack>,
     /// Time of the last record, ns.
     pub end_ns: i64,
     /// Records of all files, the logfile headers included.
@@ -143,4 +146,17 @@ impl Truth {
     pub fn total_boot_ns(&self) -> Option<i64> {
         Some(self.desktop_ready_ns? + self.post_boot.as_ref()?.busy_ns)
     }
+}
+
+/// A call stack that was logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Time of the event it belongs to, ns.
+    pub event_ns: i64,
+    /// Process id.
+    pub pid: u32,
+    /// Thread id.
+    pub tid: u32,
+    /// Return addresses, innermost first.
+    pub frames: Vec<u64>,
 }

@@ -16,12 +16,14 @@
 //! | `open 3s e1dexpress.sys \Device\Mup\a\b` | opens a file and waits so for the answer |
 //! | `dpc 40ms nvlddmkm.sys` | its processor runs a deferred procedure call of this driver |
 //! | `mark TEXT` | records a mark |
+//! | `send 1460 192.0.2.9:443` | sends so many bytes by TCP, and gets as many back |
 //! | `clock-back 3600s` | sets the wall clock back |
 //! | `ask-person 9s` | waits for a person's credentials, as Winlogon does |
 //! | `times 300: cpu 2ms; dpc 8ms a.sys` | does these steps so often |
 //! | `loop 2ms/8ms` | for ever: computes for about the first time, sleeps about the second |
 //! | `loop 2ms/8ms 30s` | the same until this time since the recording began |
 
+use std::net::SocketAddr;
 use std::str::FromStr;
 
 use super::span::{Size, Span};
@@ -72,6 +74,13 @@ pub enum Work {
     },
     /// Records a mark.
     Mark(String),
+    /// Sends bytes by TCP, and gets as many back.
+    Send {
+        /// How many.
+        size: u32,
+        /// Where to.
+        to: SocketAddr,
+    },
     /// Sets the wall clock back.
     ClockBack(Span),
     /// Asks a person for credentials, who takes so long.
@@ -141,6 +150,11 @@ impl FromStr for Work {
             }
             "clock-back" => Ok(Self::ClockBack(rest.parse()?)),
             "mark" => Ok(Self::Mark(rest.to_owned())),
+            "send" => {
+                let lacking = || format!("`{line}`: expected BYTES ADDRESS:PORT");
+                let (size, to) = rest.split_once(' ').ok_or_else(lacking)?;
+                Ok(Self::Send { size: size.parse().map_err(|_| lacking())?, to: to.parse().map_err(|_| lacking())? })
+            }
             "loop" => {
                 let (cycle, until) = rest.split_once(' ').unwrap_or((rest, ""));
                 let (burst, pause) = cycle.split_once('/').ok_or_else(|| format!("`{line}`: expected BURST/PAUSE"))?;

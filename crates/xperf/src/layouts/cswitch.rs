@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::lists::cpu::{CpuList, CpuRow};
 use onoff_order::InOrder;
 
@@ -17,7 +18,8 @@ pub struct CswitchOptions {
     pub without_interrupts: bool,
 }
 
-/// Writes one row per process or thread, most time first; the idle time is the process `Idle`.
+/// Writes one row per process or thread, most time first; the idle time is the process `Idle`. Times that are not from context
+/// switches have no rows.
 ///
 /// # Errors
 /// What `out` answers.
@@ -32,7 +34,7 @@ pub fn write(list: &CpuList, options: CswitchOptions, out: &mut dyn Write) -> io
     rows.order_by_key(|row| std::cmp::Reverse(time_ns(row)));
     let thread = if options.threads { ",        TID" } else { "" };
     writeln!(out, "{:>12},    Process Name ( PID){thread}", "Usec")?;
-    for row in rows {
+    for row in rows.into_iter().filter(|_| list.cpu.source == CpuSource::ContextSwitches) {
         let time = microseconds(Some(time_ns(row)));
         write!(out, "{time:>12}, {}", ProcessName(Some(&row.image), row.pid))?;
         if options.threads {

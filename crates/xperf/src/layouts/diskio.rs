@@ -97,6 +97,9 @@ fn write_utilisation(trace: &Trace, range: Interval, interval_ns: i64, out: &mut
         write!(out, ", Disk {disk}")?;
     }
     writeln!(out)?;
+    if found.disks.is_empty() {
+        return Ok(());
+    }
     for interval in &found.intervals {
         let (start, end) = (interval.range.start_ns, interval.range.end_ns);
         write!(out, "{:>10},{:>10}", whole_microseconds(start), whole_microseconds(end))?;

@@ -61,7 +61,7 @@ pub fn write_intervals(found: &InterruptModules, cuts: &[i64], seconds: i64, out
     writeln!(out, "{}", titles.collect::<Vec<_>>().join(" "))?;
     write!(out, "{:23}", "Start (ms) End (ms)")?;
     writeln!(out, "{}", vec![format!(",{:>10}{:>7}", "(usec)", "%"); width].join(" "))?;
-    for (interval, taken) in taken(found, cuts).iter().enumerate() {
+    for (interval, taken) in taken(found, cuts).iter().enumerate().filter(|_| found.recorded) {
         let (start_ns, end_ns) = (cuts[interval], cuts[interval + 1]);
         write!(out, "{:>10}-{:<10}:", milliseconds(start_ns), milliseconds(end_ns))?;
         for &ns in taken {
@@ -101,6 +101,9 @@ pub fn write_distribution(
     let titles = (0..width).map(|processor| format!(",{:>27}", format!("CPU {processor}")));
     writeln!(out, "{:16}{}", "", titles.collect::<String>())?;
     writeln!(out, "{:>16}{}", "DPC/ISR Usage %", ",      DPC      ISR Combined".repeat(width))?;
+    if !(dpcs.recorded || interrupts.recorded) {
+        return Ok(());
+    }
     let used = |step: usize| counts.iter().flatten().any(|steps| steps[step] > 0);
     let last = (0..SHARES.len()).rev().find(|&step| used(step)).unwrap_or(0);
     let mut over = 0;
@@ -138,11 +141,14 @@ fn taken(found: &InterruptModules, cuts: &[i64]) -> Vec<Vec<i64>> {
     taken
 }
 
-/// Writes how long all of them were, then those of each module. `bounds_ns` are what `found` was asked about.
+/// Writes how long all of them were, then those of each module; nothing when none was recorded. `bounds_ns` are what `found` was asked about.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write_histograms(found: &InterruptModules, bounds_ns: &[i64], out: &mut dyn Write) -> io::Result<()> {
+    if !found.recorded {
+        return Ok(());
+    }
     let mut all = vec![0_u64; bounds_ns.len() + 1];
     for module in &found.modules {
         for (sum, count) in all.iter_mut().zip(&module.histogram) {
@@ -191,6 +197,7 @@ mod tests {
     fn found() -> InterruptModules {
         InterruptModules {
             processors: 2,
+            recorded: true,
             modules: vec![
                 ModuleInterrupts {
                     module: "nvlddmkm.sys".to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_analysis::cpu::CpuTotals;
+use onoff_analysis::cpu::{CpuSource, CpuTotals};
 use onoff_analysis::functions::CodeFrame;
 use onoff_analysis::lists::cpu::{CpuList, CpuRow};
 use onoff_analysis::lists::functions::FunctionRow;
@@ -51,6 +51,9 @@ impl CodeTime {
 /// What `out` answers.
 pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "   Process Name ( PID),     Weight,    Usage %,          Module Name!Function Name")?;
+    if cpu.source != CpuSource::Samples {
+        return Ok(());
+    }
     // By process; each has the time of all its code.
     let mut processes: Vec<(i64, Vec<CodeTime>)> = Vec::new();
     if cpu.idle_ns > 0 {
@@ -88,6 +91,9 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
 /// What `out` answers.
 pub fn write_frequency(list: &CpuList, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "Cpu,    Samples,     Weight, Interval")?;
+    if list.cpu.source != CpuSource::Samples {
+        return Ok(());
+    }
     let mut by_processor: BTreeMap<Option<u16>, (u64, i64)> = BTreeMap::new();
     for row in &list.rows {
         let (samples, cpu_ns) = by_processor.entry(row.processor).or_default();

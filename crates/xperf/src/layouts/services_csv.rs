@@ -26,13 +26,15 @@ pub struct PointsOfInterest {
 /// What `out` answers.
 pub fn write(window: &Span, services: &[Unit], points: &PointsOfInterest, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "AutoStart, StartTime, EndTime, Duration")?;
-    writeln!(
-        out,
-        "AutoStart, {}, {}, {}",
-        milliseconds(window.start_ns),
-        milliseconds(window.end_ns),
-        milliseconds(window.duration_ns)
-    )?;
+    if !(services.is_empty() && window.start_ns.is_none() && window.end_ns.is_none()) {
+        writeln!(
+            out,
+            "AutoStart, {}, {}, {}",
+            milliseconds(window.start_ns),
+            milliseconds(window.end_ns),
+            milliseconds(window.duration_ns)
+        )?;
+    }
     writeln!(
         out,
         "Transition, ServiceName, Group, TotalTime, ContTime, LoadTime, InitTime, \

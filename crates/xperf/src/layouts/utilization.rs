@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::cpu::grid::ProcessorGrid;
 
 use super::microseconds;
@@ -16,7 +17,7 @@ pub enum Share {
     Utilized,
 }
 
-/// Writes one row per interval, one column per processor.
+/// Writes one row per interval, one column per processor; none when nothing was recorded that says how busy they were.
 ///
 /// # Errors
 /// What `out` answers.
@@ -26,6 +27,9 @@ pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result
         write!(out, ", {:>6}", format!("Cpu {processor}"))?;
     }
     writeln!(out)?;
+    if grid.source == CpuSource::None {
+        return Ok(());
+    }
     for (at, &(start_ns, end_ns)) in grid.intervals.iter().enumerate() {
         write!(out, "{:>10}, {:>9}", microseconds(Some(start_ns)), microseconds(Some(end_ns)))?;
         for &busy_ns in grid.interval(at) {
@@ -44,7 +48,6 @@ pub fn write(grid: &ProcessorGrid, of: Share, out: &mut dyn Write) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_analysis::cpu::CpuSource;
 
     #[test]
     fn the_posted_layout() {

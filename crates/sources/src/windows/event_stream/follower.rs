@@ -1,17 +1,19 @@
 //! Follows processes, threads, modules, files, processors and disks through the events, so that each event can be told
 //! with names and with the times that only several events together give.
 
-use hashbrown::{HashMap, HashSet};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{
     ContextSwitch, CounterConfiguration, CounterInterrupt, DeferredProcedureCall, DiskFlush, DiskRequestStart,
-    DiskTransfer, FileName, FileNameKind, FileOpen, FileOperationEnd, FileSubject, HardFault, Image, ImageEventKind,
-    InterruptServiceRoutine, KernelPayload, NetworkTransfer, Process, ProcessEventKind, ReadyThread,
-    RegistryKeyOperation, SampledProfile, Stack, StackKeyDefinition, StackKeyReference, SystemConfigEx, Thread,
-    ThreadEventKind, thread_state_name,
+    DiskTransfer, FileName, FileOpen, FileOperationEnd, FileSubject, HardFault, Image, ImageEventKind,
+    InterruptServiceRoutine, KernelPayload, NetworkTransfer, Process, ReadyThread, RegistryKeyOperation,
+    SampledProfile, Stack, StackKeyReference, SystemConfigEx, Thread, thread_state_name,
 };
 use onoff_trace::{Directory, wait_reason};
 
+use super::ahead::{Definitions, LookAhead, set_module, set_thread};
 use crate::windows::disk::{CompletedRequest, DiskRequests, NO_THREAD};
 use crate::windows::file_operations::OperationsUnderWay;
 use crate::windows::kernel_events::{Subject, xperf_name};
@@ -22,25 +24,8 @@ const MOST_FILE_OPERATIONS: usize = 1 << 16;
 /// Most disk requests that are followed at a time; others complete without their beginning.
 const MOST_DISK_REQUESTS: usize = 1 << 16;
 
-/// Most return addresses that are kept by their stacks' keys: 64 MB. References to others have no rows.
-const MOST_STACK_ADDRESSES: usize = 1 << 23;
-
-/// Most threads and processes of which it is known that they were told of.
-const MOST_TOLD: usize = 1 << 20;
-
 /// Most processors that are followed; what lies beyond keeps its events and loses its names.
 const MOST_PROCESSORS: usize = 1 << 12;
-
-/// Threads and processes that events have told of.
-#[derive(Debug, Default)]
-pub(super) struct FirstTold(HashSet<(Subject, u32)>);
-
-impl FirstTold {
-    /// Whether nothing told of it before. Beyond a number that no recording comes near to, nothing is the first.
-    fn is_first(&mut self, of: &(Subject, u32)) -> bool {
-        self.0.len() < MOST_TOLD && self.0.insert(*of)
-    }
-}
 
 /// Who an event is about, and what follows from the events before. Times are ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,10 +78,7 @@ pub(super) struct Follower {
     last_ran_ns: HashMap<u32, i64>,
     disks: DiskRequests,
     file_operations: OperationsUnderWay<FileOperationUnderWay>,
-    /// Return addresses by key, as told so far or at the recording's end.
-    stacks: HashMap<u64, Box<[u64]>>,
-    /// Return addresses in `stacks`.
-    stack_addresses: usize,
+    definitions: Arc<Definitions>,
     /// Names of the hardware counters that are kept with events.
     pub(super) counter_names: Vec<Box<str>>,
 }
@@ -109,74 +91,28 @@ impl Follower {
             last_ran_ns: HashMap::new(),
             disks: DiskRequests::of_at_most(MOST_DISK_REQUESTS),
             file_operations: OperationsUnderWay::of_at_most(MOST_FILE_OPERATIONS),
-            stacks: HashMap::new(),
-            stack_addresses: 0,
+            definitions: Arc::default(),
             counter_names: Vec::new(),
         }
     }
 
-    /// Takes the names that a rundown at the recording's end tells, for events before it: what was there at the end
-    /// and was never seen to start was there all the time.
-    pub(super) fn look_ahead(&mut self, hook: u16, record: &Record<'_>) {
+    /// Takes an event that a look ahead needs, before the first event is followed.
+    pub(super) fn look_ahead(&mut self, hook: u16, record: &Record<'_>, ahead: &mut LookAhead) {
         let payload = payload(hook, record);
-        match Subject::of(hook) {
-            Subject::Process => {
-                if let Some(process) = Process::read(payload).filter(|it| it.kind == ProcessEventKind::RundownEnd) {
-                    self.directory.set_process(process.process_id, &process.image_file_name.to_str());
-                }
-            }
-            Subject::Thread => {
-                if let Some(thread) = Thread::read(payload).filter(|it| it.kind == ThreadEventKind::RundownEnd) {
-                    self.thread(&thread);
-                }
-            }
-            Subject::Image => {
-                if let Some(image) = Image::read(payload).filter(|it| it.kind == ImageEventKind::RundownEnd) {
-                    self.module(&image);
-                }
-            }
-            Subject::FileName => {
-                if let Some(name) = FileName::read(payload).filter(|it| it.kind == FileNameKind::Rundown) {
-                    self.file_name(&name);
-                }
-            }
-            Subject::StackKeyDefinition => self.stack_definition(payload),
-            _ if hook == CounterConfiguration::HOOK => self.counter_names(payload),
-            _ => {}
+        match hook {
+            CounterConfiguration::HOOK => self.counter_names(payload),
+            _ => ahead.take(record, payload, &mut self.directory),
         }
     }
 
-    /// Takes what a survey of the whole recording takes from the event.
-    pub(super) fn look_ahead_everywhere(&mut self, hook: u16, record: &Record<'_>, told: &mut FirstTold) {
-        match Subject::of(hook) {
-            Subject::Thread | Subject::Process => self.first_told(hook, record, told),
-            _ => self.look_ahead(hook, record),
-        }
-    }
-
-    /// Takes what the first event about a thread or a process tells, for events before it: what did not start was there all the time,
-    /// also where a rundown tells of it late.
-    fn first_told(&mut self, hook: u16, record: &Record<'_>, told: &mut FirstTold) {
-        let payload = payload(hook, record);
-        match Subject::of(hook) {
-            Subject::Thread => {
-                if let Some(thread) = Thread::read(payload)
-                    && told.is_first(&(Subject::Thread, thread.thread_id))
-                    && thread.kind != ThreadEventKind::Start
-                {
-                    self.thread(&thread);
-                }
+    /// Takes what the whole recording says of keys.
+    pub(super) fn define(&mut self, definitions: Definitions) {
+        for key in definitions.file_keys() {
+            if let Some(path) = definitions.path(key, i64::MIN) {
+                self.directory.set_file(key, path);
             }
-            Subject::Process => {
-                if let Some(process) = Process::read(payload)
-                    && told.is_first(&(Subject::Process, process.process_id))
-                    && process.kind != ProcessEventKind::Start
-                {
-                    self.directory.set_process(process.process_id, &process.image_file_name.to_str());
-                }
-            }
-            _ => {}
         }
+        self.definitions = Arc::new(definitions);
     }
 
     fn counter_names(&mut self, payload: KernelPayload<'_>) {
@@ -192,22 +128,9 @@ impl Follower {
         }
     }
 
-    /// Return addresses of a stack by its key.
-    pub(super) fn stack(&self, key: u64) -> Option<&[u64]> {
-        self.stacks.get(&key).map(AsRef::as_ref)
-    }
-
-    /// The latest definition of a key holds from now on: keys are given again.
-    pub(super) fn stack_definition(&mut self, payload: KernelPayload<'_>) {
-        if let Some(definition) = StackKeyDefinition::read(payload)
-            && self.stack_addresses.saturating_add(definition.frames.len()) <= MOST_STACK_ADDRESSES
-        {
-            let frames: Box<[u64]> = definition.frames.iter().collect();
-            self.stack_addresses += frames.len();
-            if let Some(before) = self.stacks.insert(definition.stack_key, frames) {
-                self.stack_addresses -= before.len();
-            }
-        }
+    /// Return addresses of a stack by its key, in an event logged at `time_ns`.
+    pub(super) fn stack(&self, key: u64, time_ns: i64) -> Option<&[u64]> {
+        self.definitions.stack(key, time_ns)
     }
 
     /// Whether anything of the event is kept for those after it. Of most there is nothing.
@@ -216,6 +139,7 @@ impl Follower {
             Subject::of(hook),
             Subject::Stack
                 | Subject::StackKeyReference
+                | Subject::StackKeyDefinition
                 | Subject::ReadyThread
                 | Subject::SampledProfile
                 | Subject::InterruptServiceRoutine
@@ -269,7 +193,7 @@ impl Follower {
                     followed.tid = Some(stack.thread_id);
                 }
             }
-            Subject::StackKeyDefinition => self.stack_definition(payload),
+            Subject::StackKeyDefinition => {}
             Subject::StackKeyReference => {
                 if let Some(reference) = StackKeyReference::read(payload) {
                     followed.stack_of_ns = Some(clock.ns(reference.event_ticks));
@@ -299,7 +223,7 @@ impl Follower {
             }
             Subject::Thread => {
                 if let Some(thread) = Thread::read(payload) {
-                    self.thread(&thread);
+                    set_thread(&mut self.directory, &thread);
                     followed.other_pid = Some(thread.process_id);
                 }
             }
@@ -311,7 +235,7 @@ impl Follower {
             }
             Subject::FileName => {
                 if let Some(name) = FileName::read(payload) {
-                    self.file_name(&name);
+                    self.file_name(&name, now);
                 }
             }
             Subject::DiskTransfer => {
@@ -450,27 +374,18 @@ impl Follower {
             followed.pid.or_else(|| followed.tid.and_then(|tid| self.directory.process_of_thread(tid)));
     }
 
-    fn thread(&mut self, thread: &Thread<'_>) {
-        let start = match thread.win32_start_address {
-            0 => thread.start_address,
-            start => start,
-        };
-        self.directory.set_thread(thread.thread_id, thread.process_id, start);
-    }
-
     fn module(&mut self, image: &Image<'_>) {
         if image.kind == ImageEventKind::Unload {
             self.directory.remove_module(image.process_id, image.image_base);
         } else {
-            let path = image.file_name.to_string();
-            self.directory.set_module(image.process_id, image.image_base, image.image_size, &path);
+            set_module(&mut self.directory, image);
         }
     }
 
-    fn file_name(&mut self, name: &FileName<'_>) {
-        // A deleted file's name stays: what is still written back to it is its own.
-        if name.kind != FileNameKind::Delete {
-            self.directory.set_file(name.file_key, &name.file_name.to_string());
+    /// What a key stands for changes where an event names it.
+    fn file_name(&mut self, name: &FileName<'_>, now: i64) {
+        if let Some(path) = self.definitions.path(name.file_key, now) {
+            self.directory.set_file(name.file_key, path);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Events one by one in the order of time, each with everything named, as they are read.
 //!
-//! The first event comes as soon as the files' structure is known, however large they are; memory does not grow with
-//! the recording. The price is that names are those told so far. What recorders write at the end (schemas, names of
-//! files, processes that were there all along) is looked up there before.
+//! The recording is read twice: first for what explains events before it (processes that were there all along, what keys
+//! of stacks and files stand for at which time), side by side and without describing anything, then event by event. Memory
+//! does not grow with the events. Schemas are those at the end of each file and those met so far.
 
+mod ahead;
 mod follower;
 mod kinds;
 mod reliable;
@@ -26,18 +27,19 @@ use rayon::prelude::*;
 
 use super::names::kernel_hook;
 use super::set_aside::SetAside;
-use super::{losses, schemas};
+use super::{counters, losses, schemas};
 use crate::error::Error;
 use crate::opened::Files;
 use crate::sniff::RecordingKind;
 use crate::{Options, Progress};
-use follower::{FirstTold, Followed, Follower};
+use ahead::LookAhead;
+use follower::{Followed, Follower};
 use kinds::Kinds;
 use reliable::Reliable;
 
 pub use side_by_side::{EventWriter, STRETCH_EVENTS, writers_at_once};
 
-/// Bytes of records at the end of each file that are searched for schemas and names before the first event.
+/// Bytes of records at the end of each file that are searched for schemas before the first event.
 const LOOK_AHEAD_BYTES: usize = 32 << 20;
 
 /// Bytes of records after which memory is given back and progress told.
@@ -118,53 +120,60 @@ impl<'f> EventStream<'f> {
         &self.header
     }
 
-    /// Reads through the recording for what it holds: which events, with which fields. All schemas and all that keys of
-    /// stacks stand for are known afterwards, wherever they were notified. Gives the events that `filter` may choose, in the
-    /// order of their names.
+    /// Reads through the recording for what it holds: which events, with which fields. All schemas are known afterwards,
+    /// wherever they were notified. Gives the events that `filter` may choose, in the order of their names.
     pub fn survey(&mut self, filter: &EventFilter) -> Vec<EventColumns> {
-        self.look_ahead();
+        let mut surveyed = Surveyed::of(filter);
+        self.read_ahead(Some(&mut surveyed));
+        let counters = counter_columns(&self.follower.counter_names, surveyed.most_counters);
+        surveyed.columns.into_values().chain(counters).collect()
+    }
+
+    fn look_ahead(&mut self) {
+        if !self.looked_ahead {
+            self.read_ahead(None);
+        }
+    }
+
+    /// Reads through the recording for what explains its events: schemas in the last buffers of each file, and wherever they are
+    /// what was there all the time and what keys stand for. Windows are read side by side, and what they set aside is looked at in
+    /// order.
+    fn read_ahead(&mut self, mut surveyed: Option<&mut Surveyed<'_>>) {
+        self.looked_ahead = true;
         let Self { files, recording, schemas, follower, .. } = self;
-        let mut kinds = Kinds::default();
-        let mut surveyed = Surveyed::default();
-        let mut told = FirstTold::default();
+        look_at_ends(recording, schemas, follower);
+        let mut ahead = LookAhead::default();
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / STEP_BYTES).max(1));
         for wave in windows.chunks(rayon::current_num_threads().max(1)) {
-            let pieces: Vec<SurveyedWindow> = wave.par_iter().map(SurveyedWindow::of).collect();
+            let of_every_kind = surveyed.is_some();
+            let pieces: Vec<WindowAhead> =
+                wave.par_iter().map(|window| WindowAhead::of(window, of_every_kind)).collect();
             for (window, piece) in wave.iter().zip(pieces) {
-                surveyed.most_counters = surveyed.most_counters.max(piece.most_counters);
                 for record in piece.aside.iter() {
                     match kernel_hook(&record) {
-                        Some(hook) => {
-                            if tells_of_others(hook) {
-                                follower.look_ahead_everywhere(hook, &record, &mut told);
-                            }
-                            if surveyed.knows(hook, record.version()) {
-                                continue;
-                            }
-                        }
+                        Some(hook) if ahead::needs(hook) => follower.look_ahead(hook, &record, &mut ahead),
+                        Some(_) => {}
                         None => {
                             schemas.observe(&record);
-                            if schemas::explains(&record) {
-                                kinds.forget();
+                            if let Some((step, pid, image)) = provider_process(&record, schemas) {
+                                ahead.process(pid, step == ProcessStep::Start, &image, &mut follower.directory);
                             }
                         }
                     }
-                    surveyed.take(&record, &mut kinds, schemas, filter);
+                    if let Some(surveyed) = &mut surveyed {
+                        surveyed.take(&record, schemas);
+                    }
+                }
+                if let Some(surveyed) = &mut surveyed {
+                    surveyed.most_counters = surveyed.most_counters.max(piece.most_counters);
                 }
                 for range in window.finished_ranges() {
                     files.release(range.file, range.bytes.start as u64..range.bytes.end as u64);
                 }
             }
         }
-        let counters = counter_columns(&follower.counter_names, surveyed.most_counters);
-        surveyed.columns.into_values().chain(counters).collect()
-    }
-
-    fn look_ahead(&mut self) {
-        if !std::mem::replace(&mut self.looked_ahead, true) {
-            look_ahead(&self.recording, &mut self.schemas, &mut self.follower);
-        }
+        follower.define(ahead.definitions);
     }
 
     /// Gives every event that `filter` chooses to `visit`, in the order of time, until it breaks.
@@ -203,6 +212,7 @@ impl<'f> EventStream<'f> {
         let mut losses = Losses::new();
         losses::count(&recording, &walked, &mut losses);
         schemas::count(&walker.schemas, &mut losses);
+        losses.add(&counters::STACK_KEY_UNKNOWN, walker.unknown_stacks);
         StreamEnd { outcome, shown: walker.shown, losses }
     }
 
@@ -267,11 +277,14 @@ struct Walker<'w> {
     /// Room for the values of hardware counters.
     counters: Vec<u64>,
     shown: u64,
+    /// Stacks whose keys the recording never explains.
+    unknown_stacks: u64,
 }
 
 /// What a survey has found.
-#[derive(Debug, Default)]
-struct Surveyed {
+struct Surveyed<'q> {
+    filter: &'q EventFilter,
+    kinds: Kinds,
     /// Hooks and versions of kernel events.
     hooks: HashSet<(u16, u16)>,
     /// By kind of event, so that a better name found later takes the place of one found before.
@@ -281,35 +294,32 @@ struct Surveyed {
     most_counters: usize,
 }
 
-/// What a survey sees in order. Windows are read side by side.
+/// What is looked at in order of a window that is read ahead.
 #[derive(Debug, Default)]
-struct SurveyedWindow {
-    /// Events of the kernel that tell of others, the first of each other kind, and all that is not the kernel's.
+struct WindowAhead {
+    /// Events of the kernel that a look ahead needs; for a survey the first of each other kind too, and all that is not the kernel's.
     aside: SetAside,
     most_counters: usize,
 }
 
-impl SurveyedWindow {
-    fn of(window: &Window<'_>) -> Self {
+impl WindowAhead {
+    fn of(window: &Window<'_>, of_every_kind: bool) -> Self {
         let mut piece = Self::default();
         let mut hooks = HashSet::new();
         // What is lost here is counted when the events themselves are read.
         let _ = window.for_each(|record| {
             piece.most_counters = piece.most_counters.max(record.hardware_counters().len());
-            let is_new =
-                kernel_hook(record).is_none_or(|hook| hooks.insert((hook, record.version())) || tells_of_others(hook));
-            if is_new {
+            let is_kept = match kernel_hook(record) {
+                Some(hook) => ahead::needs(hook) || of_every_kind && hooks.insert((hook, record.version())),
+                None => of_every_kind || process_step(record).is_some(),
+            };
+            if is_kept {
                 piece.aside.push(record);
             }
             ControlFlow::<()>::Continue(())
         });
         piece
     }
-}
-
-/// Whether a survey looks at every event of this hook.
-const fn tells_of_others(hook: u16) -> bool {
-    matches!(hook, 0x1822..=0x1824 | CounterConfiguration::HOOK | 0x0301..=0x0304 | 0x0501..=0x0504)
 }
 
 /// The columns of the rows about hardware counters, as those of the event that names them; none where there is none.
@@ -324,14 +334,20 @@ fn counter_columns(names: &[Box<str>], most: usize) -> Option<EventColumns> {
 /// Most kinds of event that a survey describes; others are announced when they are met.
 const MOST_KINDS: usize = 1 << 16;
 
-impl Surveyed {
-    /// Whether the kernel event has been met; it is from now on.
-    fn knows(&mut self, hook: u16, version: u16) -> bool {
-        !self.hooks.insert((hook, version))
+impl<'q> Surveyed<'q> {
+    fn of(filter: &'q EventFilter) -> Self {
+        let (kinds, hooks, columns, spare) = (Kinds::default(), HashSet::new(), BTreeMap::new(), Fields::new());
+        Self { filter, kinds, hooks, columns, spare, most_counters: 0 }
     }
 
-    fn take(&mut self, record: &Record<'_>, kinds: &mut Kinds, schemas: &Schemas, filter: &EventFilter) {
-        let kind = kinds.of(record, schemas, filter);
+    fn take(&mut self, record: &Record<'_>, schemas: &Schemas) {
+        match kernel_hook(record) {
+            Some(hook) if !self.hooks.insert((hook, record.version())) => return,
+            Some(_) => {}
+            None if schemas::explains(record) => self.kinds.forget(),
+            None => {}
+        }
+        let kind = self.kinds.of(record, schemas, self.filter);
         if !kind.chosen || self.columns.len() >= MOST_KINDS {
             return;
         }
@@ -365,8 +381,8 @@ fn title(field: &onoff_etw::Field<'_, '_>) -> String {
     }
 }
 
-/// Reads the last buffers of each file for what recorders tell there about all that went before.
-fn look_ahead(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut Follower) {
+/// Reads the last buffers of each file for the schemas and drive letters that recorders tell there.
+fn look_at_ends(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut Follower) {
     let mut space = BufferSpace::default();
     for file in 0..recording.files().len() {
         let mut left = LOOK_AHEAD_BYTES;
@@ -377,9 +393,8 @@ fn look_ahead(recording: &Recording<'_>, schemas: &mut Schemas, follower: &mut F
             // What is lost here is counted when the events themselves are read.
             let _ = recording.for_each_in_buffer(buffer, &mut space, |record| {
                 schemas.observe(record);
-                match kernel_hook(record) {
-                    Some(hook) => follower.look_ahead(hook, record),
-                    None => follower.other(record),
+                if kernel_hook(record).is_none() {
+                    follower.other(record);
                 }
                 ControlFlow::<()>::Continue(())
             });
@@ -397,7 +412,20 @@ impl<'w> Walker<'w> {
     ) -> Self {
         let (clock, kinds, spare) = (recording.clock(), Kinds::default(), Fields::new());
         let (shown_fields, frames, counters) = (Vec::new(), Vec::new(), Vec::new());
-        Self { clock, schemas, follower, kinds, filter, stack_fields, spare, shown_fields, frames, counters, shown: 0 }
+        Self {
+            clock,
+            schemas,
+            follower,
+            kinds,
+            filter,
+            stack_fields,
+            spare,
+            shown_fields,
+            frames,
+            counters,
+            shown: 0,
+            unknown_stacks: 0,
+        }
     }
 
     fn visit<B>(
@@ -458,7 +486,11 @@ impl<'w> Walker<'w> {
         }
         let frames = match stack {
             Some(_) => Some(&*self.frames),
-            None => followed.stack_key.and_then(|key| self.follower.stack(key)),
+            None => followed.stack_key.and_then(|key| {
+                let frames = self.follower.stack(key, time_ns);
+                self.unknown_stacks += u64::from(frames.is_none());
+                frames
+            }),
         };
         let mut decoded = std::mem::take(&mut self.spare).reuse();
         let mut fields = values::reuse(std::mem::take(&mut self.shown_fields));
@@ -545,21 +577,14 @@ impl<'w> Walker<'w> {
     fn learn(&mut self, record: &Record<'_>) {
         self.schemas.observe(record);
         self.follower.other(record);
-        let class = record.class_guid();
-        let id = record.descriptor().map(|descriptor| descriptor.id);
         if schemas::explains(record) {
             self.kinds.forget();
         }
-        // ProcessStart and ProcessRundown.
-        if class == Some(KERNEL_PROCESS) && matches!(id, Some(1 | 15)) {
-            let mut fields = Fields::new();
-            self.schemas.decode(record, &mut fields);
-            let pid = fields.get("ProcessID").and_then(|value| value.as_u32());
-            let image = fields.get("ImageName").and_then(|value| value.as_text());
-            if let (Some(pid), Some(image)) = (pid, image) {
-                let name = image.rsplit('\\').next().unwrap_or(&image);
-                self.follower.directory.set_process(pid, name);
-            }
+        if let Some((step, pid, image)) = provider_process(record, &self.schemas)
+            // An end has the first 14 characters only: they are for what nothing else has named.
+            && (step != ProcessStep::End || self.follower.directory.process(pid).is_none())
+        {
+            self.follower.directory.set_process(pid, &image);
         }
     }
 
@@ -571,6 +596,35 @@ impl<'w> Walker<'w> {
                 patterns.iter().any(|pattern| pattern.is_number(pid) || name.is_some_and(|name| pattern.matches(name)))
             })
     }
+}
+
+/// What an event of Microsoft-Windows-Kernel-Process says of a process.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ProcessStep {
+    Start,
+    End,
+    Rundown,
+}
+
+/// What the record says of a process if it is an event of Microsoft-Windows-Kernel-Process.
+fn process_step(record: &Record<'_>) -> Option<ProcessStep> {
+    let id = record.descriptor().filter(|_| record.class_guid() == Some(KERNEL_PROCESS))?.id;
+    match id {
+        1 => Some(ProcessStep::Start),
+        2 => Some(ProcessStep::End),
+        15 => Some(ProcessStep::Rundown),
+        _ => None,
+    }
+}
+
+/// The same with the process's id and the file name of its image.
+fn provider_process(record: &Record<'_>, schemas: &Schemas) -> Option<(ProcessStep, u32, String)> {
+    let step = process_step(record)?;
+    let mut fields = Fields::new();
+    schemas.decode(record, &mut fields);
+    let pid = fields.get("ProcessID")?.as_u32()?;
+    let image = fields.get("ImageName")?.as_text()?;
+    Some((step, pid, image.rsplit('\\').next().unwrap_or(&image).to_owned()))
 }
 
 /// The call stack that the record is.

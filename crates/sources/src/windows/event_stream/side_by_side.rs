@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use onoff_trace::{DescribedEvent, Losses};
 
-use super::{End, EventFilter, EventStream, STEP_BYTES, StreamEnd, Walker, losses, schemas};
+use super::{End, EventFilter, EventStream, STEP_BYTES, StreamEnd, Walker, counters, losses, schemas};
 use crate::{Options, Progress};
 
 /// Texts that a thread may be ahead of who takes them.
@@ -38,6 +38,7 @@ pub fn writers_at_once() -> usize {
 /// What a thread has to say at its end.
 struct Walked {
     shown: u64,
+    unknown_stacks: u64,
     losses: Losses,
 }
 
@@ -81,10 +82,12 @@ impl EventStream<'_> {
             }
             drop(texts);
             let mut end = StreamEnd { outcome, shown: 0, losses: Losses::new() };
+            let mut unknown_stacks = 0;
             for (number, thread) in threads.into_iter().enumerate() {
                 match thread.join() {
                     Ok(walked) => {
                         end.shown += walked.shown;
+                        unknown_stacks += walked.unknown_stacks;
                         // Each has lost the same.
                         if number == 0 {
                             end.losses = walked.losses;
@@ -93,6 +96,7 @@ impl EventStream<'_> {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
+            end.losses.add(&counters::STACK_KEY_UNKNOWN, unknown_stacks);
             end
         })
     }
@@ -175,7 +179,7 @@ impl Thread<'_, '_> {
         let mut lost = Losses::new();
         losses::count(recording, &walked, &mut lost);
         schemas::count(&walker.schemas, &mut lost);
-        Walked { shown: walker.shown, losses: lost }
+        Walked { shown: walker.shown, unknown_stacks: walker.unknown_stacks, losses: lost }
     }
 
     fn room(&self) -> Vec<u8> {

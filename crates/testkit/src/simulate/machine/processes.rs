@@ -207,6 +207,9 @@ impl Machine<'_> {
                 self.put(0, &record);
             }
         }
+        for (key, frames) in self.stack_keys.rundown() {
+            self.state(|clock| kernel::stack_definition(false, clock, key, &frames));
+        }
         let names: Vec<(u64, String)> =
             self.disks.iter().flat_map(Disk::names).map(|(key, path)| (key, path.to_owned())).collect();
         for (key, path) in names {

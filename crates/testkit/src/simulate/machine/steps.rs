@@ -1,12 +1,19 @@
 //! Threads taking their steps, until one needs time.
 
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use super::{By, Event, Machine};
 use crate::assemble::Record;
 use crate::events::kernel::{self, Left, Moment};
-use crate::events::power;
 use crate::events::storage::Operation;
+use crate::events::{network, power};
 use crate::simulate::program::{Note, Signal, Step};
 use crate::simulate::usage::SLICE;
+
+/// Addresses and port of the machine's own end of connections.
+const LOCAL_V4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
+const LOCAL_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 7);
+const LOCAL_PORT: u16 = 49_152;
 
 impl Machine<'_> {
     /// Takes the steps of a processor's thread until one needs time.
@@ -98,6 +105,19 @@ impl Machine<'_> {
                 let time = self.stamp();
                 let record = kernel::mark(self.recorder.clock(time), &text);
                 self.put(cpu, &record);
+                true
+            }
+            Step::Send { size, to } => {
+                let plan = &self.threads[thread].plan;
+                let (thread, process) = (plan.id, self.processes[plan.process].plan.id);
+                let from = SocketAddr::new(if to.is_ipv4() { LOCAL_V4.into() } else { LOCAL_V6.into() }, LOCAL_PORT);
+                for event in
+                    [network::tcp_sent(process, size, from, to), network::tcp_received(process, size, to, from)]
+                {
+                    let time = self.stamp();
+                    let record = event.at(self.recorder.clock(time), thread, process);
+                    self.put(cpu, &record);
+                }
                 true
             }
             Step::SetBack(ticks) => {

@@ -1,0 +1,51 @@
+//! TCP as the provider Microsoft-Windows-Kernel-Network records it, with the payloads of the kernel's own events of group 0x06.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::{Occurrence, Provider};
+use crate::assemble::Payload;
+
+const KERNEL_NETWORK: Provider = Provider::new(0x7dd42a49_5329_4832_8dfd_43d979153a88);
+
+const TASK_TCP: u16 = 10;
+const OPCODE_SEND: u8 = 10;
+const OPCODE_RECEIVE: u8 = 11;
+
+/// A process sent (10, for IPv6 26) `size` bytes.
+#[must_use]
+pub fn tcp_sent(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> Occurrence {
+    let times = |payload: Payload| payload.u32(1).u32(2);
+    transfer(OPCODE_SEND, process, size, from, to, times)
+}
+
+/// A process received (11, for IPv6 27) `size` bytes.
+#[must_use]
+pub fn tcp_received(process: u32, size: u32, from: SocketAddr, to: SocketAddr) -> Occurrence {
+    transfer(OPCODE_RECEIVE, process, size, from, to, |payload| payload)
+}
+
+fn transfer(
+    opcode: u8,
+    process: u32,
+    size: u32,
+    from: SocketAddr,
+    to: SocketAddr,
+    times: impl FnOnce(Payload) -> Payload,
+) -> Occurrence {
+    const IPV4: u64 = 0x10;
+    const IPV6: u64 = 0x20;
+    const CONNECTION: u64 = 0xffff_a10f_0000_1230;
+    let payload = address(address(Payload::wide().u32(process).u32(size), to.ip()), from.ip());
+    // Addresses and ports are as on the wire.
+    let payload = payload.bytes(&to.port().to_be_bytes()).bytes(&from.port().to_be_bytes());
+    let payload = times(payload).u32(0).pointer(CONNECTION);
+    let (id, keyword) = if to.is_ipv4() { (opcode, IPV4) } else { (opcode + 16, IPV6) };
+    KERNEL_NETWORK.event(id.into(), TASK_TCP, opcode, keyword, payload)
+}
+
+fn address(payload: Payload, address: IpAddr) -> Payload {
+    match address {
+        IpAddr::V4(address) => payload.bytes(&address.octets()),
+        IpAddr::V6(address) => payload.bytes(&address.octets()),
+    }
+}
