@@ -91,13 +91,26 @@ impl Machine<'_> {
                     self.wall_ahead += ticks;
                     return true;
                 }
-                self.off(cpu, thread, ticks);
-                false
+                self.off(cpu, ticks);
+                true
             }
             Step::Mark(text) => {
                 let time = self.stamp();
                 let record = kernel::mark(self.recorder.clock(time), &text);
                 self.put(cpu, &record);
+                true
+            }
+            Step::SetAfterSleep { ticks, notes } => {
+                let time = self.stamp();
+                let new = self.wall_clock(time);
+                let set = power::clock_set_before_22h2(new, new.wrapping_sub(ticks), power::clock_set_reason::SLEEP);
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let record = set.at(self.recorder.clock(time), plan.id, process);
+                self.put(cpu, &record);
+                for note in notes {
+                    self.note(note, time);
+                }
                 true
             }
             Step::SetBack(ticks) => {
@@ -106,7 +119,7 @@ impl Machine<'_> {
                 self.wall_ahead = self.wall_ahead.wrapping_sub(ticks);
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
-                let set = power::clock_set_before_22h2(self.wall_clock(time), old);
+                let set = power::clock_set_before_22h2(self.wall_clock(time), old, power::clock_set_reason::PROGRAM);
                 let record = set.at(self.recorder.clock(time), plan.id, process);
                 self.put(cpu, &record);
                 true
