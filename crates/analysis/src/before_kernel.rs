@@ -162,8 +162,13 @@ pub(crate) fn firmware_table(
         .zip(checkpoints.exit_end_ns)
         .filter(|_| disagreements.is_empty())
         .map(|(kernel, end)| kernel.saturating_sub(end));
+    // Where the end of reset is not known, the firmware's stage has the reset in it.
+    let from_reset = match checkpoints.reset_end_ns {
+        None if !counts_over_resets(&faults) => FirmwareCheckpoints { reset_end_ns: Some(0), ..checkpoints },
+        _ => checkpoints,
+    };
     let placed = |shift: i64| {
-        let stages = stages(&checkpoints).into_iter().map(|stage| EarlierStage {
+        let stages = stages(&from_reset).into_iter().map(|stage| EarlierStage {
             name: stage.name,
             start_ns: stage.start_ns.saturating_add(shift),
             end_ns: stage.end_ns.saturating_add(shift),

@@ -10,7 +10,8 @@ use onoff_analysis::transition::linux::suspend::SleepOutcome;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_analysis::transition::{
-    self, Details, MissingEvidence, Phase, Transition, TransitionKind, TransitionOptions, TypedTransition, Variant,
+    self, Details, MissingEvidence, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, TypedTransition,
+    Variant,
 };
 use onoff_analysis::waits::{self, Waits};
 use onoff_order::InOrder;
@@ -58,6 +59,9 @@ pub struct DiagnosedTransition {
     pub duration_ns: Option<i64>,
     /// A lower bound of it, ns; the duration itself where that is known.
     pub at_least_ns: i64,
+    /// How long a modern standby lasted, from its entry to its exit, ns: no record tells its ways in and out from the rest. `None` for
+    /// others, and where the entry or the exit was not recorded.
+    pub standby_ns: Option<i64>,
 }
 
 /// A rule that could not be checked.
@@ -133,6 +137,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         kind: "recording".to_owned(),
         duration_ns: Some(trace.length_ns()),
         at_least_ns: trace.length_ns(),
+        standby_ns: None,
     };
     run.transition(trace, &recording, &[], |check| match check {
         Check::Recording(check) => Some(check(trace)),
@@ -151,6 +156,7 @@ impl DiagnosedTransition {
             kind: phrase(transition),
             duration_ns: transition.duration_ns(),
             at_least_ns: transition.total_at_least_ns,
+            standby_ns: transition.phase(PhaseName::Standby).and_then(|phase| phase.duration_ns),
         }
     }
 }

@@ -42,9 +42,37 @@ impl Cycle {
         self.milestones.iter().find(|row| row.name == name).copied()
     }
 
+    /// The first record after the sleep. The kernel writes it before it sets the wall clock for the sleep: on an axis that is the wall
+    /// clock it stands before the sleep, and the setting is the first record after it.
+    pub(super) fn wake(&self, trace: &Trace) -> Option<Milestone> {
+        /// A clock that was set by less says nothing, ns.
+        const LEAST_NS: i64 = 1_000_000_000;
+        let wake = self.milestone(trace, milestone::WAKE)?;
+        let jumped = self.clock_sets(trace).find_map(|(row, for_sleep)| {
+            let set_ns = row.value?.saturating_mul(1_000_000);
+            let later_ns = row.time_ns.saturating_sub(wake.time_ns);
+            (for_sleep && set_ns >= LEAST_NS && later_ns >= set_ns).then_some(row)
+        });
+        Some(jumped.unwrap_or(wake))
+    }
+
+    /// Every setting of the wall clock, with whether it was set for the sleep: older systems do not say why.
+    pub(super) fn clock_sets(&self, trace: &Trace) -> impl Iterator<Item = (Milestone, bool)> {
+        /// The system had slept.
+        const SLEPT: i64 = 2;
+        let [set, reason] = [milestone::CLOCK_SET, milestone::CLOCK_SET_REASON].map(|name| trace.strings.find(name));
+        let rows = self.milestones.iter().enumerate().filter(move |(_, row)| Some(row.name) == set);
+        rows.map(move |(at, row)| {
+            // Both are of one event.
+            let mut of_event = self.milestones.iter().skip(at).take_while(|other| other.time_ns == row.time_ns);
+            let reason = of_event.find(|other| Some(other.name) == reason).and_then(|row| row.value);
+            (*row, reason.is_none_or(|reason| reason == SLEPT))
+        })
+    }
+
     /// When the computer was awake again: the record of it, or the first phase of the way up; `None` when neither is recorded.
     pub(super) fn awake_ns(&self, trace: &Trace) -> Option<i64> {
-        let wake = self.milestone(trace, milestone::WAKE).map(|row| row.time_ns);
+        let wake = self.wake(trace).map(|row| row.time_ns);
         let rises = self.phases.iter().filter(|(name, _)| name.half() == Some(Half::Resume));
         rises.map(|(_, row)| row.start_ns).chain(wake).min()
     }
@@ -101,6 +129,7 @@ const ROLES: &[(&str, Role)] = &[
     (milestone::POWER_END_UTC, Role::Account),
     (milestone::WAKE_SOURCE, Role::Account),
     (milestone::CLOCK_SET, Role::Account),
+    (milestone::CLOCK_SET_REASON, Role::Account),
     (milestone::POWER_SUSPEND_TIME, Role::Up),
     (milestone::POWER_RESUME_TIME, Role::Up),
     (milestone::POWER_DRIVER_WAKE_TIME, Role::Up),

@@ -17,6 +17,7 @@ mod phases;
 pub mod report;
 mod requests;
 mod session;
+mod sleeps;
 #[cfg(test)]
 mod tests;
 
@@ -27,9 +28,11 @@ use crate::transition::{TransitionKind, Variant};
 use onoff_order::InOrder;
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
+pub use down_and_up::STOOD_STILL_NS;
 pub use kind_evidence::{KindEvidence, KindFact, state_name};
 pub use notified::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 pub use report::*;
+pub(crate) use sleeps::sleep_windows;
 
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
