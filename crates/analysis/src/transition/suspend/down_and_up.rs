@@ -3,9 +3,9 @@
 use crate::transition::{Half, Phase, PhaseName, Variant};
 use onoff_trace::{Trace, milestone};
 
-use super::cycles::Cycle;
-use super::phases;
 use super::report::{PowerTotal, SleepGap};
+use crate::asleep::cycles::Cycle;
+use crate::asleep::lengths::{before_the_kernel_ns, clock_set, image_beyond, image_read, real_gap, went_on};
 use crate::asleep::without;
 use crate::evidence::{Boundary, Certainty, Span};
 use crate::rule::Rule;
@@ -39,8 +39,8 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Vari
     let writes = matches!(variant, Variant::Hibernate | Variant::HybridSleep | Variant::FastStartup);
     let reads = matches!(variant, Variant::Hibernate | Variant::FastStartup);
     let unrecorded_down_ns = if writes { image_beyond(trace, cycle, down.end_ns) } else { Some(0) };
-    let read_is_known = !reads || phases::image_read(trace, cycle).is_some();
-    let unrecorded_up_ns = read_is_known.then(|| phases::before_the_kernel_ns(trace, cycle));
+    let read_is_known = !reads || image_read(trace, cycle).is_some();
+    let unrecorded_up_ns = read_is_known.then(|| before_the_kernel_ns(trace, cycle));
     let asleep = asleep(trace, cycle, &down, &up, (unrecorded_down_ns.unwrap_or(0), unrecorded_up_ns.unwrap_or(0)));
     Halves {
         suspend: total(trace, cycle, down, unrecorded_down_ns, &[milestone::POWER_SUSPEND_TIME]),
@@ -48,16 +48,6 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Vari
         resume: total(trace, cycle, up, unrecorded_up_ns, &[milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]),
         end_ns,
     }
-}
-
-/// How long writing the memory image took beyond what the events of the way down span, ns; `None` when nothing says. Its record may stand
-/// before the last of these events or be one of them: where there is room for all of it between the two, it is within.
-pub(super) fn image_beyond(trace: &Trace, cycle: &Cycle, down_ns: Option<i64>) -> Option<i64> {
-    let (written_ns, _) = phases::image_write(trace, cycle)?;
-    let begins_ns = cycle.image_begins(trace).map(|row| row.time_ns);
-    let room_ns = down_ns.zip(begins_ns).map_or(0, |(end, begins)| end.saturating_sub(begins));
-    // The kernel counts milliseconds, by another clock: a tenth of difference is the same time.
-    Some(if room_ns >= written_ns.saturating_sub(written_ns / 10) { 0 } else { written_ns })
 }
 
 fn at(time_ns: i64, rule: Rule, event: &str, certainty: Certainty) -> Boundary {
@@ -256,50 +246,4 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded: (i64
         gap.wall_rule = Rule::RealTimesContradict;
     }
     gap
-}
-
-/// A clock that missed less than this has gone on: begin and end are told by different records, and the hardware's clock by whole seconds.
-pub const STOOD_STILL_NS: i64 = 1_000_000_000;
-
-/// Whether the recording's clock went on in a sleep of which it missed so much; of one that nobody knows, it may have.
-pub(super) fn went_on(missed_ns: Option<i64>) -> bool {
-    missed_ns.is_none_or(|missed| missed.saturating_abs() < STOOD_STILL_NS)
-}
-
-/// How long it really was from the last record before a sleep to the first after it, of which the recording's clock counted `on_axis` ns.
-///
-/// The kernel sets the wall clock, which stood still from before the sleep, by just that.
-pub(super) fn real_gap(
-    trace: &Trace,
-    cycle: &Cycle,
-    on_axis: i64,
-    from_ns: Option<i64>,
-) -> Option<(i64, Rule, Certainty)> {
-    let utc = |name| cycle.value(trace, name).map(|(ns, _)| ns);
-    let wall = utc(milestone::POWER_BEGIN_UTC).zip(utc(milestone::POWER_END_UTC));
-    let whole = cycle.whole.and_then(|row| Some(row.end_ns?.saturating_sub(row.start_ns)));
-    if let Some(((start, end), whole)) = wall.zip(whole) {
-        let missed = end.saturating_sub(start).saturating_sub(whole);
-        return Some((on_axis.saturating_add(missed), Rule::RealTimesLessHalves, Certainty::Measured));
-    }
-    // Less than the recording's clock counted is no time asleep.
-    let set_ns =
-        clock_set(trace, cycle, from_ns).filter(|set| *set > 0 && set.saturating_add(STOOD_STILL_NS) > on_axis);
-    Some((set_ns?, Rule::ClockSetForward, Certainty::Inferred))
-}
-
-/// How long after the end of a transition the clock may still be set for it, ns.
-const CLOCK_SET_WITHIN_NS: i64 = 60_000_000_000;
-
-/// By how much the wall clock was set for the sleep, ns. What a program or the time service set it by is no time asleep.
-fn clock_set(trace: &Trace, cycle: &Cycle, from_ns: Option<i64>) -> Option<i64> {
-    let until_ns =
-        cycle.whole.and_then(|row| row.end_ns).map_or(i64::MAX, |end| end.saturating_add(CLOCK_SET_WITHIN_NS));
-    cycle
-        .clock_sets(trace)
-        .filter(|(row, for_sleep)| *for_sleep && row.time_ns <= until_ns)
-        .filter(|(row, _)| from_ns.is_none_or(|from| row.time_ns >= from))
-        .filter_map(|(row, _)| row.value)
-        .map(|milliseconds| milliseconds.saturating_mul(1_000_000))
-        .reduce(i64::saturating_add)
 }

@@ -3,8 +3,8 @@
 
 use onoff_trace::{Trace, milestone};
 
-use super::cycles::Cycle;
 use super::report::{FirmwareSleep, KernelFigure, ResumeParts, StandbyFigures};
+use crate::asleep::cycles::Cycle;
 
 /// Milestones that carry a length, and how the report calls them.
 const FIGURES: &[(&str, &str)] = &[

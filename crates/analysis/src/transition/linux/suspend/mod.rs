@@ -23,7 +23,6 @@ use onoff_trace::{
 
 pub use report::*;
 
-use crate::asleep::SleepWindow;
 use crate::call_graph::{self, CallGraph};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
@@ -90,14 +89,6 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
 pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase);
     rows.filter_map(|row| Some((PhaseName::of(trace.text(row.name))?, Some(row.start_ns), row.end_ns))).collect()
-}
-
-/// The times in which the machine slept, each between two records.
-pub(crate) fn sleep_windows(trace: &Trace) -> Vec<SleepWindow> {
-    let machine = |row: &Activity| PhaseName::of(trace.text(row.name)) == Some(PhaseName::Machine);
-    let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase && machine(row));
-    let ends = rows.filter_map(|row| Some((row.start_ns, row.end_ns.filter(|&end| end > row.start_ns)?)));
-    ends.map(|between| SleepWindow { between, least_ns: 0, unrecorded: (0, 0) }).collect()
 }
 
 /// One sleep's rows.

@@ -10,25 +10,25 @@
 //! A recording may hold only one half of the first and of the last one, and may lack the records of begin and end.
 
 use super::names::phase_of_row;
-use crate::transition::{Half, PhaseName};
+use crate::phase_name::{Half, PhaseName};
 use onoff_order::InOrder;
-use onoff_trace::{Activity, ActivityKind, Milestone, Trace, milestone};
+use onoff_trace::{Activity, ActivityKind, Milestone, StringId, Trace, milestone};
 
 /// The rows of one transition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cycle {
+pub(crate) struct Cycle {
     /// The row of the whole transition.
-    pub whole: Option<Activity>,
+    pub(crate) whole: Option<Activity>,
     /// Phases, by start.
-    pub phases: Vec<(PhaseName, Activity)>,
+    pub(crate) phases: Vec<(PhaseName, Activity)>,
     /// Milestones, by time.
-    pub milestones: Vec<Milestone>,
+    pub(crate) milestones: Vec<Milestone>,
     /// Modern standby: begin and end.
-    pub standby: Option<(Option<Milestone>, Option<Milestone>)>,
+    pub(crate) standby: Option<(Option<Milestone>, Option<Milestone>)>,
     /// First row, ns.
-    pub first_ns: i64,
+    pub(crate) first_ns: i64,
     /// First row of the next transition, ns.
-    pub until_ns: i64,
+    pub(crate) until_ns: i64,
     /// Whether it is on its way up.
     rising: bool,
     /// Whether its end was recorded.
@@ -37,14 +37,14 @@ pub(super) struct Cycle {
 
 impl Cycle {
     /// The first milestone of that name.
-    pub(super) fn milestone(&self, trace: &Trace, name: &str) -> Option<Milestone> {
+    pub(crate) fn milestone(&self, trace: &Trace, name: &str) -> Option<Milestone> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().find(|row| row.name == name).copied()
     }
 
     /// The first record after the sleep. The kernel writes it before it sets the wall clock for the sleep: on an axis that is the wall
     /// clock it stands before the sleep, and the setting is the first record after it.
-    pub(super) fn wake(&self, trace: &Trace) -> Option<Milestone> {
+    pub(crate) fn wake(&self, trace: &Trace) -> Option<Milestone> {
         /// A clock that was set by less says nothing, ns.
         const LEAST_NS: i64 = 1_000_000_000;
         let wake = self.milestone(trace, milestone::WAKE)?;
@@ -57,7 +57,7 @@ impl Cycle {
     }
 
     /// Every setting of the wall clock, with whether it was set for the sleep: older systems do not say why.
-    pub(super) fn clock_sets(&self, trace: &Trace) -> impl Iterator<Item = (Milestone, bool)> {
+    pub(crate) fn clock_sets(&self, trace: &Trace) -> impl Iterator<Item = (Milestone, bool)> {
         /// The system had slept.
         const SLEPT: i64 = 2;
         let [set, reason] = [milestone::CLOCK_SET, milestone::CLOCK_SET_REASON].map(|name| trace.strings.find(name));
@@ -71,14 +71,14 @@ impl Cycle {
     }
 
     /// When the computer was awake again: the record of it, or the first phase of the way up; `None` when neither is recorded.
-    pub(super) fn awake_ns(&self, trace: &Trace) -> Option<i64> {
+    pub(crate) fn awake_ns(&self, trace: &Trace) -> Option<i64> {
         let wake = self.wake(trace).map(|row| row.time_ns);
         let rises = self.phases.iter().filter(|(name, _)| name.half() == Some(Half::Resume));
         rises.map(|(_, row)| row.start_ns).chain(wake).min()
     }
 
     /// When writing the memory image began. A record of the memory image that stands after the resume tells that there was one, not when.
-    pub(super) fn image_begins(&self, trace: &Trace) -> Option<Milestone> {
+    pub(crate) fn image_begins(&self, trace: &Trace) -> Option<Milestone> {
         let row = self.milestone(trace, milestone::HIBERNATE)?;
         self.awake_ns(trace).is_none_or(|awake_ns| row.time_ns < awake_ns).then_some(row)
     }
@@ -99,13 +99,13 @@ impl Cycle {
     }
 
     /// The first milestone of that name that carries a value, with its value.
-    pub(super) fn value(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
+    pub(crate) fn value(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().filter(|row| row.name == name).find_map(|row| Some((row.value?, *row)))
     }
 
     /// A length of the kernel's account that says something happened, ns.
-    pub(super) fn length(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
+    pub(crate) fn length(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         self.value(trace, name).filter(|&(ns, _)| ns > 0)
     }
 }
@@ -181,7 +181,7 @@ impl Item {
 }
 
 /// The transitions, by start.
-pub(super) fn find(trace: &Trace) -> Vec<Cycle> {
+pub(crate) fn find(trace: &Trace) -> Vec<Cycle> {
     let mut cycles = power_cycles(trace);
     let last_step_ns = trace
         .activities
@@ -269,7 +269,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
     items
 }
 
-fn role_of(trace: &Trace, row: &Milestone, known: &[(onoff_trace::StringId, Role)]) -> Option<Role> {
+fn role_of(trace: &Trace, row: &Milestone, known: &[(StringId, Role)]) -> Option<Role> {
     if let Some(&(_, role)) = known.iter().find(|(name, _)| *name == row.name) {
         return Some(role);
     }
@@ -292,7 +292,7 @@ fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> boo
         .iter()
         .any(|row| !matches!(trace.text(row.name), milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC))
         || cycle.phases.iter().any(|(name, _)| name.half() == Some(Half::Resume));
-    let by_kernel_logger = cycle.whole.filter(|row| super::is_kernel_logger(trace, row.event));
+    let by_kernel_logger = cycle.whole.filter(|row| is_kernel_logger(trace, row.event));
     // `POWER_ACTION`: 4 shutdown, 5 and restart, 6 and off, 7 eject, 8 display off.
     let action = by_kernel_logger.and_then(|row| trace.text(row.name).parse::<u32>().ok());
     let steps = last_step_ns.is_some_and(|step| step >= cycle.first_ns);
@@ -328,4 +328,9 @@ fn standbys(trace: &Trace) -> Vec<Cycle> {
         }
     }
     cycles
+}
+
+/// Whether a row is from the kernel logger, not from the provider Kernel-Power.
+pub(crate) fn is_kernel_logger(trace: &Trace, event: StringId) -> bool {
+    trace.text(event).starts_with("Power/")
 }

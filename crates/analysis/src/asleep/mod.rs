@@ -3,10 +3,15 @@
 //! The records of a transition bound each sleep, and the longest silence of the processors between them is the sleep. Where the
 //! recording's clock stands still meanwhile, nothing is left of it.
 
+pub(crate) mod cycles;
+pub(crate) mod lengths;
+mod names;
+mod windows;
+
 use onoff_trace::{SystemKind, TableName, Tables, Trace};
 
 use crate::interval::union;
-use crate::transition::{linux, suspend};
+pub use lengths::STOOD_STILL_NS;
 
 /// The tables that say when the machine was asleep.
 pub(crate) const TABLES: Tables = Tables::of(&[TableName::Milestones, TableName::Activities]);
@@ -38,8 +43,8 @@ impl Asleep {
     /// The sleeps that `trace` tells of.
     pub(crate) fn of(trace: &Trace) -> Self {
         let windows = match trace.system.kind {
-            SystemKind::Linux => linux::suspend::sleep_windows(trace),
-            _ => suspend::sleep_windows(trace),
+            SystemKind::Linux => windows::of_linux(trace),
+            _ => windows::of_windows(trace),
         };
         let found: Vec<_> = windows.iter().filter_map(|window| Some((silence(trace, window)?, window))).collect();
         Self {
