@@ -100,18 +100,28 @@ pub(crate) fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel
         firmware: believed.and_then(given_firmware).unwrap_or_else(|| {
             earlier(
                 trace,
+                // Windows' own account of a resume takes the loader's start for the firmware's length too.
                 &[
-                    (milestone::FIRMWARE, Rule::KernelRecordsFirmwareTime, Certainty::Measured),
-                    (milestone::FIRMWARE_LOADER_STARTED, Rule::FirmwareTableInRecording, Certainty::Inferred),
+                    (milestone::FIRMWARE_LOADER_STARTED, Rule::FirmwareTableInRecording),
+                    (milestone::FIRMWARE, Rule::KernelRecordsFirmwareTime),
                 ],
+                1,
+                Certainty::Inferred,
             )
         }),
         boot_manager: earlier(
             trace,
-            &[(milestone::BOOT_MANAGER, Rule::KernelRecordsBootManagerTime, Certainty::Measured)],
+            &[(milestone::BOOT_MANAGER, Rule::KernelRecordsBootManagerTime)],
+            1,
+            Certainty::Inferred,
         ),
-        os_loader: earlier(trace, &[(milestone::OS_LOADER, Rule::LoaderBeginAndEnd, Certainty::Measured)]),
-        user_input: earlier(trace, &[(milestone::BOOT_USER_INPUT, Rule::KernelRecordsPersonTime, Certainty::Measured)]),
+        os_loader: earlier(trace, &[(milestone::OS_LOADER, Rule::LoaderBeginAndEnd)], 0, Certainty::Measured),
+        user_input: earlier(
+            trace,
+            &[(milestone::BOOT_USER_INPUT, Rule::KernelRecordsPersonTime)],
+            0,
+            Certainty::Inferred,
+        ),
     }
 }
 
@@ -152,8 +162,13 @@ pub(crate) fn firmware_table(
         .zip(checkpoints.exit_end_ns)
         .filter(|_| disagreements.is_empty())
         .map(|(kernel, end)| kernel.saturating_sub(end));
+    // Where the end of reset is not known, the firmware's stage has the reset in it.
+    let from_reset = match checkpoints.reset_end_ns {
+        None if !counts_over_resets(&faults) => FirmwareCheckpoints { reset_end_ns: Some(0), ..checkpoints },
+        _ => checkpoints,
+    };
     let placed = |shift: i64| {
-        let stages = stages(&checkpoints).into_iter().map(|stage| EarlierStage {
+        let stages = stages(&from_reset).into_iter().map(|stage| EarlierStage {
             name: stage.name,
             start_ns: stage.start_ns.saturating_add(shift),
             end_ns: stage.end_ns.saturating_add(shift),
@@ -206,11 +221,14 @@ fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> 
     any.then_some((checkpoints, event))
 }
 
+/// Windows passes the firmware's times on in whole milliseconds: times that are less apart are the same.
+const WHOLE_MS: i64 = 1_000_000;
+
 /// The loader runs between its start and `ExitBootServices`: if the recording has it run longer, one of the two is wrong.
 fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<String> {
     let (loader_ns, _) = value(trace, milestone::OS_LOADER)?;
     let room_ns = checkpoints.exit_end_ns?.checked_sub(checkpoints.loader_start_ns?)?;
-    (loader_ns > room_ns && room_ns >= 0).then(|| {
+    (loader_ns >= room_ns.saturating_add(WHOLE_MS) && room_ns >= 0).then(|| {
         let (loader, room) = (Duration::from_ns(loader_ns), Duration::from_ns(room_ns));
         format!(
             "OSLoader: {loader} in the recording, where the firmware has {room} from the loader's start to the kernel"
@@ -222,8 +240,9 @@ fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) ->
     let both = given.named().into_iter().zip(recorded.named());
     let different = both.filter_map(|((name, given), (_, recorded))| {
         let (given, recorded) = (given?, recorded?);
-        (given != recorded).then(|| {
-            let apart = Duration::from_ns(given.saturating_sub(recorded).saturating_abs());
+        let apart_ns = given.saturating_sub(recorded).saturating_abs();
+        (apart_ns >= WHOLE_MS).then(|| {
+            let apart = Duration::from_ns(apart_ns);
             let (given, recorded) = (Duration::from_ns(given), Duration::from_ns(recorded));
             format!("{name}: {given} in the file, {recorded} in the recording ({apart} apart)")
         })
@@ -231,17 +250,18 @@ fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) ->
     different.collect()
 }
 
-fn earlier(trace: &Trace, rules: &[(&str, Rule, Certainty)]) -> EarlierTime {
-    for (name, rule, certainty) in rules {
-        // A negative length is a damaged record, not a time.
+/// The length that the first of `rules` finds, if it is at least `least_ns`: a negative length is a damaged record, and firmware that took
+/// no time is firmware that recorded none.
+fn earlier(trace: &Trace, rules: &[(&str, Rule)], least_ns: i64, certainty: Certainty) -> EarlierTime {
+    for (name, rule) in rules {
         if let Some((duration_ns, row)) = value(trace, name)
-            && duration_ns >= 0
+            && duration_ns >= least_ns
         {
             return EarlierTime {
                 duration_ns: Some(duration_ns),
                 rule: rule.clone(),
                 event: trace.text(row.event).to_owned(),
-                certainty: *certainty,
+                certainty,
             };
         }
     }
@@ -270,8 +290,38 @@ mod tests {
         assert_eq!(before.firmware.duration_ns, Some(4000 * MS));
         assert_eq!(before.firmware.certainty, Certainty::Inferred);
         assert_eq!(before.boot_manager.certainty, Certainty::Missing);
+        // No log of a real machine shows the unit of the kernel's own record of it.
         milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
-        assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(3900 * MS));
+        assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(4000 * MS));
+        let mut alone = Trace::default();
+        milestone_value(&mut alone, 7, milestone::FIRMWARE, "", Some(3900 * MS));
+        let firmware = before_kernel(&alone, None, Some(0)).firmware;
+        assert_eq!((firmware.duration_ns, firmware.certainty), (Some(3900 * MS), Certainty::Inferred));
+    }
+
+    #[test]
+    fn firmware_that_recorded_zeros_has_no_length() {
+        let mut trace = Trace::default();
+        for name in [milestone::FIRMWARE_RESET_END, milestone::FIRMWARE_LOADER_STARTED, milestone::FIRMWARE_EXIT_END] {
+            milestone_value(&mut trace, 5, name, "", Some(0));
+        }
+        let before = before_kernel(&trace, None, Some(0));
+        assert_eq!((before.firmware.duration_ns, before.firmware_table), (None, None));
+    }
+
+    #[test]
+    fn a_file_with_nanoseconds_agrees_with_the_recordings_milliseconds() {
+        let mut trace = Trace::default();
+        record(&mut trace, &disk_boot());
+        let finer = disk_boot().named().map(|(_, ns)| ns.unwrap() + 999_999);
+        let given = GivenFirmware {
+            checkpoints: FirmwareCheckpoints::of_stored(finer),
+            from: "FBPT.bin".to_owned(),
+            phases: Vec::new(),
+        };
+        let before = before_kernel(&trace, Some(&given), Some(0));
+        assert!(before.firmware_table.unwrap().disagreements.is_empty());
+        assert!(same_times(&trace, Some(&given)));
     }
 
     #[test]

@@ -161,7 +161,10 @@ const MOST_DISKS: usize = 64;
 /// inferred; without either it is not known.
 #[must_use]
 pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
-    settle_before(trace, &mut Owners::of(trace), start_ns, i64::MAX, metric)
+    let mut owners = Owners::of(trace);
+    // A computer that sleeps is not idle: it has not settled until it slept.
+    let latest_ns = owners.asleep().next_after(start_ns).unwrap_or(i64::MAX);
+    settle_before(trace, &mut owners, start_ns, latest_ns, metric)
 }
 
 /// The same, where the owners of threads are known, and looking no further than `latest_ns`: there the computer may go to sleep again.

@@ -17,6 +17,7 @@ pub mod account;
 mod account_model;
 pub mod activity;
 pub mod address_names;
+mod asleep;
 pub mod auto_start;
 pub mod before_kernel;
 pub mod boot_axis;

@@ -4,9 +4,13 @@
 //! and when the next begins; a question costs one look-up in an array and two comparisons. Whoever asks about an earlier range goes back
 //! through the lives of the threads in it.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use onoff_order::InOrder;
 use onoff_trace::{StringId, Trace};
+
+use crate::asleep::Asleep;
 
 /// Thread ids below this have a place in the array; the few systems and the damaged recordings that go beyond use a map.
 const DENSE_THREADS: usize = 1 << 20;
@@ -68,9 +72,15 @@ pub(crate) struct Owners {
     sparse: HashMap<u32, Place>,
     /// The latest time asked about, ns: no id stands at a life that begins after it.
     latest_ns: i64,
+    asleep: Arc<Asleep>,
 }
 
 impl Owners {
+    /// When nobody's thread ran, because the machine was asleep.
+    pub(crate) fn asleep(&self) -> Arc<Asleep> {
+        Arc::clone(&self.asleep)
+    }
+
     /// Everything the recording says about threads and processes.
     pub(crate) fn of(trace: &Trace) -> Self {
         let mut list =
@@ -127,6 +137,7 @@ impl Owners {
             dense: vec![NOBODY; dense_length],
             sparse: HashMap::new(),
             latest_ns: i64::MIN,
+            asleep: Arc::new(Asleep::of(trace)),
         };
         owners.dense[0].owner = IDLE;
         for (tid, mut lives) in by_tid {

@@ -9,6 +9,7 @@ mod diagnose;
 mod expected;
 mod export;
 mod firmware;
+mod firmware_of_windows;
 mod first_day;
 mod formats;
 mod functions;

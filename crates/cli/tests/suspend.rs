@@ -170,3 +170,63 @@ fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains(": the recording holds no sleep"), "{errors}");
 }
+
+/// The thread that leads a sleep keeps its processor; a machine that sleeps runs nobody. What every command says of it is one number.
+#[test]
+fn nobody_used_the_processors_of_a_machine_that_slept() {
+    const SECOND: i64 = 1_000_000_000;
+    // Scenario, how long it was asleep, how long the image was written and firmware ran before the first record, in seconds and processors.
+    for (scenario, asleep_ns, unrecorded_ns, processors) in
+        [("healthy-sleep", 10 * SECOND, 4 * SECOND / 10, 4), ("hybrid-sleep", 30 * SECOND, 765 * SECOND / 100, 2)]
+    {
+        let folder = Folder::boot(&format!("{scenario}.toml"));
+        let json = |arguments: &str| -> Value {
+            serde_json::from_str(&folder.answer(&format!("{arguments} --format json"))).unwrap()
+        };
+        let suspend = json("suspend boot.etl");
+        let phases = suspend["transitions"][0]["phases"].as_array().unwrap();
+        let phase = phases.iter().find(|phase| phase["name"] == "Asleep").unwrap();
+        // The records around the sleep are apart by microseconds.
+        let near = |value: &Value, expected: i64, what: &str| {
+            let ns = value.as_i64().unwrap();
+            assert!((ns - expected).abs() < SECOND / 1000, "{scenario}: {what} {ns}, not {expected}");
+        };
+        near(&phase["duration_ns"], asleep_ns, "asleep");
+        near(&suspend["transitions"][0]["asleep"]["wall_ns"], asleep_ns, "asleep by the wall");
+        assert_eq!(phase["cpu"]["busy_ns"], 0, "{scenario}");
+        near(&phase["cpu"]["asleep_ns"], asleep_ns * processors, "processors asleep");
+        let why = json("why boot.etl --phase Asleep");
+        near(&why["stretches"][0]["duration_ns"], asleep_ns, "why");
+
+        let cpu = json("cpu boot.etl");
+        near(&cpu["cpu"]["asleep_ns"], asleep_ns * processors, "cpu");
+        near(&cpu["cpu"]["unknown_ns"], unrecorded_ns * processors, "not recorded");
+        let system = cpu["rows"].as_array().unwrap().iter().find(|row| row["image"] == "System").unwrap();
+        assert!(system["cpu_ns"].as_i64().unwrap() < SECOND, "{scenario}: {system}");
+        let by_processor = json("cpu boot.etl --by processor");
+        for row in by_processor["rows"].as_array().unwrap() {
+            assert!(row["cpu_ns"].as_i64().unwrap() < SECOND, "{scenario}: {row}");
+        }
+        let processes = json("processes boot.etl");
+        let rows = processes["processes"].as_array().unwrap();
+        let system = rows.iter().find(|row| row["image"] == "System").unwrap();
+        assert!(system["cpu_ns"].as_i64().unwrap() < SECOND, "{scenario}: {system}");
+    }
+}
+
+/// A machine that works through is not asleep: a second without a switch is no sleep.
+#[test]
+fn a_machine_that_works_is_not_asleep() {
+    let folder = Folder::boot("cpu-bound-logon.toml");
+    let cpu: Value = serde_json::from_str(&folder.answer("cpu boot.etl --format json")).unwrap();
+    assert_eq!(cpu["cpu"]["asleep_ns"], 0);
+}
+
+#[test]
+fn a_modern_standby_took_as_long_as_it_lasted() {
+    let folder = Folder::boot("modern-standby.toml");
+    let diagnosed = folder.answer("diagnose boot.etl");
+    assert!(diagnosed.starts_with("Modern standby 1 lasted 20.0 s; modern standby 2 lasted 8.00 s."), "{diagnosed}");
+    let text = folder.answer("suspend boot.etl --transition 1");
+    assert!(text.starts_with("Modern standby: 20.0 s, 96 % of it in the deepest idle state"), "{text}");
+}

@@ -10,7 +10,8 @@ use onoff_analysis::transition::linux::suspend::SleepOutcome;
 use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_analysis::transition::{
-    self, Details, MissingEvidence, Phase, Transition, TransitionKind, TransitionOptions, TypedTransition, Variant,
+    self, Details, MissingEvidence, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, TypedTransition,
+    Variant,
 };
 use onoff_analysis::waits::{self, Waits};
 use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
@@ -62,6 +63,9 @@ pub struct DiagnosedTransition {
     /// Who made it slow, by the account of its phases.
     #[serde(skip)]
     pub culprits: Vec<Culprit>,
+    /// How long a modern standby lasted, from its entry to its exit, ns: no record tells its ways in and out from the rest. `None` for
+    /// others, and where the entry or the exit was not recorded.
+    pub standby_ns: Option<i64>,
 }
 
 /// A rule that could not be checked.
@@ -139,6 +143,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
         at_least_ns: trace.length_ns(),
         fix_first: None,
         culprits: Vec::new(),
+        standby_ns: None,
     };
     run.transition(trace, &recording, &[], |check| match check {
         Check::Recording(check) => Some(check(trace)),
@@ -156,6 +161,7 @@ impl DiagnosedTransition {
             at_least_ns: transition.total_at_least_ns,
             fix_first: None,
             culprits: Vec::new(),
+            standby_ns: transition.phase(PhaseName::Standby).and_then(|phase| phase.duration_ns),
         }
     }
 }

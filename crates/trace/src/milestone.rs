@@ -64,6 +64,8 @@ pub const IDLE_DETECTION_BEGIN: &str = "idle_detection.begin";
 pub const IDLE_DETECTION_END: &str = "idle_detection.end";
 /// The clock was set; value = change in ms.
 pub const CLOCK_SET: &str = "clock.set";
+/// Why the clock was set, in the same event; value 1 a program or the time service set it, 2 the system had slept, others unknown.
+pub const CLOCK_SET_REASON: &str = "clock.set_reason";
 /// The operating system started; value = boot mode.
 pub const SYSTEM_START: &str = "system.start";
 /// The operating system stops.

@@ -105,6 +105,10 @@ impl<'t> PathDivider<'t> {
         parts: &mut Vec<Part>,
     ) {
         let waits = context.waits;
+        if step.work == Work::Unknown(Unknown::Asleep) {
+            parts.push(Part { start_ns, end_ns, who: Who::Idle, did: Did::Nothing, certainty: Certainty::Measured });
+            return;
+        }
         let piece = self.whose(context, actors, step, start_ns);
         let whole = Part { start_ns, end_ns, who: piece.who, did: piece.did, certainty: piece.certainty };
         match step.work {
@@ -395,6 +399,7 @@ const fn reason(why: Unknown) -> NotKnown {
         Unknown::TooLong => NotKnown::TooLong,
         Unknown::BeforeRecording => NotKnown::BeforeRecording,
         Unknown::NoSwitches => NotKnown::NoEnd,
+        Unknown::Asleep => NotKnown::NothingRecorded,
     }
 }
 

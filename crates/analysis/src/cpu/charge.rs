@@ -6,6 +6,7 @@ use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::{CpuSource, recorded, source};
+use crate::asleep::Asleep;
 use crate::owners::{OwnerIndex, Owners};
 
 /// Time that one thread had one processor, within one of the intervals asked for.
@@ -29,6 +30,8 @@ pub(crate) struct Stretch {
     pub start_ns: i64,
     /// Length, ns.
     pub ns: i64,
+    /// Whether the thread had the processor before too: the machine slept in between.
+    pub continues: bool,
 }
 
 /// Charges all processor time between the first and the last of `cuts`, which ascend. Stretches of one processor come in
@@ -87,32 +90,32 @@ struct Running {
 impl Running {
     /// Charges the running thread up to `time_ns`, split where intervals end. Time that goes backwards charges nothing.
     #[inline]
-    fn charge_until(&mut self, time_ns: i64, cuts: &[i64], charge: &mut impl FnMut(Stretch)) {
+    fn charge_until(&mut self, time_ns: i64, (cuts, asleep): (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
         while time_ns > self.interval_end_ns {
-            self.charge_one(self.interval_end_ns, charge);
+            self.charge_one(self.interval_end_ns, asleep, charge);
             self.interval += 1;
             self.interval_end_ns = cuts.get(self.interval + 1).copied().unwrap_or(i64::MAX);
         }
-        self.charge_one(time_ns, charge);
+        self.charge_one(time_ns, asleep, charge);
     }
 
     /// The same where a row takes the thread `tid` off the processor. If another one was put on it, what came between was lost, and nobody
     /// knows who ran how long.
     #[inline]
-    fn taken_off(&mut self, tid: u32, time_ns: i64, cuts: &[i64], charge: &mut impl FnMut(Stretch)) {
+    fn taken_off(&mut self, tid: u32, time_ns: i64, within: (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
         if self.tid == tid {
-            self.charge_until(time_ns, cuts, charge);
+            self.charge_until(time_ns, within, charge);
         } else {
-            self.charge_until(time_ns, cuts, &mut |_| {});
+            self.charge_until(time_ns, within, &mut |_| {});
         }
     }
 
     #[inline]
-    fn charge_one(&mut self, time_ns: i64, charge: &mut impl FnMut(Stretch)) {
+    fn charge_one(&mut self, time_ns: i64, asleep: &Asleep, charge: &mut impl FnMut(Stretch)) {
         if time_ns <= self.since_ns {
             return;
         }
-        charge(Stretch {
+        let mut stretch = Stretch {
             interval: self.interval,
             processor: self.processor,
             tid: self.tid,
@@ -122,8 +125,16 @@ impl Running {
             address: 0,
             start_ns: self.since_ns,
             ns: time_ns.saturating_sub(self.since_ns),
-        });
+            continues: false,
+        };
         self.since_ns = time_ns;
+        if asleep.is_never() {
+            return charge(stretch);
+        }
+        for (start_ns, end_ns) in asleep.awake(stretch.start_ns, time_ns) {
+            charge(Stretch { start_ns, ns: end_ns.saturating_sub(start_ns), ..stretch });
+            stretch.continues = true;
+        }
     }
 }
 
@@ -132,6 +143,8 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
     let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
     let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
     let range = trace.switches_between(begin, end);
+    let asleep = owners.asleep();
+    let within = (cuts, &*asleep);
     let mut running: Vec<Option<Running>> = Vec::new();
     for (processor, occupant) in range.before() {
         let (owner, life) = owners.whose(occupant.tid, occupant.told_ns);
@@ -157,7 +170,7 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
             part(&piece.time_ns, &rows).iter().zip(part(&piece.cpu, &rows)).zip(changes)
         {
             let Some(Some(processor)) = running.get_mut(usize::from(cpu)) else { continue };
-            processor.taken_off(old_tid, time_ns.min(end), cuts, &mut charge);
+            processor.taken_off(old_tid, time_ns.min(end), within, &mut charge);
             processor.tid = new_tid;
             (processor.owner, processor.life) = owners.whose(new_tid, time_ns);
             processor.priority = clamped(new_priority);
@@ -165,7 +178,7 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
     }
     for (processor, occupant) in range.after() {
         let Some(Some(running)) = running.get_mut(usize::from(processor)) else { continue };
-        running.taken_off(occupant.next_off().unwrap_or(running.tid), end, cuts, &mut charge);
+        running.taken_off(occupant.next_off().unwrap_or(running.tid), end, within, &mut charge);
     }
 }
 
@@ -209,6 +222,7 @@ fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: 
                 address,
                 start_ns: time_ns,
                 ns: period_ns.saturating_mul(i64::from(count.max(1))),
+                continues: false,
             });
         }
     }

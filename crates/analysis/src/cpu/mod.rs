@@ -4,7 +4,8 @@
 //! processor's first switch it ran the thread that this switch took off; after its last one, the thread that it put on.
 //! But where no processor switches for more than [`QUIET_NS`] at the recording's begin or end, switches were not recorded
 //! there (a recorder that started later or stopped earlier than another), and nothing is said about that time.
-//! Interrupts and deferred procedure calls count for the thread they interrupted.
+//! Interrupts and deferred procedure calls count for the thread they interrupted. While the machine is asleep no thread runs, whichever one
+//! the last switch had put on a processor.
 
 mod charge;
 pub mod grid;
@@ -65,7 +66,7 @@ pub struct PriorityCpu {
     pub percent: f64,
 }
 
-/// Who used the processors in an interval. `capacity_ns` = `busy_ns` + `idle_ns` + `unknown_ns`.
+/// Who used the processors in an interval. `capacity_ns` = `busy_ns` + `idle_ns` + `asleep_ns` + `unknown_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUsage {
@@ -81,6 +82,8 @@ pub struct CpuUsage {
     pub busy_ns: i64,
     /// Time in which idle threads ran, ns.
     pub idle_ns: i64,
+    /// Time in which the machine was asleep, ns: no thread ran.
+    pub asleep_ns: i64,
     /// Time about which the recording says nothing, ns.
     pub unknown_ns: i64,
     /// By process, most first; the idle thread's time is `idle_ns` only.
@@ -203,7 +206,7 @@ fn usage_at_once(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsa
         }
     });
 
-    let capacity = Capacity::of(trace);
+    let capacity = Capacity::of(trace, owners);
     let touched_by = touched_by(trace, source.tables());
     cuts.windows(2)
         .enumerate()
@@ -239,6 +242,7 @@ fn usage_at_once(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsa
                 capacity_ns: totals.capacity_ns,
                 busy_ns,
                 idle_ns: totals.idle_ns,
+                asleep_ns: totals.asleep_ns,
                 unknown_ns: totals.unknown_ns,
                 by_process,
                 by_priority,

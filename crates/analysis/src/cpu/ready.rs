@@ -43,12 +43,14 @@ impl ReadyWait {
             address: 0,
             start_ns: 0,
             ns: 0,
+            continues: false,
         }
     }
 }
 
 /// Tells every wait for a processor that overlaps `range` and ended in the recording.
 pub(crate) fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut tell: impl FnMut(ReadyWait)) {
+    let asleep = owners.asleep();
     let mut since: HashMap<u32, i64> = HashMap::new();
     let mut readies = trace
         .ready_threads
@@ -74,7 +76,8 @@ pub(crate) fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, m
                 return;
             }
             if let Some(ready_ns) = since.remove(&new_tid) {
-                let ns = range.overlap_ns(ready_ns, time_ns);
+                let (from, to) = (ready_ns.max(range.start_ns), time_ns.min(range.end_ns));
+                let ns = to.saturating_sub(from).saturating_sub(asleep.silent_ns(from, to));
                 let (owner, life) = owners.whose(new_tid, time_ns);
                 if ns > 0 && owner != IDLE {
                     tell(ReadyWait {

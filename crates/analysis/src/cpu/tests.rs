@@ -1,8 +1,8 @@
 //! Processor times of hand-made recordings.
 
 use super::*;
-use crate::hand_made::{MS, process, switches, thread};
-use onoff_trace::{Sample, Samples};
+use crate::hand_made::{MS, milestone_value, process, switches, thread};
+use onoff_trace::{Sample, Samples, milestone};
 
 fn machine() -> Trace {
     let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
@@ -109,4 +109,75 @@ fn nothing_recorded_is_missing() {
     assert_eq!(usage[0].source, CpuSource::None);
     assert_eq!(usage[0].certainty, Certainty::Missing);
     assert_eq!(usage[0].unknown_ns, 20 * MS);
+}
+
+/// System leads a sleep of 20 s on processor 0, which nothing takes it off; processor 1 idles. The records of the sleep are 1 s apart from
+/// the last switch before it and the first after it.
+fn slept() -> Trace {
+    const SECOND: i64 = 1_000 * MS;
+    let mut trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
+    trace.system.processors = 2;
+    process(&mut trace, 4, "System", Some(0), None);
+    thread(&mut trace, 8, 4, Some(0), None);
+    switches(
+        &mut trace,
+        &[(SECOND / 2, 1, 8, 0, 0), (SECOND, 0, 0, 8, 9), (26 * SECOND, 0, 8, 0, 0), (29 * SECOND, 1, 0, 0, 0)],
+    );
+    trace
+}
+
+fn with_sleep_records(trace: &mut Trace) {
+    const SECOND: i64 = 1_000 * MS;
+    milestone_value(trace, 3 * SECOND, milestone::SLEEP, "4", Some(4));
+    milestone_value(trace, 24 * SECOND, milestone::WAKE, "4", Some(4));
+}
+
+#[test]
+fn nobody_runs_while_the_machine_sleeps() {
+    const SECOND: i64 = 1_000 * MS;
+    let whole = [0, 30 * SECOND];
+    let mut trace = slept();
+    // A recording without those records does not say that it slept.
+    let without = usage(&trace, &whole);
+    assert_eq!((without[0].busy_ns, without[0].asleep_ns), (25 * SECOND + SECOND / 2, 0));
+    with_sleep_records(&mut trace);
+    let with = &usage(&trace, &whole)[0];
+    assert_eq!((with.busy_ns, with.asleep_ns, with.unknown_ns), (4 * SECOND + SECOND / 2, 42 * SECOND, 0));
+    assert_eq!(with.by_process.iter().map(|row| row.cpu_ns).sum::<i64>(), with.busy_ns);
+    // In parts, and of each processor.
+    let cuts = [0, 10 * SECOND, 25 * SECOND, 30 * SECOND];
+    let parts: Vec<(i64, i64)> = usage(&trace, &cuts).iter().map(|part| (part.busy_ns, part.asleep_ns)).collect();
+    assert_eq!(parts, [(2 * SECOND + SECOND / 2, 14 * SECOND), (SECOND, 28 * SECOND), (SECOND, 0)]);
+    let grid = grid::grid(&trace, &cuts, CpuSource::ContextSwitches, false);
+    assert_eq!(grid.interval(1), [SECOND, 0]);
+}
+
+/// What the machine did in the sleep that is no sleep: the image was written for 5 s, the firmware ran for 2 s. No record says who did what.
+#[test]
+fn writing_the_image_is_not_recorded_and_no_sleep() {
+    const SECOND: i64 = 1_000 * MS;
+    let mut trace = slept();
+    with_sleep_records(&mut trace);
+    milestone_value(&mut trace, 25 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(5 * SECOND));
+    milestone_value(&mut trace, 25 * SECOND, milestone::POWER_FIRMWARE_TIME, "", Some(2 * SECOND));
+    let usage = &usage(&trace, &[0, 30 * SECOND])[0];
+    assert_eq!((usage.busy_ns, usage.asleep_ns), (4 * SECOND + SECOND / 2, 28 * SECOND));
+    assert_eq!(usage.unknown_ns, 14 * SECOND);
+}
+
+/// Processors that work between the records of a sleep were awake: it slept where they were silent.
+#[test]
+fn a_sleep_begins_with_the_last_record_of_the_processors() {
+    const SECOND: i64 = 1_000 * MS;
+    let mut trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
+    trace.system.processors = 1;
+    process(&mut trace, 4, "System", Some(0), None);
+    thread(&mut trace, 8, 4, Some(0), None);
+    with_sleep_records(&mut trace);
+    let at = [0, 3, 4, 5, 20, 22, 24, 28].map(|second| second * SECOND);
+    let rows: Vec<_> = at.iter().map(|&at| (at, 0, 8, 8, 9)).collect();
+    switches(&mut trace, &rows);
+    let usage = &usage(&trace, &[0, 30 * SECOND])[0];
+    // After the last switch nothing says who ran.
+    assert_eq!((usage.busy_ns, usage.asleep_ns, usage.unknown_ns), (13 * SECOND, 15 * SECOND, 2 * SECOND));
 }

@@ -1,13 +1,17 @@
 //! How much processor time a range had, and what became of it.
 
+use std::sync::Arc;
+
 use onoff_trace::Trace;
 use serde::Serialize;
 
 use super::{CpuSource, percent_of, processors, recorded_by, source};
+use crate::asleep::Asleep;
 use crate::evidence::Certainty;
 use crate::interval::Interval;
+use crate::owners::Owners;
 
-/// What became of the processor time of a range. `capacity_ns` = `busy_ns` + `idle_ns` + `unknown_ns`.
+/// What became of the processor time of a range. `capacity_ns` = `busy_ns` + `idle_ns` + `asleep_ns` + `unknown_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuTotals {
@@ -23,6 +27,8 @@ pub struct CpuTotals {
     pub busy_ns: i64,
     /// Time in which idle threads ran, ns.
     pub idle_ns: i64,
+    /// Time in which the machine was asleep, ns: no thread ran.
+    pub asleep_ns: i64,
     /// Time about which the recording says nothing, ns.
     pub unknown_ns: i64,
     /// Of `busy_ns`, the time of threads whose process is not known, ns.
@@ -30,22 +36,24 @@ pub struct CpuTotals {
 }
 
 /// What the totals of every range of a recording rest on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Capacity {
     source: CpuSource,
     processors: u32,
     recorded: Option<(i64, i64)>,
+    asleep: Arc<Asleep>,
 }
 
 impl Capacity {
-    /// Of `trace`.
-    pub(crate) fn of(trace: &Trace) -> Self {
-        Self::from_source(trace, source(trace))
+    /// Of `trace`, whose threads are those of `owners`.
+    pub(crate) fn of(trace: &Trace, owners: &Owners) -> Self {
+        Self::from_source(trace, owners, source(trace))
     }
 
     /// Of `trace`, where times are taken from `source`.
-    pub(crate) fn from_source(trace: &Trace, source: CpuSource) -> Self {
-        Self { source, processors: processors(trace), recorded: recorded_by(trace, source) }
+    pub(crate) fn from_source(trace: &Trace, owners: &Owners, source: CpuSource) -> Self {
+        let recorded = recorded_by(trace, source);
+        Self { source, processors: processors(trace), recorded, asleep: owners.asleep() }
     }
 
     /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` for no known process, and
@@ -53,11 +61,15 @@ impl Capacity {
     pub(crate) fn totals(&self, range: Interval, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
         let processors = i64::from(self.processors);
         let capacity_ns = range.length_ns().saturating_mul(processors);
+        let asleep_ns = self.asleep.asleep_ns(range.start_ns, range.end_ns).saturating_mul(processors);
         let idle_ns = match self.source {
             // Idle processors need not be sampled.
             CpuSource::Samples => self
                 .recorded
-                .map_or(0, |(begin, end)| range.overlap_ns(begin, end))
+                .map_or(0, |(begin, end)| {
+                    let (from, to) = (begin.max(range.start_ns), end.min(range.end_ns));
+                    range.overlap_ns(begin, end).saturating_sub(self.asleep.silent_ns(from, to))
+                })
                 .saturating_mul(processors)
                 .saturating_sub(busy_ns)
                 .max(0),
@@ -70,7 +82,8 @@ impl Capacity {
             capacity_ns,
             busy_ns,
             idle_ns,
-            unknown_ns: capacity_ns.saturating_sub(busy_ns).saturating_sub(idle_ns).max(0),
+            asleep_ns,
+            unknown_ns: [busy_ns, idle_ns, asleep_ns].into_iter().fold(capacity_ns, i64::saturating_sub).max(0),
             unattributed_ns,
         }
     }

@@ -5,6 +5,7 @@ use onoff_order::InOrder;
 use onoff_trace::{Losses, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
+use crate::asleep;
 use crate::cpu::{
     Capacity, CpuSource, CpuTotals, ReadyWait, Stretch, charge, charge_samples_of, percent_of, ready_waits,
 };
@@ -43,7 +44,8 @@ pub fn tables(by: &[CpuGroup]) -> Tables {
         TableName::Samples,
         TableName::ReadyThreads,
         TableName::Interrupts,
-    ]);
+    ])
+    .union(asleep::TABLES);
     if by.contains(&CpuGroup::Module) || by.contains(&CpuGroup::Thread) {
         tables.with(TableName::Images)
     } else {
@@ -194,7 +196,12 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
             tally.waited(&wait);
         });
     }
-    let cpu = Capacity::from_source(trace, source).totals(range, tally.busy_ns, tally.idle_ns, tally.unattributed_ns);
+    let cpu = Capacity::from_source(trace, &owners, source).totals(
+        range,
+        tally.busy_ns,
+        tally.idle_ns,
+        tally.unattributed_ns,
+    );
     let interrupts_ns = interrupts_ns(trace, range, cpu.processors);
     // A sample tells what it found, not whom an interrupt had interrupted.
     let knows_interrupted = interrupts_ns.is_some() && source == CpuSource::ContextSwitches;
@@ -287,7 +294,7 @@ impl Tally {
             .unwrap_or(StringId::EMPTY);
         let sum = self.sums.entry(self.parts.key(ran, module)).or_default();
         sum.cpu_ns = sum.cpu_ns.saturating_add(ran.ns);
-        sum.stretches += 1;
+        sum.stretches += u64::from(!ran.continues);
         let end_ns = ran.start_ns.saturating_add(ran.ns);
         let taken_ns = self.interruptions.taken_ns(ran.processor, ran.start_ns, end_ns);
         sum.interrupted_ns = sum.interrupted_ns.saturating_add(taken_ns);

@@ -4,6 +4,7 @@ use onoff_order::InOrder;
 use onoff_trace::{DiskIo, Losses, Process, TableName, Tables, Trace};
 use serde::Serialize;
 
+use crate::asleep;
 use crate::cpu::{Capacity, CpuSource, CpuTotals, charge};
 use crate::evidence::touched_by;
 use crate::interval::Interval;
@@ -18,7 +19,8 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::ContextSwitches,
     TableName::Samples,
     TableName::DiskIos,
-]);
+])
+.union(asleep::TABLES);
 
 /// A process and what it used in the range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,7 +81,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
     let idle_ns = cpu_ns.get(IDLE as usize).copied().unwrap_or(0);
     let unattributed_ns = cpu_ns.get(UNKNOWN as usize).copied().unwrap_or(0);
     let busy_ns = cpu_ns.iter().skip(UNKNOWN as usize).fold(0_i64, |sum, &ns| sum.saturating_add(ns));
-    let cpu = Capacity::of(trace).totals(range, busy_ns, idle_ns, unattributed_ns);
+    let cpu = Capacity::of(trace, &owners).totals(range, busy_ns, idle_ns, unattributed_ns);
 
     let used = |ns: i64| (source != CpuSource::None).then_some(ns);
     let images = Images::of(trace);

@@ -117,15 +117,15 @@ pub enum Rule {
     DevicePhaseEnds,
     /// The end of its last operation.
     LastOperationEnds,
-    /// The kernel's record of the time before the boot manager.
+    /// The kernel's record of the time before the boot manager, read as milliseconds.
     KernelRecordsFirmwareTime,
     /// The firmware performance table: processor reset to the start of the boot manager.
     FirmwareTableInRecording,
-    /// The kernel's record of the boot manager's time.
+    /// The kernel's record of the boot manager's time, read as milliseconds.
     KernelRecordsBootManagerTime,
     /// The loader's own begin and end.
     LoaderBeginAndEnd,
-    /// The kernel's record of the time a person took.
+    /// The kernel's record of the time a person took, read as milliseconds.
     KernelRecordsPersonTime,
     /// The given firmware performance table: processor reset to the start of the boot manager.
     FirmwareTableGiven,

@@ -87,13 +87,17 @@ impl Rule {
             Self::FirstOperationStarts => "the start of its first operation",
             Self::DevicePhaseEnds => "the phase's own end",
             Self::LastOperationEnds => "the end of its last operation",
-            Self::KernelRecordsFirmwareTime => "the kernel's record of the time before the boot manager",
+            Self::KernelRecordsFirmwareTime => {
+                "the kernel's record of the time before the boot manager, read as milliseconds"
+            }
             Self::FirmwareTableInRecording => {
                 "the firmware performance table: processor reset to the start of the boot manager"
             }
-            Self::KernelRecordsBootManagerTime => "the kernel's record of the boot manager's time",
+            Self::KernelRecordsBootManagerTime => {
+                "the kernel's record of the boot manager's time, read as milliseconds"
+            }
             Self::LoaderBeginAndEnd => "the loader's own begin and end",
-            Self::KernelRecordsPersonTime => "the kernel's record of the time a person took",
+            Self::KernelRecordsPersonTime => "the kernel's record of the time a person took, read as milliseconds",
             Self::FirmwareTableGiven => {
                 "the given firmware performance table: processor reset to the start of the boot manager"
             }

@@ -60,6 +60,8 @@ pub(crate) enum Unknown {
     NoSwitches,
     /// No thread of the service that was waited for is known.
     NoServiceThread,
+    /// The machine was asleep: nobody ran, and nobody was waited for.
+    Asleep,
 }
 
 /// What wakes threads besides threads.

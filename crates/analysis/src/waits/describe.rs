@@ -56,6 +56,7 @@ impl Unknown {
             Self::Gone => "the thread had ended; others took note of it",
             Self::NoSwitches => "no context switches were recorded for this time",
             Self::NoServiceThread => "no thread of the service is known",
+            Self::Asleep => "the machine was asleep",
         }
     }
 }

@@ -4,11 +4,11 @@ mod services;
 
 use onoff_trace::{
     ContextSwitch, ContextSwitches, DiskIo, DiskOperation, InterruptKind, IoPriority, Milestone, Process, ReadyThread,
-    ReadyThreads, Thread, Trace,
+    ReadyThreads, Thread, Trace, milestone,
 };
 
 use super::*;
-use crate::hand_made::{MS, image, interrupts, process, service, switches_in_ms, thread};
+use crate::hand_made::{MS, image, interrupts, milestone_value, process, service, switches_in_ms, thread};
 use crate::rule::Rule;
 use crate::transition::hostile::Source;
 
@@ -493,4 +493,24 @@ fn a_stretch_ends_with_the_thread_that_logged_its_last_record_whoever_of_its_pro
     trace.milestones = [row(None)].into_iter().collect();
     let end = Waits::of(&trace).end_at(50 * MS);
     assert_eq!(end.certainty, crate::Certainty::Inferred);
+}
+
+/// Thread 44 leads a sleep from 20 to 80 ms and is on its processor all the while; 64 waited for it.
+#[test]
+fn a_path_does_not_run_through_a_sleep() {
+    let mut trace = recording();
+    switches_in_ms(&mut trace, &[(10, 0, 64, (WAITING, EXECUTIVE), 44), (90, 0, 44, (WAITING, EXECUTIVE), 64)]);
+    readies(&mut trace, &[(90, 0, 64, 44, false)]);
+    let before = path_of(&trace, 64, 0, 95);
+    assert!(steps(&before).contains(&(10, 90, 44, Cpu, "")), "{:?}", steps(&before));
+    milestone_value(&mut trace, 20 * MS, milestone::SLEEP, "4", Some(4));
+    milestone_value(&mut trace, 80 * MS, milestone::WAKE, "4", Some(4));
+    let path = path_of(&trace, 64, 0, 95);
+    let of_44: Vec<_> = steps(&path).into_iter().filter(|step| step.2 == 44).collect();
+    assert_eq!(of_44, [(10, 20, 44, Cpu, ""), (20, 80, 44, Other, "the machine was asleep"), (80, 90, 44, Cpu, "")]);
+    let waits = Waits::of(&trace);
+    let account = crate::account::Accountant::of(&waits).path(Interval::new(0, 95 * MS), Some(&EndThread::known(64)));
+    let idle = account.entries.iter().find(|entry| entry.kind == crate::account::AccountSubjectKind::Idle);
+    assert_eq!(idle.map(|entry| entry.ns), Some(60 * MS));
+    assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), 95 * MS);
 }

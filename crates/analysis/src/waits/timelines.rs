@@ -5,6 +5,7 @@
 //! piece: where pieces are on a shelf, so are their lists, and those of other times stay there.
 
 use super::reason::{self, Off};
+use crate::asleep::Asleep;
 use hashbrown::HashMap;
 use onoff_trace::{Batches, ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, Shelf, Trace, Values};
 
@@ -224,6 +225,7 @@ pub(crate) struct Timelines<'t> {
     readies: Lists,
     /// Whether any wake-up is marked as done in an interrupt: only then does a mark's absence say something.
     marks_interrupts: bool,
+    asleep: Asleep,
 }
 
 impl<'t> Timelines<'t> {
@@ -269,6 +271,7 @@ impl<'t> Timelines<'t> {
                 .pieces()
                 .iter()
                 .any(|piece| piece.flags.iter().any(|flags| flags & IN_INTERRUPT != 0)),
+            asleep: Asleep::of(trace),
         };
         let (slots, shelf) = (slots as usize, trace.shelf.as_deref());
         let numbered = switches.pieces().iter().zip(&index.switches_before);
@@ -304,6 +307,11 @@ impl<'t> Timelines<'t> {
 
     pub(crate) const fn trace(&self) -> &'t Trace {
         self.trace
+    }
+
+    /// When the machine was asleep.
+    pub(crate) const fn asleep(&self) -> &Asleep {
+        &self.asleep
     }
 
     /// When the first switch of any processor was recorded, ns.

@@ -18,6 +18,7 @@ use super::identities::Identities;
 use super::reason::{self, Off};
 use super::service_waits::{Hold, Holds};
 use super::timelines::{ThreadSwitch, Timelines, Turn, was_logged_before};
+use crate::asleep::Asleep;
 use crate::evidence::Certainty;
 
 /// Threads that wait for one another, at most.
@@ -79,6 +80,22 @@ pub(crate) struct RawStep {
     pub(crate) hold: u32,
 }
 
+impl RawStep {
+    /// The step where the machine was asleep in it.
+    fn asleep(&self) -> Self {
+        Self {
+            certainty: Certainty::Measured,
+            reason: NO_REASON,
+            work: Work::Unknown(Unknown::Asleep),
+            readied: 0,
+            stack_ns: NO_STACK,
+            cpu: NO_PROCESSOR,
+            hold: NOT_HELD,
+            ..*self
+        }
+    }
+}
+
 /// A thread that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiter {
@@ -112,6 +129,27 @@ pub(crate) fn threads_of<'w>(walked: &'w Walked, step: &RawStep) -> impl Iterato
 }
 
 impl Walked {
+    /// Cuts the sleeps out of steps: what a thread did or waited for when the machine fell asleep, it did not do meanwhile.
+    fn cut_sleeps(&mut self, asleep: &Asleep) {
+        if asleep.is_never() {
+            return;
+        }
+        let mut steps = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let mut end_ns = step.end_ns;
+            let awake: Vec<(i64, i64)> = asleep.awake(step.start_ns, step.end_ns).collect();
+            // Later steps come first.
+            for &(from, to) in awake.iter().rev() {
+                steps.extend((to < end_ns).then(|| RawStep { start_ns: to, end_ns, ..step.asleep() }));
+                steps.push(RawStep { start_ns: from, end_ns: to, ..*step });
+                end_ns = from;
+            }
+            let start_ns = step.start_ns;
+            steps.extend((start_ns < end_ns).then(|| RawStep { start_ns, end_ns, ..step.asleep() }));
+        }
+        self.steps = steps;
+    }
+
     /// Adds the steps of a walk through service `hold`, for which `waiter` waits, or else whoever `outer` is.
     pub(crate) fn append(&mut self, within: Self, hold: u32, waiter: Option<Waiter>, outer: u32) {
         let mut outer = outer;
@@ -185,6 +223,7 @@ impl<'a, 't> Walk<'a, 't> {
                 walk.step();
             }
         }
+        walk.out.cut_sleeps(timelines.asleep());
         walk.out
     }
 

@@ -53,6 +53,10 @@ fn processors_line(cpu: &CpuTotals, out: &mut dyn Write) -> io::Result<()> {
         duration(cpu.busy_ns),
         percent(cpu.percent(cpu.busy_ns)),
     )?;
+    // Where the recording's clock stood still in a sleep, it counted next to nothing of it.
+    if cpu.percent(cpu.asleep_ns) >= 0.1 {
+        write!(out, ", asleep {} ({})", duration(cpu.asleep_ns), percent(cpu.percent(cpu.asleep_ns)))?;
+    }
     if cpu.unknown_ns > 0 {
         write!(out, ", not recorded {} ({})", duration(cpu.unknown_ns), percent(cpu.percent(cpu.unknown_ns)))?;
     }

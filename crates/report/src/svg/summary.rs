@@ -47,8 +47,11 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         // A length of which only a lower bound is known has an open end.
         let whole_ns = took_ns(row);
         let open = if row.duration_ns.is_none() { r##" stroke="#556170" stroke-dasharray="4 3""## } else { "" };
-        let at_least = if row.duration_ns.is_none() { "at least " } else { "" };
-        let took = format!("{at_least}{}", duration(whole_ns));
+        let took = match row.duration_ns {
+            Some(_) => duration(whole_ns),
+            None if whole_ns > 0 => format!("at least {}", duration(whole_ns)),
+            None => "how long it took is unknown".to_owned(),
+        };
         bar(whole_ns, &format!(r##"fill="#c0d8f0"{open}"##), &took, out)?;
         let mut said = took;
         if let Some(phase_ns) = row.phase_ns.filter(|_| !row.phase.is_empty()) {

@@ -15,6 +15,8 @@ pub(super) enum Value {
     Number(&'static str),
     /// A field in milliseconds, for a milestone in nanoseconds.
     Milliseconds(&'static str),
+    /// A field in milliseconds, for a milestone in nanoseconds, unless it is greater than another one that is not zero.
+    MillisecondsUpTo(&'static str, &'static str),
     /// A field in microseconds, for a milestone in nanoseconds.
     Microseconds(&'static str),
     /// A field in kibibytes, for a milestone in bytes.
@@ -36,7 +38,7 @@ pub(super) enum Detail {
 }
 
 use Detail::{Field, Literal};
-use Value::{ClockStep, FileTime, Kibibytes, Microseconds, Milliseconds, Nothing, Number};
+use Value::{ClockStep, FileTime, Kibibytes, Microseconds, Milliseconds, MillisecondsUpTo, Nothing, Number};
 
 /// Event, milestone, quantity, detail.
 pub(super) type Rule = (Provider, u16, &'static str, Value, Detail);
@@ -46,17 +48,21 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_PNP, 201, name::BOOT_START_END, Nothing, Detail::None),
     (KERNEL_PNP, 202, name::SYSTEM_START_BEGIN, Nothing, Detail::None),
     (KERNEL_PNP, 203, name::SYSTEM_START_END, Nothing, Detail::None),
-    // The boot environment's times: milliseconds by the readers that publish them; no manifest states the unit.
+    // The boot environment's own times: no manifest states their unit and no log of a real machine shows one. They are taken for
+    // milliseconds, as event 30's are, and analyses take them for inferred.
     (KERNEL_BOOT, 7, name::BOOT_MANAGER, Milliseconds("BootmgrTime"), Detail::None),
     (KERNEL_BOOT, 11, name::FIRMWARE, Milliseconds("PreBootMgrTime"), Detail::None),
     (KERNEL_BOOT, 32, name::BOOT_USER_INPUT, Milliseconds("BitlockerUserInputTime"), Detail::None),
     (KERNEL_BOOT, 27, name::BOOT_TYPE, Number("BootType"), Field("LoadOptions")),
-    (KERNEL_BOOT, 30, name::FIRMWARE_RESET_END, Number("ResetEndStart"), Detail::None),
-    (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_LOADED, Number("LoadOSImageStart"), Detail::None),
-    (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_STARTED, Number("StartOSImageStart"), Detail::None),
-    (KERNEL_BOOT, 30, name::FIRMWARE_EXIT_BEGIN, Number("ExitBootServicesEntry"), Detail::None),
-    (KERNEL_BOOT, 30, name::FIRMWARE_EXIT_END, Number("ExitBootServicesExit"), Detail::None),
+    // The firmware's performance record, which the kernel passes on in milliseconds. Some firmware stores a counter of another unit as
+    // the end of reset: that is no time.
+    (KERNEL_BOOT, 30, name::FIRMWARE_RESET_END, MillisecondsUpTo("ResetEndStart", "LoadOSImageStart"), Detail::None),
+    (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_LOADED, Milliseconds("LoadOSImageStart"), Detail::None),
+    (KERNEL_BOOT, 30, name::FIRMWARE_LOADER_STARTED, Milliseconds("StartOSImageStart"), Detail::None),
+    (KERNEL_BOOT, 30, name::FIRMWARE_EXIT_BEGIN, Milliseconds("ExitBootServicesEntry"), Detail::None),
+    (KERNEL_BOOT, 30, name::FIRMWARE_EXIT_END, Milliseconds("ExitBootServicesExit"), Detail::None),
     (KERNEL_GENERAL, 1, name::CLOCK_SET, ClockStep, Field("ProcessName")),
+    (KERNEL_GENERAL, 1, name::CLOCK_SET_REASON, Number("Reason"), Detail::None),
     (KERNEL_GENERAL, 12, name::SYSTEM_START, Number("BootMode"), Detail::None),
     (KERNEL_GENERAL, 13, name::SYSTEM_STOP, Nothing, Detail::None),
     (READY_BOOST, 1024, name::READ_AHEAD_TRAINING, Number("RB_HistoryCount"), Detail::None),
@@ -126,10 +132,9 @@ pub(super) const RULES: &[Rule] = &[
     (KERNEL_POWER, 121, name::RESUME_SERVICES_TIME, Milliseconds("ResumeServicesTime"), Detail::None),
     (KERNEL_POWER, 123, name::HYBRID_SHUTDOWN_TIME, Milliseconds("TotalHybridShutdownTime"), Detail::None),
     (KERNEL_POWER, 123, name::HYBRID_SHUTDOWN_FILE_TIME, Milliseconds("HiberfileCreateTime"), Detail::None),
-    // Firmware's records as the kernel passes them on: the suspend record is wide enough for nanoseconds; the resume
-    // record is not, and is taken for milliseconds.
-    (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_BEGIN, Number("SuspendStart"), Detail::None),
-    (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_END, Number("SuspendEnd"), Detail::None),
+    // Firmware's records as the kernel passes them on, in milliseconds.
+    (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_BEGIN, Milliseconds("SuspendStart"), Detail::None),
+    (KERNEL_POWER, 130, name::FIRMWARE_SUSPEND_END, Milliseconds("SuspendEnd"), Detail::None),
     (KERNEL_POWER, 131, name::FIRMWARE_RESUME_TIME, Milliseconds("FullResume"), Detail::None),
     (KERNEL_POWER, 131, name::FIRMWARE_RESUME_AVERAGE, Milliseconds("AverageResume"), Detail::None),
     (KERNEL_POWER, 506, name::STANDBY_ENTER, Number("Reason"), Detail::None),
@@ -152,6 +157,7 @@ pub(super) const NEED_VALUE: &[&str] = &[
     name::FIRMWARE_EXIT_BEGIN,
     name::FIRMWARE_EXIT_END,
     name::CLOCK_SET,
+    name::CLOCK_SET_REASON,
     name::READ_AHEAD_TRAINING,
     name::FIRMWARE_RESUME_AVERAGE,
     name::FIRMWARE_RESUME_TIME,
@@ -191,9 +197,16 @@ pub(super) const NEED_VALUE: &[&str] = &[
     name::STANDBY_TIME,
 ];
 
-/// Events whose older versions lack some of those quantities.
-pub(super) const MAY_LACK: [Event; 5] =
-    [(WINLOGON, 5007), (PERF_TRACK, 1500), (KERNEL_POWER, 1), (KERNEL_POWER, 121), (KERNEL_POWER, 507)];
+/// Events whose older versions lack some of those quantities, or in which some firmware leaves one out.
+pub(super) const MAY_LACK: [Event; 7] = [
+    (WINLOGON, 5007),
+    (PERF_TRACK, 1500),
+    (KERNEL_BOOT, 30),
+    (KERNEL_GENERAL, 1),
+    (KERNEL_POWER, 1),
+    (KERNEL_POWER, 121),
+    (KERNEL_POWER, 507),
+];
 
 /// The quantity in the unit of its milestone.
 pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
@@ -202,6 +215,10 @@ pub(super) fn value(value: Value, event: &PhaseEvent<'_>) -> Option<i64> {
         Nothing => None,
         Number(field) => event.signed(field),
         Milliseconds(field) => scaled(field, 1_000_000),
+        MillisecondsUpTo(field, limit) => {
+            let limit = event.number(limit).filter(|&limit| limit > 0).unwrap_or(u64::MAX);
+            event.number(field).filter(|&number| number <= limit).and_then(|_| scaled(field, 1_000_000))
+        }
         Microseconds(field) => scaled(field, 1_000),
         Kibibytes(field) => scaled(field, 1_024),
         FileTime(field) => event.number(field).and_then(unix_ns),

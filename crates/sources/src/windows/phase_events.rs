@@ -149,6 +149,36 @@ mod tests {
         assert!(trace.milestones.len() > 500, "{}", trace.milestones.len());
     }
 
+    /// What logs of real machines hold: a PC whose firmware took 12.6 s, one whose firmware stores a counter as the end of reset, one
+    /// without a table, and a suspend of 3 ms two hours after the reset.
+    #[test]
+    fn firmwares_times_are_milliseconds() {
+        const MS: i64 = 1_000_000;
+        let boot = Uuid::from_u128(0x15ca44ff_4d7a_4baa_bba5_0998955e531e);
+        let power = Uuid::from_u128(0x331c3b3a_2005_44c2_ac5e_77220c37d6b4);
+        let times = |values: &[u64]| values.iter().fold(Payload::wide(), |payload, &value| payload.u64(value));
+        let table = |values: [u64; 5]| (boot, 30, 0, times(&values));
+        let events = [
+            table([0, 12_609, 12_621, 12_986, 12_990]),
+            table([6_570_000_000_000, 4_166, 4_247, 5_817, 5_818]),
+            table([0; 5]),
+            (power, 130, 0, times(&[7_855_209, 7_855_212])),
+        ];
+        let trace = read(events.into_iter());
+        let of = |name: &str| -> Vec<i64> {
+            let rows = trace.milestones.iter().filter(|row| trace.text(row.name) == name);
+            rows.map(|row| row.value.unwrap()).collect()
+        };
+        assert_eq!(of(milestone::FIRMWARE_RESET_END), [0, 0]);
+        assert_eq!(of(milestone::FIRMWARE_LOADER_LOADED), [12_609 * MS, 4_166 * MS, 0]);
+        assert_eq!(of(milestone::FIRMWARE_LOADER_STARTED), [12_621 * MS, 4_247 * MS, 0]);
+        assert_eq!(of(milestone::FIRMWARE_EXIT_BEGIN), [12_986 * MS, 5_817 * MS, 0]);
+        assert_eq!(of(milestone::FIRMWARE_EXIT_END), [12_990 * MS, 5_818 * MS, 0]);
+        assert_eq!(of(milestone::FIRMWARE_SUSPEND_BEGIN), [7_855_209 * MS]);
+        assert_eq!(of(milestone::FIRMWARE_SUSPEND_END), [7_855_212 * MS]);
+        assert_eq!(trace.losses.count("phase_event_unreadable"), 0);
+    }
+
     #[test]
     fn a_clock_that_was_set_is_known_by_how_much_in_every_version() {
         let general = Uuid::from_u128(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
@@ -163,7 +193,9 @@ mod tests {
         let trace = read(versions.into_iter().map(|(version, payload)| (general, 1, version, payload)));
         let set = trace.milestones.iter().filter(|row| trace.text(row.name) == milestone::CLOCK_SET);
         let set: Vec<_> = set.map(|row| (row.value, trace.text(row.detail))).collect();
-        // One hour back.
+        // One hour back, by a program; the oldest version does not say by whom.
+        let reasons = trace.milestones.iter().filter(|row| trace.text(row.name) == milestone::CLOCK_SET_REASON);
+        assert_eq!(reasons.map(|row| row.value).collect::<Vec<_>>(), [Some(1); 3]);
         let by = Some(-3_600_000);
         assert_eq!(set, [(by, ""), (by, ""), (by, "svchost.exe"), (by, "svchost.exe")]);
         assert_eq!(trace.losses.count("phase_event_unreadable"), 0);

@@ -344,13 +344,13 @@ pub fn hybrid_shutdown_totals(size: u32, total: u32, file: u32, system: u32) -> 
     POWER.event(123, 33, 0, 0x809, Payload::wide()).version(1, all(&[size, total, file, system]))
 }
 
-/// Firmware's record of a suspend (130), ns since reset.
+/// Firmware's record of a suspend (130), ms since reset.
 #[must_use]
 pub fn firmware_suspend(start: u64, end: u64) -> Occurrence {
     POWER.event(130, 33, 0, 0x404, Payload::wide().u64(start).u64(end))
 }
 
-/// Firmware's record of resumes (131): how many, the last, the average.
+/// Firmware's record of resumes (131): how many, then ms: the last, the average.
 #[must_use]
 pub fn firmware_resume(count: u32, last: u32, average: u32) -> Occurrence {
     POWER.event(131, 33, 0, 0x404, all(&[count, last, average]))
@@ -384,14 +384,22 @@ pub fn standby_exit(reason: u32, total: u64, deepest: u64, hardware: u64, latenc
     POWER.event(507, 158, 0, 0x604, Payload::wide()).version(2, payload)
 }
 
-/// The clock was set (Kernel-General 1 v4) by so many milliseconds, at the wall clock's time.
+/// Why the clock was set (Kernel-General 1).
+pub mod clock_set_reason {
+    /// A program or the time service set it.
+    pub const PROGRAM: u32 = 1;
+    /// The system had slept.
+    pub const SLEEP: u32 = 2;
+}
+
+/// The clock was set after a sleep (Kernel-General 1 v4) by so many milliseconds, at the wall clock's time.
 #[must_use]
 pub fn clock_set(delta_ms: i64) -> Occurrence {
     let payload = Payload::wide()
         .u64(0)
         .u64(0)
         .i64(delta_ms)
-        .u32(2)
+        .u32(clock_set_reason::SLEEP)
         .text("")
         .u32(4)
         .u64(0)
@@ -403,8 +411,8 @@ pub fn clock_set(delta_ms: i64) -> Occurrence {
 
 /// The clock was set from one time to another (`FILETIME`), as Windows before 11 22H2 records it (Kernel-General 1 v2).
 #[must_use]
-pub fn clock_set_before_22h2(new: u64, old: u64) -> Occurrence {
-    let payload = Payload::wide().u64(new).u64(old).u32(2).text("").u32(4);
+pub fn clock_set_before_22h2(new: u64, old: u64, reason: u32) -> Occurrence {
+    let payload = Payload::wide().u64(new).u64(old).u32(reason).text("").u32(4);
     GENERAL.event(1, 5, 0, 0x10, Payload::wide()).version(2, payload)
 }
 

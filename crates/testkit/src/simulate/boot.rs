@@ -62,24 +62,24 @@ pub(super) fn plan(plan: &mut Plan, scenario: &Scenario) -> Result<Cast, Scenari
 }
 
 /// What the kernel tells of the firmware. Boot services last until the loader has run.
-fn firmware(firmware: &Firmware, loader: Option<Span>) -> [Step; 4] {
+fn firmware(firmware: &Firmware, loader: Option<Span>) -> Vec<Step> {
+    /// How long the firmware takes to load the loader.
+    const LOADER_LOADED_MS: u64 = 12;
     let milliseconds = |ticks: u64| ticks * 1000 / TICKS_PER_SECOND;
-    let nanoseconds = |ticks: u64| ticks * 100;
-    let loader = loader.map_or(0, |loader| loader.0);
-    let total = nanoseconds(firmware.pre_boot.0 + firmware.boot_manager.0 + loader);
-    let reset = nanoseconds(firmware.pre_boot.0) / 10;
-    [
-        Step::tell(device::pre_boot(milliseconds(firmware.pre_boot.0))),
-        Step::tell(device::boot_manager(milliseconds(firmware.boot_manager.0))),
-        Step::tell(device::boot_type(firmware.boot_type)),
-        Step::tell(device::firmware_boot_data([
-            reset,
-            nanoseconds(firmware.pre_boot.0),
-            nanoseconds(firmware.pre_boot.0) + 1_000_000,
-            total,
-            total + 2_000_000,
-        ])),
-    ]
+    let mut steps = Vec::new();
+    if firmware.table.is_none() {
+        steps.push(Step::tell(device::pre_boot(milliseconds(firmware.pre_boot.0))));
+        steps.push(Step::tell(device::boot_manager(milliseconds(firmware.boot_manager.0))));
+    }
+    let table = firmware.table.unwrap_or_else(|| {
+        let started = milliseconds(firmware.pre_boot.0);
+        let loader = loader.map_or(0, |loader| loader.0);
+        let left = milliseconds(firmware.pre_boot.0 + firmware.boot_manager.0 + loader);
+        [started / 10, started.saturating_sub(LOADER_LOADED_MS), started, left, left + 2]
+    });
+    steps.push(Step::tell(device::boot_type(firmware.boot_type)));
+    steps.push(Step::tell(device::firmware_boot_data(table)));
+    steps
 }
 
 /// The kernel's first thread: loader times, devices, then the session manager.

@@ -471,8 +471,9 @@ impl<'s> Machine<'s> {
     }
 
     /// The computer is off while the recording's clock goes on: nobody runs, and what waits for a
-    /// time waits so much longer.
-    fn off(&mut self, cpu: usize, thread: usize, ticks: u64) {
+    /// time waits so much longer. The thread that leads the transition keeps its processor: nothing is switched to while the
+    /// computer goes off and on.
+    fn off(&mut self, cpu: usize, ticks: u64) {
         self.is_off = true;
         for other in 0..self.cpus.len() {
             let Some(running) = self.cpus[other].current.filter(|_| other != cpu) else {
@@ -484,13 +485,15 @@ impl<'s> Machine<'s> {
             let priority = self.threads[running].plan.priority;
             self.ready[usize::from(priority)].push_front(running);
         }
-        self.leave(cpu, Left::DELAY);
+        self.account_all();
         let later: Vec<_> = self.events.drain().collect();
         self.events
             .extend(later.into_iter().map(|Reverse((time, order, event))| Reverse((time + ticks, order, event))));
         self.now += ticks;
         self.is_off = false;
-        self.make_ready(thread, cpu, By::Dpc);
+        for cpu in &mut self.cpus {
+            cpu.accounted = self.now;
+        }
         while let Some(idle) = self.cpus.iter().position(|cpu| cpu.current.is_none()) {
             let Some(next) = self.next_ready() else {
                 break;

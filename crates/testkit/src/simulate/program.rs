@@ -85,6 +85,8 @@ pub(super) enum Step {
     Kernel { hook: u16, payload: Payload, notes: Vec<Note> },
     /// The computer is off for so many ticks.
     Off { ticks: u64, clock_stands_still: bool },
+    /// The wall clock is set for the sleep that it did not count, as Windows 10 and 11 before 22H2 record it.
+    SetAfterSleep { ticks: u64, notes: Vec<Note> },
     /// Records a mark.
     Mark(String),
     /// Sends bytes by TCP, and gets as many back.

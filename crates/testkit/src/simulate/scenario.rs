@@ -237,6 +237,9 @@ pub struct Firmware {
     /// Kind of boot: 0 cold, 1 fast startup, 2 resume.
     #[serde(default)]
     pub boot_type: u32,
+    /// Times of Kernel-Boot 30 as they are, ms; neither Kernel-Boot 7 nor 11 is written then, which logs of real machines lack.
+    #[serde(default)]
+    pub table: Option<[u64; 5]>,
 }
 
 /// Loader and kernel.

@@ -3,9 +3,10 @@
 use crate::transition::{Half, Phase, PhaseName, Variant};
 use onoff_trace::{Trace, milestone};
 
-use super::cycles::Cycle;
-use super::phases;
 use super::report::{PowerTotal, SleepGap};
+use crate::asleep::cycles::Cycle;
+use crate::asleep::lengths::{before_the_kernel_ns, clock_set, image_beyond, image_read, real_gap, went_on};
+use crate::asleep::without;
 use crate::evidence::{Boundary, Certainty, Span};
 use crate::rule::Rule;
 
@@ -37,27 +38,16 @@ pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Vari
     let end_ns = up.end_ns.or(cycle.whole.and_then(|row| row.end_ns));
     let writes = matches!(variant, Variant::Hibernate | Variant::HybridSleep | Variant::FastStartup);
     let reads = matches!(variant, Variant::Hibernate | Variant::FastStartup);
-    let unrecorded_down_ns = if writes { image_beyond(trace, cycle, &down) } else { Some(0) };
-    let read_is_known = !reads || phases::image_read(trace, cycle).is_some();
-    let unrecorded_up_ns = read_is_known.then(|| phases::before_the_kernel_ns(trace, cycle));
-    let asleep =
-        asleep(trace, cycle, &down, &up, unrecorded_down_ns.unwrap_or(0).saturating_add(unrecorded_up_ns.unwrap_or(0)));
+    let unrecorded_down_ns = if writes { image_beyond(trace, cycle, down.end_ns) } else { Some(0) };
+    let read_is_known = !reads || image_read(trace, cycle).is_some();
+    let unrecorded_up_ns = read_is_known.then(|| before_the_kernel_ns(trace, cycle));
+    let asleep = asleep(trace, cycle, &down, &up, (unrecorded_down_ns.unwrap_or(0), unrecorded_up_ns.unwrap_or(0)));
     Halves {
         suspend: total(trace, cycle, down, unrecorded_down_ns, &[milestone::POWER_SUSPEND_TIME]),
         asleep,
         resume: total(trace, cycle, up, unrecorded_up_ns, &[milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]),
         end_ns,
     }
-}
-
-/// How long writing the memory image took beyond what the events of the way down span, ns; `None` when nothing says. Its record may stand
-/// before the last of these events or be one of them: where there is room for all of it between the two, it is within.
-fn image_beyond(trace: &Trace, cycle: &Cycle, down: &Span) -> Option<i64> {
-    let (written_ns, _) = phases::image_write(trace, cycle)?;
-    let begins_ns = cycle.image_begins(trace).map(|row| row.time_ns);
-    let room_ns = down.end_ns.zip(begins_ns).map_or(0, |(end, begins)| end.saturating_sub(begins));
-    // The kernel counts milliseconds, by another clock: a tenth of difference is the same time.
-    Some(if room_ns >= written_ns.saturating_sub(written_ns / 10) { 0 } else { written_ns })
 }
 
 fn at(time_ns: i64, rule: Rule, event: &str, certainty: Certainty) -> Boundary {
@@ -128,9 +118,7 @@ fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> 
     const WAKE: Rule = Rule::FirstRecordAfterSleep;
     const END: Rule = Rule::KernelTransitionEnds;
     let coming_up = || phases.iter().filter(|phase| phase.half == Some(Half::Resume));
-    let wake = cycle
-        .milestone(trace, milestone::WAKE)
-        .map(|row| at(row.time_ns, WAKE, trace.text(row.event), Certainty::Measured));
+    let wake = cycle.wake(trace).map(|row| at(row.time_ns, WAKE, trace.text(row.event), Certainty::Measured));
     let first_phase = coming_up()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
@@ -221,8 +209,9 @@ impl Halves {
     }
 }
 
-/// The time between the halves, of which `unrecorded_ns` belongs to the halves though no event spans it.
-fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded_ns: i64) -> SleepGap {
+/// The time between the halves, of which `unrecorded`, at its begin and at its end, belongs to the halves though no event spans it.
+fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded: (i64, i64)) -> SleepGap {
+    let unrecorded_ns = unrecorded.0.saturating_add(unrecorded.1);
     let edge = |time_ns: Option<i64>, rule: Rule| match time_ns {
         Some(time_ns) => at(time_ns, rule, "", Certainty::Measured),
         None => lacking(rule),
@@ -238,19 +227,17 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded_ns: i
         gap.measured = Span::absent([Rule::WayUpBeforeWayDown]);
     }
     let Some(on_axis) = gap.measured.duration_ns else { return gap };
-    let wall = gap.start_unix_ns.zip(gap.end_unix_ns).map(|(start, end)| end.saturating_sub(start));
-    let whole = cycle.whole.and_then(|row| Some(row.end_ns?.saturating_sub(row.start_ns)));
-    if let Some((wall, whole)) = wall.zip(whole) {
-        let missed = wall.saturating_sub(whole);
-        gap.clock_missed_ns = Some(missed);
-        gap.wall_ns = Some(on_axis.saturating_add(missed).saturating_sub(unrecorded_ns));
-        gap.wall_certainty = Certainty::Measured;
-        gap.wall_rule = Rule::RealTimesLessHalves;
-    } else if let Some(set) = gap.clock_set_ns.filter(|&set| set > 0) {
-        gap.clock_missed_ns = Some(set);
-        gap.wall_ns = Some(on_axis.saturating_add(set).saturating_sub(unrecorded_ns));
-        gap.wall_certainty = Certainty::Inferred;
-        gap.wall_rule = Rule::ClockSetForward;
+    if let Some((real_ns, rule, certainty)) = real_gap(trace, cycle, on_axis, down.start_ns) {
+        gap.clock_missed_ns = Some(real_ns.saturating_sub(on_axis));
+        gap.wall_ns = Some(real_ns.saturating_sub(unrecorded_ns));
+        (gap.wall_rule, gap.wall_certainty) = (rule, certainty);
+    }
+    if let Some(between) = gap.measured.start_ns.zip(gap.measured.end_ns)
+        && went_on(gap.clock_missed_ns)
+    {
+        let (start_ns, end_ns) = without(between, unrecorded);
+        gap.measured.duration_ns = Some(end_ns.saturating_sub(start_ns));
+        (gap.measured.start_ns, gap.measured.end_ns) = (Some(start_ns), Some(end_ns));
     }
     // Nothing sleeps for less than no time: then somebody set the clock meanwhile.
     if gap.wall_ns.is_some_and(|ns| ns < 0) {
@@ -259,21 +246,4 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded_ns: i
         gap.wall_rule = Rule::RealTimesContradict;
     }
     gap
-}
-
-/// How long after the end of a transition the clock may still be set for it, ns.
-const CLOCK_SET_WITHIN_NS: i64 = 60_000_000_000;
-
-fn clock_set(trace: &Trace, cycle: &Cycle, from_ns: Option<i64>) -> Option<i64> {
-    let name = trace.strings.find(milestone::CLOCK_SET)?;
-    let until_ns =
-        cycle.whole.and_then(|row| row.end_ns).map_or(i64::MAX, |end| end.saturating_add(CLOCK_SET_WITHIN_NS));
-    cycle
-        .milestones
-        .iter()
-        .filter(|row| row.name == name && row.time_ns <= until_ns)
-        .filter(|row| from_ns.is_none_or(|from| row.time_ns >= from))
-        .filter_map(|row| row.value)
-        .map(|milliseconds| milliseconds.saturating_mul(1_000_000))
-        .reduce(i64::saturating_add)
 }

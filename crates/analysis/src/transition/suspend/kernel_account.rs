@@ -3,8 +3,8 @@
 
 use onoff_trace::{Trace, milestone};
 
-use super::cycles::Cycle;
 use super::report::{FirmwareSleep, KernelFigure, ResumeParts, StandbyFigures};
+use crate::asleep::cycles::Cycle;
 
 /// Milestones that carry a length, and how the report calls them.
 const FIGURES: &[(&str, &str)] = &[
@@ -85,10 +85,21 @@ pub(super) fn resume_parts(trace: &Trace, cycle: &Cycle) -> Option<ResumeParts> 
     Some(parts)
 }
 
+/// The kernel's count of a modern standby and the recording's clock agree within a tenth of it, or a second.
+const STANDBY_AGREES_WITHIN: i64 = 10;
+const STANDBY_AGREES_NS: i64 = 1_000_000_000;
+
 /// Modern standby.
 pub(super) fn standby(trace: &Trace, cycle: &Cycle) -> Option<StandbyFigures> {
     let (enter, exit) = cycle.standby?;
-    let value = |name: &str| cycle.value(trace, name).map(|(ns, _)| ns);
+    let on_axis = enter.zip(exit).map(|(enter, exit)| exit.time_ns.saturating_sub(enter.time_ns));
+    let total_ns = cycle.value(trace, milestone::STANDBY_TIME).map(|(ns, _)| ns);
+    // The fields are microseconds by their names only. The recording's own clock went on in the standby: where it and the total agree, that
+    // is the unit; else nothing is said.
+    let is_confirmed = on_axis.zip(total_ns).is_some_and(|(axis, total)| {
+        axis.saturating_sub(total).saturating_abs() <= (axis / STANDBY_AGREES_WITHIN).max(STANDBY_AGREES_NS)
+    });
+    let value = |name: &str| cycle.value(trace, name).map(|(ns, _)| ns).filter(|_| is_confirmed);
     Some(StandbyFigures {
         enter_reason: enter.and_then(|row| row.value),
         exit_reason: exit.and_then(|row| row.value),

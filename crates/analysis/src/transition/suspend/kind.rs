@@ -3,9 +3,9 @@
 use crate::transition::Variant;
 use onoff_trace::{Milestone, PowerRequest, PowerRequestKind, PowerStateKind, Trace, milestone};
 
-use super::cycles::Cycle;
-use super::is_kernel_logger;
 use super::kind_evidence::{KindEvidence, KindFact};
+use crate::asleep::cycles::Cycle;
+use crate::asleep::cycles::is_kernel_logger;
 use crate::evidence::Certainty;
 use crate::rule::Rule;
 

@@ -3,14 +3,12 @@
 //! [`analyse`] turns a [`Trace`] into a [`SuspendReport`] with every power transition of the recording: sleep,
 //! hibernation, hybrid sleep, modern standby, and both halves of a fast startup.
 
-mod cycles;
 mod down_and_up;
 #[cfg(test)]
 mod hostile;
 mod kernel_account;
 mod kind;
 mod kind_evidence;
-pub mod names;
 mod notified;
 mod phase_parts;
 mod phases;
@@ -27,10 +25,12 @@ use crate::transition::{TransitionKind, Variant};
 use onoff_order::InOrder;
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
+pub use crate::asleep::STOOD_STILL_NS;
 pub use kind_evidence::{KindEvidence, KindFact, state_name};
 pub use notified::{APPLICATION_TIME_OUT_NS, SERVICE_TIME_OUT_NS};
 pub use report::*;
 
+use crate::asleep::cycles::{self, Cycle, is_kernel_logger};
 use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking::{self, Lacking};
@@ -38,7 +38,6 @@ use crate::owners::Owners;
 use crate::person;
 use crate::processes::Images;
 use crate::rule::Rule;
-use cycles::Cycle;
 
 /// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
 pub const TABLES: Tables = Tables::of(&[
@@ -114,11 +113,6 @@ fn what_it_holds(trace: &Trace) -> String {
          Microsoft-Windows-Kernel-Power or the kernel logger's power events",
         Duration::from_ns(trace.duration_ns)
     )
-}
-
-/// Whether a row is from the kernel logger, not from the provider Kernel-Power.
-fn is_kernel_logger(trace: &Trace, event: StringId) -> bool {
-    trace.text(event).starts_with("Power/")
 }
 
 /// A trace with the rows in the order in which they are asked about.

@@ -5,8 +5,9 @@ use crate::transition::{Phase, PhaseName};
 use onoff_order::InOrder;
 use onoff_trace::{Milestone, Trace, milestone};
 
-use super::cycles::Cycle;
 use super::report::PowerNotification;
+use crate::asleep::cycles::Cycle;
+use crate::asleep::lengths::{BEFORE_THE_KERNEL, first, image_write};
 use crate::evidence::{Boundary, Certainty, Span};
 
 use crate::rule::Rule;
@@ -105,49 +106,6 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     let critical =
         told(Name::ResumeCritical, length(&[milestone::POWER_DRIVER_WAKE_TIME, milestone::RESUME_DEVICES_TIME]));
     write.into_iter().chain(before).chain(critical).collect()
-}
-
-type Length = fn(&Trace, &Cycle) -> Option<(i64, Milestone)>;
-
-/// What happens on the way up before the kernel records anything, none of it twice, with the kernel's account of its length, ns.
-const BEFORE_THE_KERNEL: [(PhaseName, Length); 4] = [
-    (Name::BiosInit, |trace, cycle| {
-        first(trace, cycle, &[milestone::POWER_FIRMWARE_TIME, milestone::RESUME_FIRMWARE_TIME])
-    }),
-    (Name::BootManager, |trace, cycle| cycle.length(trace, milestone::RESUME_BOOT_MANAGER_TIME)),
-    // What the loader reads of the image is counted as reading it.
-    (Name::ResumeLoader, |trace, cycle| {
-        let (ns, row) = cycle.length(trace, milestone::RESUME_LOADER_TIME)?;
-        let read_ns = cycle.length(trace, milestone::RESUME_LOADER_READ_TIME).map_or(0, |(ns, _)| ns);
-        Some((ns.saturating_sub(read_ns).max(0), row))
-    }),
-    (Name::HiberRead, image_read),
-];
-
-fn first(trace: &Trace, cycle: &Cycle, names: &[&str]) -> Option<(i64, Milestone)> {
-    names.iter().find_map(|name| cycle.length(trace, name))
-}
-
-/// How long writing the memory image took, ns.
-pub(super) fn image_write(trace: &Trace, cycle: &Cycle) -> Option<(i64, Milestone)> {
-    let names =
-        [milestone::POWER_HIBERNATE_WRITE_TIME, milestone::HIBERNATE_FILE_TIME, milestone::HYBRID_SHUTDOWN_FILE_TIME];
-    first(trace, cycle, &names)
-}
-
-/// How long reading the memory image took, ns: by the loader and by the kernel.
-pub(super) fn image_read(trace: &Trace, cycle: &Cycle) -> Option<(i64, Milestone)> {
-    cycle.length(trace, milestone::POWER_HIBERNATE_READ_TIME).or_else(|| {
-        let (kernel, row) = cycle.length(trace, milestone::RESUME_KERNEL_READ_TIME)?;
-        let loader = cycle.length(trace, milestone::RESUME_LOADER_READ_TIME).map_or(0, |(ns, _)| ns);
-        Some((kernel.saturating_add(loader), row))
-    })
-}
-
-/// How long the way up took before the kernel recorded anything, ns: what is known of it.
-pub(super) fn before_the_kernel_ns(trace: &Trace, cycle: &Cycle) -> i64 {
-    let lengths = BEFORE_THE_KERNEL.into_iter().filter_map(|(_, length)| Some(length(trace, cycle)?.0));
-    lengths.fold(0, i64::saturating_add)
 }
 
 /// A phase without records of its own, from what was told in it: `times` are begins and ends.

@@ -143,7 +143,8 @@ impl PowerTotal {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SleepGap {
-    /// From the last record before the sleep to the first after it, on the recording's axis.
+    /// The sleep on the recording's axis: from the last record before it to the first after it, less what of the halves no event spans where
+    /// the recording's clock went on in it.
     pub measured: Span,
     /// How long it was by the clock of the wall, ns: all of the transition less both halves, with what of them no event spans. `None` when
     /// no clock tells, or the clocks contradict each other.

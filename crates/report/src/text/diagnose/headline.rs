@@ -52,13 +52,15 @@ fn without_finding(diagnosis: &Diagnosis) -> String {
 }
 
 fn transition(transition: &DiagnosedTransition, several: bool) -> String {
-    let took = match transition.duration_ns {
-        Some(ns) => duration(ns),
-        None => format!("at least {}", duration(transition.at_least_ns)),
+    let took = match (transition.duration_ns, transition.standby_ns) {
+        (Some(ns), _) => format!(": {}", duration(ns)),
+        (None, Some(ns)) => format!(" lasted {}", duration(ns)),
+        (None, None) if transition.at_least_ns > 0 => format!(": at least {}", duration(transition.at_least_ns)),
+        (None, None) => ": how long it took is unknown".to_owned(),
     };
     match transition.name.strip_prefix("suspend ").filter(|_| several) {
-        Some(number) => format!("{} {number}: {took}", transition.kind),
-        None => format!("{}: {took}", transition.kind),
+        Some(number) => format!("{} {number}{took}", transition.kind),
+        None => format!("{}{took}", transition.kind),
     }
 }
 

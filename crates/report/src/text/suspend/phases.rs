@@ -1,7 +1,7 @@
 //! The phases of a power transition on one axis from which the sleep is taken out.
 
 use onoff_analysis::Certainty;
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_analysis::transition::suspend::{PowerTransition, STOOD_STILL_NS};
 use onoff_analysis::transition::{Phase, PhaseName};
 use onoff_order::InOrder;
 
@@ -48,9 +48,6 @@ fn row(transition: &PowerTransition, phase: &Phase) -> PhaseRow {
         _ => PhaseRow { counts: row.counts && transition.details.counts(phase), ..row },
     }
 }
-
-/// A clock that stands still for less than this has gone on: begin and end are told by different records.
-const STOOD_STILL_NS: i64 = 1_000_000_000;
 
 /// How much of the sleep the recording's clock missed.
 fn missed(transition: &PowerTransition) -> String {

@@ -98,8 +98,8 @@ impl Machine<'_> {
                     self.wall_ahead += ticks;
                     return true;
                 }
-                self.off(cpu, thread, ticks);
-                false
+                self.off(cpu, ticks);
+                true
             }
             Step::Mark(text) => {
                 let time = self.stamp();
@@ -120,13 +120,26 @@ impl Machine<'_> {
                 }
                 true
             }
+            Step::SetAfterSleep { ticks, notes } => {
+                let time = self.stamp();
+                let new = self.wall_clock(time);
+                let set = power::clock_set_before_22h2(new, new.wrapping_sub(ticks), power::clock_set_reason::SLEEP);
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let record = set.at(self.recorder.clock(time), plan.id, process);
+                self.put(cpu, &record);
+                for note in notes {
+                    self.note(note, time);
+                }
+                true
+            }
             Step::SetBack(ticks) => {
                 let time = self.stamp();
                 let old = self.wall_clock(time);
                 self.wall_ahead = self.wall_ahead.wrapping_sub(ticks);
                 let plan = &self.threads[thread].plan;
                 let process = self.processes[plan.process].plan.id;
-                let set = power::clock_set_before_22h2(self.wall_clock(time), old);
+                let set = power::clock_set_before_22h2(self.wall_clock(time), old, power::clock_set_reason::PROGRAM);
                 let record = set.at(self.recorder.clock(time), plan.id, process);
                 self.put(cpu, &record);
                 true

@@ -79,15 +79,14 @@ pub(super) fn devices_back(stage: &mut Stage<'_>, power: &Power) -> Vec<Step> {
     steps
 }
 
-/// Firmware's own record: when it suspended, since the processor was reset, and how long it took
-/// to resume.
+/// Firmware's own record: when it suspended, since the processor was reset two hours before, and how long it took to resume.
 fn firmware(stage: &mut Stage<'_>, power: &Power) -> [Step; 2] {
-    let (begin, end) = (1_000_000, 4_500_000);
+    let (begin, end) = (7_855_209, 7_855_212);
     let notes = vec![
-        stage.milestone("firmware.suspend.begin", Some(begin), ""),
-        stage.milestone("firmware.suspend.end", Some(end), ""),
+        stage.milestone("firmware.suspend.begin", ns(begin), ""),
+        stage.milestone("firmware.suspend.end", ns(end), ""),
     ];
-    let suspend = events::firmware_suspend(begin.unsigned_abs(), end.unsigned_abs());
+    let suspend = events::firmware_suspend(begin.into(), end.into());
     let resume = ms(power.firmware);
     let average = resume / 2;
     let resumed = vec![

@@ -21,6 +21,9 @@ use crate::simulate::span::Span;
 /// The build that first names what woke the system, and by how much the clock was set.
 const NAMES_WAKE_SOURCE: u32 = 22621;
 
+/// The build that first says why the clock was set.
+const SAYS_WHY_CLOCK_WAS_SET: u32 = 10240;
+
 /// System power states.
 const WORKING: u8 = 1;
 const SLEEPING: u8 = 4;
@@ -157,10 +160,17 @@ fn resume(stage: &mut Stage<'_>, power: &Power, planned: &[Planned], number: usi
         if power.writes_image() && power.image_record == ImageRecord::After {
             steps.push(image_record(stage));
         }
-        if stage.scenario.machine.build >= NAMES_WAKE_SOURCE {
+        if stage.scenario.machine.build >= SAYS_WHY_CLOCK_WAS_SET {
             let delta = i64::from(ms(Span(off)));
-            let set = stage.milestone("clock.set", Some(delta), "");
-            steps.push(Step::tell_note(events::clock_set(delta), set));
+            let reason = events::clock_set_reason::SLEEP.into();
+            let notes = vec![
+                stage.milestone("clock.set", Some(delta), ""),
+                stage.milestone("clock.set_reason", Some(reason), ""),
+            ];
+            steps.push(match stage.scenario.machine.build {
+                NAMES_WAKE_SOURCE.. => Step::Tell(Box::new(events::clock_set(delta)), notes),
+                _ => Step::SetAfterSleep { ticks: off, notes },
+            });
         }
     }
     let states = (WORKING, WORKING);

@@ -112,8 +112,83 @@ fn without_real_times_a_clock_that_was_set_tells_how_long_it_slept() {
     wake(&mut trace, 6 * SECOND, 4);
     milestone_value(&mut trace, 7 * SECOND, milestone::CLOCK_SET, "", Some(60_000));
     let gap = only(&trace).details.asleep;
-    assert_eq!((gap.clock_set_ns, gap.wall_ns), (Some(60 * SECOND), Some(61 * SECOND)));
-    assert_eq!(gap.wall_certainty, Certainty::Inferred);
+    // The wall clock stood still from before the sleep: what it was set by is all of the time.
+    assert_eq!((gap.clock_set_ns, gap.wall_ns), (Some(60 * SECOND), Some(60 * SECOND)));
+    assert_eq!((gap.clock_missed_ns, gap.wall_certainty), (Some(59 * SECOND), Certainty::Inferred));
+}
+
+/// Of Kernel-General 1, reason 2 is the sleep, and reason 1 is a program or the time service.
+#[test]
+fn a_clock_that_a_program_set_is_no_time_asleep() {
+    let slept = |sets: &[(i64, i64)]| {
+        let mut trace = recording();
+        sleep_state(&mut trace, 5 * SECOND, 4, "4");
+        wake(&mut trace, 6 * SECOND, 4);
+        for &(by_ms, reason) in sets {
+            milestone_value(&mut trace, 7 * SECOND + reason, milestone::CLOCK_SET, "", Some(by_ms));
+            milestone_value(&mut trace, 7 * SECOND + reason, milestone::CLOCK_SET_REASON, "", Some(reason));
+        }
+        let gap = only(&trace).details.asleep;
+        (gap.clock_set_ns, gap.wall_ns)
+    };
+    assert_eq!(slept(&[(60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
+    assert_eq!(slept(&[(90_000, 1)]), (None, None));
+    assert_eq!(slept(&[(90_000, 1), (60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
+}
+
+/// A recording by the clock that the kernel sets: the first record after the sleep carries the time of before.
+#[test]
+fn a_wake_that_was_recorded_before_the_clock_was_set_is_after_the_sleep() {
+    let mut trace = recording();
+    whole(&mut trace, 2 * SECOND, Some(80 * SECOND));
+    sleep_state(&mut trace, 5 * SECOND, 4, "4");
+    wake(&mut trace, 5 * SECOND + 10 * MS, 4);
+    milestone_value(&mut trace, 76 * SECOND, milestone::CLOCK_SET, "", Some(70_500));
+    milestone_value(&mut trace, 76 * SECOND, milestone::CLOCK_SET_REASON, "", Some(2));
+    let transition = only(&trace);
+    assert_eq!(transition.details.asleep.measured.duration_ns, Some(71 * SECOND));
+    assert_eq!(transition.details.resume.measured.duration_ns, Some(4 * SECOND));
+}
+
+/// A clock that went on counts the writing of the image before the sleep, and the firmware after it: neither is time asleep.
+#[test]
+fn writing_the_image_and_the_firmware_are_no_time_asleep() {
+    let mut trace = recording();
+    whole(&mut trace, 2 * SECOND, Some(62 * SECOND));
+    let unix = 1_700_000_000 * SECOND;
+    milestone_value(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, "", Some(unix));
+    milestone_value(&mut trace, 10 * SECOND, milestone::HIBERNATE, "", None);
+    sleep_state(&mut trace, 10 * SECOND, 4, "5");
+    wake(&mut trace, 60 * SECOND, 4);
+    milestone_value(&mut trace, 61 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(8 * SECOND));
+    milestone_value(&mut trace, 61 * SECOND, milestone::POWER_FIRMWARE_TIME, "", Some(2 * SECOND));
+    milestone_value(&mut trace, 62 * SECOND, milestone::POWER_END_UTC, "", Some(unix + 60 * SECOND));
+    let transition = only(&trace);
+    assert_eq!(transition.variant, Variant::HybridSleep);
+    let asleep = find(&transition, PhaseName::Asleep);
+    assert_eq!((asleep.start_ns, asleep.end_ns), (Some(18 * SECOND), Some(58 * SECOND)));
+    assert_eq!(transition.details.asleep.wall_ns, Some(40 * SECOND));
+    assert_eq!(transition.total_ns, Some(20 * SECOND));
+}
+
+/// 507's fields are microseconds by their names only.
+#[test]
+fn what_the_kernel_counts_of_a_modern_standby_is_said_where_the_clock_agrees() {
+    let figures = |total_ns| {
+        let mut trace = recording();
+        milestone_value(&mut trace, 10 * SECOND, milestone::STANDBY_ENTER, "", Some(15));
+        milestone_value(&mut trace, 30 * SECOND, milestone::STANDBY_EXIT, "", Some(31));
+        milestone_value(&mut trace, 30 * SECOND, milestone::STANDBY_TIME, "", Some(total_ns));
+        milestone_value(&mut trace, 30 * SECOND, milestone::STANDBY_DEEPEST_TIME, "", Some(total_ns / 2));
+        let transition = only(&trace);
+        let figures = transition.details.standby.clone().unwrap();
+        assert_eq!(find(&transition, PhaseName::Standby).duration_ns, Some(20 * SECOND));
+        (figures.total_ns, figures.deepest_ns)
+    };
+    assert_eq!(figures(19_900 * MS), (Some(19_900 * MS), Some(9_950 * MS)));
+    // Milliseconds, or ticks of 100 ns, that were taken for microseconds.
+    assert_eq!(figures(20 * MS), (None, None));
+    assert_eq!(figures(200 * SECOND), (None, None));
 }
 
 #[test]

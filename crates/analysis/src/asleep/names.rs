@@ -1,10 +1,10 @@
 //! Which phases rows of the tables are about.
 
-use crate::transition::PhaseName;
+use crate::phase_name::PhaseName;
 use onoff_trace::power_phase;
 
 /// The phase that a row of the model is about.
-pub(super) fn phase_of_row(name: &str) -> Option<PhaseName> {
+pub(crate) fn phase_of_row(name: &str) -> Option<PhaseName> {
     Some(match name {
         power_phase::QUERY_APPS => PhaseName::QueryApps,
         power_phase::QUERY_SERVICES => PhaseName::QueryServices,

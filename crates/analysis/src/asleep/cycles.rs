@@ -10,25 +10,25 @@
 //! A recording may hold only one half of the first and of the last one, and may lack the records of begin and end.
 
 use super::names::phase_of_row;
-use crate::transition::{Half, PhaseName};
+use crate::phase_name::{Half, PhaseName};
 use onoff_order::InOrder;
-use onoff_trace::{Activity, ActivityKind, Milestone, Trace, milestone};
+use onoff_trace::{Activity, ActivityKind, Milestone, StringId, Trace, milestone};
 
 /// The rows of one transition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cycle {
+pub(crate) struct Cycle {
     /// The row of the whole transition.
-    pub whole: Option<Activity>,
+    pub(crate) whole: Option<Activity>,
     /// Phases, by start.
-    pub phases: Vec<(PhaseName, Activity)>,
+    pub(crate) phases: Vec<(PhaseName, Activity)>,
     /// Milestones, by time.
-    pub milestones: Vec<Milestone>,
+    pub(crate) milestones: Vec<Milestone>,
     /// Modern standby: begin and end.
-    pub standby: Option<(Option<Milestone>, Option<Milestone>)>,
+    pub(crate) standby: Option<(Option<Milestone>, Option<Milestone>)>,
     /// First row, ns.
-    pub first_ns: i64,
+    pub(crate) first_ns: i64,
     /// First row of the next transition, ns.
-    pub until_ns: i64,
+    pub(crate) until_ns: i64,
     /// Whether it is on its way up.
     rising: bool,
     /// Whether its end was recorded.
@@ -37,20 +37,48 @@ pub(super) struct Cycle {
 
 impl Cycle {
     /// The first milestone of that name.
-    pub(super) fn milestone(&self, trace: &Trace, name: &str) -> Option<Milestone> {
+    pub(crate) fn milestone(&self, trace: &Trace, name: &str) -> Option<Milestone> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().find(|row| row.name == name).copied()
     }
 
+    /// The first record after the sleep. The kernel writes it before it sets the wall clock for the sleep: on an axis that is the wall
+    /// clock it stands before the sleep, and the setting is the first record after it.
+    pub(crate) fn wake(&self, trace: &Trace) -> Option<Milestone> {
+        /// A clock that was set by less says nothing, ns.
+        const LEAST_NS: i64 = 1_000_000_000;
+        let wake = self.milestone(trace, milestone::WAKE)?;
+        let jumped = self.clock_sets(trace).find_map(|(row, for_sleep)| {
+            let set_ns = row.value?.saturating_mul(1_000_000);
+            let later_ns = row.time_ns.saturating_sub(wake.time_ns);
+            (for_sleep && set_ns >= LEAST_NS && later_ns >= set_ns).then_some(row)
+        });
+        Some(jumped.unwrap_or(wake))
+    }
+
+    /// Every setting of the wall clock, with whether it was set for the sleep: older systems do not say why.
+    pub(crate) fn clock_sets(&self, trace: &Trace) -> impl Iterator<Item = (Milestone, bool)> {
+        /// The system had slept.
+        const SLEPT: i64 = 2;
+        let [set, reason] = [milestone::CLOCK_SET, milestone::CLOCK_SET_REASON].map(|name| trace.strings.find(name));
+        let rows = self.milestones.iter().enumerate().filter(move |(_, row)| Some(row.name) == set);
+        rows.map(move |(at, row)| {
+            // Both are of one event.
+            let mut of_event = self.milestones.iter().skip(at).take_while(|other| other.time_ns == row.time_ns);
+            let reason = of_event.find(|other| Some(other.name) == reason).and_then(|row| row.value);
+            (*row, reason.is_none_or(|reason| reason == SLEPT))
+        })
+    }
+
     /// When the computer was awake again: the record of it, or the first phase of the way up; `None` when neither is recorded.
-    pub(super) fn awake_ns(&self, trace: &Trace) -> Option<i64> {
-        let wake = self.milestone(trace, milestone::WAKE).map(|row| row.time_ns);
+    pub(crate) fn awake_ns(&self, trace: &Trace) -> Option<i64> {
+        let wake = self.wake(trace).map(|row| row.time_ns);
         let rises = self.phases.iter().filter(|(name, _)| name.half() == Some(Half::Resume));
         rises.map(|(_, row)| row.start_ns).chain(wake).min()
     }
 
     /// When writing the memory image began. A record of the memory image that stands after the resume tells that there was one, not when.
-    pub(super) fn image_begins(&self, trace: &Trace) -> Option<Milestone> {
+    pub(crate) fn image_begins(&self, trace: &Trace) -> Option<Milestone> {
         let row = self.milestone(trace, milestone::HIBERNATE)?;
         self.awake_ns(trace).is_none_or(|awake_ns| row.time_ns < awake_ns).then_some(row)
     }
@@ -71,13 +99,13 @@ impl Cycle {
     }
 
     /// The first milestone of that name that carries a value, with its value.
-    pub(super) fn value(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
+    pub(crate) fn value(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().filter(|row| row.name == name).find_map(|row| Some((row.value?, *row)))
     }
 
     /// A length of the kernel's account that says something happened, ns.
-    pub(super) fn length(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
+    pub(crate) fn length(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         self.value(trace, name).filter(|&(ns, _)| ns > 0)
     }
 }
@@ -101,6 +129,7 @@ const ROLES: &[(&str, Role)] = &[
     (milestone::POWER_END_UTC, Role::Account),
     (milestone::WAKE_SOURCE, Role::Account),
     (milestone::CLOCK_SET, Role::Account),
+    (milestone::CLOCK_SET_REASON, Role::Account),
     (milestone::POWER_SUSPEND_TIME, Role::Up),
     (milestone::POWER_RESUME_TIME, Role::Up),
     (milestone::POWER_DRIVER_WAKE_TIME, Role::Up),
@@ -152,7 +181,7 @@ impl Item {
 }
 
 /// The transitions, by start.
-pub(super) fn find(trace: &Trace) -> Vec<Cycle> {
+pub(crate) fn find(trace: &Trace) -> Vec<Cycle> {
     let mut cycles = power_cycles(trace);
     let last_step_ns = trace
         .activities
@@ -240,7 +269,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
     items
 }
 
-fn role_of(trace: &Trace, row: &Milestone, known: &[(onoff_trace::StringId, Role)]) -> Option<Role> {
+fn role_of(trace: &Trace, row: &Milestone, known: &[(StringId, Role)]) -> Option<Role> {
     if let Some(&(_, role)) = known.iter().find(|(name, _)| *name == row.name) {
         return Some(role);
     }
@@ -263,7 +292,7 @@ fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> boo
         .iter()
         .any(|row| !matches!(trace.text(row.name), milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC))
         || cycle.phases.iter().any(|(name, _)| name.half() == Some(Half::Resume));
-    let by_kernel_logger = cycle.whole.filter(|row| super::is_kernel_logger(trace, row.event));
+    let by_kernel_logger = cycle.whole.filter(|row| is_kernel_logger(trace, row.event));
     // `POWER_ACTION`: 4 shutdown, 5 and restart, 6 and off, 7 eject, 8 display off.
     let action = by_kernel_logger.and_then(|row| trace.text(row.name).parse::<u32>().ok());
     let steps = last_step_ns.is_some_and(|step| step >= cycle.first_ns);
@@ -299,4 +328,9 @@ fn standbys(trace: &Trace) -> Vec<Cycle> {
         }
     }
     cycles
+}
+
+/// Whether a row is from the kernel logger, not from the provider Kernel-Power.
+pub(crate) fn is_kernel_logger(trace: &Trace, event: StringId) -> bool {
+    trace.text(event).starts_with("Power/")
 }
