@@ -107,6 +107,13 @@ impl ByAccount<'_> {
         if !other.places.is_empty() && !known.places.is_empty() {
             return other.places.iter().all(|place| known.places.contains(place));
         }
+        let disk = |one: &RuleFinding| (one.subject.kind == FindingSubjectKind::Disk).then(|| one.subject.name.clone());
+        if other.finding.code == GENERAL
+            && disk(&known.finding).is_some()
+            && disk(&known.finding) == disk(&other.finding)
+        {
+            return true;
+        }
         // Files, disks and groups are no subjects of an account: where they hold most of what a subject took, they lead.
         other.finding.code == GENERAL
             && matches!(known.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
@@ -550,6 +557,7 @@ fn subject(entry: &AccountEntry) -> FindingSubject {
         AccountSubjectKind::Driver => FindingSubjectKind::Driver,
         AccountSubjectKind::Process => FindingSubjectKind::Process,
         AccountSubjectKind::File => FindingSubjectKind::File,
+        AccountSubjectKind::Disk => FindingSubjectKind::Disk,
         _ => FindingSubjectKind::Work,
     };
     FindingSubject::new(kind, entry.name.clone()).with_pid(entry.pid)
@@ -557,6 +565,11 @@ fn subject(entry: &AccountEntry) -> FindingSubject {
 
 /// What a subject did, the longest first.
 fn did(entry: &AccountEntry) -> String {
+    if !entry.read_by.is_empty() {
+        let readers = entry.read_by.iter().take(TOLD_PARTS);
+        let parts: Vec<String> = readers.map(|one| format!("{} waited for it {}", one.name, time(one.ns))).collect();
+        return parts.join(", ");
+    }
     let parts: Vec<String> = entry
         .did
         .iter()
@@ -572,6 +585,10 @@ fn advice(entry: &AccountEntry) -> String {
     let most = entry.did.first().map(|share| share.did);
     let what = match (entry.kind, most) {
         (_, Some(Did::HeldProcessors)) => "lower its priority, start it later, or have it do less",
+        (AccountSubjectKind::File, _) => {
+            "see why it takes so long to read: its size, the health of its disk, what scans it"
+        }
+        (AccountSubjectKind::Disk, _) => "look at the disk's health and for a faster one; see what is read from it",
         (AccountSubjectKind::Driver, _) => "look for a newer driver; take the device out if nobody needs it",
         (_, Some(Did::WaitedForDisk | Did::HeldDisk)) => {
             "see which files it reads and writes, and whether it must do that now"
@@ -595,12 +612,15 @@ pub(crate) fn general(culprit: &Culprit) -> RuleFinding {
         AccountMeasure::CriticalPath => Cost::on_path(entry.ns),
         _ => Cost::at_most(entry.ns),
     };
-    let mut finding =
-        RuleFinding::new(subject(entry), format!("{} was on the path of {phase} for {}", entry.name, time(entry.ns)))
-            .costs(cost)
-            .certain(entry.certainty)
-            .because(entry.stretches.first().map(|one| one.start_ns), did(entry))
-            .advise(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
+    let title = match entry.read_by.first() {
+        Some(reader) => format!("{} waited for {} for {} of {phase}", reader.name, entry.name, time(entry.ns)),
+        None => format!("{} was on the path of {phase} for {}", entry.name, time(entry.ns)),
+    };
+    let mut finding = RuleFinding::new(subject(entry), title)
+        .costs(cost)
+        .certain(entry.certainty)
+        .because(entry.stretches.first().map(|one| one.start_ns), did(entry))
+        .advise(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
     finding.phase = Some(culprit.phase.clone());
     finding
 }
@@ -645,6 +665,7 @@ mod tests {
             name: name.to_owned(),
             device: String::new(),
             pid: None,
+            read_by: Vec::new(),
             not_known: None,
             ns: (to - from) * MS,
             percent: 0.0,

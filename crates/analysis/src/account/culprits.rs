@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use onoff_order::InOrder;
 
 use super::{AccountedPhase, has_no_path};
-use crate::account_model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare};
+use crate::account_model::{
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, FileReader,
+};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 use crate::phase_name::PhaseName;
@@ -29,8 +31,9 @@ const LEAST_RELAY: usize = 3;
 const NAMED_OF_RELAY: usize = 6;
 /// Who took this part of a phase explains it: a fifth.
 const EXPLAINS: i64 = 5;
-/// Without a processor for this part of a phase, whoever was waited for makes it one that the processors bound: a third. Chosen.
-const BOUND_BY_PROCESSORS: i64 = 3;
+/// Without a processor for this part of a phase, whoever was waited for makes it one that the processors bound: a third. Chosen. The
+/// same of a disk.
+const BOUND: i64 = 3;
 
 /// Normal range of a phase's length, ns, upper end. Source: the ranges that field engineers use with the regions of Windows
 /// Performance Analyzer: Pre-Session 0 to 9 s, Session 0 to 12 s, Winlogon 10 to 60 s, Explorer 0 to 6 s.
@@ -99,10 +102,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             members: Vec::new(),
             of_system: is_of_every_transition(entry),
         };
-        // A file is what a part of the system waited for: whoever reads it, or its disk, is the culprit.
-        let single = others()
-            .filter(|entry| entry.ns >= least_culprit_ns(phase, entry))
-            .filter(|entry| entry.kind != AccountSubjectKind::File);
+        let single = others().filter(|entry| entry.ns >= least_culprit_ns(phase, entry));
         let before = found.len();
         found.extend(single.map(of_phase));
         // One program in many processes, none of which took long, is one culprit.
@@ -131,12 +131,14 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             .any(|culprit| culprit.entry.ns.saturating_mul(EXPLAINS) >= phase.account.duration_ns);
         if !explained && !has_no_path(&phase.phase) {
             found.extend(bound_by_processors(phase));
+            found.extend(bound_by_disk(phase));
         }
+        let explained =
+            explained || found.iter().skip(before).any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
         let limit = NORMAL_PHASES_NS.iter().find(|(name, _)| *name == phase.phase);
         if !explained
             && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
-            && let Some(entry) =
-                phase.account.entries.iter().find(|entry| is_nameable(entry) && entry.kind != AccountSubjectKind::File)
+            && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
             && entry.ns >= LEAST_CULPRIT_NS
             && !found.iter().skip(before).any(|known| known.entry == *entry)
         {
@@ -177,7 +179,7 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
     let mut holders: Vec<(i64, &AccountEntry)> =
         phase.account.entries.iter().map(|entry| (held(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = holders.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    let bounds = ns >= LEAST_CULPRIT_NS && ns.saturating_mul(BOUND_BY_PROCESSORS) >= phase.account.duration_ns;
+    let bounds = ns >= LEAST_CULPRIT_NS && ns.saturating_mul(BOUND) >= phase.account.duration_ns;
     if !bounds || holders.len() < LEAST_RELAY {
         return None;
     }
@@ -195,6 +197,7 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
             name: "the processors".to_owned(),
             device: String::new(),
             pid: None,
+            read_by: Vec::new(),
             not_known: None,
             ns,
             percent: percent_of(ns, phase.account.duration_ns),
@@ -207,6 +210,56 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
         members: holders.iter().take(NAMED_OF_RELAY).map(|(_, entry)| entry.name.clone()).collect(),
         of_system: false,
         is_cut: phase.account.is_cut,
+    })
+}
+
+/// The disk, where parts of the system waited for it for much of the phase, and for no file long enough to name that.
+fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
+    let waited = |entry: &AccountEntry| {
+        let waited = entry.did.iter().filter(|one| one.did == Did::WaitedForDisk);
+        waited.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
+    };
+    let of_system = phase.account.entries.iter().filter(|entry| is_of_every_transition(entry));
+    let mut readers: Vec<(i64, &AccountEntry)> =
+        of_system.map(|entry| (waited(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
+    let ns = readers.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
+    if ns < LEAST_CULPRIT_NS || ns.saturating_mul(BOUND) < phase.account.duration_ns {
+        return None;
+    }
+    readers.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    let disk = readers.iter().map(|(_, entry)| entry.device.as_str()).find(|disk| !disk.is_empty());
+    let mut stretches: Vec<AccountStretch> =
+        readers.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
+    stretches.order();
+    stretches.truncate(NAMED_OF_RELAY);
+    let reader = |&(ns, entry): &(i64, &AccountEntry)| FileReader {
+        kind: entry.kind,
+        name: entry.name.clone(),
+        pid: entry.pid,
+        ns,
+    };
+    Some(Culprit {
+        phase: phase.phase.clone(),
+        phase_ns: phase.account.duration_ns,
+        is_cut: phase.account.is_cut,
+        measure: phase.account.measure,
+        entry: AccountEntry {
+            kind: AccountSubjectKind::Disk,
+            name: disk.unwrap_or("the disk").to_owned(),
+            device: String::new(),
+            pid: None,
+            read_by: readers.iter().take(NAMED_OF_RELAY).map(reader).collect(),
+            not_known: None,
+            ns,
+            percent: percent_of(ns, phase.account.duration_ns),
+            certainty: Certainty::Measured,
+            requests: None,
+            did: vec![DidShare { did: Did::WaitedForDisk, ns }],
+            stretch_count: readers.iter().fold(0, |sum, (_, entry)| sum + entry.stretch_count),
+            stretches,
+        },
+        members: Vec::new(),
+        of_system: false,
     })
 }
 
@@ -233,6 +286,7 @@ fn together(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Account
         name: first.name.clone(),
         device: String::new(),
         pid: None,
+        read_by: Vec::new(),
         not_known: None,
         ns,
         percent: percent_of(ns, phase.account.duration_ns),
@@ -277,6 +331,7 @@ mod tests {
             name: name.to_owned(),
             device: String::new(),
             pid: None,
+            read_by: Vec::new(),
             not_known: None,
             ns: ms * MS,
             percent: 0.0,

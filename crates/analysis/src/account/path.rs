@@ -181,10 +181,7 @@ impl<'t> PathDivider<'t> {
                     let who = actors.user(running, from, waits.modules()).map_or(whole.who, Who::Subject);
                     holders.push(who);
                 }
-                holders.order_by_key(|who| match who {
-                    Who::Subject(id) => *id,
-                    _ => u32::MAX,
-                });
+                holders.order_by(|a, b| subject_of(actors, *a).cmp(&subject_of(actors, *b)));
             }
             if holders.is_empty() {
                 parts.push(Part { start_ns: from, end_ns: to, ..*whole });
@@ -211,13 +208,14 @@ impl<'t> PathDivider<'t> {
         parts: &mut Vec<Part>,
     ) {
         let request = self.trace.disk_ios.get(row as usize);
+        let reader = whole.who;
         let mut whole = whole;
         // What a part of the system waits for is the file: programs read their files for reasons of their own.
-        if let (Some(request), Who::Subject(reader)) = (&request, whole.who)
+        if let (Some(request), Who::Subject(reader)) = (&request, reader)
             && request.file != StringId::EMPTY
             && actors.subjects.get(reader).is_some_and(is_part_of_system)
         {
-            whole.who = Who::Subject(actors.file(request.file, request.disk, reader));
+            whole.who = Who::File { file: actors.file(request.file, request.disk), reader };
         }
         let whole = whole;
         let queued = request.and_then(|request| {
@@ -231,7 +229,7 @@ impl<'t> PathDivider<'t> {
             for served in disks.served(disk, from, to) {
                 let by_thread = served.tid.and_then(|tid| actors.user(tid, served.start_ns, waits.modules()));
                 let by = by_thread.or_else(|| served.pid.and_then(|pid| actors.process(pid, served.start_ns)));
-                let Some(who) = by.map(Who::Subject).filter(|&who| who != whole.who) else { continue };
+                let Some(who) = by.map(Who::Subject).filter(|&who| who != reader) else { continue };
                 parts.push(Part { start_ns: done, end_ns: served.start_ns, ..whole });
                 parts.push(Part {
                     start_ns: served.start_ns,
@@ -319,6 +317,13 @@ impl<'t> PathDivider<'t> {
                 }
             },
         }
+    }
+}
+
+fn subject_of<'a>(actors: &'a Actors<'_>, who: Who) -> Option<&'a Subject> {
+    match who {
+        Who::Subject(id) => actors.subjects.get(id),
+        _ => None,
     }
 }
 
