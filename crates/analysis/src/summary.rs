@@ -4,7 +4,7 @@ use onoff_trace::Trace;
 use serde::Serialize;
 
 use crate::Interval;
-use crate::account::Accountant;
+use crate::account::{AccountEntry, AccountSubjectKind, Accountant, PhaseAccount};
 use crate::evidence::Certainty;
 use crate::netboot::report::{NetbootReport, NetworkBoot};
 use crate::recording::Provenance;
@@ -94,7 +94,7 @@ pub fn rows(recording: &str, trace: &Trace) -> Vec<SummaryRow> {
             let name = phase.name.as_str().to_owned();
             Some(accountant.phase(&TransitionPhase { transition: transition.kind, name, range }))
         });
-        let first = account.as_ref().and_then(|account| account.first());
+        let first = account.as_ref().and_then(held_longest);
         SummaryRow {
             recording: recording.to_owned(),
             computer: computer.clone(),
@@ -114,6 +114,11 @@ pub fn rows(recording: &str, trace: &Trace) -> Vec<SummaryRow> {
         }
     };
     transitions.into_iter().map(row).collect()
+}
+
+/// Who held a phase longest: a person who was waited for did not, and is not in its length.
+fn held_longest(account: &PhaseAccount) -> Option<&AccountEntry> {
+    account.entries.iter().find(|entry| entry.kind.is_somebody() && entry.kind != AccountSubjectKind::Person)
 }
 
 /// The network boots of the capture called `recording`. Whether each loaded is its variant.

@@ -265,13 +265,13 @@ impl ByAccount<'_> {
         Some((at, place))
     }
 
-    /// A finding about files takes over the subject that took their time: a driver that waited for them, say.
+    /// A finding about files or a disk takes over the subject that took their time: a driver that waited for them, or the one file.
     fn take_over(&self, known: &mut Held, general: &Held) {
         let is_close =
             known.own_ns.abs_diff(general.own_ns).saturating_mul(SAYS_THE_SAME) <= known.own_ns.unsigned_abs();
         if general.finding.code == GENERAL
             && known.places.is_empty()
-            && known.finding.subject.kind == FindingSubjectKind::File
+            && matches!(known.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
             && is_close
             && let [place] = general.places.as_slice()
             && let (Some(phase), Some(entry)) = (self.phases.get(place.0), self.entry(*place))
@@ -471,7 +471,10 @@ fn entry_of_general(finding: &RuleFinding, entry: &AccountEntry) -> bool {
 }
 
 fn fold(leading: &mut RuleFinding, other: RuleFinding) {
-    if other.code != GENERAL {
+    // Of a disk its files are told: each is named where its phase is accounted for.
+    let is_file_of_disk =
+        leading.subject.kind == FindingSubjectKind::Disk && other.subject.kind == FindingSubjectKind::File;
+    if other.code != GENERAL || is_file_of_disk {
         leading.folded.push(FoldedFinding { code: other.code, title: other.title });
         leading.folded.extend(other.folded);
     }

@@ -104,7 +104,7 @@ fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
 }
 
 /// Where `onoff why` of all phases and of one phase alone divide it differently, by more than 1 ms.
-fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<String>) {
+pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<String>) {
     let question = |about| WhyQuestion {
         about,
         at_ns: None,

@@ -17,6 +17,7 @@ use crate::devices;
 use crate::drive_paths::DrivePaths;
 use crate::modules::Modules;
 use crate::owners::file_name;
+use crate::person::is_answered_by_a_person;
 use crate::processes::Images;
 use crate::transition::linux;
 use crate::units::declared_order::first;
@@ -641,7 +642,9 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
             ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => AccountSubjectKind::Policy,
             ActivityKind::NotificationSubscriber => AccountSubjectKind::Subscriber,
             ActivityKind::SessionProgram => AccountSubjectKind::Process,
-            ActivityKind::CredentialRequest => AccountSubjectKind::Person,
+            ActivityKind::CredentialRequest if is_answered_by_a_person(row.start_ns, row.end_ns) => {
+                AccountSubjectKind::Person
+            }
             _ => return None,
         };
         let of = TaskOf::Activity { kind, name: row.name };

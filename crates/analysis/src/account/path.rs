@@ -105,6 +105,13 @@ impl<'t> PathDivider<'t> {
         parts: &mut Vec<Part>,
     ) {
         let waits = context.waits;
+        if self.is_a_persons(actors, context.walked, step, start_ns) {
+            let who = Who::Subject(actors.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials")));
+            let did = if is_wait(step.work) { did(step.work) } else { Did::Waited };
+            let certainty = step.certainty.min(Certainty::Inferred);
+            parts.push(Part { start_ns, end_ns, who, did, certainty });
+            return;
+        }
         let piece = self.whose(context, actors, step, start_ns);
         let whole = Part { start_ns, end_ns, who: piece.who, did: piece.did, certainty: piece.certainty };
         match step.work {
@@ -244,7 +251,8 @@ impl<'t> PathDivider<'t> {
         parts.push(Part { start_ns: done, ..whole });
     }
 
-    /// Whether a person was asked at that time, in the session of somebody who waits there.
+    /// Whether a person was asked at that time, in the session of somebody who waits there: whatever else happened meanwhile, the person
+    /// took that time, and it is in no length.
     fn is_a_persons(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, time_ns: i64) -> bool {
         let asked = self.persons.iter().take_while(|person| person.0 <= time_ns);
         let mut asked = asked.filter(|person| time_ns < person.1);
@@ -259,11 +267,6 @@ impl<'t> PathDivider<'t> {
         let (waits, walked) = (context.waits, context.walked);
         let did = did(step.work);
         let certainty = step.certainty;
-        let is_wait = !matches!(step.work, Work::Running | Work::Ready | Work::Kernel | Work::Disk(_));
-        if is_wait && self.is_a_persons(actors, walked, step, time_ns) {
-            let person = actors.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials"));
-            return Piece { who: Who::Subject(person), did, certainty: certainty.min(Certainty::Inferred) };
-        }
         let found = innermost(actors, waits, walked, step, time_ns);
         let at_work = found.filter(|actor| actor.at_work);
         if found.is_none_or(|actor| actor.is_kernel)
@@ -271,7 +274,7 @@ impl<'t> PathDivider<'t> {
         {
             return Piece { who: Who::Subject(step_of), did, certainty };
         }
-        if is_wait
+        if is_wait(step.work)
             && at_work.is_none()
             && let Some(video) = actors.video(step.tid, time_ns)
         {
@@ -341,6 +344,10 @@ fn lost(start_ns: i64, end_ns: i64) -> Part {
 /// Soft interrupts of Linux that are the kernel's own.
 fn is_kernel_routine(name: &str) -> bool {
     matches!(name, "TIMER" | "HRTIMER" | "SCHED" | "RCU" | "TASKLET" | "HI")
+}
+
+const fn is_wait(work: Work) -> bool {
+    !matches!(work, Work::Running | Work::Ready | Work::Kernel | Work::Disk(_))
 }
 
 fn is_driver(actors: &Actors<'_>, actor: Actor) -> bool {

@@ -144,6 +144,14 @@ pub(super) fn image_read(trace: &Trace, cycle: &Cycle) -> Option<(i64, Milestone
     })
 }
 
+/// Time that a person took at the resume loader, ns, which is part of the loader's.
+pub(super) fn person_at_loader(trace: &Trace, cycle: &Cycle, phases: &mut [Phase]) -> i64 {
+    let Some((asked_ns, _)) = cycle.length(trace, milestone::RESUME_USER_TIME) else { return 0 };
+    let Some(loader) = phases.iter_mut().find(|phase| phase.name == Name::ResumeLoader) else { return 0 };
+    loader.person_ns = asked_ns.clamp(0, loader.duration_ns.unwrap_or(0).max(0));
+    loader.person_ns
+}
+
 /// How long the way up took before the kernel recorded anything, ns: what is known of it.
 pub(super) fn before_the_kernel_ns(trace: &Trace, cycle: &Cycle) -> i64 {
     let lengths = BEFORE_THE_KERNEL.into_iter().filter_map(|(_, length)| Some(length(trace, cycle)?.0));
