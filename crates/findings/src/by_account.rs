@@ -14,7 +14,7 @@ use onoff_analysis::transition::PhaseName;
 use onoff_order::InOrder;
 
 use crate::cost::{Cost, Stretch};
-use crate::finding::{CostBasis, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
+use crate::finding::{CostBasis, FindingEvidence, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
 use crate::quantities::time;
 
 /// The code of the rule for whoever no other rule names.
@@ -217,7 +217,7 @@ impl ByAccount<'_> {
         finding.phase = Some(phase.phase.clone());
         let text = format!("{}; for the other {} others had the processors or were waited for", did(entry), time(rest));
         let time_ns = entry.stretches.first().map(|one| one.start_ns);
-        finding.evidence.push(crate::finding::FindingEvidence { time_ns, text });
+        finding.evidence.push(FindingEvidence { time_ns, text });
         true
     }
 
@@ -471,10 +471,14 @@ fn entry_of_general(finding: &RuleFinding, entry: &AccountEntry) -> bool {
 }
 
 fn fold(leading: &mut RuleFinding, other: RuleFinding) {
-    // Of a disk its files are told: each is named where its phase is accounted for.
-    let is_file_of_disk =
-        leading.subject.kind == FindingSubjectKind::Disk && other.subject.kind == FindingSubjectKind::File;
-    if other.code != GENERAL || is_file_of_disk {
+    // Who waited for a disk is told with it: the phases and files are named where their accounts are.
+    if leading.subject.kind == FindingSubjectKind::Disk
+        && matches!(other.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
+    {
+        let time_ns = other.evidence.iter().find_map(|one| one.time_ns);
+        leading.evidence.push(FindingEvidence { time_ns, text: other.title.clone() });
+    }
+    if other.code != GENERAL {
         leading.folded.push(FoldedFinding { code: other.code, title: other.title });
         leading.folded.extend(other.folded);
     }
@@ -501,7 +505,7 @@ fn hold_loader(finding: &mut RuleFinding, account: &PhaseAccount, own_ns: i64) {
     let names: Vec<String> = loaded.iter().take(TOLD_PARTS).map(|&(ns, name)| format!("{name} {}", time(ns))).collect();
     finding.cost_ns = Some(own_ns.saturating_sub(loaded_ns));
     let text = format!("for {} of it drivers that it loaded were at work: {}", time(loaded_ns), names.join(", "));
-    finding.evidence.push(crate::finding::FindingEvidence { time_ns: None, text });
+    finding.evidence.push(FindingEvidence { time_ns: None, text });
 }
 
 /// Name, cost and evidence of a finding become those of the account.
@@ -550,7 +554,7 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
         // Notifications name who answers, not whether it is a service.
         finding.subject.kind = kind;
     }
-    finding.evidence.push(crate::finding::FindingEvidence { time_ns: begins, text: said });
+    finding.evidence.push(FindingEvidence { time_ns: begins, text: said });
 }
 
 /// The subject of an entry.

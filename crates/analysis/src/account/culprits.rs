@@ -23,6 +23,9 @@ const SECOND: i64 = 1_000 * MS;
 pub const LEAST_CULPRIT_NS: i64 = SECOND;
 /// In a phase of a sleep of Linux, less than this makes no driver a culprit, ns: half a second, from which on a device is slow to sleep or to wake.
 pub const LEAST_CULPRIT_OF_SLEEP_NS: i64 = SECOND / 2;
+/// Less than this of a phase makes no file and no disk a culprit, ns: 2 s. Chosen: parts of the system wait a second or more for a healthy
+/// hard disk in a phase, and nobody is at fault.
+pub const LEAST_OF_DISK_NS: i64 = 2 * SECOND;
 /// One of a relay takes this long at least, ns: 300 ms, the noise between two boots of one computer (table 5 of the paper).
 pub const LEAST_OF_RELAY_NS: i64 = 300 * MS;
 /// Members that a relay has at least.
@@ -154,8 +157,11 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
 fn least_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
     let of_linux = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
     let is_of_sleep = PhaseName::of(&phase.phase).is_some_and(|name| of_linux.contains(&name));
-    let is_driver = entry.kind == AccountSubjectKind::Driver;
-    if is_of_sleep && is_driver { LEAST_CULPRIT_OF_SLEEP_NS } else { LEAST_CULPRIT_NS }
+    match entry.kind {
+        AccountSubjectKind::Driver if is_of_sleep => LEAST_CULPRIT_OF_SLEEP_NS,
+        AccountSubjectKind::File => LEAST_OF_DISK_NS,
+        _ => LEAST_CULPRIT_NS,
+    }
 }
 
 /// A person is no culprit, and what nobody is known for is not either.
@@ -219,11 +225,16 @@ fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
         let waited = entry.did.iter().filter(|one| one.did == Did::WaitedForDisk);
         waited.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
     };
-    let of_system = phase.account.entries.iter().filter(|entry| is_of_every_transition(entry));
+    // Files that took too little to be culprits are part of it.
+    let is_part = |entry: &&AccountEntry| match entry.kind {
+        AccountSubjectKind::File => entry.ns < LEAST_OF_DISK_NS,
+        _ => is_of_every_transition(entry),
+    };
+    let of_system = phase.account.entries.iter().filter(is_part);
     let mut readers: Vec<(i64, &AccountEntry)> =
         of_system.map(|entry| (waited(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = readers.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    if ns < LEAST_CULPRIT_NS || ns.saturating_mul(BOUND) < phase.account.duration_ns {
+    if ns < LEAST_OF_DISK_NS || ns.saturating_mul(BOUND) < phase.account.duration_ns {
         return None;
     }
     readers.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
@@ -232,12 +243,22 @@ fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
         readers.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
     stretches.order();
     stretches.truncate(NAMED_OF_RELAY);
-    let reader = |&(ns, entry): &(i64, &AccountEntry)| FileReader {
-        kind: entry.kind,
-        name: entry.name.clone(),
-        pid: entry.pid,
-        ns,
-    };
+    let mut read_by: Vec<FileReader> = Vec::new();
+    for &(ns, entry) in &readers {
+        let own = FileReader { kind: entry.kind, name: entry.name.clone(), pid: entry.pid, ns };
+        let its = if entry.read_by.is_empty() { vec![own] } else { entry.read_by.clone() };
+        for reader in its {
+            let is_same = |known: &&mut FileReader| {
+                (known.kind, &known.name, known.pid) == (reader.kind, &reader.name, reader.pid)
+            };
+            match read_by.iter_mut().find(is_same) {
+                Some(known) => known.ns = known.ns.saturating_add(reader.ns),
+                None => read_by.push(reader),
+            }
+        }
+    }
+    read_by.order_by_key(|reader| std::cmp::Reverse(reader.ns));
+    read_by.truncate(NAMED_OF_RELAY);
     Some(Culprit {
         phase: phase.phase.clone(),
         phase_ns: phase.account.duration_ns,
@@ -248,7 +269,7 @@ fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
             name: disk.unwrap_or("the disk").to_owned(),
             device: String::new(),
             pid: None,
-            read_by: readers.iter().take(NAMED_OF_RELAY).map(reader).collect(),
+            read_by,
             not_known: None,
             ns,
             percent: percent_of(ns, phase.account.duration_ns),
@@ -375,6 +396,33 @@ mod tests {
         assert_eq!(named(&[with(3_000)]), [("Ramdisk".to_owned(), 3_000)]);
         let both = [("Ramdisk".to_owned(), 1_000), ("System".to_owned(), 9_100)];
         assert_eq!(named(&[with(1_000)]), both);
+    }
+
+    #[test]
+    fn a_disk_is_named_where_parts_of_the_system_waited_long_for_many_files_and_a_file_where_it_was_one() {
+        use AccountSubjectKind::{Disk, Driver, File, Process};
+        let waits = |name: &str, ms| {
+            let did = vec![DidShare { did: Did::WaitedForDisk, ns: ms * MS }];
+            AccountEntry { did, device: "HDD".to_owned(), ..entry(Process, name, ms) }
+        };
+        let of_disk = |system_ms, rest: Vec<AccountEntry>| {
+            let mut entries = vec![waits("System", system_ms), waits("smss.exe", 600)];
+            entries.extend(rest);
+            culprits(&[phase("PreSMSS", entries)])
+        };
+        let found = of_disk(1_900, vec![entry(Process, "csrss.exe", 3_000)]);
+        assert_eq!((found[0].entry.kind, found[0].entry.name.as_str()), (Disk, "HDD"));
+        let readers: Vec<(&str, i64)> =
+            found[0].entry.read_by.iter().map(|one| (one.name.as_str(), one.ns / MS)).collect();
+        assert_eq!((found[0].entry.ns / MS, readers), (2_500, vec![("System", 1_900), ("smss.exe", 600)]));
+        // Of a long phase little, little at all, or of a phase that somebody else explains.
+        assert_eq!(of_disk(1_900, vec![entry(Process, "csrss.exe", 6_000)]), []);
+        assert_eq!(of_disk(1_300, Vec::new()), []);
+        let with_driver = of_disk(1_900, vec![entry(Driver, "Ramdisk", 3_000)]);
+        assert_eq!(with_driver.iter().map(|one| one.entry.kind).collect::<Vec<_>>(), [Driver]);
+        let one_file = vec![entry(File, r"C:\hive", 6_800), entry(Process, "System", 800)];
+        assert_eq!(named(&[phase("PreSMSS", one_file)]), [(r"C:\hive".to_owned(), 6_800)]);
+        assert_eq!(named(&[phase("PreSMSS", vec![entry(File, r"C:\hive", 1_900)])]), []);
     }
 
     #[test]

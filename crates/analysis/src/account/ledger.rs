@@ -142,6 +142,11 @@ impl FileTime {
         self.by_reader.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns))
     }
 
+    /// What a phase waited little for is its reader's time, and so is what has no name.
+    fn is_named(&self) -> bool {
+        !self.subject.name.is_empty() && self.ns() >= LEAST_OF_FILE_NS
+    }
+
     fn folder(&self) -> Option<&str> {
         self.subject.name.rsplit_once(['\\', '/']).map(|(folder, _)| folder)
     }
@@ -201,7 +206,7 @@ impl Ledger {
         }
     }
 
-    /// Takes out the files that took long enough to be named. What a phase waited little for is its reader's time.
+    /// Takes out the files that are named; the others become their readers' time.
     fn take_files(&mut self, subjects: &Subjects) -> Vec<FileTime> {
         let mut files: BTreeMap<(String, &str), FileTime> = BTreeMap::new();
         let all: Vec<(SubjectId, SubjectId)> = self
@@ -225,7 +230,7 @@ impl Ledger {
             }
         }
         let (named, little): (Vec<FileTime>, Vec<FileTime>) =
-            by_folder(files.into_values()).into_iter().partition(|file| file.ns() >= LEAST_OF_FILE_NS);
+            by_folder(files.into_values()).into_iter().partition(FileTime::is_named);
         for file in little {
             for (reader, sum) in file.by_reader {
                 let known = self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured);

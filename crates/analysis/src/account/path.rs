@@ -219,7 +219,6 @@ impl<'t> PathDivider<'t> {
         let mut whole = whole;
         // What a part of the system waits for is the file: programs read their files for reasons of their own.
         if let (Some(request), Who::Subject(reader)) = (&request, reader)
-            && request.file != StringId::EMPTY
             && actors.subjects.get(reader).is_some_and(is_part_of_system)
         {
             whole.who = Who::File { file: actors.file(request.file, request.disk), reader };
