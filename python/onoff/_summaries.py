@@ -93,6 +93,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "subject": _TEXT,
         "phase": _TEXT,
         "cost_ns": _NUMBER,
+        "cost_basis": _TEXT,
         "certainty": _TEXT,
         "title": _TEXT,
     },

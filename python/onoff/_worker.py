@@ -165,6 +165,7 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
                 "subject": finding["subject"]["name"],
                 "phase": finding.get("phase"),
                 "cost_ns": finding.get("cost_ns"),
+                "cost_basis": finding.get("cost_basis"),
                 "certainty": finding.get("certainty"),
                 "title": finding["title"],
             }

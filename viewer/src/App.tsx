@@ -10,7 +10,7 @@ import { lost } from "./source";
 import {
   filter, goTo, goToCrumb, home, nameOf, page, recording, recordingIndex, saved, selection, sheet, showRun, tab, trail, transition, transitionIndex, view, whole,
 } from "./state";
-import { duration } from "./time";
+import { costOf, duration } from "./time";
 
 export function App() {
   const it = recording.value;
@@ -48,7 +48,7 @@ export function App() {
         <nav class="chips" aria-label="Findings">
           {findings.slice(0, 6).map((finding, index) => (
             <button type="button" title={finding.evidence} aria-pressed={selection.value?.of === "finding" && selection.value.index === index} onClick={() => showFinding(index)}>
-              <b>{finding.cost_ns === null ? "?" : duration(finding.cost_ns)}</b> {finding.title}
+              <b>{costOf(finding, "?")}</b> {finding.title}
             </button>
           ))}
         </nav>

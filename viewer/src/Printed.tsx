@@ -2,7 +2,7 @@
 
 import { recording, transition } from "./state";
 import { took } from "./Ribbon";
-import { duration } from "./time";
+import { costOf, duration } from "./time";
 
 export function Printed() {
   const it = transition.value;
@@ -29,7 +29,7 @@ export function Printed() {
       {it.findings.length > 0 && (
         <ol>
           {it.findings.map((finding) => (
-            <li><b>{finding.cost_ns === null ? "cost not known" : duration(finding.cost_ns)}</b> {finding.title}. {finding.advice}</li>
+            <li><b>{costOf(finding, "cost not known")}</b> {finding.title}. {finding.advice}</li>
           ))}
         </ol>
       )}

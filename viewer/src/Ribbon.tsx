@@ -5,8 +5,8 @@ import type { Band, Phase } from "./data";
 import { baselineOf, goTo, page, recording, recordingIndex, selection, tab, transition, view, whole, type Range } from "./state";
 import { duration } from "./time";
 
-/** What a phase took, as every verb says it: without the idle time that ends it. */
-export const took = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns;
+/** What a phase took, as every verb says it: without the idle time that ends it and the time in which a person was waited for. */
+export const took = (phase: Phase): number => phase.end_ns - phase.start_ns - phase.idle_ns - phase.person_ns;
 
 const place = (range: Range, start: number, end: number) => {
   const left = Math.max(0, shareOf(start, range));

@@ -24,6 +24,11 @@ export function duration(ns: number): string {
   return `${sign}${Math.floor(hours / 24)} d ${two(hours % 24)} h`;
 }
 
+/** What a finding costs; `unknown` where that is not known. */
+export function costOf(finding: { cost_ns: number | null; cost_at_most: boolean }, unknown: string): string {
+  return finding.cost_ns === null ? unknown : `${finding.cost_at_most ? "≤ " : ""}${duration(finding.cost_ns)}`;
+}
+
 export function bytes(count: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let at = 0;

@@ -224,6 +224,8 @@ export interface PagePhase {
   is_open: boolean;
   /** Idle time that ends it and is no part of what it took, ns. */
   idle_ns: number;
+  /** Time of it in which a person was waited for, which is no part of what it took either, ns. */
+  person_ns: number;
   /** What set its end. */
   rule: string;
   /** The event that did. */
@@ -266,6 +268,8 @@ export interface PageFinding {
   title: string;
   /** Its cost, ns; `None` when not known. */
   cost_ns: number | null;
+  /** Whether it costs that at most: something else was at work at the same time. */
+  cost_at_most: boolean;
   /** What it rests on. */
   evidence: string;
   /** What to do. */

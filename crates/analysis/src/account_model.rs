@@ -31,6 +31,8 @@ pub enum AccountSubjectKind {
     Kernel,
     /// The processors: too few of them for all that wanted to run. Among culprits only; an account names who had them.
     Processors,
+    /// A disk that parts of the system waited for, for many files. Among culprits only; an account names who waited.
+    Disk,
     /// A person: credentials, a choice.
     Person,
     /// Idle time that the end of the phase requires.
@@ -55,6 +57,7 @@ impl AccountSubjectKind {
             Self::Firmware => "firmware",
             Self::Kernel => "kernel",
             Self::Processors => "processors",
+            Self::Disk => "disk",
             Self::Person => "person",
             Self::Idle => "idle",
             Self::NotKnown => "not_known",
@@ -249,6 +252,20 @@ pub struct DriverRequests {
     pub not_pended: u64,
 }
 
+/// Who waited for a file or a disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileReader {
+    /// What it is.
+    pub kind: AccountSubjectKind,
+    /// Its name.
+    pub name: String,
+    /// Process id of a process.
+    pub pid: Option<u32>,
+    /// Time that it waited, ns.
+    pub ns: i64,
+}
+
 /// One subject's part of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -258,11 +275,13 @@ pub struct AccountEntry {
     /// Its name as people know it: a service's, a driver's without folder and ending, an image's; a phrase where the time is
     /// idle or not known.
     pub name: String,
-    /// A device that a driver worked for: the instance of the first one; of a file the model of its disk. Empty when none was
-    /// recorded.
+    /// A device that a driver worked for: the instance of the first one; of a file, and of a part of the system that waited for
+    /// many, the model of the disk. Empty when none was recorded.
     pub device: String,
     /// Process id of a process, or of the process that hosts a service; `None` when there is none or it is not known.
     pub pid: Option<u32>,
+    /// Of a file or a disk, who waited for it, the longest first; empty for everybody else.
+    pub read_by: Vec<FileReader>,
     /// Why the time is not known; `None` where it is.
     pub not_known: Option<NotKnown>,
     /// Time, ns. The entries of a phase sum to its length.

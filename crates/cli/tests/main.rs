@@ -25,6 +25,7 @@ mod netboot;
 mod netboot_advice;
 mod netboot_outcomes;
 mod one_cause;
+mod one_length;
 mod papers;
 mod prefetch;
 mod questions;

@@ -14,7 +14,7 @@ use onoff_analysis::transition::PhaseName;
 use onoff_order::InOrder;
 
 use crate::cost::{Cost, Stretch};
-use crate::finding::{CostBasis, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
+use crate::finding::{CostBasis, FindingEvidence, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
 use crate::quantities::time;
 
 /// The code of the rule for whoever no other rule names.
@@ -106,6 +106,13 @@ impl ByAccount<'_> {
         }
         if !other.places.is_empty() && !known.places.is_empty() {
             return other.places.iter().all(|place| known.places.contains(place));
+        }
+        let disk = |one: &RuleFinding| (one.subject.kind == FindingSubjectKind::Disk).then(|| one.subject.name.clone());
+        if other.finding.code == GENERAL
+            && disk(&known.finding).is_some()
+            && disk(&known.finding) == disk(&other.finding)
+        {
+            return true;
         }
         // Files, disks and groups are no subjects of an account: where they hold most of what a subject took, they lead.
         other.finding.code == GENERAL
@@ -210,7 +217,7 @@ impl ByAccount<'_> {
         finding.phase = Some(phase.phase.clone());
         let text = format!("{}; for the other {} others had the processors or were waited for", did(entry), time(rest));
         let time_ns = entry.stretches.first().map(|one| one.start_ns);
-        finding.evidence.push(crate::finding::FindingEvidence { time_ns, text });
+        finding.evidence.push(FindingEvidence { time_ns, text });
         true
     }
 
@@ -258,13 +265,13 @@ impl ByAccount<'_> {
         Some((at, place))
     }
 
-    /// A finding about files takes over the subject that took their time: a driver that waited for them, say.
+    /// A finding about files or a disk takes over the subject that took their time: a driver that waited for them, or the one file.
     fn take_over(&self, known: &mut Held, general: &Held) {
         let is_close =
             known.own_ns.abs_diff(general.own_ns).saturating_mul(SAYS_THE_SAME) <= known.own_ns.unsigned_abs();
         if general.finding.code == GENERAL
             && known.places.is_empty()
-            && known.finding.subject.kind == FindingSubjectKind::File
+            && matches!(known.finding.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
             && is_close
             && let [place] = general.places.as_slice()
             && let (Some(phase), Some(entry)) = (self.phases.get(place.0), self.entry(*place))
@@ -464,6 +471,13 @@ fn entry_of_general(finding: &RuleFinding, entry: &AccountEntry) -> bool {
 }
 
 fn fold(leading: &mut RuleFinding, other: RuleFinding) {
+    // Who waited for a disk is told with it: the phases and files are named where their accounts are.
+    if leading.subject.kind == FindingSubjectKind::Disk
+        && matches!(other.subject.kind, FindingSubjectKind::File | FindingSubjectKind::Disk)
+    {
+        let time_ns = other.evidence.iter().find_map(|one| one.time_ns);
+        leading.evidence.push(FindingEvidence { time_ns, text: other.title.clone() });
+    }
     if other.code != GENERAL {
         leading.folded.push(FoldedFinding { code: other.code, title: other.title });
         leading.folded.extend(other.folded);
@@ -491,7 +505,7 @@ fn hold_loader(finding: &mut RuleFinding, account: &PhaseAccount, own_ns: i64) {
     let names: Vec<String> = loaded.iter().take(TOLD_PARTS).map(|&(ns, name)| format!("{name} {}", time(ns))).collect();
     finding.cost_ns = Some(own_ns.saturating_sub(loaded_ns));
     let text = format!("for {} of it drivers that it loaded were at work: {}", time(loaded_ns), names.join(", "));
-    finding.evidence.push(crate::finding::FindingEvidence { time_ns: None, text });
+    finding.evidence.push(FindingEvidence { time_ns: None, text });
 }
 
 /// Name, cost and evidence of a finding become those of the account.
@@ -540,7 +554,7 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
         // Notifications name who answers, not whether it is a service.
         finding.subject.kind = kind;
     }
-    finding.evidence.push(crate::finding::FindingEvidence { time_ns: begins, text: said });
+    finding.evidence.push(FindingEvidence { time_ns: begins, text: said });
 }
 
 /// The subject of an entry.
@@ -550,6 +564,7 @@ fn subject(entry: &AccountEntry) -> FindingSubject {
         AccountSubjectKind::Driver => FindingSubjectKind::Driver,
         AccountSubjectKind::Process => FindingSubjectKind::Process,
         AccountSubjectKind::File => FindingSubjectKind::File,
+        AccountSubjectKind::Disk => FindingSubjectKind::Disk,
         _ => FindingSubjectKind::Work,
     };
     FindingSubject::new(kind, entry.name.clone()).with_pid(entry.pid)
@@ -557,6 +572,11 @@ fn subject(entry: &AccountEntry) -> FindingSubject {
 
 /// What a subject did, the longest first.
 fn did(entry: &AccountEntry) -> String {
+    if !entry.read_by.is_empty() {
+        let readers = entry.read_by.iter().take(TOLD_PARTS);
+        let parts: Vec<String> = readers.map(|one| format!("{} waited for it {}", one.name, time(one.ns))).collect();
+        return parts.join(", ");
+    }
     let parts: Vec<String> = entry
         .did
         .iter()
@@ -572,6 +592,10 @@ fn advice(entry: &AccountEntry) -> String {
     let most = entry.did.first().map(|share| share.did);
     let what = match (entry.kind, most) {
         (_, Some(Did::HeldProcessors)) => "lower its priority, start it later, or have it do less",
+        (AccountSubjectKind::File, _) => {
+            "see why it takes so long to read: its size, the health of its disk, what scans it"
+        }
+        (AccountSubjectKind::Disk, _) => "look at the disk's health and for a faster one; see what is read from it",
         (AccountSubjectKind::Driver, _) => "look for a newer driver; take the device out if nobody needs it",
         (_, Some(Did::WaitedForDisk | Did::HeldDisk)) => {
             "see which files it reads and writes, and whether it must do that now"
@@ -595,12 +619,15 @@ pub(crate) fn general(culprit: &Culprit) -> RuleFinding {
         AccountMeasure::CriticalPath => Cost::on_path(entry.ns),
         _ => Cost::at_most(entry.ns),
     };
-    let mut finding =
-        RuleFinding::new(subject(entry), format!("{} was on the path of {phase} for {}", entry.name, time(entry.ns)))
-            .costs(cost)
-            .certain(entry.certainty)
-            .because(entry.stretches.first().map(|one| one.start_ns), did(entry))
-            .advise(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
+    let title = match entry.read_by.first() {
+        Some(reader) => format!("{} waited for {} for {} of {phase}", reader.name, entry.name, time(entry.ns)),
+        None => format!("{} was on the path of {phase} for {}", entry.name, time(entry.ns)),
+    };
+    let mut finding = RuleFinding::new(subject(entry), title)
+        .costs(cost)
+        .certain(entry.certainty)
+        .because(entry.stretches.first().map(|one| one.start_ns), did(entry))
+        .advise(format!("{}: 'onoff why FILE --phase {}' shows the chain", advice(entry), culprit.phase));
     finding.phase = Some(culprit.phase.clone());
     finding
 }
@@ -645,6 +672,7 @@ mod tests {
             name: name.to_owned(),
             device: String::new(),
             pid: None,
+            read_by: Vec::new(),
             not_known: None,
             ns: (to - from) * MS,
             percent: 0.0,

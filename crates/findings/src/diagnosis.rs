@@ -19,7 +19,9 @@ use serde::Serialize;
 
 use crate::by_account::{ByAccount, GENERAL};
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};
-use crate::finding::{CostBasis, FindingSeverity, RuleFinding};
+use crate::cost::Stretch;
+use crate::finding::{CostBasis, FindingEvidence, FindingSeverity, RuleFinding};
+use crate::quantities::time;
 use crate::registry::RULES;
 use crate::rule::{Check, Outcome, Rule};
 use crate::thresholds;
@@ -109,6 +111,7 @@ pub struct Diagnosis {
 pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     let mut run = Run {
         noise_ns: options.noise_ns,
+        at_work: Vec::new(),
         diagnosis: Diagnosis { losses: trace.losses.clone(), ..Diagnosis::default() },
     };
     let how = TransitionOptions {
@@ -223,6 +226,8 @@ fn services_of(trace: &Trace, images: &Images<'_>, pid: u32, time_ns: i64) -> Ve
 
 struct Run {
     noise_ns: i64,
+    /// Who the rules found at work in the transition, whatever that cost: by which rule, when, and the name.
+    at_work: Vec<(&'static str, Stretch, String)>,
     diagnosis: Diagnosis,
 }
 
@@ -297,6 +302,7 @@ impl Run {
     ) -> Option<FixFirst> {
         let culprits = culprits(accounts);
         let before = self.diagnosis.findings.len();
+        self.at_work.clear();
         for rule in RULES {
             let outcome = match rule.check {
                 Check::Account(_) if accounts.is_empty() => None,
@@ -324,6 +330,7 @@ impl Run {
         let mut settled = ByAccount { phases: accounts, services_of: &hosted }.settle(own);
         settled.retain(|finding| finding.cost_ns.is_none_or(|ns| ns >= self.noise_ns));
         for finding in &mut settled {
+            self.bound_by_parallel(finding);
             finding.severity = severity(finding.cost_ns, transition.at_least_ns);
         }
         settled.sort_by(by_cost);
@@ -332,9 +339,29 @@ impl Run {
         fix_first
     }
 
+    /// Where another that the same rule is about was at work at the same time, it would be waited for in the first one's place: the time on
+    /// the path is all that could be gained.
+    fn bound_by_parallel(&self, finding: &mut RuleFinding) {
+        let Some((start_ns, end_ns)) = finding.when.filter(|_| finding.cost_basis == CostBasis::CriticalPath) else {
+            return;
+        };
+        let beside = self.at_work.iter().filter(|(code, when, _)| *code == finding.code && Some(*when) != finding.when);
+        let overlap = |when: &Stretch| when.1.min(end_ns).saturating_sub(when.0.max(start_ns));
+        let longest = beside.map(|(_, when, name)| (overlap(when), name)).max();
+        if let Some((ns, name)) = longest.filter(|&(ns, _)| ns >= self.noise_ns) {
+            finding.cost_basis = CostBasis::AtMost;
+            let text =
+                format!("{name} was at work at the same time for {}, and may be waited for in its place", time(ns));
+            finding.evidence.push(FindingEvidence { time_ns: None, text });
+        }
+    }
+
     fn take(&mut self, rule: &Rule, transition: &DiagnosedTransition, found: Vec<RuleFinding>) {
         for mut finding in found {
             finding.code = rule.code;
+            if let Some(when) = finding.when {
+                self.at_work.push((rule.code, when, finding.subject.name.clone()));
+            }
             finding.transition.clone_from(&transition.name);
             if rule.check.is_about_trust() {
                 self.diagnosis.caveats.push(finding);

@@ -16,6 +16,7 @@ use onoff_analysis::transition::suspend::SuspendOptions;
 use onoff_analysis::waits::PathOptions;
 use onoff_analysis::why::{About, WhyQuestion};
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_findings::finding::CostBasis;
 use onoff_report::table::TableReport;
 use onoff_report::text;
 use onoff_report::text::overview::{Overview, OverviewLine};
@@ -161,7 +162,8 @@ fn first_finding(diagnosis: &Diagnosis) -> String {
         1 => String::new(),
         all => format!(" ({} in all)", counted(all as u64, "finding")),
     };
-    let cost = first.cost_ns.map_or_else(String::new, |ns| format!("{}: ", duration(ns)));
+    let at_most = if first.cost_basis == CostBasis::AtMost { "at most " } else { "" };
+    let cost = first.cost_ns.map_or_else(String::new, |ns| format!("{at_most}{}: ", duration(ns)));
     format!("{cost}{}{more}", first.title)
 }
 

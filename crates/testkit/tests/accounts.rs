@@ -141,11 +141,8 @@ fn row(name: &str, planted: &Planted, known: Option<usize>) -> (String, Vec<Stri
         let first = account.entries.iter().find(|entry| entry.kind.is_somebody() && !is_own(&entry.name));
         first.map(|entry| (entry.kind, vec![entry.name.clone()]))
     };
-    // Persons and files are no culprits: of those the account of the phase names the first.
-    let of_phase = planted
-        .put_in
-        .first()
-        .is_some_and(|one| matches!(one.kind, AccountSubjectKind::Person | AccountSubjectKind::File));
+    // A person is no culprit: the account of the phase names the first.
+    let of_phase = planted.put_in.first().is_some_and(|one| one.kind == AccountSubjectKind::Person);
     let first = if of_phase {
         of_account()
     } else {

@@ -11,3 +11,4 @@ mod sample;
 mod scenarios;
 mod transitions;
 mod vocabulary;
+mod whose_time;

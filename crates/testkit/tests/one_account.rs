@@ -2,10 +2,15 @@
 //! subject and their phase from one entry.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
+
 use onoff_analysis::account::{
-    AccountMeasure, AccountSubjectKind, AccountedPhase, LEAST_OF_RELAY_NS, VIDEO_DRIVERS, accounts, culprits,
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, LEAST_OF_RELAY_NS, PhaseAccount, VIDEO_DRIVERS,
+    accounts, culprits,
 };
 use onoff_analysis::transition::TransitionKind;
+use onoff_analysis::waits::PathOptions;
+use onoff_analysis::why::{About, WhyQuestion, WhyStretch, why};
 use onoff_files::Options;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
@@ -13,7 +18,8 @@ use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_testkit::real;
 use onoff_testkit::simulate::Scenario;
 use onoff_trace::{
-    ContextSwitch, ContextSwitches, Counter, ReadyThreads, ServiceTransitions, Severity, Thread, Threads, Trace,
+    ContextSwitch, ContextSwitches, Counter, Pattern, ReadyThreads, ServiceTransitions, Severity, Thread, Threads,
+    Trace,
 };
 use proptest::prelude::*;
 
@@ -97,6 +103,67 @@ fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
     faults
 }
 
+/// Where `onoff why` of all phases and of one phase alone divide it differently, by more than 1 ms.
+pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<String>) {
+    let question = |about| WhyQuestion {
+        about,
+        at_ns: None,
+        within: None,
+        min_ns: 0,
+        top: None,
+        waits_for_work: false,
+        path: PathOptions::default(),
+    };
+    let answer = |about| why(trace, &question(about)).map(|report| report.stretches).unwrap_or_default();
+    let key = |entry: &AccountEntry| (entry.kind.as_str(), entry.name.clone(), entry.device.clone(), entry.pid);
+    let times = |account: &PhaseAccount| -> BTreeMap<_, i64> {
+        account.entries.iter().map(|entry| (key(entry), entry.ns)).collect()
+    };
+    let all = answer(About::Phase(None, None));
+    let verbs = accounts(trace, None);
+    let mut faults = Vec::new();
+    for stretch in &all {
+        let wanted = times(&stretch.account);
+        let compare = |who: &str, account: &PhaseAccount, faults: &mut Vec<String>| {
+            let found = times(account);
+            for key in wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(key))) {
+                let of = |times: &BTreeMap<_, i64>| times.get(key).copied().unwrap_or(0);
+                if (of(&wanted) - of(&found)).abs() > 1_000_000 {
+                    let phase = &stretch.name;
+                    faults.push(format!("{name}: {phase}: {key:?}: {} ns, {who} {} ns", of(&wanted), of(&found)));
+                }
+            }
+        };
+        let pattern = Pattern::new(&stretch.name);
+        let alone = answer(About::Phase(Some(pattern), TransitionKind::of(&stretch.action)));
+        let is_it = |one: &&WhyStretch| (one.start_ns, one.end_ns) == (stretch.start_ns, stretch.end_ns);
+        match alone.iter().find(is_it) {
+            Some(one) => compare("alone", &one.account, &mut faults),
+            None => faults.push(format!("{name}: {} is not found alone", stretch.name)),
+        }
+        let of_verb = verbs.iter().find(|one| {
+            let account = &one.account;
+            one.phase == stretch.name && (account.start_ns, account.end_ns) == (stretch.start_ns, stretch.end_ns)
+        });
+        if let Some(one) = of_verb {
+            compare("in the other verbs", &one.account, &mut faults);
+        }
+    }
+    (all.len(), faults)
+}
+
+#[test]
+fn a_phase_is_divided_alike_alone_and_among_all_in_every_scenario() {
+    let (mut phases, mut faults) = (0, Vec::new());
+    for name in names() {
+        let (count, its) = differences_of_why(&name, &recorded(&name).0);
+        phases += count;
+        faults.extend(its);
+    }
+    assert!(phases > 200, "{phases} phases");
+    assert!(faults.is_empty(), "{} of {phases} phases:\n{}", faults.len(), faults.join("\n"));
+}
+
 #[test]
 fn parts_sum_to_their_phase_and_findings_cost_what_their_entry_took_in_every_scenario() {
     let (mut phases, mut faults) = (0, Vec::new());
@@ -131,6 +198,7 @@ fn the_same_is_true_of_real_recordings() {
         phases += all.len();
         assert_sums(&name, &all);
         faults.extend(faults_of_findings(&name, &trace));
+        faults.extend(differences_of_why(&name, &trace).1);
     }
     assert!(paths.is_empty() || phases > 20, "{phases} phases");
     assert!(faults.is_empty(), "{}", faults.join("\n"));

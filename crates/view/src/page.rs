@@ -97,6 +97,8 @@ pub struct PagePhase {
     pub is_open: bool,
     /// Idle time that ends it and is no part of what it took, ns.
     pub idle_ns: i64,
+    /// Time of it in which a person was waited for, which is no part of what it took either, ns.
+    pub person_ns: i64,
     /// What set its end.
     pub rule: String,
     /// The event that did.
@@ -221,6 +223,8 @@ pub struct PageFinding {
     pub title: String,
     /// Its cost, ns; `None` when not known.
     pub cost_ns: Option<i64>,
+    /// Whether it costs that at most: something else was at work at the same time.
+    pub cost_at_most: bool,
     /// What it rests on.
     pub evidence: String,
     /// What to do.

@@ -75,7 +75,9 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         account_row(&axis, phase, entry, chart + at * ROW, out)?;
     }
     for (finding, at) in findings.zip(0_i64..) {
-        let cost = finding.cost_ns.map_or_else(|| "cost not known".to_owned(), duration);
+        let at_most = if finding.cost_at_most { "≤ " } else { "" };
+        let cost =
+            finding.cost_ns.map_or_else(|| "cost not known".to_owned(), |ns| format!("{at_most}{}", duration(ns)));
         let y = findings_at + 12 + at * ROW;
         line(MARGIN, y, r##"font-weight="bold" fill="#a11818""##, &cost, out)?;
         line(MARGIN + 110, y, INK, &finding.title, out)?;

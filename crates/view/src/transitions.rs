@@ -11,6 +11,7 @@ use onoff_analysis::transition::{Details, Phase, PhaseName, Transition, Transiti
 use onoff_analysis::units::TimeOut;
 use onoff_analysis::waits::TransitionPhase;
 use onoff_findings::diagnosis::Diagnosis;
+use onoff_findings::finding::CostBasis;
 use onoff_order::InOrder;
 use onoff_report::glossary;
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
@@ -79,6 +80,7 @@ pub(crate) fn page_transition(
             start_ns,
             end_ns,
             idle_ns: idle_ns.map_or(0, |one| one.idle_ns),
+            person_ns: phase.person_ns,
             is_open: phase.end_ns.is_none(),
             rule: if phase.end_ns.is_some() { phase.ends.rule.to_string() } else { String::new() },
             event: phase.ends.event.clone(),
@@ -286,6 +288,7 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
             code: finding.code.to_owned(),
             title: finding.title.clone(),
             cost_ns: finding.cost_ns,
+            cost_at_most: finding.cost_basis == CostBasis::AtMost,
             evidence: finding.evidence.iter().map(|each| each.text.as_str()).collect::<Vec<_>>().join("; "),
             advice: finding.advice.clone(),
             certainty: finding.certainty,
@@ -299,9 +302,9 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
         .collect()
 }
 
-/// What a phase took: its length without the idle time that ends it, ns.
+/// What a phase took: its length without the idle time that ends it and a person's time, ns.
 fn took_ns(phase: &PagePhase) -> i64 {
-    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns)
+    phase.end_ns.saturating_sub(phase.start_ns).saturating_sub(phase.idle_ns).saturating_sub(phase.person_ns)
 }
 
 /// Phases that are nobody's work: the time asleep, and work after the start whose end is not known.
@@ -315,7 +318,7 @@ fn longest_counted(transition: &Transition) -> Option<(&'static str, i64)> {
     let Details::WindowsSuspend(suspend) = &transition.details else { return None };
     let counted = transition.phases.iter().filter(|phase| suspend.counts(phase));
     let counted = counted.filter(|phase| phase.start_ns.zip(phase.end_ns).is_none());
-    counted.filter_map(|phase| Some((phase.name.as_str(), phase.duration_ns?))).max_by_key(|&(_, ns)| ns)
+    counted.filter_map(|phase| Some((phase.name.as_str(), phase.took_ns()?))).max_by_key(|&(_, ns)| ns)
 }
 
 fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosis, key: &str) -> Vec<String> {
@@ -325,7 +328,11 @@ fn headline(page: &PageTransition, transition: &Transition, diagnosis: &Diagnosi
         Some((None, ns)) if ns > 0 => format!("at least {}", duration(ns)),
         _ => format!("at least {}", duration(transition.total_at_least_ns)),
     };
-    let mut lines = vec![format!("{}: {length}.", page.title)];
+    let person = match transition.person_ns {
+        0 => String::new(),
+        ns => format!(", and {} waiting for someone to log on", duration(ns)),
+    };
+    let mut lines = vec![format!("{}: {length}{person}.", page.title)];
     let placed = page.phases.iter().filter(|phase| is_work(phase)).max_by_key(|phase| took_ns(phase));
     let counted = longest_counted(transition).filter(|&(_, ns)| placed.is_none_or(|phase| took_ns(phase) < ns));
     if let Some((name, ns)) = counted {

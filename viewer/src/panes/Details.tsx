@@ -10,7 +10,7 @@ import { Flame } from "./Flame";
 import { Ranges } from "./Ranges";
 import { Copies, Table } from "./Table";
 import { Why } from "./Why";
-import { bytes, duration } from "../time";
+import { bytes, costOf, duration } from "../time";
 
 /** Where findings are explained whose rules `onoff diagnose` does not have. */
 const EXPLAINED_BY: Record<string, string> = { netboot: "onoff netboot --help", requests: "onoff io --help" };
@@ -187,12 +187,12 @@ function Findings() {
   if (findings.length === 0) return <p>No findings above the thresholds.</p>;
   return (
     <div>
-    <p class="choices"><Copies rows={() => [["Cost", "Finding", "Evidence", "Advice", "Rule"], ...findings.map((each) => [each.cost_ns === null ? "not known" : duration(each.cost_ns), each.title, each.evidence, each.advice, each.code])]} /></p>
+    <p class="choices"><Copies rows={() => [["Cost", "Finding", "Evidence", "Advice", "Rule"], ...findings.map((each) => [costOf(each, "not known"), each.title, each.evidence, each.advice, each.code])]} /></p>
     <ol class="findings">
       {findings.map((finding, index) => (
         <li aria-current={selection.value?.of === "finding" && selection.value.index === index}>
           <button type="button" class="link" onClick={() => showFinding(index)}>
-            <b>{finding.cost_ns === null ? "cost not known" : duration(finding.cost_ns)}</b> {finding.title}
+            <b>{costOf(finding, "cost not known")}</b> {finding.title}
           </button>
           <p>{finding.evidence}</p>
           <p class="advice">{finding.advice}</p>

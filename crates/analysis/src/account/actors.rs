@@ -17,6 +17,7 @@ use crate::devices;
 use crate::drive_paths::DrivePaths;
 use crate::modules::Modules;
 use crate::owners::file_name;
+use crate::person::is_answered_by_a_person;
 use crate::processes::Images;
 use crate::transition::linux;
 use crate::units::declared_order::first;
@@ -130,7 +131,7 @@ pub(super) struct Actors<'t> {
     process_ids: HashMap<usize, SubjectId>,
     module_ids: HashMap<StringId, SubjectId>,
     service_ids: HashMap<(String, Option<u32>), SubjectId>,
-    file_ids: HashMap<(StringId, u32, SubjectId), SubjectId>,
+    file_ids: HashMap<(StringId, u32), SubjectId>,
     /// Paths with drive letters, where the recording has them.
     paths: DrivePaths<'t>,
     pub(super) subjects: Subjects,
@@ -172,7 +173,7 @@ impl<'t> Actors<'t> {
                 tags.insert(service.tag, service.name.clone());
             }
         }
-        Self {
+        let mut actors = Self {
             trace,
             video: video_gaps(trace),
             kernel_steps: kernel_steps(trace),
@@ -190,6 +191,25 @@ impl<'t> Actors<'t> {
             file_ids: HashMap::new(),
             paths: DrivePaths::of(trace),
             subjects: Subjects::default(),
+        };
+        actors.meet_all();
+        actors
+    }
+
+    /// Meets drivers and services in the order of the recording: how one is spelled and which of its devices is named must not
+    /// depend on which phase is looked at first.
+    fn meet_all(&mut self) {
+        let trace = self.trace;
+        let operations = trace.device_operations.iter().map(|row| (devices::owner(&row), row.device));
+        let requests = trace.power_requests.iter().map(|row| (row.driver, row.device));
+        for (driver, device) in operations.chain(requests).filter(|&(driver, _)| driver != StringId::EMPTY) {
+            self.request_id(driver, device);
+        }
+        for row in trace.service_transitions.iter().filter(|row| row.service != StringId::EMPTY) {
+            self.service_id(trace.text(row.service).to_owned(), row.container_pid);
+        }
+        for row in trace.images.iter().filter(|row| row.pid == 0 || row.pid == SYSTEM) {
+            self.driver(row.path);
         }
     }
 
@@ -295,9 +315,9 @@ impl<'t> Actors<'t> {
         self.trace.processes.get(process.row())?.session
     }
 
-    /// A file that `reader` waited for, on a disk: it is the reader's own time where that is little.
-    pub(super) fn file(&mut self, file: StringId, disk: u32, reader: SubjectId) -> SubjectId {
-        if let Some(&id) = self.file_ids.get(&(file, disk, reader)) {
+    /// A file on a disk.
+    pub(super) fn file(&mut self, file: StringId, disk: u32) -> SubjectId {
+        if let Some(&id) = self.file_ids.get(&(file, disk)) {
             return id;
         }
         let disks = &self.trace.system.disks;
@@ -306,8 +326,7 @@ impl<'t> Actors<'t> {
         let subject =
             Subject { device, ..Subject::new(AccountSubjectKind::File, self.paths.readable(self.trace.text(file))) };
         let id = self.subjects.id(subject);
-        self.subjects.is_read_by(id, reader);
-        self.file_ids.insert((file, disk, reader), id);
+        self.file_ids.insert((file, disk), id);
         id
     }
 
@@ -623,7 +642,9 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
             ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => AccountSubjectKind::Policy,
             ActivityKind::NotificationSubscriber => AccountSubjectKind::Subscriber,
             ActivityKind::SessionProgram => AccountSubjectKind::Process,
-            ActivityKind::CredentialRequest => AccountSubjectKind::Person,
+            ActivityKind::CredentialRequest if is_answered_by_a_person(row.start_ns, row.end_ns) => {
+                AccountSubjectKind::Person
+            }
             _ => return None,
         };
         let of = TaskOf::Activity { kind, name: row.name };

@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use onoff_order::InOrder;
 
 use super::{AccountedPhase, has_no_path};
-use crate::account_model::{AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare};
+use crate::account_model::{
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, FileReader,
+};
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
 use crate::phase_name::PhaseName;
@@ -21,6 +23,9 @@ const SECOND: i64 = 1_000 * MS;
 pub const LEAST_CULPRIT_NS: i64 = SECOND;
 /// In a phase of a sleep of Linux, less than this makes no driver a culprit, ns: half a second, from which on a device is slow to sleep or to wake.
 pub const LEAST_CULPRIT_OF_SLEEP_NS: i64 = SECOND / 2;
+/// Less than this of a phase makes no file and no disk a culprit, ns: 2 s. Chosen: parts of the system wait a second or more for a healthy
+/// hard disk in a phase, and nobody is at fault.
+pub const LEAST_OF_DISK_NS: i64 = 2 * SECOND;
 /// One of a relay takes this long at least, ns: 300 ms, the noise between two boots of one computer (table 5 of the paper).
 pub const LEAST_OF_RELAY_NS: i64 = 300 * MS;
 /// Members that a relay has at least.
@@ -29,8 +34,9 @@ const LEAST_RELAY: usize = 3;
 const NAMED_OF_RELAY: usize = 6;
 /// Who took this part of a phase explains it: a fifth.
 const EXPLAINS: i64 = 5;
-/// Without a processor for this part of a phase, whoever was waited for makes it one that the processors bound: a third. Chosen.
-const BOUND_BY_PROCESSORS: i64 = 3;
+/// Without a processor for this part of a phase, whoever was waited for makes it one that the processors bound: a third. Chosen. The
+/// same of a disk.
+const BOUND: i64 = 3;
 
 /// Normal range of a phase's length, ns, upper end. Source: the ranges that field engineers use with the regions of Windows
 /// Performance Analyzer: Pre-Session 0 to 9 s, Session 0 to 12 s, Winlogon 10 to 60 s, Explorer 0 to 6 s.
@@ -99,10 +105,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             members: Vec::new(),
             of_system: is_of_every_transition(entry),
         };
-        // A file is what a part of the system waited for: whoever reads it, or its disk, is the culprit.
-        let single = others()
-            .filter(|entry| entry.ns >= least_culprit_ns(phase, entry))
-            .filter(|entry| entry.kind != AccountSubjectKind::File);
+        let single = others().filter(|entry| entry.ns >= least_culprit_ns(phase, entry));
         let before = found.len();
         found.extend(single.map(of_phase));
         // One program in many processes, none of which took long, is one culprit.
@@ -131,12 +134,14 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             .any(|culprit| culprit.entry.ns.saturating_mul(EXPLAINS) >= phase.account.duration_ns);
         if !explained && !has_no_path(&phase.phase) {
             found.extend(bound_by_processors(phase));
+            found.extend(bound_by_disk(phase));
         }
+        let explained =
+            explained || found.iter().skip(before).any(|culprit| culprit.entry.kind == AccountSubjectKind::Disk);
         let limit = NORMAL_PHASES_NS.iter().find(|(name, _)| *name == phase.phase);
         if !explained
             && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
-            && let Some(entry) =
-                phase.account.entries.iter().find(|entry| is_nameable(entry) && entry.kind != AccountSubjectKind::File)
+            && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
             && entry.ns >= LEAST_CULPRIT_NS
             && !found.iter().skip(before).any(|known| known.entry == *entry)
         {
@@ -152,8 +157,11 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
 fn least_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
     let of_linux = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
     let is_of_sleep = PhaseName::of(&phase.phase).is_some_and(|name| of_linux.contains(&name));
-    let is_driver = entry.kind == AccountSubjectKind::Driver;
-    if is_of_sleep && is_driver { LEAST_CULPRIT_OF_SLEEP_NS } else { LEAST_CULPRIT_NS }
+    match entry.kind {
+        AccountSubjectKind::Driver if is_of_sleep => LEAST_CULPRIT_OF_SLEEP_NS,
+        AccountSubjectKind::File => LEAST_OF_DISK_NS,
+        _ => LEAST_CULPRIT_NS,
+    }
 }
 
 /// A person is no culprit, and what nobody is known for is not either.
@@ -177,7 +185,7 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
     let mut holders: Vec<(i64, &AccountEntry)> =
         phase.account.entries.iter().map(|entry| (held(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = holders.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    let bounds = ns >= LEAST_CULPRIT_NS && ns.saturating_mul(BOUND_BY_PROCESSORS) >= phase.account.duration_ns;
+    let bounds = ns >= LEAST_CULPRIT_NS && ns.saturating_mul(BOUND) >= phase.account.duration_ns;
     if !bounds || holders.len() < LEAST_RELAY {
         return None;
     }
@@ -195,6 +203,7 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
             name: "the processors".to_owned(),
             device: String::new(),
             pid: None,
+            read_by: Vec::new(),
             not_known: None,
             ns,
             percent: percent_of(ns, phase.account.duration_ns),
@@ -207,6 +216,71 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
         members: holders.iter().take(NAMED_OF_RELAY).map(|(_, entry)| entry.name.clone()).collect(),
         of_system: false,
         is_cut: phase.account.is_cut,
+    })
+}
+
+/// The disk, where parts of the system waited for it for much of the phase, and for no file long enough to name that.
+fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
+    let waited = |entry: &AccountEntry| {
+        let waited = entry.did.iter().filter(|one| one.did == Did::WaitedForDisk);
+        waited.fold(0_i64, |sum, one| sum.saturating_add(one.ns))
+    };
+    // Files that took too little to be culprits are part of it.
+    let is_part = |entry: &&AccountEntry| match entry.kind {
+        AccountSubjectKind::File => entry.ns < LEAST_OF_DISK_NS,
+        _ => is_of_every_transition(entry),
+    };
+    let of_system = phase.account.entries.iter().filter(is_part);
+    let mut readers: Vec<(i64, &AccountEntry)> =
+        of_system.map(|entry| (waited(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
+    let ns = readers.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
+    if ns < LEAST_OF_DISK_NS || ns.saturating_mul(BOUND) < phase.account.duration_ns {
+        return None;
+    }
+    readers.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    let disk = readers.iter().map(|(_, entry)| entry.device.as_str()).find(|disk| !disk.is_empty());
+    let mut stretches: Vec<AccountStretch> =
+        readers.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
+    stretches.order();
+    stretches.truncate(NAMED_OF_RELAY);
+    let mut read_by: Vec<FileReader> = Vec::new();
+    for &(ns, entry) in &readers {
+        let own = FileReader { kind: entry.kind, name: entry.name.clone(), pid: entry.pid, ns };
+        let its = if entry.read_by.is_empty() { vec![own] } else { entry.read_by.clone() };
+        for reader in its {
+            let is_same = |known: &&mut FileReader| {
+                (known.kind, &known.name, known.pid) == (reader.kind, &reader.name, reader.pid)
+            };
+            match read_by.iter_mut().find(is_same) {
+                Some(known) => known.ns = known.ns.saturating_add(reader.ns),
+                None => read_by.push(reader),
+            }
+        }
+    }
+    read_by.order_by_key(|reader| std::cmp::Reverse(reader.ns));
+    read_by.truncate(NAMED_OF_RELAY);
+    Some(Culprit {
+        phase: phase.phase.clone(),
+        phase_ns: phase.account.duration_ns,
+        is_cut: phase.account.is_cut,
+        measure: phase.account.measure,
+        entry: AccountEntry {
+            kind: AccountSubjectKind::Disk,
+            name: disk.unwrap_or("the disk").to_owned(),
+            device: String::new(),
+            pid: None,
+            read_by,
+            not_known: None,
+            ns,
+            percent: percent_of(ns, phase.account.duration_ns),
+            certainty: Certainty::Measured,
+            requests: None,
+            did: vec![DidShare { did: Did::WaitedForDisk, ns }],
+            stretch_count: readers.iter().fold(0, |sum, (_, entry)| sum + entry.stretch_count),
+            stretches,
+        },
+        members: Vec::new(),
+        of_system: false,
     })
 }
 
@@ -233,6 +307,7 @@ fn together(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Account
         name: first.name.clone(),
         device: String::new(),
         pid: None,
+        read_by: Vec::new(),
         not_known: None,
         ns,
         percent: percent_of(ns, phase.account.duration_ns),
@@ -277,6 +352,7 @@ mod tests {
             name: name.to_owned(),
             device: String::new(),
             pid: None,
+            read_by: Vec::new(),
             not_known: None,
             ns: ms * MS,
             percent: 0.0,
@@ -320,6 +396,33 @@ mod tests {
         assert_eq!(named(&[with(3_000)]), [("Ramdisk".to_owned(), 3_000)]);
         let both = [("Ramdisk".to_owned(), 1_000), ("System".to_owned(), 9_100)];
         assert_eq!(named(&[with(1_000)]), both);
+    }
+
+    #[test]
+    fn a_disk_is_named_where_parts_of_the_system_waited_long_for_many_files_and_a_file_where_it_was_one() {
+        use AccountSubjectKind::{Disk, Driver, File, Process};
+        let waits = |name: &str, ms| {
+            let did = vec![DidShare { did: Did::WaitedForDisk, ns: ms * MS }];
+            AccountEntry { did, device: "HDD".to_owned(), ..entry(Process, name, ms) }
+        };
+        let of_disk = |system_ms, rest: Vec<AccountEntry>| {
+            let mut entries = vec![waits("System", system_ms), waits("smss.exe", 600)];
+            entries.extend(rest);
+            culprits(&[phase("PreSMSS", entries)])
+        };
+        let found = of_disk(1_900, vec![entry(Process, "csrss.exe", 3_000)]);
+        assert_eq!((found[0].entry.kind, found[0].entry.name.as_str()), (Disk, "HDD"));
+        let readers: Vec<(&str, i64)> =
+            found[0].entry.read_by.iter().map(|one| (one.name.as_str(), one.ns / MS)).collect();
+        assert_eq!((found[0].entry.ns / MS, readers), (2_500, vec![("System", 1_900), ("smss.exe", 600)]));
+        // Of a long phase little, little at all, or of a phase that somebody else explains.
+        assert_eq!(of_disk(1_900, vec![entry(Process, "csrss.exe", 6_000)]), []);
+        assert_eq!(of_disk(1_300, Vec::new()), []);
+        let with_driver = of_disk(1_900, vec![entry(Driver, "Ramdisk", 3_000)]);
+        assert_eq!(with_driver.iter().map(|one| one.entry.kind).collect::<Vec<_>>(), [Driver]);
+        let one_file = vec![entry(File, r"C:\hive", 6_800), entry(Process, "System", 800)];
+        assert_eq!(named(&[phase("PreSMSS", one_file)]), [(r"C:\hive".to_owned(), 6_800)]);
+        assert_eq!(named(&[phase("PreSMSS", vec![entry(File, r"C:\hive", 1_900)])]), []);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use onoff_order::InOrder;
 
 use crate::account_model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, NotKnown, PhaseAccount,
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, FileReader, NotKnown, PhaseAccount,
 };
 use crate::cpu::percent_of;
 use crate::evidence::Certainty;
@@ -18,11 +18,13 @@ const LISTED_STRETCHES: usize = 64;
 const LEAST_OF_FILE_NS: i64 = super::LEAST_CULPRIT_NS;
 /// Files that a folder is said in place of, at least.
 const LEAST_OF_FOLDER: usize = 3;
+/// Readers listed with a file, at most: those that waited for it longest.
+const LISTED_READERS: usize = 8;
 /// Stretches kept while a phase is summed, before the shortest go.
 const KEPT_STRETCHES: usize = 1024;
 
 /// A subject, as its name will be printed. Two parts are one subject's when these are equal.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Subject {
     pub(super) kind: AccountSubjectKind,
     pub(super) name: String,
@@ -44,32 +46,29 @@ pub(super) type SubjectId = u32;
 pub(super) struct Subjects {
     list: Vec<Subject>,
     ids: HashMap<Subject, SubjectId>,
-    /// Who waited for each file.
-    readers: HashMap<SubjectId, SubjectId>,
 }
 
 impl Subjects {
-    /// The number of `subject`. Names are compared without case: Windows spells one driver in several ways.
+    /// The number of `subject`. Names are compared without case: Windows spells one driver in several ways. A driver is one
+    /// subject, whatever devices it works for, and the first one is named: [`super::actors`] meets all of them in the order of
+    /// the recording. Files are told apart as they are spelled, and by their disk: a phase brings them together.
     pub(super) fn id(&mut self, subject: Subject) -> SubjectId {
-        let key = Subject { name: subject.name.to_ascii_lowercase(), device: String::new(), ..subject.clone() };
+        let key = match subject.kind {
+            AccountSubjectKind::File => subject.clone(),
+            _ => Subject { name: subject.name.to_ascii_lowercase(), device: String::new(), ..subject.clone() },
+        };
         let next = SubjectId::try_from(self.list.len()).unwrap_or(SubjectId::MAX);
         let device = subject.device.clone();
         let id = *self.ids.entry(key).or_insert_with(|| {
             self.list.push(subject);
             next
         });
-        // A driver is one subject, whatever devices it works for; the first one is named.
         if let Some(known) = self.list.get_mut(id as usize)
             && known.device.is_empty()
         {
             known.device = device;
         }
         id
-    }
-
-    /// That `reader` waited for a file.
-    pub(super) fn is_read_by(&mut self, file: SubjectId, reader: SubjectId) {
-        self.readers.entry(file).or_insert(reader);
     }
 
     pub(super) fn get(&self, id: SubjectId) -> Option<&Subject> {
@@ -91,6 +90,11 @@ pub(super) struct Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Who {
     Subject(SubjectId),
+    /// A file, and the part of the system that waited for it.
+    File {
+        file: SubjectId,
+        reader: SubjectId,
+    },
     Idle,
     Nobody(NotKnown),
 }
@@ -102,6 +106,8 @@ struct Sum {
     did: Vec<(Did, i64)>,
     stretches: Vec<AccountStretch>,
     count: u64,
+    /// What of it is a wait for files that took too little to be named, ns by disk.
+    by_disk: BTreeMap<String, i64>,
 }
 
 impl Sum {
@@ -121,6 +127,49 @@ impl Sum {
                 None => self.did.push((did, ns)),
             }
         }
+    }
+}
+
+/// The time of a file, or of the files of a folder, by who waited for it.
+#[derive(Debug)]
+struct FileTime {
+    subject: Subject,
+    by_reader: BTreeMap<SubjectId, Sum>,
+}
+
+impl FileTime {
+    fn ns(&self) -> i64 {
+        self.by_reader.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns))
+    }
+
+    /// What a phase waited little for is its reader's time, and so is what has no name.
+    fn is_named(&self) -> bool {
+        !self.subject.name.is_empty() && self.ns() >= LEAST_OF_FILE_NS
+    }
+
+    fn folder(&self) -> Option<&str> {
+        self.subject.name.rsplit_once(['\\', '/']).map(|(folder, _)| folder)
+    }
+
+    fn join(&mut self, other: Self) {
+        self.subject = self.subject.clone().min(other.subject);
+        for (reader, sum) in other.by_reader {
+            self.by_reader.entry(reader).or_insert_with(Sum::measured).join(sum);
+        }
+    }
+
+    fn readers(&self, subjects: &Subjects) -> Vec<FileReader> {
+        let mut readers: Vec<FileReader> = self
+            .by_reader
+            .iter()
+            .filter_map(|(&reader, sum)| {
+                let reader = subjects.get(reader)?;
+                Some(FileReader { kind: reader.kind, name: reader.name.clone(), pid: reader.pid, ns: sum.ns })
+            })
+            .collect();
+        readers.order_by(|a, b| (b.ns, &a.name, a.pid).cmp(&(a.ns, &b.name, b.pid)));
+        readers.truncate(LISTED_READERS);
+        readers
     }
 }
 
@@ -157,52 +206,40 @@ impl Ledger {
         }
     }
 
-    /// Many files of one folder, none of which is most of them, are the folder: the names of those that stand for theirs.
-    fn join_files_of_folders(&mut self, subjects: &Subjects) -> HashMap<SubjectId, String> {
-        let mut folders: BTreeMap<(String, &str), Vec<SubjectId>> = BTreeMap::new();
-        for &who in self.sums.keys() {
-            if let Who::Subject(id) = who
-                && let Some(file) = subjects.get(id).filter(|subject| subject.kind == AccountSubjectKind::File)
-                && let Some((folder, _)) = file.name.rsplit_once(['\\', '/'])
-            {
-                folders.entry((folder.to_ascii_lowercase(), &file.device)).or_default().push(id);
-            }
-        }
-        let mut names = HashMap::new();
-        for mut files in folders.into_values().filter(|files| files.len() >= LEAST_OF_FOLDER) {
-            files.order();
-            let ns_of = |id: &SubjectId| self.sums.get(&Who::Subject(*id)).map_or(0, |sum| sum.ns);
-            let all_ns = files.iter().map(ns_of).fold(0_i64, i64::saturating_add);
-            let most_ns = files.iter().map(ns_of).max().unwrap_or(0);
-            let (Some(&first), true) = (files.first(), all_ns >= LEAST_OF_FILE_NS && most_ns <= all_ns / 2) else {
-                continue;
-            };
-            for &file in files.iter().skip(1) {
-                if let Some(its) = self.sums.remove(&Who::Subject(file)) {
-                    self.sums.entry(Who::Subject(first)).or_insert_with(Sum::measured).join(its);
-                }
-            }
-            let folder = subjects.get(first).and_then(|file| file.name.rsplit_once(['\\', '/']));
-            names.extend(folder.map(|(folder, _)| (first, folder.to_owned())));
-        }
-        names
-    }
-
-    /// A file that took little is its reader's time.
-    fn give_little_files_to_their_readers(&mut self, subjects: &Subjects) {
-        let mut little: Vec<(Who, SubjectId)> = self
+    /// Takes out the files that are named; the others become their readers' time.
+    fn take_files(&mut self, subjects: &Subjects) -> Vec<FileTime> {
+        let mut files: BTreeMap<(String, &str), FileTime> = BTreeMap::new();
+        let all: Vec<(SubjectId, SubjectId)> = self
             .sums
-            .iter()
-            .filter_map(|(&who, sum)| match who {
-                Who::Subject(id) if sum.ns < LEAST_OF_FILE_NS => Some((who, *subjects.readers.get(&id)?)),
+            .keys()
+            .filter_map(|who| match *who {
+                Who::File { file, reader } => Some((file, reader)),
                 _ => None,
             })
             .collect();
-        little.order_by_key(|&(_, reader)| reader);
-        for (file, reader) in little {
-            let Some(its) = self.sums.remove(&file) else { continue };
-            self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured).join(its);
+        for (file, reader) in all {
+            let (Some(subject), Some(sum)) = (subjects.get(file), self.sums.remove(&Who::File { file, reader })) else {
+                continue;
+            };
+            let new = FileTime { subject: subject.clone(), by_reader: BTreeMap::from([(reader, sum)]) };
+            match files.get_mut(&(subject.name.to_ascii_lowercase(), subject.device.as_str())) {
+                Some(known) => known.join(new),
+                None => {
+                    files.insert((subject.name.to_ascii_lowercase(), &subject.device), new);
+                }
+            }
         }
+        let (named, little): (Vec<FileTime>, Vec<FileTime>) =
+            by_folder(files.into_values()).into_iter().partition(FileTime::is_named);
+        for file in little {
+            for (reader, sum) in file.by_reader {
+                let known = self.sums.entry(Who::Subject(reader)).or_insert_with(Sum::measured);
+                let of_disk = known.by_disk.entry(file.subject.device.clone()).or_default();
+                *of_disk = of_disk.saturating_add(sum.ns);
+                known.join(sum);
+            }
+        }
+        named
     }
 
     /// The account of a phase from `start_ns` to `end_ns`. What no part covers is not known, so the entries always sum to
@@ -213,10 +250,9 @@ impl Ledger {
         (start_ns, end_ns): (i64, i64),
         measure: AccountMeasure,
     ) -> PhaseAccount {
-        let folders = self.join_files_of_folders(subjects);
-        self.give_little_files_to_their_readers(subjects);
-        let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let known = self.sums.values().fold(0_i64, |sum, one| sum.saturating_add(one.ns));
+        let files = self.take_files(subjects);
+        let duration_ns = end_ns.saturating_sub(start_ns).max(0);
         let open_ns = duration_ns.saturating_sub(known);
         if open_ns > 0 {
             let sum = self.sums.entry(Who::Nobody(NotKnown::NothingRecorded)).or_default();
@@ -230,39 +266,26 @@ impl Ledger {
         let mut entries: Vec<AccountEntry> = self
             .sums
             .into_iter()
-            .map(|(who, mut sum)| {
-                sum.did.order_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
-                list_longest(&mut sum.stretches);
+            .map(|(who, sum)| {
                 let (subject, not_known) = match who {
-                    Who::Subject(id) => {
-                        let named = |subject: &Subject| match folders.get(&id) {
-                            Some(folder) => Subject { name: folder.clone(), ..subject.clone() },
-                            None => subject.clone(),
-                        };
-                        (subjects.get(id).map(named), None)
-                    }
+                    Who::Subject(id) | Who::File { file: id, .. } => (subjects.get(id).cloned(), None),
                     Who::Idle => (Some(Subject::new(AccountSubjectKind::Idle, "idle")), None),
                     Who::Nobody(why) => (None, Some(why)),
                 };
                 let subject = subject.unwrap_or_else(|| {
                     Subject::new(AccountSubjectKind::NotKnown, not_known.unwrap_or(NotKnown::NothingRecorded).phrase())
                 });
-                AccountEntry {
-                    kind: subject.kind,
-                    name: subject.name,
-                    device: subject.device,
-                    pid: subject.pid,
-                    not_known,
-                    ns: sum.ns,
-                    percent: percent_of(sum.ns, duration_ns),
-                    certainty: sum.certainty,
-                    requests: None,
-                    did: sum.did.into_iter().map(|(did, ns)| DidShare { did, ns }).collect(),
-                    stretches: sum.stretches,
-                    stretch_count: sum.count,
-                }
+                AccountEntry { not_known, ..entry(subject, sum, duration_ns) }
             })
             .collect();
+        entries.extend(files.into_iter().map(|file| {
+            let read_by = file.readers(subjects);
+            let mut sum = Sum::measured();
+            for its in file.by_reader.into_values() {
+                sum.join(its);
+            }
+            AccountEntry { read_by, ..entry(file.subject, sum, duration_ns) }
+        }));
         join_unnumbered(&mut entries, duration_ns);
         entries.order_by(|a, b| {
             let key = |entry: &AccountEntry| (std::cmp::Reverse(entry.ns), entry.kind, entry.pid);
@@ -273,6 +296,56 @@ impl Ledger {
             .filter(|entry| entry.kind == AccountSubjectKind::NotKnown)
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
         PhaseAccount { start_ns, end_ns, duration_ns, measure, is_cut: false, entries, not_known_ns }
+    }
+}
+
+/// Makes one of many files of a folder, none of which is most of them.
+fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
+    let mut folders: BTreeMap<(Option<String>, String), Vec<FileTime>> = BTreeMap::new();
+    for file in files {
+        let folder = file.folder().map(str::to_ascii_lowercase);
+        folders.entry((folder, file.subject.device.clone())).or_default().push(file);
+    }
+    let mut joined = Vec::new();
+    for ((folder, _), files) in folders {
+        let all_ns = files.iter().map(FileTime::ns).fold(0_i64, i64::saturating_add);
+        let most_ns = files.iter().map(FileTime::ns).max().unwrap_or(0);
+        if folder.is_none() || files.len() < LEAST_OF_FOLDER || all_ns < LEAST_OF_FILE_NS || most_ns > all_ns / 2 {
+            joined.extend(files);
+            continue;
+        }
+        let mut files = files.into_iter();
+        let Some(mut whole) = files.next() else { continue };
+        if let Some(folder) = whole.folder().map(str::to_owned) {
+            whole.subject.name = folder;
+        }
+        for file in files {
+            whole.join(file);
+        }
+        joined.push(whole);
+    }
+    joined
+}
+
+/// The entry of a subject.
+fn entry(subject: Subject, mut sum: Sum, duration_ns: i64) -> AccountEntry {
+    sum.did.order_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
+    list_longest(&mut sum.stretches);
+    let disk = sum.by_disk.into_iter().max_by_key(|&(_, ns)| ns).map(|(disk, _)| disk);
+    AccountEntry {
+        kind: subject.kind,
+        name: subject.name,
+        device: if subject.device.is_empty() { disk.unwrap_or_default() } else { subject.device },
+        pid: subject.pid,
+        read_by: Vec::new(),
+        not_known: None,
+        ns: sum.ns,
+        percent: percent_of(sum.ns, duration_ns),
+        certainty: sum.certainty,
+        requests: None,
+        did: sum.did.into_iter().map(|(did, ns)| DidShare { did, ns }).collect(),
+        stretches: sum.stretches,
+        stretch_count: sum.count,
     }
 }
 

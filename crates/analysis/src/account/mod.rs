@@ -33,13 +33,13 @@ use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
 pub use culprits::{
-    LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, LEAST_OF_RELAY_NS, NORMAL_PHASES_NS, SETTLES_WITHIN_NS, VIDEO_DRIVERS,
-    culprits, is_of_every_transition,
+    LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, LEAST_OF_DISK_NS, LEAST_OF_RELAY_NS, NORMAL_PHASES_NS,
+    SETTLES_WITHIN_NS, VIDEO_DRIVERS, culprits, is_of_every_transition,
 };
 
 pub use crate::account_model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests, FixFirst,
-    NotKnown, PhaseAccount,
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests, FileReader,
+    FixFirst, NotKnown, PhaseAccount,
 };
 use crate::cpu;
 use crate::devices;

@@ -109,6 +109,13 @@ impl<'t> PathDivider<'t> {
             parts.push(Part { start_ns, end_ns, who: Who::Idle, did: Did::Nothing, certainty: Certainty::Measured });
             return;
         }
+        if self.is_a_persons(actors, context.walked, step, start_ns) {
+            let who = Who::Subject(actors.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials")));
+            let did = if is_wait(step.work) { did(step.work) } else { Did::Waited };
+            let certainty = step.certainty.min(Certainty::Inferred);
+            parts.push(Part { start_ns, end_ns, who, did, certainty });
+            return;
+        }
         let piece = self.whose(context, actors, step, start_ns);
         let whole = Part { start_ns, end_ns, who: piece.who, did: piece.did, certainty: piece.certainty };
         match step.work {
@@ -185,10 +192,7 @@ impl<'t> PathDivider<'t> {
                     let who = actors.user(running, from, waits.modules()).map_or(whole.who, Who::Subject);
                     holders.push(who);
                 }
-                holders.order_by_key(|who| match who {
-                    Who::Subject(id) => *id,
-                    _ => u32::MAX,
-                });
+                holders.order_by(|a, b| subject_of(actors, *a).cmp(&subject_of(actors, *b)));
             }
             if holders.is_empty() {
                 parts.push(Part { start_ns: from, end_ns: to, ..*whole });
@@ -215,13 +219,13 @@ impl<'t> PathDivider<'t> {
         parts: &mut Vec<Part>,
     ) {
         let request = self.trace.disk_ios.get(row as usize);
+        let reader = whole.who;
         let mut whole = whole;
         // What a part of the system waits for is the file: programs read their files for reasons of their own.
-        if let (Some(request), Who::Subject(reader)) = (&request, whole.who)
-            && request.file != StringId::EMPTY
+        if let (Some(request), Who::Subject(reader)) = (&request, reader)
             && actors.subjects.get(reader).is_some_and(is_part_of_system)
         {
-            whole.who = Who::Subject(actors.file(request.file, request.disk, reader));
+            whole.who = Who::File { file: actors.file(request.file, request.disk), reader };
         }
         let whole = whole;
         let queued = request.and_then(|request| {
@@ -235,7 +239,7 @@ impl<'t> PathDivider<'t> {
             for served in disks.served(disk, from, to) {
                 let by_thread = served.tid.and_then(|tid| actors.user(tid, served.start_ns, waits.modules()));
                 let by = by_thread.or_else(|| served.pid.and_then(|pid| actors.process(pid, served.start_ns)));
-                let Some(who) = by.map(Who::Subject).filter(|&who| who != whole.who) else { continue };
+                let Some(who) = by.map(Who::Subject).filter(|&who| who != reader) else { continue };
                 parts.push(Part { start_ns: done, end_ns: served.start_ns, ..whole });
                 parts.push(Part {
                     start_ns: served.start_ns,
@@ -250,7 +254,8 @@ impl<'t> PathDivider<'t> {
         parts.push(Part { start_ns: done, ..whole });
     }
 
-    /// Whether a person was asked at that time, in the session of somebody who waits there.
+    /// Whether a person was asked at that time, in the session of somebody who waits there: whatever else happened meanwhile, the person
+    /// took that time, and it is in no length.
     fn is_a_persons(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, time_ns: i64) -> bool {
         let asked = self.persons.iter().take_while(|person| person.0 <= time_ns);
         let mut asked = asked.filter(|person| time_ns < person.1);
@@ -265,11 +270,6 @@ impl<'t> PathDivider<'t> {
         let (waits, walked) = (context.waits, context.walked);
         let did = did(step.work);
         let certainty = step.certainty;
-        let is_wait = !matches!(step.work, Work::Running | Work::Ready | Work::Kernel | Work::Disk(_));
-        if is_wait && self.is_a_persons(actors, walked, step, time_ns) {
-            let person = actors.subjects.id(Subject::new(AccountSubjectKind::Person, "credentials"));
-            return Piece { who: Who::Subject(person), did, certainty: certainty.min(Certainty::Inferred) };
-        }
         let found = innermost(actors, waits, walked, step, time_ns);
         let at_work = found.filter(|actor| actor.at_work);
         if found.is_none_or(|actor| actor.is_kernel)
@@ -277,7 +277,7 @@ impl<'t> PathDivider<'t> {
         {
             return Piece { who: Who::Subject(step_of), did, certainty };
         }
-        if is_wait
+        if is_wait(step.work)
             && at_work.is_none()
             && let Some(video) = actors.video(step.tid, time_ns)
         {
@@ -326,6 +326,13 @@ impl<'t> PathDivider<'t> {
     }
 }
 
+fn subject_of<'a>(actors: &'a Actors<'_>, who: Who) -> Option<&'a Subject> {
+    match who {
+        Who::Subject(id) => actors.subjects.get(id),
+        _ => None,
+    }
+}
+
 /// `length` × `at` ÷ `count`, without overflow.
 fn share(length: i64, at: i64, count: i64) -> i64 {
     let part = i128::from(length) * i128::from(at) / i128::from(count.max(1));
@@ -340,6 +347,10 @@ fn lost(start_ns: i64, end_ns: i64) -> Part {
 /// Soft interrupts of Linux that are the kernel's own.
 fn is_kernel_routine(name: &str) -> bool {
     matches!(name, "TIMER" | "HRTIMER" | "SCHED" | "RCU" | "TASKLET" | "HI")
+}
+
+const fn is_wait(work: Work) -> bool {
+    !matches!(work, Work::Running | Work::Ready | Work::Kernel | Work::Disk(_))
 }
 
 fn is_driver(actors: &Actors<'_>, actor: Actor) -> bool {

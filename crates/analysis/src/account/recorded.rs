@@ -14,6 +14,7 @@ use crate::account_model::{AccountSubjectKind, Did, NotKnown};
 use crate::devices;
 use crate::evidence::Certainty;
 use crate::owners::file_name;
+use crate::person::is_answered_by_a_person;
 use crate::transition::linux;
 use crate::transition::shutdown::ends_waited_for;
 use crate::waits::driver_name;
@@ -92,7 +93,9 @@ impl RecordedWork {
                 ActivityKind::GroupPolicy => (AccountSubjectKind::Policy, POLICY),
                 ActivityKind::NotificationSubscriber => (AccountSubjectKind::Subscriber, SERVICE),
                 ActivityKind::SessionProgram => (AccountSubjectKind::Process, PROGRAM),
-                ActivityKind::CredentialRequest => (AccountSubjectKind::Person, PERSON),
+                ActivityKind::CredentialRequest if is_answered_by_a_person(row.start_ns, row.end_ns) => {
+                    (AccountSubjectKind::Person, PERSON)
+                }
                 _ => continue,
             };
             let name = match kind {

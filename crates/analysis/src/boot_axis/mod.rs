@@ -20,6 +20,7 @@ pub use report::*;
 use crate::before_kernel::{FirmwareBeforeKernel, GivenFirmware, same_times};
 use crate::firmware::FirmwarePhase;
 use crate::netboot::report::NetbootReport;
+use crate::person::without_person;
 use crate::phase_name::PhaseSpan;
 
 /// The recording's part.
@@ -35,6 +36,8 @@ pub struct AxisRecording<'a> {
     pub phases: &'a [PhaseSpan],
     /// End of the boot as its total counts it, ns: without the idle time that shows it; `None` when not recorded.
     pub settled_ns: Option<i64>,
+    /// Time from the first known moment to the end in which a person was waited for, ns.
+    pub person_ns: i64,
 }
 
 /// The firmware's part.
@@ -98,7 +101,9 @@ pub fn axis(
         },
         start_ns,
         end_ns,
-        total_ns: start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start)),
+        total_ns: start_ns
+            .zip(end_ns)
+            .map(|(start, end)| without_person(end.saturating_sub(start), recording.map_or(0, |it| it.person_ns))),
         stages,
         joins: all,
     })
@@ -110,6 +115,8 @@ pub(crate) struct Beside<'a> {
     pub(crate) firmware_table: Option<&'a FirmwareBeforeKernel>,
     /// The table's end of firmware and loader less the service manager's, ns.
     pub(crate) manager_difference_ns: Option<i64>,
+    /// Time from the first known moment to the end in which a person was waited for, ns.
+    pub(crate) person_ns: i64,
 }
 
 impl Beside<'_> {
@@ -126,6 +133,7 @@ impl Beside<'_> {
             stations: stations(trace),
             phases,
             settled_ns,
+            person_ns: self.person_ns,
         };
         let firmware = self.firmware_table.map(|table| AxisFirmware {
             checkpoints: table.checkpoints,

@@ -14,7 +14,7 @@ pub struct BootAxis {
     pub start_ns: Option<i64>,
     /// End of the boot, ns: when the computer had settled; without a recording the end of the last stage. `None` when not recorded.
     pub end_ns: Option<i64>,
-    /// From start to end, ns; `None` when either is unknown.
+    /// From start to end, without the time in which a person was waited for, ns; `None` when either is unknown.
     pub total_ns: Option<i64>,
     /// The stages, one after the other.
     pub stages: Vec<AxisStage>,

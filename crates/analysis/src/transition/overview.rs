@@ -27,12 +27,12 @@ pub struct TransitionOverview {
 }
 
 impl TransitionOverview {
-    /// How long a phase of it took, ns: without the idle time that ends it. `None` where an end is not known.
+    /// How long a phase of it took, ns: without the idle time that ends it, and without a person's. `None` where an end is not known.
     #[must_use]
     pub fn took_ns(&self, phase: &Phase) -> Option<i64> {
         let ends = (phase.start_ns, phase.end_ns);
         let idle = self.settling.iter().filter(|one| ends.1.is_some() && (one.start_ns, one.end_ns) == ends);
-        Some(phase.duration_ns?.saturating_sub(idle.map(|one| one.idle_ns).sum()))
+        Some(phase.took_ns()?.saturating_sub(idle.map(|one| one.idle_ns).sum()))
     }
 
     /// The phase in which the computer was at work longest, and how long it took, ns. The time asleep is nobody's work, nor

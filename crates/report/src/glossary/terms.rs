@@ -5,7 +5,7 @@ use super::Entry;
 /// Terms.
 pub(super) const TERMS: &[Entry] = &[
     Entry::new("account", "Who had the time of a phase: services, drivers, programs, scripts, persons, the processors, the disk. The parts sum to the phase; what is not known is a part with its reason."),
-    Entry::new("at most", "A cost with '≤': the work ran at the same time as the critical path, which may not have waited for it. Removing the work gains that much at most.").also(&["≤", "upper bound"]),
+    Entry::new("at most", "A cost with '≤': something else was at work at the same time, which may be waited for in its place. Removing the work gains that much at most.").also(&["≤", "upper bound"]),
     Entry::new("automatic start", "Windows: services of the start type 'automatic' start during WinLogonInit, by load-order group and dependency. Delayed ones start after the boot."),
     Entry::new("baseline", "The runs that others are compared with: how it was before. 'onoff gate --save-baseline' keeps their numbers in a file."),
     Entry::new("begins", "Column: when it began, from the start of the recording or, of phases, from the start of the kernel.").also(&["start"]),

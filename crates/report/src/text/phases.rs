@@ -68,7 +68,7 @@ impl PhaseRow {
             name: name(phase.name),
             start_ns: phase.start_ns,
             end_ns: phase.end_ns,
-            took_ns: phase.duration_ns.or(Some(phase.recorded_ns).filter(|&ns| open && ns > 0)),
+            took_ns: phase.took_ns().or(Some(phase.recorded_ns).filter(|&ns| open && ns > 0)),
             at_least: open,
             counts: phase.name != PhaseName::TraceTail && phase.half != Some(Half::Asleep),
             drawn: phase.name != PhaseName::TraceTail && phase.half != Some(Half::Asleep),
@@ -120,7 +120,11 @@ fn note(phase: &Phase) -> (Style, String) {
         }
         (Certainty::Missing, _) => (MISSING, "not found".to_owned()),
     };
-    let parts: Vec<String> = [text, work(phase)].into_iter().filter(|part| !part.is_empty()).collect();
+    let person = match phase.person_ns {
+        0 => String::new(),
+        ns => format!("without {} waiting for someone", duration(ns)),
+    };
+    let parts: Vec<String> = [person, text, work(phase)].into_iter().filter(|part| !part.is_empty()).collect();
     (style, parts.join("; "))
 }
 

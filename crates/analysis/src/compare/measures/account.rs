@@ -5,33 +5,17 @@ use hashbrown::HashMap;
 use onoff_order::InOrder;
 
 use super::{LEAST_SHARE_NS, MOST_SHARES};
-use crate::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare, has_no_path};
+use crate::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare};
 use crate::compare::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
 
-/// Totals that the time of a path is part of: without the time of a person they are shorter by as much.
-const OF_THE_PATH: [&str; 9] = [
-    "total",
-    "total_with_idle",
-    "main_path",
-    "to_desktop",
-    "from_reset",
-    "startup",
-    "default_target",
-    "suspend",
-    "resume",
-];
-
-/// Adds to `run` who took the time of its phases. Time in which a person was waited for comes off the phase and the totals
-/// that it was part of: it is no property of the computer.
+/// Adds to `run` who took the time of its phases. A person whose time is in none of its lengths is no subject of them.
 pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a AccountedPhase>) {
     let prefix = run.transition.as_str();
     let mut by_key: HashMap<String, usize> = HashMap::new();
     let mut measures: Vec<Measure> = Vec::new();
-    let mut persons: Vec<(String, i64)> = Vec::new();
     for phase in phases.into_iter().filter(|phase| phase.account.measure != AccountMeasure::None) {
         for entry in &phase.account.entries {
-            if entry.kind == AccountSubjectKind::Person {
-                persons.push((phase.phase.clone(), entry.ns));
+            if entry.kind == AccountSubjectKind::Person && run.person_ns > 0 {
                 continue;
             }
             let key = format!("{prefix}.{}.{}.{}", Category::Account.as_str(), phase.phase, name(entry));
@@ -49,9 +33,6 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
     measures.order_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
     measures.truncate(MOST_SHARES);
     run.measures.append(&mut measures);
-    for (phase, ns) in persons {
-        take_off(run, &phase, ns);
-    }
 }
 
 /// What the key of an entry ends with. Of time that is nobody's the reasons are one.
@@ -96,20 +77,4 @@ fn add(known: &mut Measure, entry: &AccountEntry) {
         }
     }
     subject.did.order_by_key(|&DidShare { did, ns }| (std::cmp::Reverse(ns), did));
-}
-
-fn take_off(run: &mut Run, phase: &str, ns: i64) {
-    run.person_ns = run.person_ns.saturating_add(ns);
-    let prefix = run.transition.as_str();
-    let of_phase = format!("{prefix}.{}.{phase}", Category::Phase.as_str());
-    for measure in &mut run.measures {
-        let is_part = match measure.category {
-            Category::Phase => measure.key == of_phase,
-            Category::Total => !has_no_path(phase) && OF_THE_PATH.contains(&measure.name()),
-            _ => false,
-        };
-        if is_part {
-            measure.value = measure.value.saturating_sub(ns).max(0);
-        }
-    }
 }

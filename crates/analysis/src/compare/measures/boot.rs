@@ -11,6 +11,7 @@ use super::collector::Collector;
 use super::{OWN_INITIALISATION, Origin, losses, operations, variant};
 use crate::compare::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
 use crate::cpu::ProcessCpu;
+use crate::person::without_person;
 use crate::processes::ProcessLife;
 use crate::transition::boot::{BootReport, ReadAhead, TrainingState};
 use crate::transition::suspend::PowerTransition;
@@ -21,7 +22,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     let mut measures = Collector::new(RunSubject::Boot);
     measures.total("total", report.total_ns);
     measures.total("total_with_idle", report.details.total_with_idle_ns);
-    measures.total("main_path", report.details.main_path_boot.duration_ns);
+    measures.total("main_path", report.main_path_ns());
     let earlier = &report.details.before_kernel;
     measures.total("firmware", earlier.firmware.duration_ns);
     measures.total("boot_manager", earlier.boot_manager.duration_ns);
@@ -65,7 +66,7 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
             .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        person_ns: report.person_ns,
         settings: String::new(),
         measures: measures.finish(),
     }
@@ -78,8 +79,11 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
     // The desktop is there when the shell's phase ends.
     let desktop_ns =
         transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
-    let resumed_ns =
-        desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| end.saturating_sub(start));
+    let resumed_ns = desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| {
+        let after = transition.phases.iter().filter(|phase| phase.half == Some(Half::After));
+        let person_ns = after.fold(0_i64, |sum, phase| sum.saturating_add(phase.person_ns));
+        without_person(end.saturating_sub(start), person_ns)
+    });
     let whole_ns = transition.details.resume.whole_ns;
     let settled = transition.settled().zip(whole_ns);
     measures.total("total", settled.map(|(settling, ns)| ns.saturating_add(settling.busy_ns)));
@@ -109,7 +113,7 @@ pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
             .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        person_ns: transition.person_ns,
         settings: String::new(),
         measures: measures.finish(),
     }
@@ -123,7 +127,8 @@ fn to_desktop(report: &BootReport) -> Option<i64> {
         .duration_ns?
         .saturating_add(earlier.boot_manager.duration_ns.unwrap_or(0))
         .saturating_add(report.details.os_loader_ns?);
-    Some(before_kernel.saturating_add(report.details.main_path_boot.duration_ns?))
+    let at_menu_ns = earlier.user_input.duration_ns.unwrap_or(0);
+    Some(without_person(before_kernel, at_menu_ns).saturating_add(report.main_path_ns()?))
 }
 
 fn numbers(report: &BootReport, measures: &mut Collector) {

@@ -67,7 +67,7 @@ impl Collector {
             let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
             self.phases.insert(at, (name.to_owned(), start_ns));
         }
-        if let Some(ns) = phase.duration_ns {
+        if let Some(ns) = phase.took_ns() {
             self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, ns, None, false);
         }
         self.usage(phase.cpu.as_ref(), phase.disk.as_ref(), process_name);

@@ -58,7 +58,7 @@ pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
             .collect(),
         machine: origin.machine.clone(),
         recording: origin.recording,
-        person_ns: 0,
+        person_ns: transition.person_ns,
         settings: String::new(),
         measures: measures.finish(),
     }

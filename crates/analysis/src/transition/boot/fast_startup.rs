@@ -29,7 +29,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
     let desktop = phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit);
     let desktop_ns = desktop.and_then(|phase| phase.end_ns);
     let later = |works: &mut Vec<Work>| works.retain(|work| work.start_ns >= awake_ns);
-    let mut logon = session::logon(trace, &options.shell, awake_ns, desktop_ns);
+    let mut logon = session::logon(trace, &options.shell, (awake_ns, desktop_ns));
     for works in [
         &mut logon.welcome_screens,
         &mut logon.credential_requests,
@@ -118,6 +118,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         total_ns: transition.details.resume.whole_ns,
         total_at_least_ns: transition.details.resume.at_least_ns,
         total_certainty: transition.details.resume.measured.certainty,
+        person_ns: transition.person_ns,
         touched_by: losses_touching(&phases),
         settling: transition.settling.clone(),
         phases,

@@ -24,6 +24,7 @@ use crate::boot_axis::Beside;
 use crate::cpu::{self, CpuSource};
 use crate::evidence::{Boundary, Certainty, Span, touched_by};
 use crate::idle::{self, Settling};
+use crate::person::{PersonTime, without_person};
 use crate::rule::Rule;
 use crate::transition::usage;
 use crate::{auto_start, devices, lacking, processes, units};
@@ -63,20 +64,36 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
             ..Settling::default()
         },
     };
-    let phases = describe_phases(trace, &path, &post_boot);
+    let mut phases = describe_phases(trace, &path, &post_boot);
+    let kernel_ns = path.kernel_start.time_ns.unwrap_or(0);
+    // Who had not logged on when the recording ended was waited for beyond what is counted of the boot.
+    let until_ns = path.desktop_ready.time_ns.unwrap_or_else(|| path.latest_ns());
+    let person = PersonTime::before_desktop(trace, &options.shell, (kernel_ns, until_ns));
+    phases.iter_mut().for_each(|phase| phase.set_person_time(&person));
+    let person_ns = person.ns();
     let before_kernel =
         crate::before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
+    // A disk password is typed before the kernel starts: it lengthens what begins at the reset, and nothing else.
+    let from_reset_person_ns = person_ns.saturating_add(before_kernel.user_input.duration_ns.unwrap_or(0));
     let settled_ns = post_boot.end_ns.map(|end| end.saturating_sub(post_boot.idle_ns));
     let spans: Vec<_> = phases.iter().map(Phase::span).collect();
-    let axis = Beside { firmware_table: before_kernel.firmware_table.as_ref(), manager_difference_ns: None }.axis(
+    let axis = Beside {
+        firmware_table: before_kernel.firmware_table.as_ref(),
+        manager_difference_ns: None,
+        person_ns: from_reset_person_ns,
+    }
+    .axis(
         trace,
         (options.firmware.as_ref(), options.capture.as_deref()),
         (path.kernel_start.time_ns.unwrap_or(0), &spans, settled_ns),
     );
 
-    let total_with_idle_ns =
-        path.kernel_start.time_ns.zip(post_boot.end_ns).map(|(start, end)| end.saturating_sub(start));
+    let total_with_idle_ns = path
+        .kernel_start
+        .time_ns
+        .zip(post_boot.end_ns)
+        .map(|(start, end)| without_person(end.saturating_sub(start), person_ns));
     let total_ns = total_with_idle_ns.map(|ns| ns.saturating_sub(post_boot.idle_ns));
     let total_certainty = match total_ns {
         Some(_) => path.kernel_start.certainty.and(path.desktop_ready.certainty).and(post_boot.certainty),
@@ -95,7 +112,10 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
             .and_then(|table| table.reset_ns)
             .zip(path.kernel_start.time_ns)
             .zip(total_ns)
-            .map(|((reset, kernel), total)| total.saturating_add(kernel.saturating_sub(reset))),
+            .map(|((reset, kernel), total)| {
+                let before_ns = before_kernel.user_input.duration_ns.unwrap_or(0);
+                total.saturating_add(without_person(kernel.saturating_sub(reset), before_ns))
+            }),
         os_loader_ns,
         before_kernel,
         axis,
@@ -109,12 +129,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         devices,
         devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
         group_policy: session::group_policy(trace),
-        logon: session::logon(
-            trace,
-            &options.shell,
-            path.kernel_start.time_ns.unwrap_or(0),
-            path.desktop_ready.time_ns,
-        ),
+        logon: session::logon(trace, &options.shell, (kernel_ns, path.desktop_ready.time_ns)),
         video: session::video(trace),
         startup_applications: startup::startup_applications(trace, &phases),
         read_ahead: session::read_ahead(trace),
@@ -131,8 +146,10 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
         end_ns: post_boot.end_ns,
         touched_by: losses_touching(&phases),
         total_ns,
-        total_at_least_ns: total_ns.unwrap_or_else(|| path.latest_ns().saturating_add(post_boot.busy_ns)),
+        total_at_least_ns: total_ns
+            .unwrap_or_else(|| without_person(path.latest_ns(), person_ns).saturating_add(post_boot.busy_ns)),
         total_certainty,
+        person_ns,
         settling: Some(post_boot),
         phases,
         units,

@@ -14,6 +14,7 @@ use crate::boot_axis::BootAxis;
 use crate::devices::{Device, DevicePhaseSpan, DeviceTotal};
 use crate::evidence::Span;
 use crate::idle::IdleMetric;
+use crate::person::{is_answered_by_a_person, without_person};
 use crate::processes::{ProcessLife, ProcessSummary};
 use crate::units::ServiceGroup;
 
@@ -74,7 +75,7 @@ pub struct GroupPolicy {
 pub struct Logon {
     /// The welcome screen.
     pub welcome_screens: Vec<Work>,
-    /// Waits for a person's credentials; they lengthen the boot but are nobody's fault.
+    /// Requests for credentials. Those that waited for a person are in no length; automatic logon answers at once.
     pub credential_requests: Vec<Work>,
     /// Checks of credentials.
     pub authentications: Vec<Work>,
@@ -82,8 +83,6 @@ pub struct Logon {
     pub user_profiles: Vec<Work>,
     /// Subscribers of session notifications, longest first.
     pub notification_subscribers: Vec<Work>,
-    /// Time in which the recording waited for a person, ns: the credential requests, counted once where they overlap.
-    pub person_ns: i64,
     /// What the person waited for then, ns: from the end of the last request for credentials to the ready desktop. `None` when nobody was
     /// asked, or an end is not known.
     pub to_desktop_ns: Option<i64>,
@@ -238,4 +237,23 @@ pub struct NotABoot {
     pub processes_ended: u64,
     /// Everything that was lost.
     pub losses: Losses,
+}
+
+impl Logon {
+    /// The requests for credentials that waited for a person.
+    pub fn waits_for_a_person(&self) -> impl Iterator<Item = &Work> {
+        self.credential_requests.iter().filter(|request| is_answered_by_a_person(request.start_ns, request.end_ns))
+    }
+}
+
+impl BootReport {
+    /// What the computer took to a usable desktop, ns: without the time in which a person was waited for. `None` when the desktop is
+    /// not in the recording.
+    #[must_use]
+    pub fn main_path_ns(&self) -> Option<i64> {
+        let path = &self.details.main_path_boot;
+        let person_ns = self.phases.iter().filter(|phase| phase.start_ns >= path.start_ns);
+        let person_ns = person_ns.fold(0_i64, |sum, phase| sum.saturating_add(phase.person_ns));
+        Some(without_person(path.duration_ns?, person_ns))
+    }
 }

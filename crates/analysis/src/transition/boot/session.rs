@@ -71,16 +71,15 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
 }
 
 /// Logon, from `start_ns` to a desktop that was ready at `desktop_ns`, of a session whose shell is `shell`.
-pub(super) fn logon(trace: &Trace, shell: &str, start_ns: i64, desktop_ns: Option<i64>) -> Logon {
-    let requests = person::before_desktop(trace, shell, (start_ns, desktop_ns.unwrap_or(trace.duration_ns)));
+pub(super) fn logon(trace: &Trace, shell: &str, (start_ns, desktop_ns): (i64, Option<i64>)) -> Logon {
     let mut notification_subscribers = of_kind(trace, ActivityKind::NotificationSubscriber);
     worst_first(&mut notification_subscribers);
     let logged_on = |desktop_ns: i64| {
-        requests.iter().map(|&(_, end_ns)| end_ns).max().map(|end_ns| desktop_ns.saturating_sub(end_ns))
+        let logged_on_ns = person::logged_on_ns(trace, shell, (start_ns, desktop_ns))?;
+        Some(desktop_ns.saturating_sub(logged_on_ns))
     };
     Logon {
         to_desktop_ns: desktop_ns.and_then(logged_on),
-        person_ns: person::waited_ns(&requests),
         welcome_screens: of_kind(trace, ActivityKind::WelcomeScreen),
         credential_requests: of_kind(trace, ActivityKind::CredentialRequest),
         authentications: of_kind(trace, ActivityKind::Authentication),
@@ -155,15 +154,21 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_time_counts_once() {
-        let mut trace = Trace::default();
+    fn a_persons_time_counts_once_and_automatic_logon_is_no_person() {
+        let mut trace = Trace { duration_ns: 100_000 * MS, ..Trace::default() };
         let request = ActivityKind::CredentialRequest;
-        activity(&mut trace, request, "", 10, Some(50));
-        activity(&mut trace, request, "", 20, Some(30));
-        activity(&mut trace, request, "", 40, Some(60));
-        activity(&mut trace, request, "", 100, None);
-        trace.duration_ns = 1000;
-        assert_eq!(logon(&trace, "explorer.exe", 0, None).person_ns, 50);
+        for (start_ms, end_ms) in [(1_000, 5_000), (2_000, 3_000), (4_000, 6_000), (7_000, 7_005)] {
+            activity(&mut trace, request, "", start_ms * MS, Some(end_ms * MS));
+        }
+        let until = |ms: i64| person::PersonTime::before_desktop(&trace, "explorer.exe", (0, ms * MS)).ns() / MS;
+        assert_eq!((until(90_000), until(5_500), until(500)), (5_000, 4_500, 0));
+        // The logon is the last answer, whoever gave it.
+        let to_desktop = logon(&trace, "explorer.exe", (0, Some(9_000 * MS))).to_desktop_ns;
+        assert_eq!(to_desktop, Some(1_995 * MS));
+        // Who never answered was waited for until the recording ends.
+        activity(&mut trace, request, "", 95_000 * MS, None);
+        let whole = person::PersonTime::before_desktop(&trace, "explorer.exe", (0, trace.duration_ns));
+        assert_eq!(whole.ns() / MS, 10_000);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::cpu::CpuUsage;
 use crate::disk::DiskUsage;
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::person::{PersonTime, without_person};
 use crate::phase_name::{Half, PhaseName, PhaseSpan};
 
 /// A phase: when it was, what set that, and what the machine did in it.
@@ -21,6 +22,8 @@ pub struct Phase {
     pub end_ns: Option<i64>,
     /// Length, ns; `None` when it is not known.
     pub duration_ns: Option<i64>,
+    /// Time of it in which a person was waited for, ns: the computer did not take that.
+    pub person_ns: i64,
     /// How much of it is in the recording, ns: a lower bound of its length.
     pub recorded_ns: i64,
     /// How certain the weaker end is.
@@ -119,6 +122,7 @@ impl Phase {
             start_ns: None,
             end_ns: None,
             duration_ns: None,
+            person_ns: 0,
             recorded_ns: 0,
             certainty: Certainty::Missing,
             starts: Boundary::default(),
@@ -158,6 +162,20 @@ impl Phase {
             _ => self.recorded_ns,
         };
         Self { recorded_ns, ..self }
+    }
+
+    /// What the computer took of it, ns: its length without the time in which a person was waited for. `None` when its length is not
+    /// known.
+    #[must_use]
+    pub fn took_ns(&self) -> Option<i64> {
+        Some(without_person(self.duration_ns?, self.person_ns))
+    }
+
+    /// Sets the time in which a person was waited for.
+    pub(crate) fn set_person_time(&mut self, person: &PersonTime) {
+        if let Some(window) = self.recorded() {
+            self.person_ns = person.within(window);
+        }
     }
 
     /// Its name and its ends.

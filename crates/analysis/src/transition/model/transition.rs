@@ -96,12 +96,15 @@ pub struct Transition<D = Details> {
     /// End, ns: of a boot when the computer had settled, of a shutdown the kernel's last step, of a sleep the end of the resume. `None`
     /// when it is not in the recording.
     pub end_ns: Option<i64>,
-    /// What it took, ns: without the idle time that ends a boot, and without the time asleep. `None` when an end is not known.
+    /// What it took, ns: without the idle time that ends a boot, without the time asleep, and without the time in which a person was
+    /// waited for. `None` when an end is not known.
     pub total_ns: Option<i64>,
     /// A lower bound of it, ns: the total itself when known, else what is recorded of it.
     pub total_at_least_ns: i64,
     /// How certain the total is; what the lower bound rests on when there is no total.
     pub total_certainty: Certainty,
+    /// Time in which the computer waited for a person, ns: to log on, and at the loader that a resume counts from. It is in no total.
+    pub person_ns: i64,
     /// The phases, in order; of boots and shutdowns also those that no rule found, without times.
     pub phases: Vec<Phase>,
     /// Services or units that started or stopped in it, by start; none for sleeps.
@@ -176,6 +179,7 @@ impl<D> Transition<D> {
             total_ns: common.total_ns,
             total_at_least_ns: common.total_at_least_ns,
             total_certainty: common.total_certainty,
+            person_ns: common.person_ns,
             phases: common.phases,
             units: common.units,
             settling: common.settling,
@@ -199,6 +203,7 @@ impl<D> Transition<D> {
             total_ns: self.total_ns,
             total_at_least_ns: self.total_at_least_ns,
             total_certainty: self.total_certainty,
+            person_ns: self.person_ns,
             phases: self.phases,
             units: self.units,
             settling: self.settling,

@@ -118,6 +118,7 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         details,
         total_ns,
         total_at_least_ns,
+        person_ns: 0,
         total_certainty: match total_ns {
             Some(_) => course.starts.certainty.and(course.ends.certainty),
             None => Certainty::Missing,

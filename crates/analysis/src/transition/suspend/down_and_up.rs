@@ -8,6 +8,7 @@ use crate::asleep::cycles::Cycle;
 use crate::asleep::lengths::{before_the_kernel_ns, clock_set, image_beyond, image_read, real_gap, went_on};
 use crate::asleep::without;
 use crate::evidence::{Boundary, Certainty, Span};
+use crate::person::without_person;
 use crate::rule::Rule;
 
 /// Both halves and what lies between them.
@@ -189,6 +190,12 @@ impl PowerTotal {
         if let Some(reached) = reached_ns {
             self.at_least_ns = reached.saturating_add(self.unrecorded_ns.unwrap_or(0));
         }
+    }
+
+    /// Without the time in which a person was waited for.
+    pub(super) fn leave_out(&mut self, person_ns: i64) {
+        self.whole_ns = self.whole_ns.map(|ns| without_person(ns, person_ns));
+        self.at_least_ns = without_person(self.at_least_ns, person_ns);
     }
 }
 

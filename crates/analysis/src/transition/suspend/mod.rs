@@ -35,7 +35,7 @@ use crate::evidence::{Boundary, Certainty, touched_by};
 use crate::idle::{self, Settling};
 use crate::lacking::{self, Lacking};
 use crate::owners::Owners;
-use crate::person;
+use crate::person::PersonTime;
 use crate::processes::Images;
 use crate::rule::Rule;
 
@@ -184,7 +184,10 @@ impl<'a> Source<'a> {
             certainty: halves.resume.measured.certainty,
             missing: Vec::new(),
         };
-        let mut person_ns = 0;
+        let mut person_ns = match halves.resume.unrecorded_ns {
+            Some(_) => phases::person_at_loader(trace, cycle, &mut phases),
+            None => 0,
+        };
         if is_fast {
             phases.extend(session::beginning(trace, &resumed, cycle.until_ns, &options.shell));
             let desktop_ns = desktop(&phases).and_then(|phase| phase.end_ns);
@@ -192,11 +195,14 @@ impl<'a> Source<'a> {
             if halves.resume.is_recorded() {
                 halves.resume.reach(desktop_ns);
             }
-            if let Some(awake_ns) = halves.resume.measured.start_ns {
-                let until_ns = desktop_ns.unwrap_or(cycle.until_ns);
-                person_ns = person::waited_ns(&person::before_desktop(trace, &options.shell, (awake_ns, until_ns)));
+            if let Some((awake_ns, desktop_ns)) = halves.resume.measured.start_ns.zip(desktop_ns) {
+                let person = PersonTime::before_desktop(trace, &options.shell, (awake_ns, desktop_ns));
+                let of_session = |phase: &&mut Phase| phase.half == Some(Half::After);
+                phases.iter_mut().filter(of_session).for_each(|phase| phase.set_person_time(&person));
+                person_ns = person_ns.saturating_add(person.ns());
             }
         }
+        halves.resume.leave_out(person_ns);
         let post_resume = self.settle(&resumed, &phases, cycle, owners, options);
         phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
 
@@ -232,6 +238,7 @@ impl<'a> Source<'a> {
             total_ns,
             total_at_least_ns,
             total_certainty,
+            person_ns,
             phases,
             units: Vec::new(),
             settling: Some(post_resume),
@@ -259,7 +266,6 @@ impl<'a> Source<'a> {
                 notifications,
                 devices,
                 drivers,
-                person_ns,
                 resume_parts: kernel_account::resume_parts(trace, cycle),
                 standby: kernel_account::standby(trace, cycle),
                 firmware: kernel_account::firmware(trace, cycle),

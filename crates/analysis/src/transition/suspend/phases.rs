@@ -108,6 +108,14 @@ fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     write.into_iter().chain(before).chain(critical).collect()
 }
 
+/// Time that a person took at the resume loader, ns, which is part of the loader's.
+pub(super) fn person_at_loader(trace: &Trace, cycle: &Cycle, phases: &mut [Phase]) -> i64 {
+    let Some((asked_ns, _)) = cycle.length(trace, milestone::RESUME_USER_TIME) else { return 0 };
+    let Some(loader) = phases.iter_mut().find(|phase| phase.name == Name::ResumeLoader) else { return 0 };
+    loader.person_ns = asked_ns.clamp(0, loader.duration_ns.unwrap_or(0).max(0));
+    loader.person_ns
+}
+
 /// A phase without records of its own, from what was told in it: `times` are begins and ends.
 pub(super) fn inferred(name: PhaseName, times: impl Iterator<Item = (i64, Option<i64>)>) -> Option<Phase> {
     let (start, end) = times

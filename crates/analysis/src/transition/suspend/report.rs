@@ -71,8 +71,6 @@ pub struct WindowsSuspend {
     pub devices: Vec<PowerDevice>,
     /// Drivers by phase, the longest time first.
     pub drivers: Vec<PowerDriverTotal>,
-    /// Of the way up of a fast startup, time in which the new session waited for someone to log on, ns; 0 for other kinds.
-    pub person_ns: i64,
     /// The parts of a resume from a memory image; `None` when they were not recorded.
     pub resume_parts: Option<ResumeParts>,
     /// Modern standby; `None` for other kinds.
@@ -119,7 +117,7 @@ pub struct PowerTotal {
     /// manager, loader and reading the image. `None` when a memory image was written or read and nothing says how long that took.
     pub unrecorded_ns: Option<i64>,
     /// All of this half, ns: `unrecorded_ns`, and what the events measure; the way up of a fast startup reaches to the new session's
-    /// desktop. `None` when a part is not known.
+    /// desktop. Without the time in which a person was waited for. `None` when a part is not known.
     pub whole_ns: Option<i64>,
     /// A lower bound of `whole_ns`, ns: the parts that are known.
     pub at_least_ns: i64,

@@ -7,7 +7,8 @@ use crate::rules::prelude::*;
 rule! {
     /// # What it finds
     /// A program, service, driver, script or unit that was on the path of a phase for a second or more, and that no other rule names; several
-    /// programs or services that each were there for 300 ms or more, one after the other, as one.
+    /// programs or services that each were there for 300 ms or more, one after the other, as one. A file that a part of the system waited for
+    /// 2 s or more, and a disk that such parts waited for as long and a third of the phase, with who waited.
     /// Parts of the system that every transition consists of are named only where their phase took longer than it usually does.
     ///
     /// # Why it costs time

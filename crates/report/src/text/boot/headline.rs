@@ -40,26 +40,22 @@ fn answer(report: &BootReport) -> String {
         Variant::Resume => "The resume",
         _ => "The boot",
     };
-    // What the computer took, and what somebody took to type a password, are two things.
-    let person_ns = report.details.logon.person_ns;
-    let of_machine = |ns: i64| duration(ns.saturating_sub(person_ns).max(0));
-    let person = match person_ns {
+    let person = match report.person_ns {
         0 => String::new(),
         ns => format!(", and {} waiting for someone to log on", duration(ns)),
     };
     match (report.total_ns, report.total_certainty) {
-        (Some(total), Certainty::Measured) => format!("{kind} took {}{person}.", of_machine(total)),
-        (Some(total), _) => format!("{kind} took {}{person}, as far as can be inferred.", of_machine(total)),
+        (Some(total), Certainty::Measured) => format!("{kind} took {}{person}.", duration(total)),
+        (Some(total), _) => format!("{kind} took {}{person}, as far as can be inferred.", duration(total)),
         (None, _) => format!(
             "{kind} took at least {}{person}: the recording ends before the computer settled.",
-            of_machine(report.total_at_least_ns)
+            duration(report.total_at_least_ns)
         ),
     }
 }
 
 fn parts(report: &BootReport) -> Option<String> {
-    let desktop = report.details.main_path_boot.duration_ns?;
-    let desktop = desktop.saturating_sub(report.details.logon.person_ns).max(0);
+    let desktop = report.main_path_ns()?;
     let mut sentence = format!("{} to a usable desktop", duration(desktop));
     if let Some(logged_on) = report.details.logon.to_desktop_ns {
         sentence += &format!(" ({} from logon to desktop)", duration(logged_on));
@@ -73,6 +69,9 @@ fn parts(report: &BootReport) -> Option<String> {
     if let Some(firmware) = report.details.before_kernel.firmware.duration_ns {
         sentence += &format!(" and {} in the firmware", duration(firmware));
     }
+    if let Some(ns) = report.details.before_kernel.user_input.duration_ns.filter(|&ns| ns > 0) {
+        sentence += &format!(", {} of it waiting for someone at a boot menu or a disk password", duration(ns));
+    }
     sentence += ".";
     if let Some(whole) = report.details.total_from_reset_ns {
         sentence += &format!(" From the processor's reset: {}.", duration(whole));
@@ -80,12 +79,12 @@ fn parts(report: &BootReport) -> Option<String> {
     Some(sentence)
 }
 
-/// What a phase cost: PostBoot's required idle time is nobody's.
+/// What a phase cost: PostBoot's required idle time and a person's time are nobody's.
 pub(super) fn cost(report: &BootReport, phase: &Phase) -> Option<i64> {
     match phase.name {
         PhaseName::PostBoot => report.work_after_ns(),
         PhaseName::TraceTail => None,
-        _ => phase.duration_ns,
+        _ => phase.took_ns(),
     }
 }
 

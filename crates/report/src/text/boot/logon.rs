@@ -36,7 +36,6 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         ("policy extension", &policy.extensions),
         ("policy script", &policy.scripts),
         ("wait for network", &policy.network_waits),
-        ("waited for a person", &logon.credential_requests),
         ("authentication", &logon.authentications),
         ("user profile", &logon.user_profiles),
         ("session subscriber", &logon.notification_subscribers),
@@ -44,6 +43,7 @@ fn logon(report: &BootReport, top: usize) -> Option<Section<'_>> {
         let notable = works.iter().filter(|work| work.duration_ns.is_none_or(|ns| ns >= NOTABLE_NS));
         rows.extend(notable.take(top).map(|work| of_work(what, work)));
     }
+    rows.extend(logon.waits_for_a_person().take(top).map(|work| of_work("waited for a person", work)));
     let video = &report.details.video;
     rows.extend(of_video("video, system", &video.system_session));
     rows.extend(of_video("video, user", &video.user_session));

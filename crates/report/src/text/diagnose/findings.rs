@@ -40,7 +40,7 @@ pub(super) fn write(diagnosis: &Diagnosis, top: usize, out: &mut dyn Write) -> i
     }
     let bounded = diagnosis.findings.iter().any(|finding| finding.cost_basis == CostBasis::AtMost);
     let note = if bounded {
-        "what costs most first; ≤ is at most: it ran in parallel with the main path"
+        "what costs most first; ≤ is at most: something else was at work at the same time"
     } else {
         "what costs most first"
     };

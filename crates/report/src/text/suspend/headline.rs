@@ -49,11 +49,11 @@ fn answer(transition: &PowerTransition) -> String {
     let details = &transition.details;
     let mut sentence = format!(
         "{kind}: {}, {}",
-        half(&details.suspend, 0, down, ["the way down is not in the recording", "writing"]),
-        half(&details.resume, details.person_ns, up, ["the way up is not in the recording", "reading"]),
+        half(&details.suspend, down, ["the way down is not in the recording", "writing"]),
+        half(&details.resume, up, ["the way up is not in the recording", "reading"]),
     );
-    if details.person_ns > 0 {
-        sentence += &format!(", and {} waiting for someone to log on", duration(details.person_ns));
+    if transition.person_ns > 0 {
+        sentence += &format!(", and {} waiting for someone to log on", duration(transition.person_ns));
     }
     if let Some(settling) = transition.settled() {
         sentence += &format!(", then {} of further work until it settled", duration(settling.busy_ns));
@@ -64,17 +64,16 @@ fn answer(transition: &PowerTransition) -> String {
     sentence + "."
 }
 
-/// A half, without what a person took of it: how long, at least how long and why no more is known, or by whose account.
-fn half(total: &PowerTotal, person_ns: i64, what: &str, [absent, image]: [&str; 2]) -> String {
-    let of_machine = |ns: i64| duration(ns.saturating_sub(person_ns).max(0));
+/// A half: how long, at least how long and why no more is known, or by whose account.
+fn half(total: &PowerTotal, what: &str, [absent, image]: [&str; 2]) -> String {
     match (total.whole_ns, total.by_kernel_ns()) {
-        (Some(ns), _) => format!("{} {what}", of_machine(ns)),
+        (Some(ns), _) => format!("{} {what}", duration(ns)),
         (None, _) if total.at_least_ns > 0 => {
             let why = match total.unrecorded_ns {
                 None => format!(" (how long {image} the memory image took is not recorded)"),
                 Some(_) => String::new(),
             };
-            format!("at least {} {what}{why}", of_machine(total.at_least_ns))
+            format!("at least {} {what}{why}", duration(total.at_least_ns))
         }
         (None, Some(ns)) => format!("{} {what} by the kernel's account", duration(ns)),
         (None, None) => absent.to_owned(),
@@ -106,13 +105,13 @@ pub(super) fn longest_phase(transition: &PowerTransition) -> Option<&Phase> {
         .phases
         .iter()
         .filter(|phase| transition.details.counts(phase))
-        .filter(|phase| phase.duration_ns.is_some_and(|ns| ns > 0))
-        .max_by_key(|phase| phase.duration_ns)
+        .filter(|phase| phase.took_ns().is_some_and(|ns| ns > 0))
+        .max_by_key(|phase| phase.took_ns())
 }
 
 fn longest(transition: &PowerTransition) -> Option<String> {
     let phase = longest_phase(transition)?;
-    let length = phase.duration_ns?;
+    let length = phase.took_ns()?;
     let mut sentence = format!("{} took {}", phase.name.as_str(), duration(length));
     if let Some(first) = transition.first_culprit() {
         // That somebody let a time-out pass is more than how long it took.

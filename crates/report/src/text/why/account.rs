@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use onoff_analysis::account::{
-    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, PhaseAccount, culprits,
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, FileReader, PhaseAccount, culprits,
 };
 use onoff_analysis::why::{StretchKind, WhyStretch};
 
@@ -168,6 +168,13 @@ pub fn subject(entry: &AccountEntry) -> String {
     }
 }
 
+fn reader(reader: &FileReader) -> String {
+    match reader.pid {
+        Some(pid) => format!("{} ({pid})", printable(&reader.name)),
+        None => printable(&reader.name).into_owned(),
+    }
+}
+
 /// What kind of subject it is.
 #[must_use]
 pub const fn kind(kind: AccountSubjectKind) -> &'static str {
@@ -183,6 +190,7 @@ pub const fn kind(kind: AccountSubjectKind) -> &'static str {
         AccountSubjectKind::Firmware => "firmware",
         AccountSubjectKind::Kernel => "kernel",
         AccountSubjectKind::Processors => "processors",
+        AccountSubjectKind::Disk => "disk",
         AccountSubjectKind::Person => "person",
         AccountSubjectKind::Idle => "idle",
         AccountSubjectKind::NotKnown => "not known",
@@ -209,6 +217,12 @@ fn actions_within(entry: &AccountEntry, width: usize) -> String {
 /// What an entry did, as phrases with their times, the longest first; those below a hundredth of it are left out.
 #[must_use]
 pub fn actions(entry: &AccountEntry) -> String {
+    if !entry.read_by.is_empty() {
+        let its = entry.read_by.iter().filter(|one| one.ns.saturating_mul(100) >= entry.ns);
+        let readers: Vec<String> =
+            its.map(|one| format!("{} waited for it {}", reader(one), duration(one.ns))).collect();
+        return readers.join(", ");
+    }
     let shown: Vec<String> = entry
         .did
         .iter()

@@ -104,8 +104,12 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         None => end,
     });
     let spans: Vec<_> = phases.iter().map(Phase::span).collect();
-    let axis = Beside { firmware_table: firmware_table.as_ref(), manager_difference_ns: firmware_table_difference_ns }
-        .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &spans, settled_ns));
+    let axis = Beside {
+        firmware_table: firmware_table.as_ref(),
+        manager_difference_ns: firmware_table_difference_ns,
+        person_ns: 0,
+    }
+    .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &spans, settled_ns));
     let lacking = lacking::lacking(trace, &course, &starts, &post_boot);
     let details = LinuxBoot {
         startup_ns,
@@ -144,6 +148,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         touched_by: losses_touching(&phases),
         total_ns,
         total_at_least_ns: latest_ns.saturating_sub(begin_ns).saturating_add(post_boot.busy_ns),
+        person_ns: 0,
         total_certainty: match (startup_ns, total_ns) {
             (None, _) => Certainty::Missing,
             (Some(_), Some(_)) => course.finished.certainty.and(post_boot.certainty),

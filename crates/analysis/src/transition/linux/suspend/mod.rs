@@ -237,6 +237,7 @@ impl<'t> Source<'t> {
             total_ns,
             total_at_least_ns,
             total_certainty,
+            person_ns: 0,
             units: Vec::new(),
             settling: Some(settling),
             touched_by: touched_by(trace, &BOUNDARY_TABLES),
