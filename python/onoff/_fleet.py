@@ -6,6 +6,7 @@ import html
 import itertools
 import math
 import os
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Optional, Union
@@ -298,7 +299,8 @@ class Fleet:
 
         text = page(self, transition)
         target = os.fspath(path)
-        unfinished = f"{target}.unfinished"
+        # Of a name that no other writer of the same page has.
+        unfinished = f"{target}.{uuid.uuid4().hex}.unfinished"
         with open(unfinished, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(unfinished, target)
