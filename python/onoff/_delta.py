@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import collections
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +29,29 @@ def files(folder: Path) -> list[str]:
 class DeltaStore:
     """A folder of Delta tables. Rows count when their recording is in ``recordings``, which is written last."""
 
-    def __init__(self, folder: Path, schemas: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, schemas: dict[str, Any]) -> None:
         self.folder = folder
         self.columns = schemas
         self.deltalake = _deltalake()
         for name, schema in schemas.items():
             self.deltalake.DeltaTable.create(str(folder / name), schema=schema, mode="ignore")
         # What was written before a run was ended, and is not in `recordings`.
-        there = set(self._column("recordings", "recording"))
+        there = self._digests("recordings")
         for name in schemas:
-            self._delete(name, set(self._column(name, "recording")) - there)
+            self._delete(name, self._digests(name) - there)
 
-    def schemas(self) -> dict[str, int]:
-        """The recordings that are there, each with the version of its rows."""
-        return dict(zip(self._column("recordings", "recording"), self._column("recordings", "schema")))
+    def recordings(self) -> dict[str, Any]:
+        """The recordings that are there. One with several rows is to be read again: which of its other rows go with which is not known."""
+        from ._summaries import RecordingRow, rows_of_recordings
+
+        table = self._columns("recordings", ["recording", *RecordingRow._fields])
+        counts = collections.Counter(table["recording"].to_pylist())
+        found = rows_of_recordings(table)
+        return {digest: row._replace(schema=0) if counts[digest] > 1 else row for digest, row in found.items()}
 
     def forget(self, digests: set[str]) -> None:
-        """Takes out what is read again: of rows that another version made."""
-        for name in self.columns:
+        """Takes out recordings: first the rows by which the others count."""
+        for name in reversed(self.columns):
             self._delete(name, digests)
 
     def write(self, tables: Iterable[tuple[str, Any]]) -> None:
@@ -53,9 +59,11 @@ class DeltaStore:
         for name, table in tables:
             self.deltalake.write_deltalake(str(self.folder / name), table, mode="append")
 
-    def _column(self, name: str, column: str) -> list[Any]:
-        table = self.deltalake.DeltaTable(str(self.folder / name)).to_pyarrow_table(columns=[column])
-        return list(table[column].to_pylist())
+    def _columns(self, name: str, columns: list[str]) -> Any:
+        return self.deltalake.DeltaTable(str(self.folder / name)).to_pyarrow_table(columns=columns)
+
+    def _digests(self, name: str) -> set[str]:
+        return set(self._columns(name, ["recording"])["recording"].to_pylist())
 
     def _delete(self, name: str, digests: set[str]) -> None:
         listed = sorted(digests)

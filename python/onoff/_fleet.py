@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import itertools
 import math
 import os
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Optional, Union
 
@@ -33,18 +35,77 @@ _DATES = 60
 """Dates that are tried as the one at which something changed."""
 _PAIRED = 400
 """Runs of a side whose differences are taken in pairs, spread evenly over the sorted ones."""
-_NORMAL_95 = 1.959964
+_OUTSIDE = 0.025
+"""What is outside of a 95 % interval on each side."""
+_OUTSIDE_OF_CHOSEN = 0.02
+"""The same for what was chosen because it is large: the normal approximation is a little off that far from the middle. Measured, 0.02 to 0.03 are
+outside on a side."""
 
 
 class Difference(NamedTuple):
-    """How much longer one group took than another: the median of all differences between two of them (Hodges and Lehmann), its 95 %
-    interval, and how likely a difference as large is by chance (Mann and Whitney)."""
+    """How much longer one group took than another: the median of all differences between two of them (Hodges and Lehmann), and its 95 %
+    interval."""
 
     ns: int
     low_ns: int
     high_ns: int
-    p: float
-    z: float
+
+
+class _Comparison:
+    """Two groups by ranks (Mann and Whitney), one value for each computer."""
+
+    def __init__(self, first: Any, second: Any, deviation: float, z: float) -> None:
+        self.first = first
+        self.second = second
+        self.z = z
+        """How much larger the first is, in standard deviations of what chance gives."""
+        self.p = math.erfc(abs(z) / math.sqrt(2))
+        """How likely a difference as large is by chance."""
+        self.deviation = deviation
+        # The share of all differences that a z of 1 stands for.
+        self._share = deviation / (len(first) * len(second))
+
+    @functools.cached_property
+    def _differences(self) -> Any:
+        import numpy
+
+        few, rest = (each if len(each) <= _PAIRED else numpy.sort(each)[_even(len(each))] for each in (self.first, self.second))
+        return numpy.sort((few[:, None] - rest[None, :]).ravel())
+
+    def shift(self, z: float) -> float:
+        """By how much the first is to be shortened for its ``z`` to be this one."""
+        # Of the normal approximation, with the sizes of all: what was spread evenly is taken in their place.
+        place = int(len(self._differences) * (0.5 - z * self._share))
+        return float(self._differences[min(len(self._differences) - 1, max(0, place))])
+
+    def z_after(self, shift: float) -> float:
+        """The ``z`` of the first, shortened by so much."""
+        import numpy
+
+        places = sum(int(numpy.searchsorted(self._differences, shift, side)) for side in ("left", "right")) / 2
+        return (0.5 - places / len(self._differences)) / self._share
+
+    def difference(self, margin: float = math.inf) -> Difference:
+        """The difference, of groups that would not have been looked at, had the first been shorter by more than ``margin``.
+
+        That they were looked at makes large differences likelier than they are: each possible difference is weighed by how likely what was
+        measured is among all that would have been looked at (a conditional interval; the estimate is the one that is as often too
+        large as too small)."""
+        outside = _OUTSIDE if margin == math.inf else _OUTSIDE_OF_CHOSEN
+        return Difference(*(self._where(chance, margin) for chance in (0.5, outside, 1 - outside)))
+
+    def _where(self, chance: float, margin: float) -> int:
+        """The difference at which what was measured, or more, has this chance."""
+        # Below 0 nothing would have been looked at but by chance.
+        low, high = float(self._differences[0]) if margin == math.inf else 0.0, float(self._differences[-1])
+        for _ in range(60):
+            middle = (low + high) / 2
+            within = 0.0 if margin == math.inf else _log_tail(self.z_after(middle + margin))
+            if _log_tail(self.z_after(middle)) - within < math.log(chance):
+                low = middle
+            else:
+                high = middle
+        return int(high)
 
 
 class Fleet:
@@ -176,7 +237,7 @@ class Fleet:
             best = self._best(candidates, lengths, computers, tried)
             if best is None:
                 break
-            group, difference = best
+            group, difference, chance = best
             same = group.also + [other.name for other in candidates if other is not group and (other.mask == group.mask).all()]
             before = group.mask
             found.append(
@@ -186,7 +247,7 @@ class Fleet:
                         "effect_ns": difference.ns,
                         "low_ns": difference.low_ns,
                         "high_ns": difference.high_ns,
-                        "chance": min(1.0, difference.p * tried),
+                        "chance": chance,
                         "runs": int(before.sum()),
                         "computers": len(set(computers[before].tolist())),
                         "rest": int((~before).sum()),
@@ -217,26 +278,28 @@ class Fleet:
             splits = range(start + LEAST_RUNS, end - LEAST_RUNS + 1)
             if not splits:
                 continue
-            best: Optional[tuple[float, int, Difference]] = None
-            for split in _spread(splits, _DATES):
-                difference = _between(lengths[split:end], lengths[start:split], computers[split:end], computers[start:split])
-                if difference is not None and (best is None or abs(difference.z) > best[0]):
-                    best = (abs(difference.z), split, difference)
-            if best is None or best[2].p * len(_spread(splits, _DATES)) > CHANCE or not _matters(abs(best[2].ns), lengths[start:end]):
+            tried = _spread(splits, _DATES)
+            best = _clearest(tried, lengths, computers, start, end)
+            least_z = _least_z(CHANCE / len(tried))
+            if best is None or abs(best[1].z) < least_z or abs(best[1].shift(0.0)) < _least_effect(lengths[start:end]):
                 continue
             step = max(1, len(splits) // _DATES)
-            for split in range(max(splits[0], best[1] - step), min(splits[-1], best[1] + step) + 1):
-                difference = _between(lengths[split:end], lengths[start:split], computers[split:end], computers[start:split])
-                if difference is not None and abs(difference.z) > best[0]:
-                    best = (abs(difference.z), split, difference)
-            _, split, difference = best
+            near = range(max(splits[0], best[0] - step), min(splits[-1], best[0] + step) + 1)
+            split, compared = _clearest(near, lengths, computers, start, end) or best
+            faster = compared.z < 0
+            if faster:
+                compared = _Comparison(compared.second, compared.first, compared.deviation, -compared.z)
+            margin = min(compared.shift(least_z), compared.shift(0.0) - _least_effect(lengths[start:end]))
+            size = compared.difference(max(0.0, margin))
+            if faster:
+                size = Difference(-size.ns, -size.high_ns, -size.low_ns)
             found.append(
                 {
                     "last_before_utc": runs[split - 1]["recorded_utc"],
                     "first_after_utc": runs[split]["recorded_utc"],
-                    "effect_ns": difference.ns,
-                    "low_ns": difference.low_ns,
-                    "high_ns": difference.high_ns,
+                    "effect_ns": size.ns,
+                    "low_ns": size.low_ns,
+                    "high_ns": size.high_ns,
                     "runs_before": split - start,
                     "runs_after": end - split,
                 }
@@ -253,7 +316,12 @@ class Fleet:
         limit_share: float = LEAST_EFFECT_SHARE,
     ) -> Record:
         """Whether the runs of one cohort are slower than those of another: cohorts are attributes and their values, such as
-        ``{"os_build": 19045}``. ``passed`` is ``None`` where the cohorts are too small to say."""
+        ``{"os_build": 19045}``.
+
+        ``verdict`` is ``pass`` where the whole 95 % interval of the difference is below the limit, the larger of ``limit_ns`` and
+        ``limit_share`` of the baseline's median; ``regression`` where the whole of it is above; else ``no_verdict``, with ``more_computers``: about
+        how many more in each cohort would decide. ``exit_code`` is 0, 1 or 2, that of ``onoff gate``; ``passed`` is ``True``, ``False`` or ``None``.
+        """
         import numpy
 
         runs = self.runs(transition)
@@ -270,25 +338,41 @@ class Fleet:
             raise UsageError("the cohorts have runs in common")
         lengths = numpy.array([run["duration_ns"] for run in runs], dtype=float)
         computers = _codes([run["computer"] or run["recording"] for run in runs])
-        difference = _between(lengths[after], lengths[before], computers[after], computers[before])
-        answer: dict[str, Any] = {"baseline_runs": int(before.sum()), "candidate_runs": int(after.sum())}
-        if difference is None:
-            return Record({**answer, "passed": None, "why": f"Not known: a cohort has fewer than {LEAST_RUNS} runs of {LEAST_COMPUTERS} computers."})
-        median = float(numpy.median(lengths[before]))
-        limit = max(limit_ns, limit_share * median)
-        # Closed only where the interval excludes no difference, and the difference is over the limit.
-        slower = difference.ns > limit and difference.low_ns > 0 and difference.p <= 0.05
-        said = f"{seconds(abs(difference.ns))} {'slower' if difference.ns > 0 else 'faster'} (95 % interval {seconds(difference.low_ns)} to {seconds(difference.high_ns)})"
+        limit = max(limit_ns, limit_share * float(numpy.median(lengths[before]))) if before.any() else limit_ns
+        counts = {
+            f"{cohort}_{counted}": number
+            for cohort, mask in (("baseline", before), ("candidate", after))
+            for counted, number in (("runs", int(mask.sum())), ("computers", len(set(computers[mask].tolist()))))
+        }
+        lacking = max(
+            need - counts[f"{cohort}_{counted}"]
+            for cohort in ("baseline", "candidate")
+            for counted, need in (("runs", LEAST_RUNS), ("computers", LEAST_COMPUTERS))
+        )
+        if lacking > 0:
+            why = f"a cohort has fewer than {LEAST_RUNS} runs of {LEAST_COMPUTERS} computers; about {lacking} more computers are needed to look at all"
+            return Record({**counts, **_verdict(None, why), "limit_ns": int(limit), "more_computers": lacking})
+        compared = _between(lengths[after], lengths[before], computers[after], computers[before])
+        # Without one all runs took the same time.
+        difference = compared.difference() if compared is not None else Difference(0, 0, 0)
+        passed = True if difference.high_ns < limit else False if difference.low_ns > limit else None
+        more = None if passed is not None else _more_computers(difference, limit, counts["baseline_computers"], counts["candidate_computers"])
+        why = (
+            f"{seconds(abs(difference.ns))} {'slower' if difference.ns > 0 else 'faster'} "
+            f"(95 % interval {seconds(difference.low_ns)} to {seconds(difference.high_ns)}), limit {seconds(int(limit))}"
+        )
+        if passed is None:
+            why += "; the difference is at the limit" if more is None else f"; about {more:,} more computers in each cohort would decide"
         return Record(
             {
-                **answer,
-                "passed": not slower,
+                **counts,
+                **_verdict(passed, why),
                 "effect_ns": difference.ns,
                 "low_ns": difference.low_ns,
                 "high_ns": difference.high_ns,
-                "p": difference.p,
+                "p": 1.0 if compared is None else compared.p,
                 "limit_ns": int(limit),
-                "why": said,
+                "more_computers": more,
             }
         )
 
@@ -298,7 +382,8 @@ class Fleet:
 
         text = page(self, transition)
         target = os.fspath(path)
-        unfinished = f"{target}.unfinished"
+        # Of a name that no other writer of the same page has.
+        unfinished = f"{target}.{uuid.uuid4().hex}.unfinished"
         with open(unfinished, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(unfinished, target)
@@ -381,50 +466,71 @@ class Fleet:
         difference = _between(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
         return difference is not None and difference.z > 0 and difference.p < 0.1
 
-    def _best(self, candidates: list[_Group], lengths: Any, computers: Any, tried: int) -> Optional[tuple[_Group, Difference]]:
-        """The group that divides slow from other runs best, of those that say something."""
+    def _best(self, candidates: list[_Group], lengths: Any, computers: Any, tried: int) -> Optional[tuple[_Group, Difference, float]]:
+        """The group that divides slow from other runs best, of those that say something, by how much, and how likely by chance."""
+        least_z = _least_z(CHANCE / tried)
         measured = []
         for group in candidates:
-            difference = _between(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
-            if difference is None or difference.z <= 0 or difference.p * tried > CHANCE:
-                continue
-            if difference.low_ns > 0 and _matters(difference.ns, lengths[~group.mask]):
-                measured.append((group, difference))
+            compared = _between(lengths[group.mask], lengths[~group.mask], computers[group.mask], computers[~group.mask])
+            if compared is not None and compared.z >= least_z:
+                excess = compared.shift(0.0) - _least_effect(lengths[~group.mask])
+                if excess >= 0:
+                    measured.append((group, compared, excess))
         # Of two that divide equally well the simpler one.
         measured.sort(key=lambda each: (-each[1].z, len(each[0].parts)))
-        for group, difference in measured:
-            if len(group.parts) == 1 or self._needs_both(group, candidates, lengths, computers, tried):
-                return group, difference
+        for group, compared, excess in measured:
+            margins = [excess, compared.shift(least_z)]
+            if len(group.parts) > 1:
+                within = self._within_parts(group, candidates, lengths, computers)
+                if within is None or any(each.z < least_z for each in within):
+                    continue
+                margins += [each.shift(least_z) for each in within]
+            return group, compared.difference(min(margins)), min(1.0, compared.p * tried)
         return None
 
-    def _needs_both(self, pair: _Group, candidates: list[_Group], lengths: Any, computers: Any, tried: int) -> bool:
-        """Whether each part of a pair makes a difference among the runs that have the other."""
+    def _within_parts(self, pair: _Group, candidates: list[_Group], lengths: Any, computers: Any) -> Optional[list[_Comparison]]:
+        """A pair compared with the other runs that have one of its parts, for each part; ``None`` where one cannot be."""
+        found = []
         for part in pair.parts:
             single = next((group for group in candidates if group.parts == (part,)), None)
             if single is None:
-                return False
+                return None
             others = single.mask & ~pair.mask
-            difference = _between(lengths[pair.mask], lengths[others], computers[pair.mask], computers[others])
-            if difference is None or difference.z <= 0 or difference.p * tried > CHANCE:
-                return False
-        return True
+            compared = _between(lengths[pair.mask], lengths[others], computers[pair.mask], computers[others])
+            if compared is None:
+                return None
+            found.append(compared)
+        return found
 
     def _subject(self, transition: str, runs: list[dict[str, Any]], mask: Any) -> dict[str, Any]:
-        """Whose time in the account differs most between the runs of a group and the others, on average over all of them."""
+        """Whose time in the account differs most between the runs of a group and the others: found among the runs of every second computer. By
+        how much, on average, those of the other computers say, which had no part in the choice."""
         nothing = {"subject": "", "subject_phase": "", "subject_ns": None}
         if "account" not in self._tables():
             return nothing
-        inside = [run["recording"] for run, is_in in zip(runs, mask) if is_in]
-        outside = [run["recording"] for run, is_in in zip(runs, mask) if not is_in]
+        names = [run["computer"] or run["recording"] for run in runs]
+        members = {name for name, is_in in zip(names, mask) if is_in}
+        ordered = sorted(set(names), key=lambda name: (name not in members, name))
+        choosing = set(ordered[::2])
         found = self._database.execute(
-            """WITH side AS (SELECT unnest($inside) AS recording, TRUE AS is_in UNION ALL SELECT unnest($outside), FALSE)
-               SELECT subject, phase,
-                      coalesce(sum(ns) FILTER (is_in), 0) / $many - coalesce(sum(ns) FILTER (NOT is_in), 0) / $rest AS more
-               FROM account JOIN side USING (recording) WHERE transition = $transition AND kind <> 'idle' GROUP BY ALL
-               ORDER BY more DESC NULLS LAST LIMIT 1""",
-            {"inside": inside, "outside": outside, "many": len(inside), "rest": max(1, len(outside)), "transition": transition},
+            """WITH side AS (SELECT unnest($recordings) AS recording, unnest($inside) AS is_in, unnest($choosing) AS is_choosing),
+                    counted AS (SELECT is_choosing, count(*) FILTER (is_in) AS many, count(*) FILTER (NOT is_in) AS rest FROM side GROUP BY 1),
+                    compared AS (
+                        SELECT subject, phase, is_choosing,
+                               coalesce(sum(ns) FILTER (is_in), 0) / any_value(many) - coalesce(sum(ns) FILTER (NOT is_in), 0) / any_value(rest) AS more
+                        FROM account JOIN side USING (recording) JOIN counted USING (is_choosing)
+                        WHERE transition = $transition AND kind <> 'idle' AND many > 0 AND rest > 0 GROUP BY ALL)
+               SELECT chosen.subject, chosen.phase, measured.more
+               FROM (SELECT * FROM compared WHERE is_choosing AND more > 0 ORDER BY more DESC, subject, phase LIMIT 1) AS chosen
+               JOIN compared AS measured ON measured.subject = chosen.subject AND measured.phase = chosen.phase AND NOT measured.is_choosing""",
+            {
+                "recordings": [run["recording"] for run in runs],
+                "inside": [bool(is_in) for is_in in mask],
+                "choosing": [name in choosing for name in names],
+                "transition": transition,
+            },
         ).fetchall()
-        if not found or found[0][2] is None or found[0][2] <= 0:
+        if not found or found[0][2] <= 0:
             return nothing
         return {"subject": found[0][0], "subject_phase": found[0][1], "subject_ns": int(found[0][2])}
 
@@ -445,12 +551,18 @@ class Explanations(NamedTuple):
         if not self.found:
             return f"<no explanation beyond chance: {self.tried} groups tried, {self.too_small} too small, {self.runs} runs>"
         return "\n".join(
-            f"{each.what}: {seconds(each.effect_ns)} slower (95 % interval {seconds(each.low_ns)} to {seconds(each.high_ns)}), "
-            f"{each.runs} runs of {each.computers} computers"
+            f"{each.what}: {slower(each)}, {each.runs} runs of {each.computers} computers"
             + (f"; most of it {each.subject} in {each.subject_phase}" if each.subject else "")
             + (f"; cannot be separated from {', '.join(each.same_runs_as)}" if each.same_runs_as else "")
             for each in self.found
         )
+
+
+def slower(each: Record) -> str:
+    """By how much a group is slower, in words. What is hardly clearer than chance has a size between nothing and much."""
+    if each.low_ns <= 0:
+        return f"slower by {seconds(each.high_ns)} at most (95 % interval)"
+    return f"{seconds(each.effect_ns)} slower (95 % interval {seconds(each.low_ns)} to {seconds(each.high_ns)})"
 
 
 class _Group:
@@ -476,10 +588,11 @@ def _large_enough(mask: Any, computers: Any) -> bool:
     return all(side.sum() >= LEAST_RUNS and len(set(computers[side].tolist())) >= LEAST_COMPUTERS for side in sides)
 
 
-def _matters(effect_ns: float, lengths: Any) -> bool:
+def _least_effect(lengths: Any) -> float:
+    """The smallest difference from runs as long as these that matters."""
     import numpy
 
-    return effect_ns >= max(LEAST_EFFECT_NS, LEAST_EFFECT_SHARE * float(numpy.median(lengths)))
+    return max(float(LEAST_EFFECT_NS), LEAST_EFFECT_SHARE * float(numpy.median(lengths)))
 
 
 def _spread(of: range, most: int) -> Union[range, list[int]]:
@@ -502,7 +615,7 @@ def _by_computer(lengths: Any, computers: Any) -> Any:
     return (values[starts + (counts - 1) // 2] + values[starts + counts // 2]) / 2
 
 
-def _between(first: Any, second: Any, first_computers: Any, second_computers: Any) -> Optional[Difference]:
+def _between(first: Any, second: Any, first_computers: Any, second_computers: Any) -> Optional[_Comparison]:
     """How much longer the first took; ``None`` where either is too small to say."""
     import numpy
 
@@ -521,14 +634,52 @@ def _between(first: Any, second: Any, first_computers: Any, second_computers: An
     deviation = math.sqrt(max(0.0, many * others / 12 * (all_of_them + 1 - ties)))
     if deviation == 0:
         return None
-    z = (larger - many * others / 2) / deviation
-    few, rest = (each if len(each) <= _PAIRED else numpy.sort(each)[_even(len(each))] for each in (first, second))
-    differences = numpy.sort((few[:, None] - rest[None, :]).ravel())
-    # Of the normal approximation, with the sizes of all: what was spread evenly is taken in their place.
-    half = _NORMAL_95 * math.sqrt((all_of_them + 1) / (12 * many * others))
-    at = [min(len(differences) - 1, max(0, int(len(differences) * share))) for share in (0.5, 0.5 - half, 0.5 + half)]
-    median, low, high = (int(differences[place]) for place in at)
-    return Difference(median, low, high, math.erfc(abs(z) / math.sqrt(2)), float(z))
+    return _Comparison(first, second, deviation, float((larger - many * others / 2) / deviation))
+
+
+def _verdict(passed: Optional[bool], why: str) -> dict[str, Any]:
+    """What a gate says, in the words and exit codes of ``onoff gate``."""
+    verdict, exit_code = {True: ("pass", 0), False: ("regression", 1), None: ("no_verdict", 2)}[passed]
+    return {"passed": passed, "verdict": verdict, "exit_code": exit_code, "why": why if passed is not None else f"Not known: {why}"}
+
+
+def _more_computers(difference: Difference, limit: float, baseline: int, candidate: int) -> Optional[int]:
+    """How many computers more in each cohort would make the interval about as short as the difference is far from the limit: its length goes
+    with the root of ``1 / baseline + 1 / candidate``."""
+    distance = abs(limit - difference.ns)
+    reach = difference.high_ns - difference.ns if difference.ns < limit else difference.ns - difference.low_ns
+    wanted = (1 / baseline + 1 / candidate) * (distance / max(1, reach)) ** 2
+    if wanted <= 0:
+        return None
+    fewer, apart = min(baseline, candidate), abs(baseline - candidate)
+    enough = (2 - wanted * apart + math.sqrt((wanted * apart) ** 2 + 4)) / (2 * wanted)
+    return max(1, math.ceil(enough) - fewer)
+
+
+def _log_tail(z: float) -> float:
+    """The logarithm of the chance that a normal value is larger."""
+    if z < 30:
+        return math.log(math.erfc(z / math.sqrt(2)) / 2)
+    return -z * z / 2 - math.log(z * math.sqrt(2 * math.pi))
+
+
+def _least_z(chance: float) -> float:
+    """The ``z`` from which on a difference in either direction has no more than this chance."""
+    low, high = 0.0, 40.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erfc(middle / math.sqrt(2)) > chance else (low, middle)
+    return high
+
+
+def _clearest(splits: Iterable[int], lengths: Any, computers: Any, start: int, end: int) -> Optional[tuple[int, _Comparison]]:
+    """The place that divides a stretch of runs most clearly, with what is after it compared with what is before."""
+    found = []
+    for split in splits:
+        compared = _between(lengths[split:end], lengths[start:split], computers[split:end], computers[start:split])
+        if compared is not None:
+            found.append((split, compared))
+    return max(found, key=lambda each: abs(each[1].z), default=None)
 
 
 def _even(length: int) -> Any:

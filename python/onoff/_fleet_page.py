@@ -36,7 +36,7 @@ def page(fleet: Fleet, transition: str) -> str:
     rows: list[tuple[Any, ...]] = []
     if explained.found:
         for each in explained.found:
-            interval = f"{seconds(each.low_ns)} to {seconds(each.high_ns)}"
+            interval = f"{seconds(each.low_ns) if each.low_ns > 0 else '0 s'} to {seconds(each.high_ns)}"
             most = f"{each.subject} in {each.subject_phase}" if each.subject else ""
             rows.append((each.what, seconds(each.effect_ns), interval, each.runs, each.computers, most, ", ".join(each.same_runs_as)))
         parts.append(_table(("group", "slower by", "95 % interval", "runs", "computers", "whose time", "cannot be separated from"), rows))

@@ -38,15 +38,23 @@ _TRANSITION_COLUMNS = (
     ("at_least_ns", "BIGINT"),
 )
 
-_MACROS = """
-CREATE OR REPLACE MACRO overlapping(start_a, end_a, start_b, end_b) AS
-    start_a < end_b AND start_b < end_a;
-CREATE OR REPLACE MACRO overlap_ns(start_a, end_a, start_b, end_b) AS
-    greatest(0, least(end_a, end_b) - greatest(start_a, start_b));
-CREATE OR REPLACE MACRO in_phase(number, time_ns, phase_name) AS
-    EXISTS (SELECT 1 FROM phases AS p WHERE p.recording = number AND p.phase = phase_name
-            AND time_ns >= p.start_ns AND time_ns < p.end_ns);
+_INTERVAL_MACROS = """
+CREATE MACRO overlapping(start_a, end_a, start_b, end_b) AS
+    coalesce(start_a < end_b, TRUE) AND coalesce(start_b < end_a, TRUE);
+CREATE MACRO overlap_ns(start_a, end_a, start_b, end_b) AS
+    CASE WHEN least(end_a, end_b) < greatest(start_a, start_b) THEN 0 ELSE least(end_a, end_b) - greatest(start_a, start_b) END;
 """
+"""An interval without a start or an end began before the recording or ended after it. ``least`` and ``greatest`` leave out what is NULL: an
+overlap whose start or end is in neither interval has no known length."""
+
+_PHASE_MACRO = """
+CREATE MACRO in_phase(recording_number, time_ns, phase_name) AS
+    EXISTS (SELECT 1 FROM (VALUES (recording_number, time_ns, phase_name)) AS argument(recording, time_ns, phase), main.phases AS p
+            WHERE p.recording = argument.recording AND p.phase = argument.phase
+              AND argument.time_ns >= p.start_ns AND argument.time_ns < p.end_ns);
+"""
+"""The arguments are the caller's expressions. They are evaluated in ``VALUES``, where no table of the macro is in scope: next to ``phases``
+its columns would capture the caller's ``recording`` or ``start_ns``."""
 
 
 def queries() -> dict[str, str]:
@@ -109,10 +117,9 @@ def sql(query: str, *recordings: Union[Recording, Path]) -> Any:
             _TRANSITION_COLUMNS,
             ([_values(row, _TRANSITION_COLUMNS) for row in each.transitions()] for each in opened),
         )
-    if "phases" in words:
-        connection.execute(_MACROS)
-    elif words & {"overlapping", "overlap_ns"}:
-        connection.execute(_MACROS.split("CREATE OR REPLACE MACRO in_phase")[0])
+    connection.execute(_INTERVAL_MACROS)
+    if "in_phase" in words:
+        connection.execute(_PHASE_MACRO)
     return connection.sql(query)
 
 

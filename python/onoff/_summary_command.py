@@ -11,6 +11,10 @@ from ._errors import Error, NothingToAnswer, UsageError
 from ._summaries import summaries
 
 FORMATS = ("parquet", "delta")
+_EXIT_CODES = (
+    "Exit codes: 0, every recording in DIR could be read; 1, one of them could not, now or before, or another process is writing to DIR; "
+    "2, none of them holds a transition; 64, a wrong command line."
+)
 
 
 def is_meant(arguments: Sequence[str]) -> bool:
@@ -28,8 +32,9 @@ def is_meant(arguments: Sequence[str]) -> bool:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Writes the rows; returns the exit code: 1 when a recording could not be read."""
-    parser = argparse.ArgumentParser(prog="onoff summary", allow_abbrev=False)
+    """Writes the rows; returns the exit code: 1 when a recording in the tables could not be read, now or before, 2 when none of them holds
+    a transition."""
+    parser = argparse.ArgumentParser(prog="onoff summary", allow_abbrev=False, epilog=_EXIT_CODES)
     parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="recordings, and folders of them")
     parser.add_argument("--format", choices=FORMATS, required=True, help="tables of rows about each recording")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder of the tables; what is in it is not read again")
@@ -60,9 +65,11 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr)
-    failed = f", {done.failed} of them with an error" if done.failed else ""
-    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s{failed}; {done.known} known before")
-    return 1 if done.failed else 0
+    errors = f"; {done.errors} of its recordings could not be read" if done.errors else ""
+    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s, {done.failed} failed; {done.known} known before{errors}")
+    if done.failed or done.errors:
+        return 1
+    return 0 if done.answered else 2
 
 
 def _progress(done: int, of: int, seconds: Optional[float]) -> None:

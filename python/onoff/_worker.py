@@ -15,8 +15,12 @@ from typing import Any
 
 from . import _onoff
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the rows: recordings that were summarised under another are read again."""
+_TRANSIENT = 0
+"""The version of rows with an error that may go away, so that the next run reads the recording again."""
+NO_TRANSITION = "it holds no boot, shutdown, sleep or network boot"
+"""The ``error`` of a recording that was read and is about something else."""
 
 
 def content_hash(paths: list[str]) -> str:
@@ -35,6 +39,15 @@ def content_hash(paths: list[str]) -> str:
     if len(digests) == 1:
         return digests[0]
     return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
+
+
+def stamp(paths: list[str]) -> list[tuple[str, int, int]]:
+    """Name, size and time of change of each file of a recording: while they stay the same, so does what it holds."""
+    found = []
+    for path in _files(paths):
+        status = os.stat(path)
+        found.append((path, status.st_size, status.st_mtime_ns))
+    return found
 
 
 def shown(paths: list[str]) -> str:
@@ -89,7 +102,7 @@ def rows_of(documents: Mapping[str, Any], kind: str) -> dict[str, list[dict[str,
                 "processors": system.get("processors"),
                 "memory_bytes": system.get("memory_bytes"),
                 "recorded_utc": (transitions[0]["recorded_utc"] if transitions else None) or info.get("start_utc"),
-                "error": "" if transitions else "it holds no boot, shutdown, sleep or network boot",
+                "error": "" if transitions else NO_TRANSITION,
             }
         ],
         "transitions": [
@@ -187,9 +200,9 @@ def _reports(documents: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[s
         yield "netboot", number, report
 
 
-def failure(said: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows about a recording that cannot be read."""
-    return {"recordings": [{"kind": "", "error": said}]}
+def failure(said: str, transient: bool = False) -> dict[str, list[dict[str, Any]]]:
+    """The rows about a recording that cannot be read; ``transient`` where that may go away."""
+    return {"recordings": [{"kind": "", "error": said, **({"schema": _TRANSIENT} if transient else {})}]}
 
 
 def answer(task: Any) -> Any:
@@ -201,17 +214,18 @@ def answer(task: Any) -> Any:
     ...     answer({"files": ["samples/slow-boot.etl"], "table": "processes", "folder": os.path.join(folder, "new")})["rows"]
     28
     """
+    transient = False
     try:
         return rows(task) if isinstance(task, list) else _exported(**task)
     except MemoryError:
-        said = "it needs more memory than it may take"
+        transient, said = True, "it needs more memory than it may take"
     except Exception as error:  # A fault of ours about one file is no reason to say nothing about the others.
         said = f"onoff failed on it ({type(error).__name__}: {error}); please report it"
     except BaseException as error:  # A panic of the compiled part.
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         said = f"onoff failed on it ({error}); please report it"
-    return failure(said) if isinstance(task, list) else {"error": said}
+    return failure(said, transient) if isinstance(task, list) else {"error": said}
 
 
 def _exported(files: list[str], table: str, folder: str) -> dict[str, Any]:

@@ -268,9 +268,9 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
         """The hash of a recording, and its rows as in `onoff.summaries`."""
         digest, said = _hash(files)
         if said is not None:
-            return digest, named(failure(said), digest, files)
+            return digest, named(failure(said, transient=True), digest, files)
         rows = _reader(self.question).ask(files)
-        return digest, named(failure(rows) if isinstance(rows, str) else rows, digest, files)
+        return digest, named(failure(rows, transient=True) if isinstance(rows, str) else rows, digest, files)
 
     def _tables(self, recordings: list[list[str]], schema: Any) -> Iterator[Any]:
         for files in recordings:

@@ -2,9 +2,11 @@
 
 import pathlib
 
+import pyarrow
 import pytest
 
 import onoff
+from onoff._answers import wrap
 from onoff._sql import queries
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
@@ -91,3 +93,103 @@ def test_queries_reach_no_files_and_wrong_names_are_refused(trace):
         onoff.sql("nothing_of_that_name", trace)
     with pytest.raises(onoff.UsageError, match="recording"):
         onoff.sql("SELECT 1")
+
+
+class PlantedRecording(onoff.Recording):
+    """A recording with one WinLogonInit, whose tables have a row at 15 and one at 150 in every column of times."""
+
+    TIMES = (15, 150)
+
+    def __init__(self, start_ns, end_ns):
+        phase = {"action": "boot", "name": "WinLogonInit", "start_ns": start_ns, "end_ns": end_ns, "duration_ns": end_ns - start_ns}
+        self.phases_of_boot = wrap({"stretches": [phase]})
+
+    def why(self, **options):
+        return self.phases_of_boot
+
+    def table(self, name):
+        [declaration] = [table for table in onoff.tables() if table.name == name]
+        times = {column.name: pyarrow.array(self.TIMES, pyarrow.int64()) for column in time_columns(declaration)}
+
+        class Planted:
+            def to_pyarrow(self):
+                return pyarrow.table(times)
+
+        return Planted()
+
+
+def time_columns(declaration):
+    return [column for column in declaration.columns if column.name.endswith("_ns")]
+
+
+@pytest.fixture(scope="module")
+def two_phases():
+    return PlantedRecording(10, 20), PlantedRecording(100, 200)
+
+
+WITH_TIMES = [declaration for declaration in onoff.tables() if time_columns(declaration)]
+
+
+@pytest.mark.parametrize("declaration", WITH_TIMES, ids=lambda declaration: declaration.name)
+def test_in_phase_takes_the_caller_s_columns_in_every_table(two_phases, declaration):
+    parts = []
+    for column in time_columns(declaration):
+        for alias in ("", declaration.name, "p", "phases", "argument", "recording", "phase"):
+            of = f"{alias}." if alias else ""
+            parts.append(
+                f"""SELECT '{column.name} of {alias}' AS case_name, {of}recording, {of}{column.name} FROM {declaration.name} {alias and f"AS {alias}"}
+                    WHERE in_phase({of}recording, {of}{column.name}, 'WinLogonInit')"""
+            )
+    found = {}
+    for case_name, recording, time_ns in onoff.sql(" UNION ALL ".join(parts), *two_phases).fetchall():
+        found.setdefault(case_name, set()).add((recording, time_ns))
+    assert len(found) == len(parts) and set(map(frozenset, found.values())) == {frozenset({(0, 15), (1, 150)})}, found
+
+
+def test_in_phase_is_no_other_recording_s_phase_and_no_query_s_own_table(two_phases):
+    def answer(query):
+        return onoff.sql(query, *two_phases).fetchall()
+
+    assert answer("SELECT recording, start_ns FROM phases WHERE in_phase(recording, start_ns, phase) ORDER BY ALL") == [(0, 10), (1, 100)]
+    assert answer("SELECT recording FROM phases WHERE in_phase(1 - recording, start_ns, 'WinLogonInit')") == []
+    assert answer("SELECT recording FROM processes WHERE in_phase(recording, start_ns, 'PreSMSS')") == []
+    own = "WITH phases AS (SELECT 0 AS recording, 'WinLogonInit' AS phase, 0 AS start_ns, 1000 AS end_ns)"
+    within = "SELECT recording, start_ns FROM processes WHERE in_phase(recording, start_ns, 'WinLogonInit') ORDER BY ALL"
+    assert answer(f"{own} {within}") == [(0, 15), (1, 150)]
+    assert answer("SELECT recording, count(*) FILTER (in_phase(recording, start_ns, 'WinLogonInit')) FROM processes GROUP BY 1 ORDER BY 1") == [(0, 1), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "overlap", "length"),
+    [
+        ((0, 10), (9, 20), True, 1),
+        ((0, 10), (10, 20), False, 0),
+        ((10, 20), (0, 10), False, 0),
+        # Without an end: open when the recording ended.
+        ((5, None), (0, 10), True, 5),
+        ((0, 10), (5, None), True, 5),
+        ((10, None), (0, 10), False, 0),
+        ((5, None), (7, None), True, None),
+        # Without a start: open since before the recording began.
+        ((None, 10), (4, 20), True, 6),
+        ((None, 10), (10, 20), False, 0),
+        ((None, 10), (None, 20), True, None),
+        ((None, None), (4, 20), True, 16),
+    ],
+)
+def test_an_open_interval_overlaps_as_long_as_it_is_counted(trace, first, second, overlap, length):
+    values = ", ".join("NULL::BIGINT" if value is None else str(value) for value in (*first, *second))
+    found = onoff.sql(f"SELECT overlapping({values}), overlap_ns({values}) FROM processes LIMIT 1", trace).fetchall()
+    assert found == [(overlap, length)]
+
+
+def test_a_process_that_is_still_running_at_the_end_is_in_the_last_phase(trace):
+    last = max(trace.boot().phases, key=lambda phase: phase.end_ns)
+    counted = onoff.sql(
+        f"""SELECT count(*) FILTER (end_ns IS NULL AND overlapping(start_ns, end_ns, {last.start_ns}, {last.end_ns})),
+                   count(*) FILTER (end_ns IS NULL AND overlap_ns(start_ns, end_ns, {last.start_ns}, {last.end_ns}) > 0),
+                   count(*) FILTER (end_ns IS NULL) FROM processes""",
+        trace,
+    ).fetchall()
+    [(overlapping, counted_ns, still_running)] = counted
+    assert overlapping == counted_ns == still_running > 0

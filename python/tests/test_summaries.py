@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import onoff
-from onoff import _process, _summaries
+from onoff import _process, _summaries, _summary_command, _worker
 from onoff._summaries import TABLES
 
 SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
@@ -250,3 +250,195 @@ def test_delta_tables_hold_the_same_rows_go_on_after_an_end_and_have_versions(tm
             onoff.summaries(paths, wrong, format="parquet" if wrong == out else "delta")
     with pytest.raises(onoff.UsageError, match="no format"):
         onoff.summaries(paths, tmp_path / "other", format="orc")
+
+
+def once(out, count):
+    """Every recording has one row, and each of its tables has its rows once."""
+    assert rows(out, "SELECT count(*), count(DISTINCT recording), count(DISTINCT path) FROM {recordings}") == [(count, count, count)]
+    assert rows(out, "SELECT count(*) FROM (SELECT recording, place FROM {phases} GROUP BY ALL HAVING count(*) > 1)") == [(0,)]
+    assert rows(out, "SELECT count(*) FROM {phases} WHERE recording NOT IN (SELECT recording FROM {recordings})") == [(0,)]
+    return dict(rows(out, "SELECT path, error FROM {recordings}"))
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Reads in this process, after what a test adds to ``before``: a function of a recording's first file that may answer itself."""
+    before = []
+
+    def ask(reader, task):
+        for each in before:
+            answer = each(task[0])
+            if answer is not None:
+                return answer
+        return _worker.answer(task)
+
+    monkeypatch.setattr(_process.Reader, "ask", ask)
+    return before
+
+
+def command(paths, out):
+    return _summary_command.run(["summary", str(paths), "--format", "parquet", "-o", str(out), "--workers", "1"])
+
+
+HOLD = (
+    "import onoff, sys, time\n"
+    "def progress(*done):\n"
+    "    print('started', flush=True)\n"
+    "    time.sleep(600)\n"
+    "onoff.summaries(sys.argv[1], sys.argv[2], workers=1, progress=progress)"
+)
+
+
+def test_a_second_writer_is_refused_and_a_killed_one_is_not_waited_for(tmp_path):
+    paths = fleet(tmp_path / "recordings", 3)
+    out = tmp_path / "out"
+    first = subprocess.Popen([sys.executable, "-c", HOLD, str(paths), str(out)], stdout=subprocess.PIPE, text=True)
+    assert first.stdout.readline() == "started\n"
+    with pytest.raises(onoff.UnreadableError, match=f"process {first.pid} on .* is writing to it"):
+        onoff.summaries(paths, out)
+    assert command(paths, out) == 1
+    first.kill()
+    first.wait()
+    first.stdout.close()
+    # The file with the killed one's number is still there.
+    assert (out / "recordings" / ".lock").read_text().startswith(f"process {first.pid}")
+    assert onoff.summaries(paths, out).read == 3
+    once(out, 3)
+    assert (out / "recordings" / ".lock").read_bytes() == b""
+
+
+def test_runs_that_start_together_leave_one_row_for_each_recording(tmp_path):
+    paths = fleet(tmp_path / "recordings", 6)
+    out = tmp_path / "out"
+    program = "import onoff, onoff._summaries as s, sys; s._BATCH = 1; onoff.summaries(sys.argv[1], sys.argv[2], workers=1)"
+    runs = [subprocess.Popen([sys.executable, "-c", program, str(paths), str(out)], stderr=subprocess.PIPE) for _ in range(3)]
+    said = [run.communicate()[1] for run in runs]
+    assert 0 in [run.returncode for run in runs], said
+    assert all(run.returncode == 0 or b"is writing to it" in text for run, text in zip(runs, said)), said
+    once(out, 6)
+
+
+def test_a_changed_file_replaces_its_rows(tmp_path, here):
+    paths = fleet(tmp_path / "recordings", 3)
+    out = tmp_path / "out"
+    onoff.summaries(paths, out)
+    # One is written anew, two change their names, one of another folder is left as it is.
+    with gzip.open(paths / "0000.tar.gz", "wb", compresslevel=1) as file:
+        file.write(lzma.decompress((SAMPLES / "linux-boot.tar.xz").read_bytes()).replace(NAME, b"renewed1"))
+    os.rename(paths / "0001.tar.gz", paths / "kept")
+    os.rename(paths / "0002.tar.gz", paths / "0001.tar.gz")
+    os.rename(paths / "kept", paths / "0002.tar.gz")
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(SAMPLES / "slow-boot.etl", other)
+    onoff.summaries(other, out)
+    done = onoff.summaries(paths, out)
+    assert (done.read, done.failed, done.errors) == (3, 0, 0)
+    once(out, 4)
+    found = dict(rows(out, "SELECT path, computer FROM {recordings}"))
+    assert found == {
+        str(paths / "0000.tar.gz"): "renewed1",
+        str(paths / "0001.tar.gz"): "lab00002",
+        str(paths / "0002.tar.gz"): "lab00001",
+        str(other / "slow-boot.etl"): "LAPTOP-7F3",
+    }
+    assert onoff.summaries(paths, out).read == 0
+
+
+def test_names_are_the_same_from_wherever_they_are_given(tmp_path, here, monkeypatch):
+    paths = fleet(tmp_path / "recordings", 1)
+    monkeypatch.chdir(tmp_path)
+    onoff.summaries("recordings", "out")
+    (paths / "0000.tar.gz").unlink()
+    shutil.copy(SAMPLES / "slow-boot.etl", paths / "0000.tar.gz")
+    monkeypatch.chdir(paths)
+    onoff.summaries(".", tmp_path / "out")
+    assert once(tmp_path / "out", 1) == {str(paths / "0000.tar.gz"): ""}
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(tmp_path, here):
+    paths = fleet(tmp_path / "recordings", 2)
+    out = tmp_path / "out"
+    growing = paths / "0001.tar.gz"
+    here.append(lambda path: os.utime(path, (1, 1)) if path == str(growing) else None)
+    done = onoff.summaries(paths, out, workers=1)
+    assert (done.read, done.failed, done.errors) == (2, 1, 1)
+    assert once(out, 2)[str(growing)] == "it changed while it was read"
+    here.clear()
+    done = onoff.summaries(paths, out)
+    assert (done.read, done.known, done.errors) == (1, 1, 0)
+    assert set(once(out, 2).values()) == {""}
+
+
+def test_a_time_out_is_read_again_and_the_exit_code_is_that_of_what_the_tables_hold(tmp_path, here, capsys):
+    paths = fleet(tmp_path / "recordings", 3)
+    (paths / "bad.tar.gz").write_bytes((paths / "0000.tar.gz").read_bytes()[:5000])
+    out = tmp_path / "out"
+    slow = []
+
+    def late(path):
+        if path.endswith("0001.tar.gz"):
+            slow.append(path)
+            return "it took longer than 600 s"
+
+    here.append(late)
+    assert command(paths, out) == 1
+    assert "4 read" in capsys.readouterr().out
+    # It is still too slow: read again, and no success.
+    assert command(paths, out) == 1
+    assert "1 read" in (said := capsys.readouterr().out) and "2 of its recordings could not be read" in said
+    assert len(slow) == 2
+    once(out, 4)
+    here.clear()
+    assert command(paths, out) == 1
+    assert "1 read" in (said := capsys.readouterr().out) and "1 of its recordings could not be read" in said
+    assert {error for path, error in once(out, 4).items() if "bad" not in path} == {""}
+    # What is damaged is not tried again, and is no success either, until it is gone.
+    assert command(paths, out) == 1
+    assert "0 read" in capsys.readouterr().out
+    (paths / "bad.tar.gz").unlink()
+    assert command(paths, out) == 0
+    once(out, 3)
+
+
+def test_a_file_that_cannot_be_opened_is_tried_again_and_costs_no_rows_that_are_there(tmp_path, here, monkeypatch):
+    paths = fleet(tmp_path / "recordings", 2)
+    out = tmp_path / "out"
+    closed = {str(paths / "0001.tar.gz")}
+
+    def content_hash(files):
+        if closed & set(files):
+            raise OSError(5, "Input/output error", files[0])
+        return _worker.content_hash(files)
+
+    monkeypatch.setattr(_summaries, "content_hash", content_hash)
+    for _ in range(2):
+        done = onoff.summaries([paths, paths], out)
+        assert (done.failed, done.errors) == (1, 1)
+        assert "Input/output error" in once(out, 2)[str(paths / "0001.tar.gz")]
+    closed.clear()
+    done = onoff.summaries(paths, out)
+    assert (done.read, done.errors, set(once(out, 2).values())) == (1, 0, {""})
+    closed.add(str(paths / "0000.tar.gz"))
+    assert command(paths, out) == 1
+    assert set(once(out, 2).values()) == {""}
+
+
+def test_rows_that_an_earlier_version_doubled_are_there_once(tmp_path, here):
+    paths = fleet(tmp_path / "recordings", 2)
+    out = tmp_path / "out"
+    onoff.summaries(paths, out)
+    for part in list(out.glob("*/*.parquet")):
+        shutil.copy(part, part.with_name(f"again-{part.name}"))
+    assert rows(out, "SELECT count(*) FROM {recordings}") == [(4,)]
+    assert onoff.summaries(paths, out).read == 0
+    once(out, 2)
+
+
+def test_recordings_without_a_transition_are_an_answer_of_nothing(tmp_path, here):
+    paths = tmp_path / "recordings"
+    paths.mkdir()
+    (paths / "reads.csv").write_text("pid,process,file,operation,offset,length\n7,loader,/card/a.dat,read,0,4\n")
+    assert command(paths, tmp_path / "out") == 2
+    shutil.copy(SAMPLES / "slow-boot.etl", paths)
+    assert command(paths, tmp_path / "out") == 0

@@ -1,0 +1,66 @@
+"""One writer at a time: a lock of the operating system, which ends with the process that holds it, however that ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from ._errors import UnreadableError
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Locked bytes cannot be read on Windows: one behind the text is locked.
+    _LOCKED_BYTE = 1 << 30
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        file.seek(_LOCKED_BYTE)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, output: str) -> Iterator[None]:
+    """Holds the lock file ``path`` for the writer of ``output``; raises ``UnreadableError`` where another process holds it.
+
+    The file stays, empty: who deleted it could delete the one that the next writer has just locked.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path, "a+b")
+    except OSError as error:
+        raise UnreadableError(f"{output}: cannot be written: {error}") from None
+    with file:
+        try:
+            is_free = _try_lock(file)
+        except OSError as error:
+            raise UnreadableError(f"{output}: its file system cannot lock files ({error}); write to another one") from None
+        if not is_free:
+            file.seek(0)
+            holder = file.read(200).decode(errors="replace") or "another process"
+            raise UnreadableError(f"{output}: {holder} is writing to it; run this again when that has finished")
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}".encode())
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)

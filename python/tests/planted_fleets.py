@@ -1,0 +1,81 @@
+"""Fleets in memory, as many as a measured coverage needs: computers differ by 15 %, their runs by 8 %, and modules follow update rings."""
+
+import datetime
+
+import numpy
+
+from onoff._fleet import Fleet
+
+SECONDS = 30.0
+SPREAD, NOISE = 0.15, 0.08
+FIRST = datetime.datetime(2026, 1, 5)
+
+
+class PlantedFleet(Fleet):
+    """A fleet of the runs given, without a folder. ``planted_ns`` is what was added to each run."""
+
+    def __init__(self, lengths, planted, computers, attributes=None, modules=None, days=None):
+        self.attributes = tuple(attributes or ())
+        self.modules = modules or {}
+        self.planted_ns = 1e9 * planted
+        self.all_runs = [
+            {
+                "recording": str(number),
+                "number": 0,
+                "computer": f"PC-{computer:04}",
+                "recorded_utc": None if days is None else (FIRST + datetime.timedelta(days=float(days[number]))).isoformat(),
+                "duration_ns": int(1e9 * length),
+                **{name: str(values[number]) for name, values in (attributes or {}).items()},
+            }
+            for number, (length, computer) in enumerate(zip(lengths + planted, computers))
+        ]
+
+    def runs(self, transition="boot"):
+        return self.all_runs
+
+    def _tables(self):
+        return set()
+
+    def _parts(self, runs):
+        for name, has_new in self.modules.items():
+            yield (name, "2"), has_new
+
+    def truth_ns(self, what):
+        """By how much the runs of a module are longer by what was planted."""
+        mask = self.modules[what.split(" = ")[0]]
+        return self.planted_ns[mask].mean() - self.planted_ns[~mask].mean()
+
+
+def lengths_of(dice, computers, runs):
+    """How long each run takes where nothing is planted, and its computer."""
+    usual = SECONDS * numpy.exp(dice.normal(0, SPREAD, computers))
+    each = numpy.repeat(numpy.arange(computers), runs)
+    return usual[each] * numpy.exp(dice.normal(0, NOISE, len(each))), each
+
+
+def with_a_slow_module(dice, seconds, computers=200, runs=2):
+    """A fleet of three update rings. Twelve modules came with updates, each to some rings, with some stragglers; ``updated0.sys`` is slow.
+    Five others are on computers by chance."""
+    lengths, computer = lengths_of(dice, computers, runs)
+    ring = dice.choice(3, computers, p=(0.15, 0.35, 0.5))
+    modules = {}
+    for number in range(12):
+        late = dice.random(computers) < 0.05
+        modules[f"updated{number}.sys"] = ((ring <= number % 2) ^ late)[computer]
+    for number in range(5):
+        modules[f"other{number}.sys"] = (dice.random(computers) < 0.3)[computer]
+    return PlantedFleet(lengths, seconds * modules["updated0.sys"], computer, modules=modules)
+
+
+def with_two_builds(dice, baseline, candidate, share, runs=2):
+    """Two cohorts of computers, the second slower by this share."""
+    lengths, computer = lengths_of(dice, baseline + candidate, runs)
+    is_new = computer >= baseline
+    return PlantedFleet(lengths, share * lengths * is_new, computer, attributes={"build": numpy.where(is_new, 2, 1)})
+
+
+def with_a_change(dice, seconds, computers=120, day=35):
+    """Computers that each run once, in 60 days, slower from one day on."""
+    lengths, computer = lengths_of(dice, computers, 1)
+    days = numpy.sort(dice.uniform(0, 60, computers))
+    return PlantedFleet(lengths, seconds * (days >= day), computer, days=days)
