@@ -61,8 +61,7 @@ impl LogfileHeader {
         // A session whose processors share buffers says 1.
         let per_processor =
             |header: &LogfileHeader| header.log_file_mode & log_file_mode::NO_PER_PROCESSOR_BUFFERING == 0;
-        let processors_differ =
-            per_processor(self) && per_processor(other) && self.processors != other.processors;
+        let processors_differ = per_processor(self) && per_processor(other) && self.processors != other.processors;
         machine(self) == machine(other) && !processors_differ
     }
 
@@ -161,6 +160,9 @@ mod tests {
         // 100 s apart at 400 ppm: 40 ms.
         let late = LogfileHeader { start_ticks: 105 * SECOND + 400_000, ..log("UserTrace", 105, 161) };
         assert!(log("NT Kernel Logger", 5, 160).recorded_with(&late));
-        assert!(!log("NT Kernel Logger", 5, 160).recorded_with(&LogfileHeader { start_ticks: 105 * SECOND + 3_000_000, ..late }));
+        assert!(
+            !log("NT Kernel Logger", 5, 160)
+                .recorded_with(&LogfileHeader { start_ticks: 105 * SECOND + 3_000_000, ..late })
+        );
     }
 }
