@@ -148,6 +148,14 @@ fn stamp(line: &str) -> Option<(Stamp, &str)> {
     }
 }
 
+/// `Fri 2026-11-20 23:15:07 UTC`: µs since 1970.
+pub(super) fn utc_us(date: &str) -> Option<i64> {
+    match stamp(&format!("{date} "))? {
+        (Stamp::Wall { us, absolute: true, .. }, _) => Some(us),
+        _ => None,
+    }
+}
+
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 

@@ -38,6 +38,7 @@ mod dump;
 pub(crate) mod event_stream;
 mod firmware;
 mod ftrace;
+mod identity;
 mod journal;
 mod journal_export;
 mod journal_files;
@@ -81,8 +82,11 @@ use clocks::{Pairs, SourceClock};
 use journal_files::Journals;
 use journal_survey::JournalSurvey;
 use kernel_log::Messages;
-use parts::{Part, PartKind};
+use parts::PartKind;
 
+pub use identity::PartIdentity;
+pub(crate) use identity::{IDENTITY_BYTES, Relation};
+pub(crate) use parts::Part;
 pub(crate) use recognition::{advice, is_firmware_table, is_for_people, is_part, kind_of};
 
 counters! {

@@ -211,6 +211,11 @@ impl Messages {
         self.found.iter()
     }
 
+    /// Whether messages have dates (`dmesg -T`).
+    pub(super) fn has_dates(&self) -> bool {
+        self.wall_clock
+    }
+
     /// Time of a message on the axis.
     pub(super) fn axis_ns(&self, message: &Message, clocks: &Clocks) -> i64 {
         match self.received {
