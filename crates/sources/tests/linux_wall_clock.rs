@@ -237,3 +237,54 @@ fn a_syslog_is_left_out_next_to_a_journal_with_its_own_times() {
     assert_eq!(starts(&alone).len(), UNITS.len() + 1);
     assert!(alone.wanted.contains(TableName::Milestones));
 }
+
+/// The kernel's log of one boot of a computer with that name.
+fn kernel_log(host: &str, boot: u32) -> String {
+    let line =
+        |second: u32| format!("[{second:5}.{:06}] line {second}\n", (second * 7919 + boot * 104_729) % 1_000_000);
+    let lines: String = (1..40).map(line).collect();
+    let clock = 1_795_216_512 + boot * 100_000;
+    format!(
+        "[    0.000000] Linux version 6.1.0 (gcc) #1 SMP\n{lines}\
+         [   41.000000] rtc_cmos 00:03: setting system clock to 2026-11-20T23:15:12 UTC ({clock})\n\
+         [   50.000000] systemd[1]: Hostname set to <{host}>.\n[   {}.500000] PM: suspend entry (deep)\n",
+        60 + boot
+    )
+}
+
+#[test]
+fn files_of_several_recordings_are_refused_whoever_opens_them() {
+    let refused = |files: &[(&str, &str)]| {
+        let held = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+        Files::held(held, &Limits::default()).err().map(|error| error.to_string())
+    };
+    let (web1, web2, again) = (kernel_log("web1", 1), kernel_log("web2", 2), kernel_log("web1", 3));
+    assert_eq!(
+        refused(&[("a", &web1), ("b", &web2)]).unwrap(),
+        "these are 2 recordings (a, b), and one is read at a time"
+    );
+    assert_eq!(
+        refused(&[("a", &web1), ("b", &web2), ("c", &again)]).unwrap(),
+        "these are 3 recordings (a, b, ...), and one is read at a time"
+    );
+    assert_eq!(refused(&[("a", &web1), ("b", &format!("{web1}[   90.000000] more\n"))]), None);
+    // So are those in an archive.
+    let archive = |members: &[(&str, &str)]| {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (name, text) in members {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        Files::held([("logs.tar".to_owned(), tar.into_inner().unwrap())], &Limits::default())
+    };
+    let error = archive(&[("web1/dmesg", &web1), ("web2/dmesg", &web2)]).unwrap_err().to_string();
+    assert!(error.starts_with("these are 2 recordings"), "{error}");
+    assert_eq!(archive(&[("web1/dmesg", &web1), ("web1/uname", "Linux web1 6.1.0 x\n")]).unwrap().iter().count(), 2);
+    // A copied file system holds the kernel's logs of earlier boots: the last is read.
+    let files = archive(&[("web1/var/log/dmesg", &again), ("web1/var/log/dmesg.0", &web1)]).unwrap();
+    let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
+    assert_eq!(sleeps(&trace), [(63, None)]);
+    assert_eq!(count(&trace, "kernel_logs_of_other_boots"), 1);
+}

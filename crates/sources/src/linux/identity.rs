@@ -22,7 +22,9 @@ pub(crate) const IDENTITY_BYTES: usize = 1 << 20;
 const MAX_FACTS: usize = 64;
 
 /// Marks of one part that are kept, about.
-const MAX_MARKS: usize = 512;
+const MAX_MARKS: usize = 256;
+/// Marks by which parts are found, at most.
+const MAX_KEYS: usize = 64;
 
 /// How far the kernel's starts by two parts of one boot may be apart, s: times have whole seconds.
 const SAME_START_S: i64 = 3;
@@ -63,10 +65,19 @@ enum StartSource {
     Readings,
 }
 
+/// What marks a boot. Only marks of one kind are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum MarkKind {
+    #[default]
+    Lines,
+    Units,
+    Manager,
+}
+
 /// Lines with their times, or units with theirs: to the microsecond, so that two boots do not have them in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Marks {
-    of_units: bool,
+    of: MarkKind,
     /// Hashes and times, by hash; of many only those with hashes up to `until`.
     found: Vec<(u64, i64)>,
     until: u64,
@@ -74,19 +85,19 @@ struct Marks {
 }
 
 impl Marks {
-    fn of(of_units: bool, marks: impl Iterator<Item = (i64, u64)>) -> Option<Self> {
+    fn of(of: MarkKind, marks: impl Iterator<Item = (i64, u64)>) -> Option<Self> {
         let mut found: Vec<(u64, i64)> = marks.map(|(time, hash)| (hash, time)).collect();
         let range = (found.iter().map(|mark| mark.1).min()?, found.iter().map(|mark| mark.1).max()?);
         found.sort_unstable();
         found.dedup();
         let until = found.get(MAX_MARKS).map_or(u64::MAX, |mark| mark.0);
         found.truncate(MAX_MARKS);
-        Some(Self { of_units, found, until, range })
+        Some(Self { of, found, until, range })
     }
 
     /// Of the marks that fall into the time of both, whether at least half of the fewer are shared.
     fn relation(&self, other: &Self) -> Relation {
-        if self.of_units != other.of_units {
+        if self.of != other.of {
             return Relation::Unknown;
         }
         let until = self.until.min(other.until);
@@ -96,7 +107,7 @@ impl Marks {
         let fewer = within(self, other.range).min(within(other, self.range));
         if fewer == 0 {
             let overlap = self.range.0 <= other.range.1 && other.range.0 <= self.range.1;
-            return if overlap && !self.of_units { Relation::Different } else { Relation::Unknown };
+            return if overlap && self.of == MarkKind::Lines { Relation::Different } else { Relation::Unknown };
         }
         let shared =
             self.found.iter().filter(|mark| mark.0 <= until && other.found.binary_search(mark).is_ok()).count();
@@ -121,7 +132,7 @@ impl PartIdentity {
                     let time: i64 = line.split_once('=')?.1.parse().ok().filter(|&time| time > 0)?;
                     Some((time, hash(&line)))
                 });
-                identity.marks = Marks::of(true, marks);
+                identity.marks = Marks::of(MarkKind::Manager, marks);
             }
             PartKind::ClockReadings => {
                 let mut pairs = Pairs::default();
@@ -150,9 +161,31 @@ impl PartIdentity {
         identity
     }
 
+    /// Of a report that holds outputs of one computer.
+    pub(crate) fn of_report() -> Self {
+        Self { stands_alone: true, ..Self::default() }
+    }
+
+    /// When the kernel started, s since 1970, as far as its log or the service manager says.
+    pub(crate) fn start_s(&self) -> Option<i64> {
+        self.start.map(|(_, start)| start)
+    }
+
     fn add_host(&mut self, name: &str) {
-        /// Names that a computer has before it knows its own.
-        const UNNAMED: [&str; 4] = ["localhost", "(none)", "-", ""];
+        /// Names that a computer has before it knows its own: the kernel's, systemd's and those of images and installers.
+        const UNNAMED: [&str; 11] = [
+            "",
+            "-",
+            "(none)",
+            "localhost",
+            "installer",
+            "archlinux",
+            "centos",
+            "debian",
+            "fedora",
+            "raspberrypi",
+            "ubuntu",
+        ];
         let name = name.split('.').next().unwrap_or_default().to_lowercase();
         if !UNNAMED.contains(&name.as_str()) && self.hosts.len() < MAX_FACTS && !self.hosts.contains(&name) {
             self.hosts.push(name);
@@ -185,15 +218,17 @@ impl PartIdentity {
             self.start = first.map(|ns| (StartSource::Dates, ns / 1_000_000_000));
         } else {
             let marks = messages.iter().filter(|message| message.time_ns > 0);
-            self.marks =
-                Marks::of(false, marks.map(|message| (message.time_ns, hash(&(message.time_ns, &message.text)))));
+            self.marks = Marks::of(
+                MarkKind::Lines,
+                marks.map(|message| (message.time_ns, hash(&(message.time_ns, &message.text)))),
+            );
         }
     }
 
     fn units(&mut self, head: &[u8]) {
         let text = String::from_utf8_lossy(head);
         let times = text.lines().filter_map(|line| line.strip_prefix("InactiveExitTimestampMonotonic=")?.parse().ok());
-        self.marks = Marks::of(true, times.filter(|&time: &i64| time > 0).map(|time| (time, hash(&time))));
+        self.marks = Marks::of(MarkKind::Units, times.filter(|&time: &i64| time > 0).map(|time| (time, hash(&time))));
     }
 
     fn journal(&mut self, part: Part<'_>) {
@@ -217,7 +252,7 @@ impl PartIdentity {
     pub(crate) fn relation(&self, other: &Self) -> Relation {
         let differ = |mine: &str, others: &str| !mine.is_empty() && !others.is_empty() && mine != others;
         let shared_host = self.hosts.iter().any(|host| other.hosts.contains(host));
-        let machines = (self.machine != 0 && other.machine != 0).then(|| self.machine == other.machine);
+        let machines = (self.machine != 0 && other.machine != 0).then_some(self.machine == other.machine);
         let shared_boot = self.boots.iter().any(|boot| other.boots.contains(boot));
         if shared_boot {
             return Relation::Same;
@@ -255,20 +290,33 @@ impl PartIdentity {
         Relation::Unknown
     }
 
+    /// Whether the two are known to be of two boots if they share no [key](PartIdentity::keys): logs of the same time without a common line.
+    pub(crate) fn is_apart_unless_shared(&self, other: &Self) -> bool {
+        match (&self.marks, &other.marks) {
+            (Some(mine), Some(others)) => {
+                mine.of == MarkKind::Lines
+                    && others.of == MarkKind::Lines
+                    && mine.range.0 <= others.range.1
+                    && others.range.0 <= mine.range.1
+            }
+            _ => false,
+        }
+    }
+
     /// What parts of one recording may have in common, hashed: any two of which [`PartIdentity::relation`] says that they are the same share one,
     /// but for those whose starts are close.
     pub(crate) fn keys(&self) -> impl Iterator<Item = u64> {
         let hosts = self.hosts.iter().map(|host| hash(&("host", host)));
         let boots = self.boots.iter().map(|boot| hash(&("boot", boot)));
         let machine = (self.machine != 0).then(|| hash(&("machine", self.machine)));
-        let marks = self.marks.iter().flat_map(|marks| marks.found.iter().map(|mark| mark.0));
+        let marks = self.marks.iter().flat_map(|marks| marks.found.iter().take(MAX_KEYS).map(|mark| mark.0));
         hosts.chain(boots).chain(machine).chain(marks)
     }
 
     /// How much it says: parts that say more are put together first. Journals come after what is of one boot.
     pub(crate) fn rank(&self) -> u8 {
         match self {
-            Self { marks: Some(Marks { of_units: false, .. }), .. } => 0,
+            Self { marks: Some(Marks { of: MarkKind::Lines, .. }), .. } => 0,
             Self { kernel, .. } if !kernel.is_empty() => 1,
             Self { marks: Some(_), .. } => 2,
             Self { holds_boots: true, .. } => 3,
@@ -386,6 +434,8 @@ mod tests {
         };
         assert_eq!(units(1).relation(&units(1)), Relation::Same);
         assert_eq!(units(1).relation(&units(2)), Relation::Different);
+        let other = identity(PartKind::Manager, "UserspaceTimestampMonotonic=11743378\n");
+        assert_eq!(units(1).relation(&other), Relation::Unknown);
         let manager = |second: u32| {
             identity(
                 PartKind::Manager,
