@@ -119,6 +119,8 @@ class Summaries(NamedTuple):
     failed: int
     """Recordings read now that are rows with an error."""
     seconds: float
+    skipped: int
+    """Files in the folders that are no recording."""
 
 
 def summaries(
@@ -149,9 +151,10 @@ def summaries(
     began = time.monotonic()
     folder = FilePath(os.fspath(out))
     try:
-        found = [[os.fspath(path) for path in files] for files in _onoff.recordings(_listed(paths))]
+        recordings, skipped = _onoff.recordings(_listed(paths))
     except _onoff.NoAnswer as error:
         raise_for(*error.args)
+    found = [[os.fspath(path) for path in files] for files in recordings]
     store = _store(folder, format)
     there_already = store.schemas()
     known = {digest for digest, schema in there_already.items() if schema == SCHEMA}
@@ -199,7 +202,7 @@ def summaries(
         # Also when the caller interrupts: what is done is done.
         if batch:
             store.write(_tables(batch))
-    return Summaries(str(folder), done, there, failed, time.monotonic() - began)
+    return Summaries(str(folder), done, there, failed, time.monotonic() - began, skipped)
 
 
 def named(

@@ -61,7 +61,8 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr)
     failed = f", {done.failed} of them with an error" if done.failed else ""
-    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s{failed}; {done.known} known before")
+    skipped = f"; skipped {done.skipped} files that hold no recording" if done.skipped else ""
+    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s{failed}; {done.known} known before{skipped}")
     return 1 if done.failed else 0
 
 

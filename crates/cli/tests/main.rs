@@ -24,6 +24,7 @@ mod netboot;
 mod netboot_advice;
 mod netboot_outcomes;
 mod one_cause;
+mod one_recording;
 mod papers;
 mod prefetch;
 mod questions;

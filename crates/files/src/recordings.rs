@@ -178,7 +178,14 @@ fn is_of_one_machine(folder: &Path) -> bool {
     if folder.join("sos_commands").is_dir() {
         return true;
     }
-    let is_log_folder = |folder: &Path| folder.ends_with("var/log") || folder.join("journal").is_dir();
+    let is_machine_id = |path: &PathBuf| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let holds_journal =
+        |folder: &Path| list(&folder.join("journal")).is_ok_and(|listing| listing.folders.iter().any(is_machine_id));
+    let is_log_folder = |folder: &Path| folder.ends_with("var/log") || holds_journal(folder);
     let log = folder.join("var/log");
     let log = if log.is_dir() { log.as_path() } else { folder };
     is_log_folder(log) && holds_linux_part(log)
@@ -284,7 +291,7 @@ mod tests {
         write(folder.path(), "a.pcap", CAPTURE);
         write(folder.path(), "locked/b.pcap", CAPTURE);
         let locked = folder.path().join("locked");
-        fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
         let is_readable_all_the_same = fs::read_dir(&locked).is_ok();
         let found = recordings(&[folder.path().to_owned()]).unwrap();
         fs::set_permissions(&locked, fs::Permissions::from_mode(0o755)).unwrap();

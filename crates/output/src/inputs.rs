@@ -167,5 +167,10 @@ mod tests {
         inputs.refuse(&part).unwrap_err();
         inputs.refuse(&folder.path().join("answer.txt")).unwrap();
         inputs.refuse(&folder.path().join("runs/first/answer.txt")).unwrap();
+        // However deep it lies.
+        let deep = folder.path().join("runs").join("d/".repeat(12));
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("dmesg.txt"), b"log").unwrap();
+        inputs.refuse(&deep.join("dmesg.txt")).unwrap_err();
     }
 }
