@@ -127,6 +127,8 @@ class Summaries(NamedTuple):
     """Recordings in the folder that could not be read, in this run or an earlier one."""
     answered: int
     """Recordings in the folder that hold a transition."""
+    skipped: int
+    """Files in the folders that are no recording."""
 
 
 class RecordingRow(NamedTuple):
@@ -178,9 +180,10 @@ def summaries(
     folder = FilePath(os.fspath(out))
     given = [os.path.abspath(path) for path in _listed(paths)]
     try:
-        found = [[os.path.abspath(path) for path in files] for files in _onoff.recordings(_listed(paths))]
+        recordings, skipped = _onoff.recordings(_listed(paths))
     except _onoff.NoAnswer as error:
         raise_for(*error.args)
+    found = [[os.path.abspath(path) for path in files] for files in recordings]
     pool = _Pool(workers if workers is not None else os.cpu_count() or 1, seconds, memory_bytes)
     with _opened(folder, format) as store:
         plan = _Plan(given, found, store.recordings())
@@ -212,7 +215,7 @@ def summaries(
         held = store.recordings().values()
     errors = sum(row.is_unreadable for row in held)
     answered = sum(not row.error for row in held)
-    return Summaries(str(folder), batch.done, plan.known, failed, time.monotonic() - began, errors, answered)
+    return Summaries(str(folder), batch.done, plan.known, failed, time.monotonic() - began, errors, answered, skipped)
 
 
 class _Plan:

@@ -66,7 +66,8 @@ def run(arguments: Sequence[str]) -> int:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr)
     errors = f"; {done.errors} of its recordings could not be read" if done.errors else ""
-    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s, {done.failed} failed; {done.known} known before{errors}")
+    skipped = f"; skipped {done.skipped} files that hold no recording" if done.skipped else ""
+    print(f"{done.out}: {done.read} read in {done.seconds:.1f} s, {done.failed} failed; {done.known} known before{errors}{skipped}")
     if done.failed or done.errors:
         return 1
     return 0 if done.answered else 2

@@ -309,9 +309,10 @@ def _recordings(paths: list[str]) -> list[list[str]]:
     if not listed:
         raise UsageError('no recording was named: spark.read.format("onoff").load(…)')
     try:
-        return [[os.fspath(path) for path in files] for files in _onoff.recordings([os.path.abspath(path) for path in listed])]
+        found, _ = _onoff.recordings([os.path.abspath(path) for path in listed])
     except _onoff.NoAnswer as error:
         raise_for(*error.args)
+    return [[os.fspath(path) for path in files] for files in found]
 
 
 def _local(path: str) -> str:

@@ -31,10 +31,13 @@ fn answer(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<Vec<u8>> {
     answer.map_err(|no| NoAnswer::new_err((no.code, no.message)))
 }
 
-/// The recordings that files and folders are, each as the paths of its files.
+/// The recordings that files and folders are, each as the paths of its files, with what cannot be read as one; and the number of files in the
+/// folders that are no recording.
 #[pyfunction]
-fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<Vec<PathBuf>>> {
-    py.detach(|| onoff_files::recordings(&paths)).map_err(|error| recording::unreadable(&error))
+fn recordings(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<(Vec<Vec<PathBuf>>, u64)> {
+    let found = py.detach(|| onoff_files::recordings(&paths)).map_err(|error| recording::unreadable(&error))?;
+    let other_files = found.other_files;
+    Ok((found.all(), other_files))
 }
 
 /// Declarations of all tables, as JSON: name, description, order, and for each column name, type, unit, role and description.

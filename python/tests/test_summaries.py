@@ -46,7 +46,7 @@ def test_rows_are_what_the_verbs_say(tmp_path):
     shutil.copy(SAMPLES / "slow-boot.etl", paths / "again.etl")
     (paths / "notes.txt").write_text("not a recording")
     done = onoff.summaries(paths, tmp_path / "out")
-    assert (done.read, done.known, done.failed) == (5, 1, 0)
+    assert (done.read, done.known, done.failed, done.skipped) == (5, 1, 0, 1)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(TABLES)
     out = tmp_path / "out"
     by_verb = sorted(
@@ -180,6 +180,22 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     assert sorted(path.name for path in paths.iterdir()) == ["0000.tar.gz"]
     with pytest.raises(onoff.UnreadableError):
         onoff.summaries(tmp_path / "nothing", tmp_path / "out")
+
+
+def test_every_file_of_a_folder_is_a_row_or_counted(tmp_path):
+    paths = tmp_path / "recordings"
+    deep = paths.joinpath(*"abcdefghijkl")
+    deep.mkdir(parents=True)
+    shutil.copy(SAMPLES / "slow-boot.etl", deep / "boot.etl")
+    for name in ("first.etl", "second.etl"):
+        (paths / name).write_bytes(b"")
+    (paths / "damaged.etl").write_text("no longer a log")
+    (paths / "notes.txt").write_text("nothing that anybody recorded")
+    done = onoff.summaries(paths, tmp_path / "out")
+    assert (done.read, done.failed, done.skipped) == (4, 3, 1)
+    errors = rows(tmp_path / "out", "SELECT path, error FROM {recordings} WHERE error != '' ORDER BY path")
+    assert [pathlib.Path(path).name for path, _ in errors] == ["damaged.etl", "first.etl", "second.etl"]
+    assert all("empty" in error for path, error in errors if "damaged" not in path)
 
 
 def test_the_command_line_writes_the_same_tables_and_reads_nothing_twice(tmp_path):

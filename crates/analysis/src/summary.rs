@@ -62,6 +62,8 @@ pub struct Summary {
     pub unreadable: u64,
     /// Recordings that hold no transition.
     pub without_transition: u64,
+    /// Files in the folders that are no recording, and links, which are not followed.
+    pub other_files: u64,
     /// The sleeps of Linux among them, by kind, where there are two or more of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sleeps: Vec<SleepStatistics>,

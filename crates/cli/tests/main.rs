@@ -26,6 +26,7 @@ mod netboot_advice;
 mod netboot_outcomes;
 mod one_cause;
 mod one_length;
+mod one_recording;
 mod papers;
 mod prefetch;
 mod questions;

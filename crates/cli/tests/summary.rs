@@ -25,8 +25,12 @@ fn each_transition_is_a_row_and_so_is_what_cannot_be_read() {
     folder.file("empty.etl", b"");
     let (text, code) = run(&folder, "summary . --format json");
     let answer: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(code, 0, "{text}");
-    assert_eq!((&answer["recordings"], &answer["transitions"]), (&Value::from(3), &Value::from(3)));
+    // The empty file is a row that says so; the notes are counted.
+    assert_eq!(code, 1, "{text}");
+    assert_eq!((&answer["recordings"], &answer["transitions"]), (&Value::from(4), &Value::from(3)));
+    assert_eq!((&answer["unreadable"], &answer["other_files"]), (&Value::from(1), &Value::from(1)));
+    assert_eq!(answer["rows"][3]["recording"], "./empty.etl", "{text}");
+    assert!(answer["rows"][3]["error"].as_str().unwrap().contains("empty"), "{text}");
     // What the scenarios plant: the phase that is slow, and who holds it.
     for (row, transition, phase, subject, seconds) in [
         (0, "boot", "WinLogonInit", "SoundShaper", 6.08),

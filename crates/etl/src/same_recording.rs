@@ -1,11 +1,21 @@
 //! Which logs are parts of one recording.
 
 use crate::file::{Input, first_buffer};
+use crate::logfile_header::log_file_mode;
 use crate::{Clock, ClockKind, Error, LogfileHeader};
 
-/// Logs of one boot agree on when their counter stood at zero, up to what the system time was corrected between their starts.
-const SAME_ZERO_FILETIME: u128 = 10_000_000;
-/// A session that goes on in another file begins it at once.
+/// Windows before 8 reads the system time once per timer tick, 15.6 ms; later versions to 100 ns.
+const FIRST_PRECISE_VERSION: (u8, u8) = (6, 2);
+/// How far the zeros of the counter, computed from two headers of one boot, may be apart, 100 ns: 1 ms. Two sessions of one real boot that were
+/// started 0.2 s apart differ by 4.8 us.
+const ZERO_TOLERANCE: u128 = 10_000;
+/// The system time is slewed against the counter between two starts, by less than 1 in this.
+const MAX_SLEW: u128 = 1_000;
+/// A slewed clock is at most this far off, 100 ns: 1 s.
+const MAX_ZERO_TOLERANCE: u128 = 10_000_000;
+/// Windows rounds the boot time to 0.5 s; headers of one boot may fall on either side.
+const BOOT_TIME_ROUNDING: u64 = 5_000_000;
+/// A session that goes on in another file begins it at once, 100 ns.
 const NEXT_FILE_FILETIME: u64 = 10 * 10_000_000;
 
 impl LogfileHeader {
@@ -23,10 +33,7 @@ impl LogfileHeader {
     /// are of two.
     #[must_use]
     pub fn recorded_with(&self, other: &LogfileHeader) -> bool {
-        let same_machine = self.os_build == other.os_build
-            && self.os_version == other.os_version
-            && (self.perf_freq, self.timer_resolution) == (other.perf_freq, other.timer_resolution);
-        if !same_machine || !self.same_boot(other) {
+        if !self.same_machine(other) || !self.same_boot(other) {
             return false;
         }
         let (first, second) = if self.start_time <= other.start_time { (self, other) } else { (other, self) };
@@ -37,15 +44,44 @@ impl LogfileHeader {
         overlap
     }
 
+    /// Boot time, 100 ns: logs of one boot differ by no more than [`LogfileHeader::BOOT_TIMES_APART`].
+    #[must_use]
+    pub fn boot_filetime(&self) -> u64 {
+        self.boot_time
+    }
+
+    /// The largest difference of the boot times of two logs of one boot, 100 ns.
+    pub const BOOT_TIMES_APART: u64 = BOOT_TIME_ROUNDING;
+
+    fn same_machine(&self, other: &LogfileHeader) -> bool {
+        let machine = |header: &LogfileHeader| {
+            let bias_minutes = header.time_zone.bias_minutes;
+            (header.os_build, header.os_version, header.perf_freq, header.cpu_speed_mhz, bias_minutes)
+        };
+        // A session whose processors share buffers says 1.
+        let per_processor =
+            |header: &LogfileHeader| header.log_file_mode & log_file_mode::NO_PER_PROCESSOR_BUFFERING == 0;
+        let processors_differ = per_processor(self) && per_processor(other) && self.processors != other.processors;
+        machine(self) == machine(other) && !processors_differ
+    }
+
     fn same_boot(&self, other: &LogfileHeader) -> bool {
+        if self.boot_time.abs_diff(other.boot_time) > BOOT_TIME_ROUNDING {
+            return false;
+        }
         let [(mine, _), (others, _)] = [self, other].map(Clock::of);
         let counts = |clock: &Clock| clock.kind() == ClockKind::PerformanceCounter;
-        let apart = if counts(&mine) && counts(&others) {
-            mine.zero_filetime().abs_diff(others.zero_filetime())
+        if !counts(&mine) || !counts(&others) {
+            return true;
+        }
+        let base = if self.os_version < FIRST_PRECISE_VERSION {
+            u128::from(self.timer_resolution.max(other.timer_resolution))
         } else {
-            u128::from(self.boot_time.abs_diff(other.boot_time))
+            0
         };
-        apart <= SAME_ZERO_FILETIME
+        let slew = u128::from(self.start_time.abs_diff(other.start_time)) / MAX_SLEW;
+        let tolerance = (base + ZERO_TOLERANCE + slew).min(MAX_ZERO_TOLERANCE);
+        mine.zero_filetime().abs_diff(others.zero_filetime()) <= tolerance
     }
 }
 
@@ -97,5 +133,36 @@ mod tests {
         let mut other = log("UserTrace", 6, 61);
         other.os_build = 26100;
         assert!(!log("NT Kernel Logger", 5, 60).recorded_with(&other), "another build");
+    }
+
+    #[test]
+    fn computers_that_started_in_the_same_second_are_two_recordings() {
+        let kernel = log("NT Kernel Logger", 5, 60);
+        let shifted = |ticks: u64| LogfileHeader { start_ticks: 6 * SECOND + ticks, ..log("UserTrace", 6, 61) };
+        // The zero of the counter is 0.4 s apart: another boot, of the same image.
+        assert!(!kernel.recorded_with(&shifted(4_000_000)));
+        // 4.8 us apart, as the two sessions of a real recording are.
+        assert!(kernel.recorded_with(&shifted(48)));
+        for other in [
+            LogfileHeader { processors: 8, ..log("UserTrace", 6, 61) },
+            LogfileHeader { cpu_speed_mhz: 3000, ..log("UserTrace", 6, 61) },
+            LogfileHeader { boot_time: NOON + SECOND, ..log("UserTrace", 6, 61) },
+        ] {
+            assert!(!kernel.recorded_with(&other), "{other:?}");
+        }
+        // One buffer for all processors says nothing of their number.
+        let mode = log_file_mode::NO_PER_PROCESSOR_BUFFERING;
+        assert!(kernel.recorded_with(&LogfileHeader { processors: 1, log_file_mode: mode, ..log("UserTrace", 6, 61) }));
+    }
+
+    #[test]
+    fn the_clock_of_one_boot_is_slewed_between_the_starts_of_two_sessions() {
+        // 100 s apart at 400 ppm: 40 ms.
+        let late = LogfileHeader { start_ticks: 105 * SECOND + 400_000, ..log("UserTrace", 105, 161) };
+        assert!(log("NT Kernel Logger", 5, 160).recorded_with(&late));
+        assert!(
+            !log("NT Kernel Logger", 5, 160)
+                .recorded_with(&LogfileHeader { start_ticks: 105 * SECOND + 3_000_000, ..late })
+        );
     }
 }

@@ -78,7 +78,6 @@ fn add_folder(root: &Path, gathering: &mut FirmwareGathering) -> Result<(), Erro
             }
         }
         Found::Unreadable(path, source) => gathering.unreadable(&path.display().to_string(), &source.to_string()),
-        Found::TooMany => gathering.too_many_files(&root.display().to_string(), crate::walk::MOST_FILES),
     })?;
     gathering.end_of_folder();
     Ok(())

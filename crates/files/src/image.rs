@@ -83,9 +83,6 @@ pub fn open_image(paths: &[PathBuf]) -> Result<FoundImage, Error> {
                 Found::Unreadable(path, error) => {
                     found.unreadable.push((path.display().to_string(), error.to_string()))
                 }
-                Found::TooMany => found
-                    .unreadable
-                    .push((path.display().to_string(), "too many files; the rest is not looked at".to_owned())),
             })?,
         }
     }
@@ -184,7 +181,6 @@ fn add_tasks(volume: &Volume, found: &mut FoundImage) -> Result<(), Error> {
             Err(error) => refused.push(unreadable(path, error.to_string())),
         },
         Found::Unreadable(path, error) => refused.push(unreadable(path, error.to_string())),
-        Found::TooMany => refused.push(unreadable(&folder, "too many tasks; the rest is not looked at".to_owned())),
     })
 }
 

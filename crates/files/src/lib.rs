@@ -15,7 +15,7 @@
 //!
 //! * What a file is, its content decides, and [`onoff_sources`] looks at it; nothing here does.
 //! * A path `-` is standard input, everywhere alike.
-//! * Folders are walked in one place, to a limited depth and number of files, without following links.
+//! * Folders are walked in one place, all of them and without following links. Which files make one recording is decided in one place too.
 //! * Files are mapped into memory; streams are read up to the limit of packed files. What is unpacked is held while it is small,
 //!   else put into a file that is mapped too and kept for the next question.
 //! * So are the largest tables of a recording beyond 1 GiB of them: into a file without a name, of which 512 MiB are in memory at a time.
@@ -50,7 +50,7 @@ pub use image::{FoundImage, HiveBytes, open_image};
 pub use onoff_sources::Error;
 pub use options::Options;
 pub use prefetch::{FileBytes, FoundFiles, open_prefetch};
-pub use recordings::recordings;
+pub use recordings::{FoundRecordings, recordings};
 pub use standard_input::is_standard_input;
 
 use kept::Place;
@@ -63,8 +63,18 @@ use walk::{Found, walk};
 /// an archive the files that are recordings or parts of one are taken.
 ///
 /// # Errors
-/// A file that cannot be read, is damaged, expands beyond `limits`, or is no recording.
+/// A file that cannot be read, is damaged, expands beyond `limits`, or is no recording; files of several recordings, by the rule of
+/// [`recordings`](recordings()).
 pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
+    recordings::refuse_several(paths)?;
+    open_each(paths, limits, &None)
+}
+
+/// Opens files as one recording, whatever they say of themselves: for who writes them into one.
+///
+/// # Errors
+/// As [`open_all`].
+pub fn open_as_one(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
     open_each(paths, limits, &None)
 }
 
@@ -73,6 +83,7 @@ pub fn open_all(paths: &[PathBuf], limits: &Limits) -> Result<Files, Error> {
 /// # Errors
 /// As [`open_all`].
 pub fn open_all_with_progress(paths: &[PathBuf], options: &Options) -> Result<Files, Error> {
+    recordings::refuse_several(paths)?;
     open_each(paths, &options.limits, &options.progress)
 }
 
@@ -188,12 +199,12 @@ fn add_folder(root: &Path, name: String, listener: &Listener, gathering: &mut Ga
     walk(root, |found| match found {
         Found::File(path, length) => {
             members += 1;
-            if length > 0 {
-                consider(path, listener, gathering);
+            match length {
+                0 => gathering.pass_over_empty(path.display().to_string()),
+                _ => consider(path, listener, gathering),
             }
         }
         Found::Unreadable(path, _) => gathering.pass_over(path.display().to_string()),
-        Found::TooMany => gathering.pass_over(format!("{name}: more than {} files", walk::MOST_FILES)),
     })?;
     if gathering.taken() == before {
         return Err(Error::NoRecordingInside { name, members });

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use onoff_sources::{Error, NamedBytes, describes_events};
 
 use crate::failed;
-use crate::walk::{Found, MOST_FILES, walk};
+use crate::walk::{Found, walk};
 
 /// The largest file of a folder that is looked at, bytes.
 const MOST_BYTES: u64 = 256 << 20;
@@ -54,7 +54,6 @@ fn of_folder(folder: &Path) -> Result<Vec<NamedBytes>, Error> {
                 }
             }
         }
-        Found::TooMany => refusal = Some(format!("it holds over {MOST_FILES} files: name a smaller folder")),
         Found::File(..) | Found::Unreadable(..) => {}
     })?;
     if found.is_empty() && refusal.is_none() {

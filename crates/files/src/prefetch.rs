@@ -72,12 +72,6 @@ pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Res
             Found::Unreadable(path, error) => {
                 found.unreadable.push((path.display().to_string(), error.to_string()));
             }
-            Found::TooMany => {
-                let most = crate::walk::MOST_FILES;
-                found
-                    .unreadable
-                    .push((folder.display().to_string(), format!("more than {most} files; the rest is not read")));
-            }
         })?;
         found.volume = found.volume.or(volume).or_else(|| Volume::around(folder));
     }

@@ -1,6 +1,6 @@
-//! The one walk through a folder and the folders below it.
+//! The one walk through a folder and the folders below it: all of it, however many files there are and however deep they lie.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,18 +9,59 @@ use onoff_sources::Error;
 
 use crate::failed;
 
-/// Most files that are looked at in a folder, and how deep.
-pub(crate) const MOST_FILES: usize = 20_000;
-pub(crate) const MOST_DEPTH: usize = 8;
-
 /// What a walk meets.
 pub(crate) enum Found<'a> {
     /// A regular file and its length, bytes.
     File(&'a Path, u64),
-    /// A folder below the first that cannot be read.
+    /// A file or a folder below the first that cannot be looked at.
     Unreadable(&'a Path, io::Error),
-    /// There are more files than are looked at; the walk ends.
-    TooMany,
+}
+
+/// What one folder holds, by path.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) files: Vec<(PathBuf, u64)>,
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) unreadable: Vec<(PathBuf, io::Error)>,
+    /// Links, which may lead anywhere and also back, pipes, devices.
+    pub(crate) others: u64,
+}
+
+/// Looks into one folder.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn list(folder: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    for entry in fs::read_dir(folder)? {
+        let path = match entry {
+            Ok(entry) => entry.path(),
+            Err(source) => {
+                listing.unreadable.push((folder.to_owned(), source));
+                continue;
+            }
+        };
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) => listing.add(path, &metadata),
+            Err(source) => listing.unreadable.push((path, source)),
+        }
+    }
+    listing.files.order();
+    listing.folders.order();
+    listing.unreadable.order_by(|a, b| a.0.cmp(&b.0));
+    Ok(listing)
+}
+
+impl Listing {
+    fn add(&mut self, path: PathBuf, metadata: &Metadata) {
+        if metadata.is_dir() {
+            self.folders.push(path);
+        } else if metadata.is_file() {
+            self.files.push((path, metadata.len()));
+        } else {
+            self.others += 1;
+        }
+    }
 }
 
 /// Shows `visit` every regular file in `root` and below: the files of a folder by name, then its folders by name. Links are not
@@ -29,36 +70,23 @@ pub(crate) enum Found<'a> {
 /// # Errors
 /// `root` itself cannot be read.
 pub(crate) fn walk(root: &Path, mut visit: impl FnMut(Found<'_>)) -> Result<(), Error> {
-    let mut looked_at = 0;
-    let mut folders = vec![(root.to_path_buf(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(source) if depth == 0 => return Err(failed(&folder)(source)),
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let listing = match list(&folder) {
+            Ok(listing) => listing,
+            Err(source) if folder == root => return Err(failed(&folder)(source)),
             Err(source) => {
                 visit(Found::Unreadable(&folder, source));
                 continue;
             }
         };
-        // One more than is looked at says that there are more.
-        let mut paths: Vec<PathBuf> =
-            entries.flatten().map(|entry| entry.path()).take(MOST_FILES - looked_at + 1).collect();
-        paths.order();
-        let mut deeper = Vec::new();
-        for path in paths {
-            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-            if metadata.is_dir() && depth < MOST_DEPTH {
-                deeper.push((path, depth + 1));
-            } else if metadata.is_file() {
-                if looked_at == MOST_FILES {
-                    visit(Found::TooMany);
-                    return Ok(());
-                }
-                looked_at += 1;
-                visit(Found::File(&path, metadata.len()));
-            }
+        for (path, source) in listing.unreadable {
+            visit(Found::Unreadable(&path, source));
         }
-        folders.extend(deeper.into_iter().rev());
+        for (path, length) in &listing.files {
+            visit(Found::File(path, *length));
+        }
+        folders.extend(listing.folders.into_iter().rev());
     }
     Ok(())
 }

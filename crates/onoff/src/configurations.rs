@@ -209,57 +209,59 @@ fn kept(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Refusal<
     }
 }
 
-/// What a configuration's paths name.
+/// What a configuration's paths name, in their order. Each file is a run, but logs of Windows that were recorded together are one.
 fn expand(configuration: &ConfigurationSource, chosen: Option<RunSubject>) -> Result<Vec<Source>, Refusal<String>> {
-    let mut sources = Vec::new();
-    for path in &configuration.paths {
+    let mut sources: Vec<(usize, Source)> = Vec::new();
+    let mut files: Vec<PathBuf> = Vec::new();
+    let place = |path: &PathBuf| configuration.paths.iter().position(|each| each == path).unwrap_or(usize::MAX);
+    for (at, path) in configuration.paths.iter().enumerate() {
         if path.is_dir() {
             let found = folder(path, chosen)?;
             if found.is_empty() {
                 let wanted = if chosen == Some(RunSubject::Netboot) { "network capture" } else { "recording" };
                 return Err(Refusal::Nothing(format!("{}: no {wanted} in this folder", path.display())));
             }
-            sources.extend(found.into_iter().map(Source::Recording));
+            sources.extend(found.into_iter().map(|files| (at, Source::Recording(files))));
         } else if is_baseline(path) {
-            sources.push(Source::Baseline(path.clone()));
+            sources.push((at, Source::Baseline(path.clone())));
+        } else if chosen != Some(RunSubject::Firmware) && path.is_file() {
+            files.push(path.clone());
         } else {
-            sources.push(Source::Recording(files_of_one_recording(path)));
+            sources.push((at, Source::Recording(files_of_one_recording(path))));
         }
     }
-    Ok(sources)
+    for group in recordings(&files)?.all() {
+        let at = group.iter().map(place).min().unwrap_or(usize::MAX);
+        match group.as_slice() {
+            [first, _, ..] if !is_event_trace_log(first) => {
+                sources.extend(group.iter().map(|file| (place(file), Source::Recording(vec![file.clone()]))));
+            }
+            _ => sources.push((at, Source::Recording(group))),
+        }
+    }
+    sources.sort_by_key(|(at, _)| *at);
+    Ok(sources.into_iter().map(|(_, source)| source).collect())
+}
+
+fn is_event_trace_log(file: &PathBuf) -> bool {
+    open_all(std::slice::from_ref(file), &Limits::default())
+        .is_ok_and(|files| files.kind() == RecordingKind::EventTraceLog)
 }
 
 /// The recordings in a folder, found by their content. Of a folder of firmware's tables every file is one: those of two boots are not
 /// to be mixed.
 fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, Error> {
-    match chosen {
-        Some(RunSubject::Firmware) => files_of_folder(path),
-        Some(RunSubject::Netboot) => {
-            let mut found = recordings(&[path.to_owned()])?;
-            found.retain(|files| {
-                open_all(files, &Limits::default()).is_ok_and(|files| files.kind() == RecordingKind::NetworkCapture)
-            });
-            Ok(found)
-        }
-        _ => {
-            let mut found = recordings(&[path.to_owned()])?;
-            // A recording that is damaged beyond recognition is no reason to say nothing of it.
-            let is_lost = |files: &Vec<PathBuf>| {
-                files.iter().all(|file| is_called_a_recording(file) && !found.iter().flatten().any(|each| each == file))
-            };
-            let lost: Vec<Vec<PathBuf>> = files_of_folder(path)?.into_iter().filter(is_lost).collect();
-            found.extend(lost);
-            found.order();
-            Ok(found)
-        }
+    if chosen == Some(RunSubject::Firmware) {
+        return files_of_folder(path);
     }
-}
-
-/// Whether a file is named as recordings of Windows and captures are, packed or not.
-fn is_called_a_recording(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    let unpacked = [".xz", ".gz", ".zst"].into_iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name);
-    path.is_file() && [".etl", ".pcap", ".pcapng", ".cap"].into_iter().any(|end| unpacked.ends_with(end))
+    let mut found = recordings(&[path.to_owned()])?.all();
+    if chosen == Some(RunSubject::Netboot) {
+        found.retain(|files| {
+            open_all(files, &Limits::default()).is_ok_and(|files| files.kind() == RecordingKind::NetworkCapture)
+        });
+    }
+    found.order();
+    Ok(found)
 }
 
 /// Each file of a folder by itself, but for hidden ones; where it holds folders only, each of these.

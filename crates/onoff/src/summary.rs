@@ -17,7 +17,7 @@ use crate::{Error, Refusal, Session};
 /// What one recording says: its rows, and what is kept of its sleeps.
 type Answer = (Vec<SummaryRow>, Vec<OneSleep>);
 
-/// The transitions of `recordings`, each the paths of its files ([`onoff_files::recordings`]), read on all processors. One that cannot
+/// The transitions of `recordings`, each the paths of its files ([`onoff_files::FoundRecordings::all`]), read on all processors. One that cannot
 /// be read is a row that says why, whatever is wrong with it. `done` hears of each, from any thread.
 #[must_use]
 pub fn summarise_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {

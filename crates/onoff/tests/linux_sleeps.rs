@@ -53,6 +53,31 @@ fn a_suspend_to_idle_has_its_share_of_the_low_power_state() {
 }
 
 #[test]
+fn a_log_with_a_wall_clock_says_that_the_machine_slept_and_not_how_long_the_ways_took() {
+    let line = |time: &str, what: &str| format!("Nov 02 {time} laptop kernel: {what}\n");
+    let mut text =
+        line("09:00:00", "Linux version 6.12.38+deb13-amd64") + &line("09:10:00", "PM: suspend entry (deep)");
+    for what in [
+        "Freezing user space processes",
+        "ACPI: PM: Preparing to enter system sleep state S3",
+        "ACPI: PM: Low-level resume complete",
+        "PM: resume of devices complete after 221.000 msecs",
+        "PM: suspend exit",
+    ] {
+        // An hour later: nothing read the messages before.
+        text += &line("10:10:03", what);
+    }
+    let (sleep, answer) = sleep(vec![("journal.txt".to_owned(), text.into_bytes())]);
+    assert_eq!(sleep.details.outcome, onoff::analysis::transition::linux::suspend::SleepOutcome::Slept);
+    assert_eq!(
+        (sleep.total_ns, sleep.details.suspend.duration_ns, sleep.details.resume.duration_ns),
+        (None, None, None)
+    );
+    assert_eq!((sleep.details.asleep.slept_ns, sleep.details.longest_gap.is_none()), (None, true));
+    assert!(!answer.contains("between") && answer.contains("221 ms"), "{answer}");
+}
+
+#[test]
 fn a_battery_that_was_read_before_and_after_says_what_it_gave() {
     let (sleep, text) = sleep(played(|plan| plan.battery_uwh = Some(50_000)).files.all());
     let [battery] = &sleep.details.batteries[..] else { panic!("{:?}", sleep.details.batteries) };

@@ -6,10 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::identity::Identity;
 
-/// Most files of a folder that are compared, and how deep: as many as are read of one.
-const MOST_FILES: usize = 20_000;
-const MOST_DEPTH: usize = 8;
-
 /// An answer would have replaced what is read.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
@@ -81,26 +77,21 @@ impl Inputs {
             let input = if path.as_os_str() == "-" { stdin_identity() } else { Identity::of(path) };
             input.ok().flatten().as_ref() == Some(identity)
         };
-        let mut folders: Vec<(PathBuf, usize)> = Vec::new();
+        let mut folders: Vec<PathBuf> = Vec::new();
         for path in &self.paths {
             if path.is_dir() {
-                folders.push((path.clone(), 0));
+                folders.push(path.clone());
             } else if is_it(path) {
                 let is_stdin = path.as_os_str() == "-";
                 return Some(if is_stdin { PathBuf::from("standard input") } else { path.clone() });
             }
         }
-        let mut looked_at = 0;
-        while let Some((folder, depth)) = folders.pop() {
+        while let Some(folder) = folders.pop() {
             for path in fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-                looked_at += 1;
-                if looked_at > MOST_FILES {
-                    return None;
-                }
                 // Links in a folder are not followed by who reads it, but what they lead to was given all the same.
                 let is_folder = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir());
-                if is_folder && depth < MOST_DEPTH {
-                    folders.push((path, depth + 1));
+                if is_folder {
+                    folders.push(path);
                 } else if is_it(&path) {
                     return Some(path);
                 }
@@ -176,5 +167,10 @@ mod tests {
         inputs.refuse(&part).unwrap_err();
         inputs.refuse(&folder.path().join("answer.txt")).unwrap();
         inputs.refuse(&folder.path().join("runs/first/answer.txt")).unwrap();
+        // However deep it lies.
+        let deep = folder.path().join("runs").join("d/".repeat(12));
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("dmesg.txt"), b"log").unwrap();
+        inputs.refuse(&deep.join("dmesg.txt")).unwrap_err();
     }
 }

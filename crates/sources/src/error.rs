@@ -187,6 +187,16 @@ pub enum Error {
         /// Why.
         source: onoff_journal::Error,
     },
+    /// Files that are of several recordings: read together they would be one that never was.
+    #[error("these are {count} recordings ({first}, {second}{}), and one is read at a time", if *.count > 2 { ", ..." } else { "" })]
+    SeveralRecordings {
+        /// How many.
+        count: usize,
+        /// A file of one.
+        first: String,
+        /// A file of another.
+        second: String,
+    },
     /// A document that goes with recordings, such as a kept baseline or a study, cannot be used.
     #[error("{name}: {reason}")]
     Document {

@@ -11,7 +11,7 @@ use crate::known_kinds::{FIRMWARE, known_kind};
 use crate::linux;
 use crate::sniff::{Content, beginning, is_tar, sniff};
 use crate::store::Memory;
-use crate::unpack::{Limits, Unpacking, tar_members, unpack};
+use crate::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
 
 /// Most bytes of an archive's member.
 const MOST_MEMBER_BYTES: usize = 32 << 20;
@@ -60,11 +60,16 @@ impl FirmwareGathering {
 
     fn add_plain(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if is_tar(bytes) {
-            for (name, member) in tar_members(name, bytes)? {
+            let TarMembers { members, is_cut } = tar_members(name, bytes)?;
+            for (name, member) in members {
                 let member = bytes.get(member).unwrap_or_default();
-                if member.len() <= MOST_MEMBER_BYTES {
-                    self.consider(&name, member);
+                match member.len() <= MOST_MEMBER_BYTES {
+                    true => self.consider(&name, member),
+                    false => self.too_large(&name, member, MOST_MEMBER_BYTES as u64),
                 }
+            }
+            if is_cut {
+                self.unreadable(name, "the archive is cut or damaged; what follows is not read");
             }
             self.end_of_folder();
             return Ok(());
@@ -100,12 +105,6 @@ impl FirmwareGathering {
     pub fn unreadable(&mut self, name: &str, why: &str) {
         let kind = FirmwareFaultKind::UnreadableFile;
         self.gathering.fault(kind, Severity::Warning, name.to_owned(), why.to_owned(), 0);
-    }
-
-    /// Notes that a folder has more files than are looked at.
-    pub fn too_many_files(&mut self, folder: &str, most: usize) {
-        let text = format!("more than {most} files; the rest is not looked at");
-        self.gathering.fault(FirmwareFaultKind::TooManyRecords, Severity::Warning, folder.to_owned(), text, 0);
     }
 
     /// Whether a file of this name is a table as Linux shows them.

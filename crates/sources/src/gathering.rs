@@ -4,11 +4,12 @@ use crate::error::Error;
 use crate::known_kinds::{FIRMWARE, known_kind};
 use crate::linux;
 use crate::opened::{Files, SourceFile};
+use crate::recordings::{FileRole, file_role, refuse_several, refuse_several_members};
 use crate::registry::{Recognised, SOURCES};
 use crate::sections::sections;
 use crate::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, beginning, is_tar, sniff};
 use crate::store::Memory;
-use crate::unpack::{Limits, Unpacking, tar_members, unpack};
+use crate::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
 
 impl Files {
     /// Files whose names and bytes are at hand already, packed or not.
@@ -16,6 +17,12 @@ impl Files {
     /// # Errors
     /// Bytes that are damaged, expand beyond `limits`, or are no recording.
     pub fn held(contents: impl IntoIterator<Item = (String, Vec<u8>)>, limits: &Limits) -> Result<Files, Error> {
+        let contents: Vec<(String, Vec<u8>)> = contents.into_iter().collect();
+        if contents.len() > 1 {
+            let names: Vec<&str> = contents.iter().map(|(name, _)| name.as_str()).collect();
+            let roles: Vec<FileRole> = contents.iter().map(|(name, bytes)| file_role(name, bytes)).collect();
+            refuse_several(&names, &roles)?;
+        }
         let mut gathering = Gathering::new(limits);
         for (name, bytes) in contents {
             gathering.add(SourceFile::new(name, bytes.len() as u64, bytes))?;
@@ -62,6 +69,7 @@ impl Gathering {
         file.check_complete()?;
         let unpacked = unpacked?;
         self.pass_over_all(unpacked.passed_over);
+        let before = self.files.len();
         for (name, bytes) in unpacked.files {
             let unpacked = SourceFile::of(name, stored_bytes, bytes.into());
             if packing == Packing::Zip && !is_tar(unpacked.bytes()) {
@@ -70,7 +78,7 @@ impl Gathering {
                 self.add_plain(unpacked)?;
             }
         }
-        Ok(())
+        refuse_several_members(self.files.get(before..).unwrap_or_default())
     }
 
     fn add_plain(&mut self, file: SourceFile) -> Result<(), Error> {
@@ -83,12 +91,16 @@ impl Gathering {
             return Ok(());
         }
         let before = self.files.len();
-        let members = tar_members(file.name(), file.bytes())?;
+        let TarMembers { members, is_cut } = tar_members(file.name(), file.bytes())?;
+        if is_cut {
+            self.passed_over.push(format!("{}: what follows where it is cut or damaged", file.name()));
+        }
         let count = members.len();
         file.check_complete()?;
         for (name, member) in members {
-            if !member.is_empty() {
-                self.take(file.part(name, member));
+            match member.is_empty() {
+                true => self.pass_over_empty(name),
+                false => self.take(file.part(name, member)),
             }
         }
         if self.files.len() == before {
@@ -97,7 +109,7 @@ impl Gathering {
             }
             return Err(Error::NoRecordingInside { name: file.name().to_owned(), members: count });
         }
-        Ok(())
+        refuse_several_members(self.files.get(before..).unwrap_or_default())
     }
 
     /// Adds a file that was only found, in a folder: it is passed over if it is no recording and no part of one, or damaged.
@@ -120,6 +132,11 @@ impl Gathering {
     /// Notes a file or folder that could not be looked at.
     pub fn pass_over(&mut self, name: String) {
         self.passed_over.push(name);
+    }
+
+    /// Notes a file of a folder that is empty.
+    pub fn pass_over_empty(&mut self, name: String) {
+        self.pass_over_all([name]);
     }
 
     /// Takes a file of a folder or archive, if it is a recording or part of one, and none with the same bytes is there.

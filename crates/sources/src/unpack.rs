@@ -156,7 +156,10 @@ impl Unpacking<'_> {
             (&mut member).take(LOOKED_AT as u64).read_to_end(&mut head).map_err(|source| place(0, source))?;
             let content = sniff(&head);
             match content {
-                Content::Empty => continue,
+                Content::Empty => {
+                    unpacked.passed_over.push(member_name);
+                    continue;
+                }
                 Content::Unknown if !is_tar(&head) && !(self.is_of_use)(&member_name, &head) => {
                     unpacked.passed_over.push(member_name);
                     continue;
@@ -250,20 +253,34 @@ impl Read for Source<'_> {
     }
 }
 
-/// Most members of an archive that are looked at.
-const MOST_MEMBERS: usize = 20_000;
+/// Most members of an archive: one with more is refused.
+const MAX_MEMBERS: usize = 1_000_000;
+
+/// What a tar archive holds.
+pub(crate) struct TarMembers {
+    /// Names, and where their bytes are.
+    pub(crate) members: Vec<(String, Range<usize>)>,
+    /// Whether it ends early or is damaged.
+    pub(crate) is_cut: bool,
+}
 
 /// The regular files in a tar archive: names, with the archive's before them, and where their bytes are. Of an archive that is cut or damaged,
-/// those before the damage; its last may be cut.
-pub(crate) fn tar_members(name: &str, bytes: &[u8]) -> Result<Vec<(String, Range<usize>)>, Error> {
+/// those before the damage, and that there is some; its last may be cut.
+pub(crate) fn tar_members(name: &str, bytes: &[u8]) -> Result<TarMembers, Error> {
     let failed = |source| Error::Unpack { name: name.to_owned(), packing: "tar", offset: 0, source };
     let mut archive = tar::Archive::new(bytes);
-    let mut members = Vec::new();
-    for (entries, entry) in archive.entries().map_err(failed)?.take(MOST_MEMBERS).enumerate() {
+    let (mut members, mut is_cut) = (Vec::new(), false);
+    for (entries, entry) in archive.entries().map_err(failed)?.enumerate() {
+        if entries == MAX_MEMBERS {
+            return Err(failed(io::Error::other(format!("more than {MAX_MEMBERS} members"))));
+        }
         let entry = match entry {
             Ok(entry) => entry,
             // A cut archive still holds what came before.
-            Err(_) if entries > 0 => break,
+            Err(_) if entries > 0 => {
+                is_cut = true;
+                break;
+            }
             Err(source) => return Err(failed(source)),
         };
         if !entry.header().entry_type().is_file() {
@@ -273,10 +290,11 @@ pub(crate) fn tar_members(name: &str, bytes: &[u8]) -> Result<Vec<(String, Range
         let from = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
         let to = from.saturating_add(usize::try_from(entry.size()).unwrap_or(usize::MAX));
         if from <= bytes.len() {
+            is_cut |= to > bytes.len();
             members.push((format!("{name}/{path}"), from..to.min(bytes.len())));
         }
     }
-    Ok(members)
+    Ok(TarMembers { members, is_cut })
 }
 
 /// A Zstandard file may hold frame after frame, some of which are to be skipped; a decoder reads one.

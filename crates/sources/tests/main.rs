@@ -11,6 +11,7 @@ mod linux;
 mod linux_stacks;
 mod linux_text;
 mod linux_units;
+mod linux_wall_clock;
 mod opening;
 mod packet_events;
 mod samples;

@@ -11,7 +11,10 @@ use onoff_testkit::events::{device, kernel};
 use onoff_trace::{TableName, Tables, Trace};
 
 fn recording() -> Vec<u8> {
-    let session = Session::windows_10(2);
+    recording_of(Session::windows_10(2))
+}
+
+fn recording_of(session: Session) -> Vec<u8> {
     let start = session.start_ticks;
     let mut builder = EtlBuilder::new(session);
     builder.push(0, &kernel::mark(start + 10, "one"));
@@ -86,8 +89,8 @@ fn several_streams_in_one_file_follow_each_other() {
 #[test]
 fn an_archive_gives_its_recordings_and_leaves_the_rest() {
     let plain = recording();
-    // Whatever follows the last buffer.
-    let other = [plain.as_slice(), &[0; 16]].concat();
+    // One computer runs no two sessions of a name at a time.
+    let other = recording_of(Session { logger_name: "UserTrace".to_owned(), ..Session::windows_10(2) });
     let packed = archive(&[
         ("readme.txt", b"how to read this"),
         ("kernel.etl.xz", &xz(&plain)),
@@ -97,6 +100,11 @@ fn an_archive_gives_its_recordings_and_leaves_the_rest() {
     let files = Files::held([("boot.zip".to_owned(), packed)], &Limits::default()).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.name()).collect();
     assert_eq!(names, ["boot.zip/kernel.etl.xz", "boot.zip/user.etl"]);
+
+    // Whatever follows the last buffer: the log is a copy, or of another computer, and its events are not to be counted twice.
+    let copy = [plain.as_slice(), &[0; 16]].concat();
+    let several = archive(&[("a.etl", &plain), ("b.etl", &copy)]);
+    assert!(matches!(read(vec![("boots.zip", several)]), Err(Error::SeveralRecordings { count: 2, .. })));
 
     let none = read(vec![("texts.zip", archive(&[("a.txt", b"a"), ("b.txt", b"b")]))]);
     assert!(matches!(none, Err(Error::NoRecordingInside { members: 2, .. })), "{none:?}");

@@ -55,7 +55,7 @@ pub(crate) fn parse(words: &mut Words, quiet: bool) -> Result<Merging, Failure> 
 /// A file cannot be read, the new one not be written, or they are not of one boot.
 pub fn run(merging: &Merging) -> Result<(), Failure> {
     let options = onoff_files::Options::default().read()?;
-    let files = onoff_files::open_all(&merging.inputs, &options.limits)?;
+    let files = onoff_files::open_as_one(&merging.inputs, &options.limits)?;
     let output = OutputFile::create(&merging.output).map_err(|error| named(merging, &error))?;
     let file = output.writer().map_err(|error| named(merging, &error))?;
     let merged = write_merged(&files.inputs(), BufWriter::with_capacity(BUFFER_BYTES, file)).map_err(refused)?;

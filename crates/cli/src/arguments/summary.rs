@@ -25,8 +25,8 @@ For fleets: the onoff of the Python package (pip install 'onoff-perf[fleet]') al
 '--format parquet' or 'delta' with '-o DIR': tables of transitions, phases, services, findings and
 more, for which nothing is read twice.")]
 pub struct SummaryArguments {
-    /// Recordings, and folders of them. Logs that were recorded together are one recording; so are the loose parts of a
-    /// Linux recording in one folder
+    /// Recordings, and folders of them. Logs that were recorded together are one recording; so are the parts of a Linux
+    /// recording below one folder
     #[arg(required = true, value_name = "FILE|DIR")]
     pub paths: Vec<PathBuf>,
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use onoff::summarise_all;
+use onoff_analysis::summary::Summary;
 use onoff_files::volume::Volume;
 use onoff_report::lists::write_on;
 use onoff_report::paper::{HtmlPaper, TextPaper};
@@ -32,10 +33,13 @@ pub fn resolve(arguments: SummaryArguments) -> Result<Invocation, Failure> {
 }
 
 fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &Destination) -> Result<(), Failure> {
-    let recordings = onoff_files::recordings(&recording.files)?;
+    let found = onoff_files::recordings(&recording.files)?;
+    let (other_files, unusable) = (found.other_files, found.unusable.len());
+    let recordings = found.all();
     let line = ProgressLine::recordings(recordings.len());
-    let mut summary = summarise_all(&recordings, &recording.options, &|| line.one_more());
+    let summary = summarise_all(&recordings, &recording.options, &|| line.one_more());
     drop(line);
+    let mut summary = Summary { other_files, ..summary };
     let left_out = arrange(&mut summary, order).map_err(|error| Failure::usage(format!("--sort: {error}")))?;
     if summary.rows.is_empty() {
         return Err(Failure::NothingToAnswer(summary.nothing()));
@@ -51,7 +55,7 @@ fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &
         }
         Ok(())
     })?;
-    match (summary.unreadable, summary.transitions) {
+    match (summary.unreadable.max(unusable as u64), summary.transitions) {
         (0, 0) => Err(Failure::Told(2)),
         (0, _) => Ok(()),
         _ => Err(Failure::Told(1)),
@@ -71,7 +75,7 @@ pub fn refuse_several(invocation: &Invocation) -> Result<(), Failure> {
     if !invocation.takes_one || one_file || recording.files.is_empty() {
         return Ok(());
     }
-    let recordings = onoff_files::recordings(&recording.files)?;
+    let recordings = onoff_files::recordings(&recording.files)?.recordings;
     let names: Vec<String> = recordings.iter().flatten().take(2).map(|path| path.display().to_string()).collect();
     match (recordings.len(), &names[..]) {
         (2.., [first, second, ..]) => Err(Failure::usage(format!(

@@ -47,11 +47,24 @@ pub fn resolve(arguments: ViewArguments) -> Result<Invocation, Failure> {
     }
     let paths = compared.iter().flat_map(ComparedRuns::paths).collect::<Vec<_>>();
     let invocation = Invocation::new(recording, output, move |recording, destination| {
-        let (shown, comparison) = match &compared {
-            Some(runs) => self::compared(&runs.runs, &runs.options)?,
-            None => (recordings(&recording, &beside)?, None),
+        let (shown, comparison, unusable) = match &compared {
+            Some(runs) => {
+                let (shown, comparison) = self::compared(&runs.runs, &runs.options)?;
+                (shown, comparison, Vec::new())
+            }
+            None => {
+                let (shown, unusable) = recordings(&recording, &beside)?;
+                (shown, None, unusable)
+            }
         };
-        run(shown, comparison, (port.unwrap_or(0), !no_open), destination)
+        run(shown, comparison, (port.unwrap_or(0), !no_open), destination)?;
+        match unusable.as_slice() {
+            [] => Ok(()),
+            [first, others @ ..] => Err(Failure::Unreadable(match others.len() {
+                0 => format!("not shown: {first}"),
+                more => format!("not shown: {first}, and {more} more; 'onoff summary' lists them"),
+            })),
+        }
     });
     Ok(invocation.reading(paths))
 }
@@ -88,15 +101,29 @@ fn run(
     serve((port, open), html, shown, destination)
 }
 
-fn recordings(recording: &Recording, beside: &BesideBoot) -> Result<Vec<Shown>, Failure> {
+/// Each recording among the files, and what cannot be read as one, with the reason.
+fn recordings(recording: &Recording, beside: &BesideBoot) -> Result<(Vec<Shown>, Vec<String>), Failure> {
     let mut boot = BootOptions::default();
     beside.add_to(&mut boot, &recording.options)?;
-    match &recording.this_computer {
-        Some(_) => Ok(vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)]),
-        None => {
-            let one = |path: &PathBuf| shown(std::slice::from_ref(path), recording, boot.clone());
-            recording.files.iter().map(one).collect()
-        }
+    if recording.this_computer.is_some() {
+        return Ok((
+            vec![Shown::of("this computer".to_owned(), super::open(recording.clone(), TABLES)?.1)],
+            Vec::new(),
+        ));
+    }
+    let found = onoff_files::recordings(&recording.files)?;
+    let mut all: Vec<Shown> = Vec::new();
+    for files in &found.recordings {
+        all.push(shown(files, recording, boot.clone())?);
+    }
+    let unusable = found.unusable.iter().map(|path| match shown(std::slice::from_ref(path), recording, boot.clone()) {
+        Ok(_) => format!("{}: it is a part of a recording, and not known of which", path.display()),
+        Err(failure) => failure.message_and_code().0,
+    });
+    let unusable: Vec<String> = unusable.collect();
+    match (all.is_empty(), unusable.first()) {
+        (true, Some(why)) => Err(Failure::Unreadable(why.clone())),
+        _ => Ok((all, unusable)),
     }
 }
 

@@ -69,6 +69,13 @@ impl TableReport for Summary {
         if self.unreadable > 0 {
             writeln!(out, "{} cannot be read.", counted(self.unreadable, "recording"))?;
         }
+        if self.other_files > 0 {
+            writeln!(
+                out,
+                "{QUIET}Skipped {} that hold no recording.{QUIET:#}",
+                counted(self.other_files, "other file")
+            )?;
+        }
         for sleeps in &self.sleeps {
             write_sleeps(sleeps, out)?;
         }

@@ -60,6 +60,8 @@ pub(super) struct Assembly {
     pub(super) service_processes: Vec<ServiceProcess>,
     /// How long the starts of units took by `systemd-analyze blame`, ns.
     pub(super) blamed: HashMap<StringId, i64>,
+    /// Units by their descriptions; `None` where several have the same.
+    descriptions: HashMap<String, Option<String>>,
     /// Starts by `systemd-analyze critical-chain`.
     pub(super) chain: Vec<ChainStart>,
     pub(super) device_operations: Vec<DeviceOperation>,
@@ -103,6 +105,7 @@ impl Assembly {
             service_dependencies: Vec::new(),
             service_processes: Vec::new(),
             blamed: HashMap::new(),
+            descriptions: HashMap::new(),
             chain: Vec::new(),
             device_operations: Vec::new(),
             milestones: Vec::new(),
@@ -124,6 +127,21 @@ impl Assembly {
     /// The id of `text`.
     pub(super) fn text(&mut self, text: &str) -> StringId {
         self.texts.intern(text)
+    }
+
+    /// Notes how a unit is described.
+    pub(super) fn describe(&mut self, unit: &str, description: &str) {
+        if !description.is_empty() && description != unit {
+            let known = self.descriptions.entry(description.to_owned()).or_insert_with(|| Some(unit.to_owned()));
+            if known.as_deref() != Some(unit) {
+                *known = None;
+            }
+        }
+    }
+
+    /// The only unit that is described so.
+    pub(super) fn described(&self, description: &str) -> Option<&str> {
+        self.descriptions.get(description)?.as_deref()
     }
 
     /// Whether anybody wants `table`.

@@ -30,6 +30,10 @@ pub(super) fn read(part: &Part<'_>, _clocks: &Clocks, assembly: &mut Assembly) {
         else {
             continue;
         };
+        if key == "Description" {
+            assembly.describe(unit, value);
+            continue;
+        }
         let name = value.split_ascii_whitespace().next().unwrap_or("");
         if !is_unit(name) {
             continue;

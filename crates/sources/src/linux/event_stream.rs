@@ -40,7 +40,7 @@ impl<'f> LinuxEventStream<'f> {
     /// Files that are no recording of this kind, hold neither a trace nor a log, or a trace that is damaged beyond use.
     pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
         files.must_be(RecordingKind::Linux)?;
-        let OneBoot { parts, journals, boots, mut pairs } = OneBoot::of(files, options)?;
+        let OneBoot { parts, journals, boots, mut pairs, .. } = OneBoot::of(files, options)?;
         let traces = chosen(&parts, &mut pairs)?;
         let messages = kernel_messages(&parts, &journals, boots.boot());
         // What the tables' clocks are compared by: a line has one time, whoever shows it.

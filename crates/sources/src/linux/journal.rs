@@ -85,6 +85,9 @@ pub(crate) struct Entry<'a> {
     pub fields: u32,
     /// A line of text, whose fields were not kept: the unit shows in the message only.
     pub is_text: bool,
+    /// The line has no time but the wall clock's: its times since the kernel's start are inferred, to the resolution of the text, and a
+    /// kernel message has the time at which the log got it.
+    pub by_wall_clock: bool,
     /// Id of the boot; 0 for none.
     pub boot: u128,
     /// When journald got it, µs since 1970.

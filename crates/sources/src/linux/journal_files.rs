@@ -16,7 +16,7 @@ counters! {
     UNREADABLE_FILES = "journal_files_unreadable", Warning, TABLES,
         "journal files were left out because they are damaged beyond use or of a newer form";
     TEXTS = "journal_texts_left_out", Notice, [],
-        "journals as text were left out: the recording holds a journal with all its fields";
+        "journals as text were left out: the recording holds a journal with more exact times";
 }
 
 /// One journal: the binary files of a recording together, or one file of any other form.
@@ -79,12 +79,17 @@ impl<'f> Journals<'f> {
         if !files.is_empty() {
             found.journals.insert(0, Journal::Binary(files, names));
         }
-        // Lines have no ids of boots: next to a journal with fields they would be another boot each.
+        // Lines have no ids of boots: next to a journal with fields they would be another boot each. A syslog daemon's file has the time at
+        // which the daemon read a message: next to the journal's own times it is a second account of the same boot, and a worse one.
         let is_text = |journal: &Journal<'_>| matches!(journal, Journal::Text(..));
-        if !found.journals.iter().all(is_text) {
-            let all = found.journals.len();
-            found.journals.retain(|journal| !is_text(journal));
-            found.texts_left_out = (all - found.journals.len()) as u64;
+        let is_by_wall_clock =
+            |journal: &Journal<'_>| matches!(journal, Journal::Text(bytes, _) if journal_text::is_by_wall_clock(bytes));
+        for is_worse in [&is_text as &dyn Fn(&Journal<'_>) -> bool, &is_by_wall_clock] {
+            if !found.journals.iter().all(is_worse) {
+                let all = found.journals.len();
+                found.journals.retain(|journal| !is_worse(journal));
+                found.texts_left_out += (all - found.journals.len()) as u64;
+            }
         }
         match refused {
             Some(error) if parts.len() == 1 => Err(error),

@@ -63,6 +63,9 @@ pub(super) fn read_kernel_log(messages: &Messages, clocks: &Clocks, assembly: &m
     reader.finish();
 }
 
+/// What rows name as their record that rest on a line with a wall-clock time.
+pub(super) const WALL_CLOCK_EVENT: &str = "log by wall clock";
+
 /// The manager says more of starts in the kernel's log so long after journald began to run: it goes on there. Messages under way
 /// need less.
 const SPEAKS_ON_NS: i64 = 1_000_000_000;
@@ -377,7 +380,11 @@ impl<'a> Reader<'a> {
 
     /// What a row of this message names as its record.
     fn event_name(&self, entry: &Entry<'_>) -> String {
-        if entry.message_id == 0 { self.source.to_owned() } else { format!("journal {:032x}", entry.message_id) }
+        match entry.message_id {
+            0 if entry.by_wall_clock => WALL_CLOCK_EVENT.to_owned(),
+            0 => self.source.to_owned(),
+            id => format!("journal {id:032x}"),
+        }
     }
 }
 

@@ -148,6 +148,14 @@ fn stamp(line: &str) -> Option<(Stamp, &str)> {
     }
 }
 
+/// `Fri 2026-11-20 23:15:07 UTC`: µs since 1970.
+pub(super) fn utc_us(date: &str) -> Option<i64> {
+    match stamp(&format!("{date} "))? {
+        (Stamp::Wall { us, absolute: true, .. }, _) => Some(us),
+        _ => None,
+    }
+}
+
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
@@ -337,6 +345,15 @@ fn kernel_text(message: &str) -> (Option<i64>, &str) {
     stamped.map_or((None, message), |(us, text)| (Some(us), text))
 }
 
+/// Whether the entries of `bytes` have no times but those of a wall clock.
+pub(super) fn is_by_wall_clock(bytes: &[u8]) -> bool {
+    let first = bytes.split(|&byte| byte == b'\n').find_map(|raw| match kind(&String::from_utf8_lossy(raw)) {
+        Kind::Entry(line) => Some(line.stamp),
+        _ => None,
+    });
+    matches!(first, Some(Stamp::Wall { .. }))
+}
+
 /// Calls `take` with every entry of `bytes`, in their order. `file` tells this text from others of the recording.
 pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'a>)) {
     let several = several_computers(bytes);
@@ -366,6 +383,7 @@ pub(super) fn entries<'a>(bytes: &'a [u8], file: usize, faults: &mut JournalFaul
                 // What is stamped before the kernel's start was written with a clock that was set since.
                 entry.monotonic_us = start.us().and_then(|start| us.checked_sub(start)).map(|us| us.max(0));
                 entry.realtime_us = absolute.then_some(us);
+                entry.by_wall_clock = true;
                 faults.whole_seconds |= seconds;
                 if start.by_kernel_us.is_none() && start.by_startup_us.is_none() && guessed.insert(boot) {
                     faults.starts_unknown += 1;

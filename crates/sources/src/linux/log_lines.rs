@@ -4,7 +4,7 @@ use hashbrown::HashSet;
 use onoff_trace::{Event, EventField, KindCount, Losses, TableName, counters};
 
 use super::assembly::Assembly;
-use super::clocks::{Clocks, SourceClock};
+use super::clocks::Clocks;
 use super::journal::JournalFaults;
 use super::journal_files::Journals;
 use super::journal_rows;
@@ -62,7 +62,7 @@ pub(super) fn lines(
     let mut lines: Vec<LogLine> = messages
         .iter()
         .map(|message| LogLine {
-            time_ns: clocks.axis_or_same_ns(SourceClock::KernelLog, message.time_ns),
+            time_ns: messages.axis_ns(message, clocks),
             log: Log::Kernel,
             task: String::new(),
             pid: None,

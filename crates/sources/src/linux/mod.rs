@@ -38,6 +38,7 @@ mod dump;
 pub(crate) mod event_stream;
 mod firmware;
 mod ftrace;
+mod identity;
 mod journal;
 mod journal_export;
 mod journal_files;
@@ -81,19 +82,28 @@ use clocks::{Pairs, SourceClock};
 use journal_files::Journals;
 use journal_survey::JournalSurvey;
 use kernel_log::Messages;
-use parts::{Part, PartKind};
+use parts::PartKind;
 
+pub use identity::PartIdentity;
+pub(crate) use identity::{IDENTITY_BYTES, Relation};
+pub(crate) use parts::Part;
 pub(crate) use recognition::{advice, is_firmware_table, is_for_people, is_part, kind_of};
 
 counters! {
+    OTHER_LOGS = "kernel_logs_of_other_boots", Notice, [],
+        "kernel logs of other boots in the same folder or archive, such as /var/log/dmesg.0, were left out; open them by themselves";
     PASSED_OVER = "files_passed_over", Notice, [],
         "files in the folder or archive that are no part of a recording, or that cannot be read, were passed over";
 }
 
 /// Reads a recording into the wanted tables.
 pub(crate) fn open(files: &Files, wanted: Tables, options: &Options) -> Result<Trace, Error> {
-    let OneBoot { parts, journals, boots, pairs } = OneBoot::of(files, options)?;
+    let OneBoot { parts, journals, boots, pairs, other_logs } = OneBoot::of(files, options)?;
     let mut trace = read_boot(&parts, &journals, &boots, pairs, wanted)?;
+    trace.losses.add(&OTHER_LOGS, other_logs.len() as u64);
+    if let Some(name) = other_logs.first() {
+        trace.losses.place(&OTHER_LOGS, || (*name).to_owned());
+    }
     let passed_over = files.passed_over();
     trace.losses.add(&PASSED_OVER, passed_over.len() as u64);
     if let Some(name) = passed_over.first() {
@@ -193,11 +203,14 @@ struct OneBoot<'f> {
     journals: Journals<'f>,
     boots: JournalSurvey,
     pairs: Pairs,
+    /// Kernel logs that are of other boots than the one that is read.
+    other_logs: Vec<&'f str>,
 }
 
 impl<'f> OneBoot<'f> {
     fn of(files: &'f Files, options: &Options) -> Result<Self, Error> {
         let mut parts = parts_of(files);
+        let other_logs = leave_one_kernel_log(&mut parts);
         let mut pairs = clock_pairs_of(&parts);
         let wall_clock_ns = pairs.first_offset_ns(SourceClock::RealTime);
         let journals = Journals::of(&parts)?;
@@ -208,7 +221,7 @@ impl<'f> OneBoot<'f> {
             pairs = clock_pairs_of(&parts);
         }
         boots.clock_pairs(&mut pairs);
-        Ok(Self { parts, journals, boots, pairs })
+        Ok(Self { parts, journals, boots, pairs, other_logs })
     }
 }
 
@@ -225,6 +238,30 @@ fn parts_of(files: &Files) -> Vec<Part<'_>> {
         .collect();
     parts.order_by_key(|part| part.kind);
     parts
+}
+
+/// Leaves of kernel logs of several boots those of one: of the boot whose units are told, else of the last by the wall clock, else of the first
+/// log by name, as Linux numbers older ones. Gives the names of the others.
+fn leave_one_kernel_log<'f>(parts: &mut Vec<Part<'f>>) -> Vec<&'f str> {
+    let is_log = |part: &Part<'_>| matches!(part.kind, PartKind::KernelLog | PartKind::KernelLogJson);
+    if parts.iter().filter(|part| is_log(part)).count() < 2 {
+        return Vec::new();
+    }
+    let mut logs: Vec<(&'f str, PartIdentity)> =
+        parts.iter().filter(|part| is_log(part)).map(|part| (part.name, PartIdentity::of(part))).collect();
+    logs.sort_by_key(|(name, _)| *name);
+    let others: Vec<PartIdentity> = parts
+        .iter()
+        .filter(|part| matches!(part.kind, PartKind::Units | PartKind::Manager | PartKind::ClockReadings))
+        .map(PartIdentity::of)
+        .collect();
+    let of_units = |log: &PartIdentity| others.iter().any(|other| log.relation(other) == Relation::Same);
+    let chosen = logs.iter().rev().max_by_key(|(_, log)| (of_units(log), log.start_s())).map(|(_, log)| log.clone());
+    let Some(chosen) = chosen else { return Vec::new() };
+    let other_logs: Vec<&str> =
+        logs.iter().filter(|(_, log)| chosen.relation(log) == Relation::Different).map(|(name, _)| *name).collect();
+    parts.retain(|part| !is_log(part) || !other_logs.contains(&part.name));
+    other_logs
 }
 
 fn recorder(parts: &[Part<'_>]) -> String {

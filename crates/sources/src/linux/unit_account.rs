@@ -3,23 +3,40 @@
 
 use std::cmp::Reverse;
 
+use hashbrown::HashMap;
 use onoff_order::InOrder;
 use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone};
 
 use super::assembly::Assembly;
+use super::journal_rows::WALL_CLOCK_EVENT;
+use super::unit_names::is_unit;
 use super::{blame, critical_chain, start_chart, units};
 
 /// How far a message about a change can be from the change itself, ns: 1 s. Messages wait for journald while it starts, and
 /// the clock of the kernel's log is only known to some milliseconds.
 const NEAR_NS: i64 = 1_000_000_000;
 
+/// The same of a line with a wall-clock time, which may have whole seconds only.
+const NEAR_BY_WALL_CLOCK_NS: i64 = 2_000_000_000;
+
+/// How much later a line with a wall-clock time may be than what it says, ns: 2 min. A syslog daemon gives what was said before it began to
+/// run the time at which it read it.
+const LATE_NS: i64 = 120_000_000_000;
+
+/// Units whose lines must be equally far from their own times for that to be the distance of the two clocks, and how equally, ns.
+const MIN_AGREEING: usize = 3;
+const AGREEING_NS: i64 = 1_500_000_000;
+
 /// Brings the rows of all parts together; called when all parts were read.
 pub(super) fn settle(assembly: &mut Assembly) {
     critical_chain::settle(assembly);
     let properties = assembly.text(units::EVENT);
     let chart = assembly.text(start_chart::EVENT);
+    name_by_description(assembly);
+    let late = settle_wall_clock(assembly);
     settle_transitions(&mut assembly.service_transitions, properties, chart);
     blame::settle(assembly, properties);
+    drop_told_by_wall_clock(assembly, &late);
     settle_milestones(assembly, properties);
     settle_start(assembly);
 }
@@ -31,6 +48,127 @@ pub(super) fn settled(mut assembly: Assembly) -> onoff_trace::Trace {
     let mut trace = onoff_trace::Trace::default();
     assembly.finish(&mut trace);
     trace
+}
+
+/// Gives a row that knows a unit only by its description the unit's name, where the properties say which it is.
+fn name_by_description(assembly: &mut Assembly) {
+    let mut rows = std::mem::take(&mut assembly.service_transitions);
+    for row in &mut rows {
+        let name = assembly.texts.get(row.service);
+        if !is_unit(name)
+            && let Some(unit) = assembly.described(name).map(str::to_owned)
+        {
+            row.service = assembly.text(&unit);
+        }
+    }
+    assembly.service_transitions = rows;
+}
+
+/// What is known of the distance of lines with wall-clock times from what they tell of.
+struct Lateness {
+    /// Bounds of the distance, ns.
+    earliest_ns: i64,
+    latest_ns: i64,
+}
+
+/// Brings rows of lines with wall-clock times onto the clock of the parts that have the service manager's own times, and drops those that say
+/// what these parts say: within a boot, a start that they know is the start.
+fn settle_wall_clock(assembly: &mut Assembly) -> Lateness {
+    let mut late = Lateness { earliest_ns: -LATE_NS, latest_ns: LATE_NS };
+    let Some(event) = assembly.texts.find(WALL_CLOCK_EVENT) else { return late };
+    let rows = std::mem::take(&mut assembly.service_transitions);
+    let (mut by_wall_clock, exact): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.event == event);
+    let mut known: HashMap<(StringId, u8), Vec<(i64, i64)>> = HashMap::new();
+    for row in &exact {
+        let times = known.entry((row.service, row.kind as u8)).or_default();
+        times.push((row.start_ns, row.end_ns.unwrap_or(row.start_ns)));
+    }
+    let distance = distance_of_clocks(&by_wall_clock, &known);
+    // Where the clocks cannot be compared a line may also be early: the text's first line was taken for the kernel's start.
+    if distance.is_some() {
+        late.earliest_ns = -NEAR_BY_WALL_CLOCK_NS;
+    }
+    if let Some(distance) = distance.filter(|distance| distance.abs() > NEAR_NS) {
+        let moved = |time_ns: i64| time_ns.saturating_sub(distance).max(0);
+        for row in &mut by_wall_clock {
+            row.start_ns = moved(row.start_ns);
+            row.end_ns = row.end_ns.map(moved);
+        }
+        for row in assembly.milestones.iter_mut().filter(|row| row.event == event) {
+            row.time_ns = moved(row.time_ns);
+        }
+    }
+    by_wall_clock.order_by_key(|row| (row.service, row.kind as u8, row.start_ns));
+    let mut kept = exact;
+    for rows in by_wall_clock.chunk_by(|a, b| (a.service, a.kind) == (b.service, b.kind)) {
+        let Some(first) = rows.first() else { continue };
+        let mut open: Vec<Option<&ServiceTransition>> = rows.iter().map(Some).collect();
+        if let Some(times) = known.get_mut(&(first.service, first.kind as u8)) {
+            times.order();
+            // Several parts may say the same of one start.
+            times.dedup_by(|b, a| b.0.saturating_sub(a.0) <= NEAR_NS);
+            for &(start_ns, end_ns) in times.iter() {
+                let distance = |row: &ServiceTransition| row.start_ns.saturating_sub(start_ns);
+                let is_near = |row: &ServiceTransition| {
+                    row.start_ns <= end_ns.saturating_add(NEAR_BY_WALL_CLOCK_NS)
+                        && row.end_ns.unwrap_or(row.start_ns) >= start_ns.saturating_sub(NEAR_BY_WALL_CLOCK_NS)
+                };
+                let is_late = |row: &ServiceTransition| (late.earliest_ns..=late.latest_ns).contains(&distance(row));
+                let same = open
+                    .iter_mut()
+                    .filter(|slot| slot.is_some_and(|row| is_near(row) || is_late(row)))
+                    .min_by_key(|slot| slot.map(|row| (!is_near(row), distance(row).abs())));
+                if let Some(slot) = same {
+                    *slot = None;
+                }
+            }
+        }
+        kept.extend(open.into_iter().flatten().copied());
+    }
+    assembly.service_transitions = kept;
+    late
+}
+
+/// How much later lines with wall-clock times are than what they tell of, as far as nothing delayed them, ns: the smallest distance that several
+/// units agree on, of those that each account has once.
+fn distance_of_clocks(
+    by_wall_clock: &[ServiceTransition],
+    known: &HashMap<(StringId, u8), Vec<(i64, i64)>>,
+) -> Option<i64> {
+    let mut lines: HashMap<StringId, Option<i64>> = HashMap::new();
+    for row in by_wall_clock.iter().filter(|row| row.kind == ServiceChange::Start) {
+        lines.entry(row.service).and_modify(|time| *time = None).or_insert(Some(row.start_ns));
+    }
+    let mut distances: Vec<i64> = lines
+        .into_iter()
+        .filter_map(|(service, line_ns)| {
+            let times = known.get(&(service, ServiceChange::Start as u8))?;
+            let (first, last) = (times.iter().min()?.0, times.iter().max()?.0);
+            (last.saturating_sub(first) <= NEAR_NS).then_some(line_ns?.saturating_sub(first))
+        })
+        .filter(|distance| distance.abs() <= LATE_NS)
+        .collect();
+    distances.order();
+    let agreeing = distances.windows(MIN_AGREEING).find(|near| match near {
+        [first, .., last] => last.saturating_sub(*first) <= AGREEING_NS,
+        _ => false,
+    })?;
+    agreeing.get(MIN_AGREEING / 2).copied()
+}
+
+/// Drops targets that a line with a wall-clock time says were reached or stopped, where another part says when.
+fn drop_told_by_wall_clock(assembly: &mut Assembly, late: &Lateness) {
+    let Some(event) = assembly.texts.find(WALL_CLOCK_EVENT) else { return };
+    let mut known: HashMap<(StringId, StringId), Vec<i64>> = HashMap::new();
+    let of_targets = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.texts.find(name));
+    for row in assembly.milestones.iter().filter(|row| row.event != event && of_targets.contains(&Some(row.name))) {
+        known.entry((row.name, row.detail)).or_default().push(row.time_ns);
+    }
+    assembly.milestones.retain(|row| {
+        let is_known =
+            |time_ns: &i64| (late.earliest_ns..=late.latest_ns).contains(&row.time_ns.saturating_sub(*time_ns));
+        row.event != event || !known.get(&(row.name, row.detail)).is_some_and(|times| times.iter().any(is_known))
+    });
 }
 
 fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, chart: StringId) {

@@ -32,6 +32,7 @@ struct Unit<'a> {
     id: Cow<'a, str>,
     names: Cow<'a, str>,
     slice: Cow<'a, str>,
+    description: Cow<'a, str>,
     result: Cow<'a, str>,
     active_state: Cow<'a, str>,
     command: Cow<'a, str>,
@@ -60,6 +61,7 @@ impl<'a> Unit<'a> {
             b"Id" => self.id = text(),
             b"Names" => self.names = text(),
             b"Slice" => self.slice = text(),
+            b"Description" => self.description = text(),
             b"Result" => self.result = text(),
             b"ActiveState" => self.active_state = text(),
             b"ExecStart" => {
@@ -147,6 +149,7 @@ fn add(unit: &Unit<'_>, dependencies: &mut UnitDependencies, assembly: &mut Asse
             }
         }
     }
+    assembly.describe(&unit.id, &unit.description);
     let command = command(&unit.command);
     if !unit.pids.is_empty() {
         let service = assembly.text(&unit.id);

@@ -34,6 +34,8 @@ counters! {
         "a kernel log as JSON ends inside a message or holds something else; what came before is read";
     WALL_CLOCK = "kernel_log_wall_clock", Warning, TABLES,
         "the kernel's log has dates (dmesg -T), mostly in whole seconds: they count from its first line; take `dmesg` without -T";
+    RECEIVED = "kernel_log_times_of_receipt", Warning, TABLES,
+        "the kernel's messages have the wall-clock time at which the log got them, not their own: they are late while nothing reads them, as during a sleep, so how long going to sleep and waking took is not known; take `dmesg`, or `journalctl` with `-o short-monotonic` or `-o export`";
     TOO_MANY = "kernel_log_messages_left_out", Error, TABLES,
         "the kernel's log holds more messages than are read";
     NOT_COMPARED = "kernel_log_clock_not_compared", Notice, TABLES,
@@ -72,6 +74,8 @@ pub(super) struct Messages {
     too_many: u64,
     /// Whether dates stamp messages.
     wall_clock: bool,
+    /// Whether messages have the time at which a log got them.
+    received: bool,
 }
 
 /// One message of `dmesg -J`.
@@ -112,25 +116,41 @@ impl Messages {
     }
 
     /// Adds what a journal holds of the log of `boot`. Messages that programs wrote into the kernel's log are kept with their
-    /// sender apart; here they stand as the log has them.
+    /// sender apart; here they stand as the log has them. Where no message has the kernel's own time, as in a text with dates, they have
+    /// that of their receipt; next to messages with their own times those without are left out, as their clock goes on in a sleep.
     pub(super) fn add_journal(&mut self, journal: &Journal<'_>, boot: Option<u128>) {
+        let ns = |us: Option<i64>| us.and_then(|us| us.checked_mul(1000));
+        let mut received = Messages::default();
+        let mut has_own_times = false;
         journal.entries(boot, &mut JournalFaults::default(), |entry| {
             if !entry.is_kernel() {
                 return;
             }
-            let time = entry.source_monotonic_us.and_then(|time| time.checked_mul(1000));
-            let Some(time_ns) = time else {
-                self.unreadable += 1;
-                return;
+            let own_ns = ns(entry.source_monotonic_us);
+            has_own_times |= own_ns.is_some();
+            let (messages, time_ns) = match (own_ns, ns(entry.monotonic_us)) {
+                (Some(time_ns), _) => (&mut *self, time_ns),
+                (None, Some(time_ns)) if !has_own_times => (&mut received, time_ns),
+                (None, _) => {
+                    self.unreadable += 1;
+                    return;
+                }
             };
             match &*entry.identifier {
-                "" | "kernel" => self.add(time_ns, &entry.message),
+                "" | "kernel" => messages.add(time_ns, &entry.message),
                 identifier => {
                     let pid = entry.pid.unwrap_or(1);
-                    self.add(time_ns, &format!("{identifier}[{pid}]: {}", entry.message));
+                    messages.add(time_ns, &format!("{identifier}[{pid}]: {}", entry.message));
                 }
             }
         });
+        if has_own_times {
+            self.unreadable += received.found.len() as u64;
+        } else {
+            self.received |= !received.found.is_empty();
+            self.too_many += received.too_many;
+            self.found.append(&mut received.found);
+        }
     }
 
     /// Adds one message; `time_ns` is by the log's clock.
@@ -191,6 +211,19 @@ impl Messages {
         self.found.iter()
     }
 
+    /// Whether messages have dates (`dmesg -T`).
+    pub(super) fn has_dates(&self) -> bool {
+        self.wall_clock
+    }
+
+    /// Time of a message on the axis.
+    pub(super) fn axis_ns(&self, message: &Message, clocks: &Clocks) -> i64 {
+        match self.received {
+            true => message.time_ns,
+            false => clocks.axis_or_same_ns(SourceClock::KernelLog, message.time_ns),
+        }
+    }
+
     fn count(&self, losses: &mut Losses) {
         losses.add(&UNREADABLE, self.unreadable);
         losses.add(&OF_LOADER, self.of_loader);
@@ -199,6 +232,7 @@ impl Messages {
         }
         losses.add(&CUT, self.cut);
         losses.add(&WALL_CLOCK, self.wall_clock.into());
+        losses.add(&RECEIVED, self.received.into());
         losses.add(&TOO_MANY, self.too_many);
     }
 }
@@ -209,15 +243,15 @@ pub(super) fn read(messages: &Messages, clocks: &Clocks, assembly: &mut Assembly
     if messages.found.is_empty() {
         return;
     }
-    if clocks.axis_ns(SourceClock::KernelLog, 0).is_none() {
+    if !messages.received && clocks.axis_ns(SourceClock::KernelLog, 0).is_none() {
         assembly.losses.add(&NOT_COMPARED, 1);
     }
     let mut initcalls = initcalls::InitcallTracker::new(assembly);
-    let mut power = power::PowerTracker::new(assembly);
+    let mut power = power::PowerTracker::new(messages.received, assembly);
     let mut shutdown = shutdown::ShutdownTracker::default();
     let mut program = machine::FirstProgram::default();
     for message in messages.iter() {
-        let time_ns = clocks.axis_or_same_ns(SourceClock::KernelLog, message.time_ns).max(0);
+        let time_ns = messages.axis_ns(message, clocks).max(0);
         assembly.reaches(time_ns);
         let text = message.text.as_str();
         assembly.network_line(time_ns, "", text, "kernel log");

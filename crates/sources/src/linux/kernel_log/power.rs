@@ -77,6 +77,9 @@ struct Cycle {
     around_devices: AroundDevices,
     /// When the line before this one was written.
     last_ns: i64,
+    /// Lines have the time at which the log got them: while tasks are frozen nothing reads them, so that of all lines after the first the
+    /// times say only that they are later. What a message says itself counts; what its distance to another says does not.
+    received: bool,
 }
 
 /// Lines around the stretches in which devices sleep and wake. Without debug messages the kernel logs nothing there.
@@ -94,14 +97,16 @@ pub(super) struct PowerTracker {
     cycle: Option<Cycle>,
     /// The trace has callbacks of devices.
     has_callbacks: bool,
+    received: bool,
 }
 
 /// More callbacks than a cycle has.
 const MOST_CALLBACKS: usize = 1 << 20;
 
 impl PowerTracker {
-    pub(super) fn new(assembly: &Assembly) -> Self {
-        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty() }
+    /// A tracker of messages that have the kernel's own times, or those of their receipt.
+    pub(super) fn new(received: bool, assembly: &Assembly) -> Self {
+        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty(), received }
     }
 
     pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
@@ -163,6 +168,7 @@ impl PowerTracker {
             by_steps: false,
             around_devices: AroundDevices::default(),
             last_ns: start_ns,
+            received: self.received,
         });
     }
 
@@ -179,12 +185,16 @@ impl PowerTracker {
 
 impl Cycle {
     fn phase(&mut self, name: &'static str, detail: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Assembly) {
-        let row = phase_row(name, detail, start_ns, end_ns, EVENT, assembly);
+        let row = phase_row(name, detail, start_ns, end_ns, self.event(), assembly);
         self.phases.push(row);
     }
 
+    fn event(&self) -> &'static str {
+        if self.received { power_phase::RECEIVED_EVENT } else { EVENT }
+    }
+
     fn open(&mut self, name: &'static str, time_ns: i64) {
-        if !self.open.iter().any(|(of, ..)| *of == name) {
+        if !self.received && !self.open.iter().any(|(of, ..)| *of == name) {
             self.open.push((name, time_ns, None));
         }
     }
@@ -220,8 +230,14 @@ impl Cycle {
             self.around_devices.machine_nears_ns.get_or_insert(time_ns);
         } else if step == Some("Low-level resume complete") {
             // The processor's first words: what was logged before was logged before the machine slept.
-            let last_ns = self.last_ns;
-            self.phase(power_phase::MACHINE, "", last_ns, Some(time_ns), assembly);
+            if self.received {
+                for name in [milestone::SLEEP, milestone::WAKE] {
+                    self.points.push((time_ns, name, self.state.to_owned(), None));
+                }
+            } else {
+                let last_ns = self.last_ns;
+                self.phase(power_phase::MACHINE, "", last_ns, Some(time_ns), assembly);
+            }
         } else if step.is_some_and(|step| step.starts_with("Waking up from system sleep state"))
             || (text.starts_with("CPU") && text.ends_with(" is up"))
         {
@@ -238,7 +254,7 @@ impl Cycle {
     /// Where no line tells of the devices, the stretches between the lines around them are theirs, whichever they are. A
     /// hibernation has several of each.
     fn unnamed_devices(&mut self, assembly: &mut Assembly) {
-        if self.state == "disk" {
+        if self.state == "disk" || self.received {
             return;
         }
         let told = |names: &[&str], phases: &[Activity]| {
@@ -346,7 +362,7 @@ impl Cycle {
                 event: "",
             };
             let mut row = power::request(time_ns, tid, device, &callback, assembly);
-            row.event = assembly.text(EVENT);
+            row.event = assembly.text(self.event());
             if self.callbacks.len() < MOST_CALLBACKS {
                 self.open_callbacks.push((format!("{who} {function}"), self.callbacks.len()));
                 self.callbacks.push(row);
@@ -367,6 +383,7 @@ impl Cycle {
     }
 
     fn finish(mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
+        let event = self.event();
         while let Some(&(name, ..)) = self.open.first() {
             self.close(name, None, assembly);
         }
@@ -399,7 +416,7 @@ impl Cycle {
                     start_ns: self.start_ns,
                     end_ns,
                     status: self.status,
-                    event: assembly.text(EVENT),
+                    event: assembly.text(self.event()),
                     ..Activity::UNKNOWN
                 };
                 assembly.activities.push(row);
@@ -423,7 +440,7 @@ impl Cycle {
         for (time_ns, name, detail, value) in self.points {
             let of_sleep = name == milestone::SLEEP || name == milestone::WAKE;
             if !of_sleep || !has_sleep {
-                assembly.milestone(time_ns, name, &detail, value, EVENT);
+                assembly.milestone(time_ns, name, &detail, value, event);
             }
         }
         assembly.power_requests.extend(self.callbacks);
@@ -505,7 +522,7 @@ mod tests {
     /// Phases with their detail and edges, ms, and the state, of a log's lines.
     fn read(lines: &[(i64, &str)]) -> (Vec<PhaseRead>, Vec<(String, Option<i64>)>) {
         let mut assembly = Assembly::new(Tables::all());
-        let mut tracker = PowerTracker::new(&assembly);
+        let mut tracker = PowerTracker::new(false, &assembly);
         for (ms, text) in lines {
             tracker.on_message(ms * 1_000_000, text, &mut assembly);
         }

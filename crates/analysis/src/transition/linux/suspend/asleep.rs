@@ -6,7 +6,7 @@ use onoff_trace::{Milestone, Trace, milestone};
 
 use super::names::{asks_devices, stops_the_clock};
 use super::report::LinuxAsleep;
-use super::{Cycle, boundary, is_down, is_logged};
+use super::{Cycle, boundary, is_down, is_logged, is_received};
 use crate::evidence::{Certainty, Span};
 use crate::rule::Rule;
 
@@ -62,6 +62,11 @@ pub(super) fn halves(
         .filter_map(|phase| Some((phase.start_ns?, phase.starts.event.as_str())))
         .min();
     let (entry, back) = match machine {
+        // The messages around the sleep were read after it: where in the stretch it lies, none of them says.
+        _ if is_received(event) && !given_up => (
+            boundary(None, Rule::MachineEnters, Certainty::Missing),
+            boundary(None, Rule::MachineReturns, Certainty::Missing),
+        ),
         Some(machine) => (
             boundary(Some((machine.entry_ns, &machine.event)), Rule::MachineEnters, machine.certainty),
             boundary(Some((machine.back_ns, &machine.event)), Rule::MachineReturns, machine.certainty),

@@ -19,6 +19,7 @@ use crate::transition::{PhaseSpan, TransitionKind, Variant, total_of_halves};
 use onoff_order::InOrder;
 use onoff_trace::{
     Activity, ActivityKind, CallGraphSubject, Milestone, PowerRequest, SystemKind, TableName, Tables, Trace, milestone,
+    power_phase,
 };
 
 pub use report::*;
@@ -276,7 +277,9 @@ impl<'t> Source<'t> {
             },
             phases,
         };
-        sleep.details.longest_gap = phases::longest_gap(&sleep);
+        // The time asleep would be the gap.
+        sleep.details.longest_gap =
+            if is_received(&sleep.details.event) && !given_up { None } else { phases::longest_gap(&sleep) };
         sleep
     }
 
@@ -385,6 +388,11 @@ fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Bou
 /// Whether a row rests on the kernel's log, not on the tracer.
 fn is_logged(event: &str) -> bool {
     event.starts_with("kernel log")
+}
+
+/// Whether a row rests on kernel messages that have the times of their receipt.
+fn is_received(event: &str) -> bool {
+    event == power_phase::RECEIVED_EVENT
 }
 
 /// Whether a phase is before the machine's entry.

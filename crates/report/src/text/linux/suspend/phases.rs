@@ -3,6 +3,7 @@
 use onoff_analysis::transition::Half;
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_trace::duration::ExactTime;
+use onoff_trace::power_phase;
 
 use crate::section::Section;
 use crate::text::phases::{self, PhaseTable};
@@ -22,7 +23,11 @@ pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
     let measured = &sleep.details.asleep.measured;
     let away = measured.start_ns.zip(measured.end_ns).filter(|(from, to)| from < to);
     let slept = away.map_or(0, |(from, to)| to.saturating_sub(from));
-    let clock = if measured.duration_ns == Some(0) {
+    // The messages were read after the sleep: where between the phases it lies is not known, nor what share of the way each phase is.
+    let is_received = sleep.details.event == power_phase::RECEIVED_EVENT && sleep.details.suspend.end_ns.is_none();
+    let clock = if is_received {
+        "; phases have the times at which the log got their messages"
+    } else if measured.duration_ns == Some(0) {
         "; the clock stands still while the machine sleeps"
     } else if away.is_some() {
         "; shares leave out the sleep"
@@ -33,13 +38,16 @@ pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
     let note = format!("times count from the decision to sleep, {start} of the recording{clock}");
     let asleep = sleep.phases.iter().map(|phase| phase.half == Some(Half::Asleep));
     let mut rows = PhaseTable::with_gaps(&sleep.phases, sleep.start_or_zero_ns(), Some(end), |_, _| String::new());
+    if is_received {
+        rows.retain(|row| !row.between);
+    }
     for (row, _) in rows.iter_mut().filter(|row| !row.between).zip(asleep).filter(|(_, asleep)| *asleep) {
         row.note = match sleep.details.asleep.slept_ns {
             Some(ns) => (QUIET, format!("asleep for {}", duration(ns))),
             None => (MISSING, "how long is not recorded".to_owned()),
         };
     }
-    let whole_ns = Some(end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept));
+    let whole_ns = (!is_received).then(|| end.saturating_sub(sleep.start_or_zero_ns()).saturating_sub(slept));
     let section = PhaseTable { origin_ns: sleep.start_or_zero_ns(), whole_ns, away, rows }.section(note);
     Some(section.lines(phases::settling("After the resume", sleep.settling.as_ref())))
 }

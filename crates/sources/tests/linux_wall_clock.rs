@@ -1,0 +1,290 @@
+//! Logs whose lines have the time of the wall clock only: `journalctl > file`, `kern.log`, syslog; alone and next to exact times.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+
+use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_trace::{ActivityKind, DeviceOperationKind, ServiceChange, TableName, Tables, Trace, milestone, power_phase};
+
+fn read(files: &[(&str, &str)]) -> Trace {
+    let held = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+    let files = Files::held(held, &Limits::default()).unwrap();
+    open_files(&files, Tables::all(), &Options::default()).unwrap()
+}
+
+fn count(trace: &Trace, counter: &str) -> u64 {
+    trace.losses.iter().find(|loss| loss.counter == counter).map_or(0, |loss| loss.count)
+}
+
+/// Seconds after the kernel's start, who says it, and what. A boot with a sleep of an hour, one that a device refuses, and one from which the
+/// computer never comes back. Nobody reads the kernel's messages while tasks are frozen.
+const SLEEPS: &[(u32, &str, &str)] = &[
+    (0, "kernel", "Linux version 6.12.38+deb13-amd64 (debian-kernel@lists.debian.org) #1 SMP"),
+    (0, "kernel", "DMI: LENOVO 20XW/20XW, BIOS N32ET91W 1.67 01/11/2024"),
+    (1, "kernel", "calling  slow_init+0x0/0x120 @ 1"),
+    (3, "kernel", "initcall slow_init+0x0/0x120 returned 0 after 2000000 usecs"),
+    (4, "kernel", "Run /init as init process"),
+    (10, "systemd[1]", "Started cron.service - Regular background program processing daemon."),
+    (600, "kernel", "PM: suspend entry (deep)"),
+    (4203, "kernel", "Filesystems sync: 0.012 seconds"),
+    (4203, "kernel", "Freezing user space processes"),
+    (4203, "kernel", "Freezing user space processes completed (elapsed 0.002 seconds)"),
+    (4203, "kernel", "ACPI: PM: Preparing to enter system sleep state S3"),
+    (4203, "kernel", "ACPI: PM: Low-level resume complete"),
+    (4203, "kernel", "ACPI: PM: Waking up from system sleep state S3"),
+    (4203, "kernel", "OOM killer enabled."),
+    (4203, "kernel", "Restarting tasks ... done."),
+    (4203, "kernel", "PM: suspend exit"),
+    (5000, "kernel", "PM: suspend entry (deep)"),
+    (5001, "kernel", "Freezing user space processes"),
+    (5001, "kernel", "PM: Some devices failed to suspend, or early wake event detected"),
+    (5001, "kernel", "Restarting tasks ... done."),
+    (5001, "kernel", "PM: suspend exit"),
+    (9000, "kernel", "PM: suspend entry (deep)"),
+];
+
+/// The forms of the lines: how `journalctl` writes them by itself and with `-o short-iso`, Debian 13's kern.log, and classic syslog.
+const FORMS: [&str; 4] = ["journalctl", "short-iso", "kern.log", "syslog"];
+
+fn line(form: &str, second: u32, who: &str, what: &str) -> String {
+    let (hour, minute, second) = (9 + second / 3600, second / 60 % 60, second % 60);
+    match form {
+        "short-iso" => format!("2025-11-02T{hour:02}:{minute:02}:{second:02}+01:00 laptop {who}: {what}\n"),
+        "kern.log" => format!("2025-11-02T{hour:02}:{minute:02}:{second:02}.123456+01:00 laptop {who}: {what}\n"),
+        "syslog" => format!("Nov  2 {hour:02}:{minute:02}:{second:02} laptop {who}: {what}\n"),
+        _ => format!("Nov 02 {hour:02}:{minute:02}:{second:02} laptop {who}: {what}\n"),
+    }
+}
+
+fn log(form: &str, lines: &[(u32, &str, &str)]) -> String {
+    let mut text = String::new();
+    for (second, who, what) in lines {
+        text.push_str(&line(form, *second, who, what));
+    }
+    text
+}
+
+/// Begin and end of the sleeps, s.
+fn sleeps(trace: &Trace) -> Vec<(i64, Option<i64>)> {
+    let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition);
+    rows.map(|row| (row.start_ns / 1_000_000_000, row.end_ns.map(|ns| ns / 1_000_000_000))).collect()
+}
+
+fn milestones(trace: &Trace, name: &str) -> Vec<(String, i64)> {
+    let name = trace.strings.find(name);
+    let rows = trace.milestones.iter().filter(|row| Some(row.name) == name);
+    rows.map(|row| (trace.text(row.detail).to_owned(), row.time_ns / 1_000_000)).collect()
+}
+
+#[test]
+fn sleeps_initcalls_and_the_machine_are_read_from_every_form() {
+    for form in FORMS {
+        let trace = read(&[("log", &log(form, SLEEPS))]);
+        assert_eq!(sleeps(&trace), [(600, Some(4203)), (5000, Some(5001)), (9000, None)], "{form}");
+        // Once the machine slept; the second sleep was refused.
+        assert_eq!(milestones(&trace, milestone::SLEEP).len(), 1, "{form}");
+        let refused = milestones(&trace, milestone::POWER_REFUSED);
+        assert_eq!(
+            refused,
+            [("Some devices failed to suspend, or early wake event detected".to_owned(), 5_001_000)],
+            "{form}"
+        );
+        // What lies between two lines of a sleep is not how long anything took.
+        let phases: Vec<_> = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
+        assert!(phases.iter().all(|row| row.end_ns.unwrap() - row.start_ns < 1_000_000_000), "{form}");
+        assert!(phases.iter().any(|row| trace.text(row.name) == power_phase::SYNC_FILE_SYSTEMS), "{form}");
+        assert!(phases.iter().all(|row| trace.text(row.name) != power_phase::MACHINE), "{form}");
+        let initcalls: Vec<_> =
+            trace.device_operations.iter().filter(|row| row.kind == DeviceOperationKind::Initcall).collect();
+        assert_eq!(initcalls.len(), 1, "{form}");
+        assert_eq!(initcalls[0].end_ns.unwrap() - initcalls[0].start_ns, 2_000_000_000, "{form}");
+        assert!(trace.system.model.contains("20XW"), "{form}: {:?}", trace.system);
+        assert_eq!(
+            (count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_times_of_receipt")),
+            (0, 1)
+        );
+    }
+}
+
+#[test]
+fn who_quotes_the_kernel_does_not_sleep() {
+    for form in FORMS {
+        let lines = [
+            (0, "kernel", "Linux version 6.12.38"),
+            (4, "kernel", "Run /init as init process"),
+            (20, "logger[77]", "PM: suspend entry (deep)"),
+            (30, "systemd-sleep[80]", "PM: suspend exit"),
+        ];
+        let trace = read(&[("log", &log(form, &lines))]);
+        assert_eq!(sleeps(&trace), [], "{form}");
+    }
+}
+
+#[test]
+fn next_to_the_kernels_own_times_those_of_receipt_are_not_mixed_in() {
+    // rsyslog keeps the kernel's times, which stand still in a sleep; one line lost its own.
+    let text = "Nov  2 09:00:05 laptop kernel: [    0.000000] Linux version 6.1.0\n\
+                Nov  2 09:00:05 laptop kernel: [    4.900000] Run /init as init process\n\
+                Nov  2 09:10:00 laptop kernel: [  600.000000] PM: suspend entry (deep)\n\
+                Nov  2 10:10:02 laptop kernel: [  601.000000] ACPI: PM: Low-level resume complete\n\
+                Nov  2 10:10:02 laptop kernel: a line without its time\n\
+                Nov  2 10:10:02 laptop kernel: [  602.000000] PM: suspend exit\n";
+    let trace = read(&[("kern.log", text)]);
+    assert_eq!(sleeps(&trace), [(600, Some(602))]);
+    assert_eq!((count(&trace, "kernel_log_lines_unreadable"), count(&trace, "kernel_log_times_of_receipt")), (1, 0));
+}
+
+/// Units with their exact times, s: `a` to `d` before rsyslog runs, the others after.
+const UNITS: [(&str, u32); 7] = [
+    ("a.service", 5),
+    ("b.service", 7),
+    ("c.service", 9),
+    ("d.service", 11),
+    ("e.service", 16),
+    ("f.service", 18),
+    ("g.service", 19),
+];
+
+fn properties() -> String {
+    let mut text = String::new();
+    for (unit, second) in UNITS {
+        let us = second * 1_000_000 + 250_000;
+        writeln!(
+            text,
+            "Id={unit}\nNames={unit}\nDescription=The unit {unit}\nLoadState=loaded\nActiveState=active\n\
+             InactiveExitTimestampMonotonic={us}\nActiveEnterTimestampMonotonic={}\nActiveExitTimestampMonotonic=0\n\
+             InactiveEnterTimestampMonotonic=0\n",
+            us + 400_000
+        )
+        .unwrap();
+    }
+    let target = 20_500_000;
+    writeln!(
+        text,
+        "Id=graphical.target\nNames=graphical.target default.target\nLoadState=loaded\nActiveState=active\n\
+         InactiveExitTimestampMonotonic={target}\nActiveEnterTimestampMonotonic={target}\nActiveExitTimestampMonotonic=0\n\
+         InactiveEnterTimestampMonotonic=0\n"
+    )
+    .unwrap();
+    text
+}
+
+/// The syslog of the same boot: rsyslog began to run 13 s after the kernel, and gives what it finds that time. `kernel` is said by nobody.
+fn syslog(name: impl Fn(&str) -> String) -> String {
+    let mut text = String::new();
+    for (unit, second) in UNITS {
+        let at = second.max(13);
+        text.push_str(&line("syslog", at, "systemd[1]", &format!("Starting {}...", name(unit))));
+        text.push_str(&line("syslog", at, "systemd[1]", &format!("Started {}.", name(unit))));
+        if unit == "d.service" {
+            text.push_str(&line("syslog", 13, "rsyslogd", "[origin software=\"rsyslogd\"] start"));
+        }
+    }
+    text.push_str(&line("syslog", 20, "systemd[1]", "Reached target Graphical Interface."));
+    text
+}
+
+fn starts(trace: &Trace) -> Vec<(String, i64)> {
+    let rows = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
+    let mut found: Vec<_> = rows.map(|row| (trace.text(row.service).to_owned(), row.start_ns / 1_000_000)).collect();
+    found.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+    found
+}
+
+#[test]
+fn a_syslog_next_to_the_units_properties_adds_no_start_and_moves_no_target() {
+    let exact = read(&[("units.txt", &properties())]);
+    let named: fn(&str) -> String = |unit| format!("{unit} - The unit {unit}");
+    let described: fn(&str) -> String = |unit| format!("The unit {unit}");
+    for name in [named, described] {
+        let both = read(&[("units.txt", &properties()), ("syslog", &syslog(name))]);
+        assert_eq!(starts(&both), starts(&exact));
+        let reached = milestones(&both, milestone::TARGET_REACHED);
+        assert_eq!(reached, [("graphical.target".to_owned(), 20_500)]);
+    }
+}
+
+#[test]
+fn a_restart_that_only_the_syslog_knows_stays() {
+    // The properties have the last start of a unit: the one before is in the log alone.
+    let mut text = syslog(|unit| format!("{unit} - The unit {unit}"));
+    text.push_str(&line("syslog", 400, "systemd[1]", "Starting e.service - The unit e.service..."));
+    text.push_str(&line("syslog", 401, "systemd[1]", "Started e.service - The unit e.service."));
+    let both = read(&[("units.txt", &properties()), ("syslog", &text)]);
+    let of_e: Vec<i64> =
+        starts(&both).into_iter().filter(|(unit, _)| unit == "e.service").map(|(_, ms)| ms / 1000).collect();
+    assert_eq!(of_e.len(), 2, "{of_e:?}");
+    assert_eq!(of_e[0], 16);
+    assert!((399..=401).contains(&of_e[1]), "{of_e:?}");
+}
+
+#[test]
+fn a_syslog_is_left_out_next_to_a_journal_with_its_own_times() {
+    let mut journal = "[    0.000000] laptop kernel: Linux version 6.1\n".to_owned();
+    for (unit, second) in UNITS {
+        writeln!(journal, "[   {second:2}.250000] laptop systemd[1]: Starting {unit} - The unit {unit}...").unwrap();
+        writeln!(journal, "[   {second:2}.650000] laptop systemd[1]: Started {unit} - The unit {unit}.").unwrap();
+    }
+    journal.push_str("[   20.500000] laptop systemd[1]: Reached target graphical.target - Graphical Interface.\n");
+    let exact = read(&[("journal.txt", &journal)]);
+    let both = read(&[("journal.txt", &journal), ("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
+    assert_eq!(starts(&both), starts(&exact));
+    assert_eq!(milestones(&both, milestone::TARGET_REACHED), milestones(&exact, milestone::TARGET_REACHED));
+    assert_eq!(both.boots.len(), exact.boots.len());
+    assert_eq!(count(&both, "journal_texts_left_out"), 1);
+    // By itself it is read.
+    let alone = read(&[("syslog", &syslog(|unit| format!("{unit} - The unit {unit}")))]);
+    assert_eq!(starts(&alone).len(), UNITS.len() + 1);
+    assert!(alone.wanted.contains(TableName::Milestones));
+}
+
+/// The kernel's log of one boot of a computer with that name.
+fn kernel_log(host: &str, boot: u32) -> String {
+    let line =
+        |second: u32| format!("[{second:5}.{:06}] line {second}\n", (second * 7919 + boot * 104_729) % 1_000_000);
+    let lines: String = (1..40).map(line).collect();
+    let clock = 1_795_216_512 + boot * 100_000;
+    format!(
+        "[    0.000000] Linux version 6.1.0 (gcc) #1 SMP\n{lines}\
+         [   41.000000] rtc_cmos 00:03: setting system clock to 2026-11-20T23:15:12 UTC ({clock})\n\
+         [   50.000000] systemd[1]: Hostname set to <{host}>.\n[   {}.500000] PM: suspend entry (deep)\n",
+        60 + boot
+    )
+}
+
+#[test]
+fn files_of_several_recordings_are_refused_whoever_opens_them() {
+    let refused = |files: &[(&str, &str)]| {
+        let held = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
+        Files::held(held, &Limits::default()).err().map(|error| error.to_string())
+    };
+    let (web1, web2, again) = (kernel_log("web1", 1), kernel_log("web2", 2), kernel_log("web1", 3));
+    assert_eq!(
+        refused(&[("a", &web1), ("b", &web2)]).unwrap(),
+        "these are 2 recordings (a, b), and one is read at a time"
+    );
+    assert_eq!(
+        refused(&[("a", &web1), ("b", &web2), ("c", &again)]).unwrap(),
+        "these are 3 recordings (a, b, ...), and one is read at a time"
+    );
+    assert_eq!(refused(&[("a", &web1), ("b", &format!("{web1}[   90.000000] more\n"))]), None);
+    // So are those in an archive.
+    let archive = |members: &[(&str, &str)]| {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (name, text) in members {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        Files::held([("logs.tar".to_owned(), tar.into_inner().unwrap())], &Limits::default())
+    };
+    let error = archive(&[("web1/dmesg", &web1), ("web2/dmesg", &web2)]).unwrap_err().to_string();
+    assert!(error.starts_with("these are 2 recordings"), "{error}");
+    assert_eq!(archive(&[("web1/dmesg", &web1), ("web1/uname", "Linux web1 6.1.0 x\n")]).unwrap().iter().count(), 2);
+    // A copied file system holds the kernel's logs of earlier boots: the last is read.
+    let files = archive(&[("web1/var/log/dmesg", &again), ("web1/var/log/dmesg.0", &web1)]).unwrap();
+    let trace = open_files(&files, Tables::all(), &Options::default()).unwrap();
+    assert_eq!(sleeps(&trace), [(63, None)]);
+    assert_eq!(count(&trace, "kernel_logs_of_other_boots"), 1);
+}
