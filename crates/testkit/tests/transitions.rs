@@ -175,6 +175,7 @@ fn agree(name: &str, truth: &Truth, trace: &Trace) {
         played_activities.retain(|row| OF_TRANSITIONS.contains(&row.kind));
         read_milestones.retain(|(name, _, _, detail)| {
             name.starts_with("power.")
+                || name.starts_with("clock.")
                 || name.starts_with("shutdown.")
                 || ["idle_detection.end", "system.stop"].contains(&name.as_str())
                 || detail == "fast_startup"
