@@ -38,8 +38,8 @@ pub use culprits::{
 };
 
 pub use crate::account_model::{
-    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests, FileReader,
-    FixFirst, NotKnown, PhaseAccount,
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests,
+    FileReader, FixFirst, NotKnown, PhaseAccount,
 };
 use crate::cpu;
 use crate::devices;

@@ -69,6 +69,19 @@ fn within_the_limit_beyond_it_and_beyond_it_but_within_noise() {
 }
 
 #[test]
+fn runs_that_differ_more_than_the_limit_do_not_pass() {
+    let limit = "boot.total 5%";
+    // The medians are 2 % apart, and the candidate may as well be 10 % slower.
+    assert_eq!(verdict(&[9_500, 10_000, 10_500], &[9_700, 10_200, 10_700], limit, 3), GateVerdict::NoVerdict);
+    // As far apart, and calm: it cannot be more than 3 % slower.
+    assert_eq!(verdict(&[9_950, 10_000, 10_050], &[10_150, 10_200, 10_250], limit, 3), GateVerdict::Pass);
+    // As restless, and so much faster that the limit is safe.
+    assert_eq!(verdict(&[9_500, 10_000, 10_500], &[7_500, 8_000, 8_500], limit, 3), GateVerdict::Pass);
+    // A pattern is about many measures, some of which are always restless.
+    assert_eq!(verdict(&[9_500, 10_000, 10_500], &[9_700, 10_200, 10_700], "boot.* 5%", 3), GateVerdict::Pass);
+}
+
+#[test]
 fn too_few_runs_give_no_verdict_unless_the_caller_asks_for_one() {
     let limit = "boot.total 5%";
     assert_eq!(verdict(&[10_000, 10_020], &[20_000, 20_010, 20_020], limit, 3), GateVerdict::NoVerdict);
