@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_analysis::account::{AccountSubjectKind, AccountedPhase, accounts, culprits};
-use onoff_analysis::summary;
+use onoff_analysis::summary::{self, SummaryRow};
 use onoff_analysis::transition::boot::{BootOptions, BootReport, analyse};
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions, diagnose};
 use onoff_findings::finding::{CostBasis, FindingSubjectKind};
@@ -134,10 +134,16 @@ fn many_files_none_of_which_is_slow_are_their_disk() {
     assert_eq!(named(&files("9ms")), [vec![], vec![]]);
 }
 
+fn summary_row(trace: &Trace) -> SummaryRow {
+    let diagnosis = diagnosis(trace);
+    let fix_first = |kind, number| diagnosis.transition(kind, number)?.fix_first.clone();
+    summary::rows("a", trace, fix_first).remove(0)
+}
+
 /// The lengths that the answers give of the boot in `trace`, ms.
 fn lengths(trace: &Trace) -> Vec<i64> {
     let report = boot(trace);
-    let row = summary::rows("a", trace).remove(0);
+    let row = summary_row(trace);
     let diagnosed = diagnosis(trace).transitions.remove(0);
     [report.total_ns, row.duration_ns, diagnosed.duration_ns].into_iter().map(|ns| ns.unwrap() / MS).collect()
 }
@@ -158,7 +164,7 @@ fn a_boot_has_one_length_whether_or_not_a_person_logs_on() {
     let all = accounts(&trace, None);
     let persons = all.iter().flat_map(|one| &one.account.entries).filter(|one| one.kind == AccountSubjectKind::Person);
     assert_eq!(persons.map(|entry| entry.ns).sum::<i64>(), report.person_ns);
-    let row = summary::rows("a", &trace).remove(0);
+    let row = summary_row(&trace);
     assert!(row.subject != "credentials" && row.phase == "PreSMSS", "{row:?}");
 }
 
