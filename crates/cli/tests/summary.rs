@@ -31,10 +31,10 @@ fn each_transition_is_a_row_and_so_is_what_cannot_be_read() {
     assert_eq!((&answer["unreadable"], &answer["other_files"]), (&Value::from(1), &Value::from(1)));
     assert_eq!(answer["rows"][3]["recording"], "./empty.etl", "{text}");
     assert!(answer["rows"][3]["error"].as_str().unwrap().contains("empty"), "{text}");
-    // What the scenarios plant: the phase that is slow, and who holds it.
+    // What the scenarios plant: the phase that is slow, and what costs most.
     for (row, transition, phase, subject, seconds) in [
         (0, "boot", "WinLogonInit", "SoundShaper", 6.08),
-        (1, "shutdown", "SystemSession", "BackupAgent", 4.74),
+        (1, "shutdown", "SystemSession", "synctool.exe", 5.0),
         (2, "suspend", "SuspendServices", "VpnClient", 4.2),
     ] {
         let row = &answer["rows"][row];
