@@ -89,9 +89,8 @@ class Facts:
 
 def printed(ns):
     """A duration as text shows it."""
-    seconds = ns / 1e9
-    if seconds >= 59.95:
-        minutes, rest = divmod(round(seconds), 60)
+    if ns >= 999_500_000_000:
+        minutes, rest = divmod((ns + 500_000_000) // 10**9, 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
@@ -186,24 +185,38 @@ def check_fix_first(onoff, facts, name, command, report, diagnosis, diagnosed, r
 
 
 def check_phases(facts, name, command, report, measures, page):
-    drawn = {phase["name"]: phase["end_ns"] - phase["start_ns"] for phase in page["phases"] if not phase["is_open"]}
+    """Lengths of phases: those of one name are added up. A person's time is in a phase, and in no measure of it."""
+    reported, persons = defaultdict(int), defaultdict(int)
+    unknown = set()
     for phase in report["phases"]:
-        length = phase["duration_ns"]
-        if length is None:
+        if phase["duration_ns"] is None:
+            unknown.add(phase["name"])
+        else:
+            reported[phase["name"]] += phase["duration_ns"]
+            persons[phase["name"]] += phase["person_ns"]
+    drawn = defaultdict(int)
+    for phase in page["phases"]:
+        drawn[phase["name"]] += phase["end_ns"] - phase["start_ns"]
+        if phase["is_open"]:
+            unknown.add(phase["name"])
+    placed = {phase["name"] for phase in report["phases"] if phase["start_ns"] is not None and phase["end_ns"] is not None}
+    for phase, length in reported.items():
+        if phase in unknown:
             continue
-        fact = ("phase", phase["name"], "of", name)
+        fact = ("phase", phase, "of", name)
         facts.add(command, length, *fact)
-        key = f"{name.split()[0]}.phase.{phase['name']}"
+        key = f"{name.split()[0]}.phase.{phase}"
         if key in measures:
-            facts.add("gate", measures[key], *fact)
-        if phase["name"] in drawn and phase["start_ns"] is not None and phase["end_ns"] is not None:
-            facts.add("page", drawn[phase["name"]], *fact)
+            facts.add("gate", measures[key] + persons[phase], *fact)
+        if phase in drawn and phase in placed:
+            facts.add("page", drawn[phase], *fact)
 
 
 def check_usage(onoff, facts, name, command, report):
     """Lists of a phase against the report's own account of it; for recordings of one transition, where a phase's name is enough."""
+    names = [phase["name"] for phase in report["phases"]]
     for stretch in (onoff.json("why") or {"stretches": []})["stretches"]:
-        if stretch["kind"] == "phase":
+        if stretch["kind"] == "phase" and names.count(stretch["name"]) == 1:
             facts.add("why", stretch["duration_ns"], "phase", stretch["name"], "of", name)
     for phase in report["phases"]:
         if not phase.get("cpu") or not phase["duration_ns"] or not phase.get("recorded_ns"):
