@@ -42,6 +42,8 @@ pub struct SummaryRow {
     pub subject: String,
     /// What it costs, ns.
     pub subject_ns: Option<i64>,
+    /// True if that is an upper bound, because the work ran in parallel with other work.
+    pub subject_at_most: bool,
     /// Whether that was measured or inferred.
     pub subject_certainty: Option<Certainty>,
     /// Why there is no answer; empty where there is one.
@@ -101,6 +103,7 @@ pub fn rows(
             at_least_ns: transition.at_least_ns,
             phase_ns: longest.map(|(_, took_ns)| took_ns),
             subject_ns: first.as_ref().map(|first| first.cost_ns),
+            subject_at_most: first.as_ref().is_some_and(|first| first.at_most),
             subject_certainty: first.as_ref().map(|first| first.certainty),
             subject: first.map(|first| first.name).unwrap_or_default(),
             phase: longest.map(|(phase, _)| phase.name.as_str().to_owned()).unwrap_or_default(),

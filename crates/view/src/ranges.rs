@@ -167,7 +167,9 @@ fn number(value: &Value<'_>) -> Option<f64> {
         Value::Nothing | Value::Unknown | Value::AtLeast(_) | Value::Text(_) | Value::Flag(_) => None,
         Value::Since { ns, origin_ns } => Some(ns.saturating_sub(origin_ns) as f64),
         Value::Real { value, .. } => Some(value),
-        Value::Id(number) | Value::Time(number) | Value::Duration(number) => Some(number as f64),
+        Value::Id(number) | Value::Time(number) | Value::Duration(number) | Value::AtMost(number) => {
+            Some(number as f64)
+        }
         Value::Count(number) | Value::Bytes(number) => Some(number as f64),
         Value::Percent(share) => Some(share),
     }

@@ -41,7 +41,11 @@ impl TableReport for Summary {
                 Value::text(if row.error.is_empty() { &row.subject } else { &row.error })
             })
             .wide(60),
-            new("subject_ns", "costs", Kind::Quantity, |row| Value::of(row.subject_ns, Value::Duration)),
+            new("subject_ns", "costs", Kind::Quantity, |row| match row.subject_at_most {
+                true => Value::of(row.subject_ns, Value::AtMost),
+                false => Value::of(row.subject_ns, Value::Duration),
+            }),
+            new("subject_at_most", "", Kind::Name, |row| Value::Flag(row.subject_at_most)),
             new("error", "", Kind::Name, |row| Value::text(&row.error)),
         ]
     }

@@ -68,9 +68,11 @@ impl Serialize for Cell<'_> {
         match &self.value {
             Value::Nothing | Value::Unknown | Value::AtLeast(_) => serializer.serialize_none(),
             Value::Text(text) => serializer.serialize_str(text),
-            Value::Id(number) | Value::Time(number) | Value::Duration(number) | Value::Since { ns: number, .. } => {
-                serializer.serialize_i64(*number)
-            }
+            Value::Id(number)
+            | Value::Time(number)
+            | Value::Duration(number)
+            | Value::AtMost(number)
+            | Value::Since { ns: number, .. } => serializer.serialize_i64(*number),
             Value::Count(number) | Value::Bytes(number) => serializer.serialize_u64(*number),
             Value::Percent(value) | Value::Real { value, .. } => serializer.serialize_f64(*value),
             Value::Flag(is) => serializer.serialize_bool(*is),

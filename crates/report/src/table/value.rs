@@ -34,6 +34,8 @@ pub enum Value<'a> {
     Duration(i64),
     /// A length of time of which only a lower bound is known, ns. Programs get nothing: the bound has another column.
     AtLeast(i64),
+    /// An upper bound of a length of time, ns. Another column tells programs that it is one.
+    AtMost(i64),
     /// Bytes.
     Bytes(u64),
     /// A share, percent.
@@ -79,7 +81,7 @@ impl<'a> Value<'a> {
     pub fn is_zero(&self) -> bool {
         match *self {
             Self::Count(number) | Self::Bytes(number) => number == 0,
-            Self::Duration(ns) => ns == 0,
+            Self::Duration(ns) | Self::AtMost(ns) => ns == 0,
             Self::Percent(value) | Self::Real { value, .. } => value == 0.0,
             Self::Flag(is) => !is,
             Self::Nothing
@@ -108,6 +110,7 @@ impl<'a> Value<'a> {
             Self::Since { ns, origin_ns } => duration(ns.saturating_sub(*origin_ns)).into(),
             Self::Duration(ns) => duration(*ns).into(),
             Self::AtLeast(ns) => format!("at least {}", duration(*ns)).into(),
+            Self::AtMost(ns) => format!("at most {}", duration(*ns)).into(),
             Self::Bytes(bytes) => size(*bytes).into(),
             Self::Percent(share) => percent(*share).into(),
             Self::Real { value, .. } => format!("{value:.2}").into(),
@@ -122,9 +125,11 @@ impl<'a> Value<'a> {
         match self {
             Self::Nothing | Self::Unknown | Self::AtLeast(_) => Cow::Borrowed(""),
             Self::Text(text) => Cow::Borrowed(text),
-            Self::Id(number) | Self::Time(number) | Self::Duration(number) | Self::Since { ns: number, .. } => {
-                number.to_string().into()
-            }
+            Self::Id(number)
+            | Self::Time(number)
+            | Self::Duration(number)
+            | Self::AtMost(number)
+            | Self::Since { ns: number, .. } => number.to_string().into(),
             Self::Count(number) | Self::Bytes(number) => number.to_string().into(),
             Self::Percent(share) => format!("{share:.4}").into(),
             Self::Real { value, decimals } => format!("{value:.decimals$}").into(),
@@ -166,6 +171,7 @@ impl<'a> Value<'a> {
             | Self::Time(number)
             | Self::Duration(number)
             | Self::AtLeast(number)
+            | Self::AtMost(number)
             | Self::Since { ns: number, .. } => number.into(),
             Self::Count(number) | Self::Bytes(number) => number.into(),
             Self::Flag(is) => is.into(),
@@ -184,6 +190,7 @@ mod tests {
             (Value::Nothing, "", ""),
             (Value::Unknown, "unknown", ""),
             (Value::AtLeast(2_500_000_000), "at least 2.50 s", ""),
+            (Value::AtMost(2_500_000_000), "at most 2.50 s", "2500000000"),
             (Value::text("a.exe"), "a.exe", "a.exe"),
             (Value::text(""), "", ""),
             (Value::Id(12345), "12345", "12345"),
