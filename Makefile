@@ -198,7 +198,8 @@ consistency: ## ask every command about every sample and simulated machine, and 
 	for scenario in $$(ls crates/testkit/scenarios/*.toml crates/testkit/scenarios/second/*.toml | grep -v /benchmark.toml); do \
 	    $(TARGET_DIR)/debug/examples/make_trace $$scenario $(MACHINES)/$$(basename $$scenario .toml).etl; \
 	done
-	tools/check_consistency.py $(TARGET_DIR)/debug/onoff $(MACHINES) samples/*.etl samples/linux-boot.tar.xz $(wildcard ../shared/samples/linux/*.tar.xz)
+	tools/check_consistency.py $(TARGET_DIR)/debug/onoff $(MACHINES) $(shell find samples $(wildcard ../shared/samples) -type f \
+	    -name '*.etl' -o -name '*.etl.xz' -o -name '*.pcap' -o -name '*.pcap.xz' -o -path '*linux*.tar.xz' | sort)
 
 book: ## the book, as pages
 	@tools/setup mdbook

@@ -6,7 +6,7 @@ format is asked. This script knows no answer: it only compares what the commands
 
     tools/check_consistency.py ONOFF RECORDING...
 
-A recording is a file, or a folder whose files are one recording each.
+A recording is a file, or a folder of files that are one recording each.
 """
 
 import csv
@@ -246,8 +246,42 @@ def check_units(onoff, facts, transitions):
             facts.add("services", known.get(key), "unit", *key)
 
 
+def check_network_boots(onoff, facts):
+    """The network boots of a capture; returns how many it holds."""
+    answer = onoff.json("netboot")
+    if answer is None:
+        return 0
+    boots, rows, text = answer["boots"], onoff.json("summary")["rows"], onoff.ask("netboot")
+    pages = onoff.page()["recordings"][0]["transitions"]
+    facts.require(len(boots) == len(rows) == len(pages), f"{len(boots)} network boots, {len(rows)} rows, {len(pages)} on the page")
+    for number, (boot, row, page) in enumerate(zip(boots, rows, pages), 1):
+        name = f"network boot {number}"
+        drawn = defaultdict(int)
+        for phase in page["phases"]:
+            # Stages of one name are numbered on the page.
+            drawn[re.sub(r" \d+$", "", phase["name"])] += phase["end_ns"] - phase["start_ns"]
+        facts.add("netboot", boot["duration_ns"], "length of", name)
+        facts.add("summary", row["duration_ns"], "length of", name)
+        facts.add("page", page["end_ns"] - page["start_ns"], "length of", name)
+        facts.add("netboot", boot["outcome"]["verdict"], "verdict of", name)
+        facts.add("summary", row["variant"], "verdict of", name)
+        facts.add("netboot", sum(stage["duration_ns"] for stage in boot["stages"]), "stages of", name)
+        facts.add("page", sum(drawn.values()), "stages of", name)
+        facts.require(page["headline"][0] in text, f"{name}: the page says {page['headline'][0]!r}, and netboot does not")
+        if len(boots) == 1:
+            measures = onoff.baseline("netboot")
+            facts.add("gate", measures["netboot.total"], "length of", name)
+            for stage, length in drawn.items():
+                facts.add("page", length, "stage", stage, "of", name)
+                facts.add("gate", measures.get(f"netboot.phase.{stage}"), "stage", stage, "of", name)
+    return len(boots)
+
+
 def check(onoff):
     facts = Facts()
+    if ".pcap" in onoff.recording:
+        count = check_network_boots(onoff, facts)
+        return facts.disagreements(), count, facts.compared
     transitions = transitions_of(onoff)
     if transitions:
         check_lengths(onoff, facts, transitions)
@@ -260,7 +294,7 @@ def check(onoff):
 
 def recordings(arguments):
     for argument in map(Path, arguments):
-        yield from sorted(argument.iterdir()) if argument.is_dir() else [argument]
+        yield from sorted(path for path in argument.rglob("*") if path.is_file()) if argument.is_dir() else [argument]
 
 
 def main():
