@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use onoff_analysis::account::{
-    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, LEAST_OF_RELAY_NS, PhaseAccount, VIDEO_DRIVERS,
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, MIN_RELAY_MEMBER_NS, PhaseAccount, VIDEO_DRIVERS,
     accounts, culprits,
 };
 use onoff_analysis::transition::TransitionKind;
@@ -95,7 +95,7 @@ fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
             entries().filter(|entry| is_named(&entry.name) && entry.ns >= least_ns).map(|entry| entry.ns).sum()
         };
         // A process that was there only shortly is no member, though another of the same program is.
-        let is_chain = [0, LEAST_OF_RELAY_NS].into_iter().any(|least_ns| sum_of_chain(least_ns) == cost_ns);
+        let is_chain = [0, MIN_RELAY_MEMBER_NS].into_iter().any(|least_ns| sum_of_chain(least_ns) == cost_ns);
         if cost_ns > 0 && !is_entry && !is_culprit && !is_chain {
             fault(&format!("{cost_ns} ns are no entry of {phase}"));
         }

@@ -20,22 +20,21 @@ const SECOND: i64 = 1_000 * MS;
 
 /// Less than this of a phase makes nobody a culprit, ns: 1 s. Chosen: what a person would notice, and more than any part of a
 /// healthy boot that is not Windows itself.
-pub const LEAST_CULPRIT_NS: i64 = SECOND;
+pub const MIN_CULPRIT_NS: i64 = SECOND;
 /// In a phase of a sleep of Linux, less than this makes no driver a culprit, ns: half a second, from which on a device is slow to sleep or to wake.
-pub const LEAST_CULPRIT_OF_SLEEP_NS: i64 = SECOND / 2;
-/// Less than this of a phase makes no file and no disk a culprit, ns: 2 s. Chosen: parts of the system wait a second or more for a healthy
-/// hard disk in a phase, and nobody is at fault.
-pub const LEAST_OF_DISK_NS: i64 = 2 * SECOND;
+pub const MIN_SLEEP_CULPRIT_NS: i64 = SECOND / 2;
+/// Minimum time in a phase that makes a file or a disk a culprit, ns: 2 s. Chosen: a healthy hard disk delays parts of the system by a
+/// second or more in a phase.
+pub const MIN_DISK_CULPRIT_NS: i64 = 2 * SECOND;
 /// One of a relay takes this long at least, ns: 300 ms, the noise between two boots of one computer (table 5 of the paper).
-pub const LEAST_OF_RELAY_NS: i64 = 300 * MS;
+pub const MIN_RELAY_MEMBER_NS: i64 = 300 * MS;
 /// Members that a relay has at least.
-const LEAST_RELAY: usize = 3;
+const MIN_RELAY_MEMBERS: usize = 3;
 /// Members of a relay that are named.
 const NAMED_OF_RELAY: usize = 6;
 /// Who took this part of a phase explains it: a fifth.
 const EXPLAINS: i64 = 5;
-/// Without a processor for this part of a phase, whoever was waited for makes it one that the processors bound: a third. Chosen. The
-/// same of a disk.
+/// A phase is bound by its processors, or by a disk, if the critical path waited for them for a third of it. Chosen.
 const BOUND: i64 = 3;
 
 /// Normal range of a phase's length, ns, upper end. Source: the ranges that field engineers use with the regions of Windows
@@ -110,19 +109,19 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
         found.extend(single.map(of_phase));
         // One program in many processes, none of which took long, is one culprit.
         let mut programs: BTreeMap<String, Vec<&AccountEntry>> = BTreeMap::new();
-        let short = |entry: &&AccountEntry| entry.kind == AccountSubjectKind::Process && entry.ns < LEAST_CULPRIT_NS;
+        let short = |entry: &&AccountEntry| entry.kind == AccountSubjectKind::Process && entry.ns < MIN_CULPRIT_NS;
         for entry in others().filter(short).filter(|_| !has_no_path(&phase.phase)) {
             programs.entry(entry.name.to_ascii_lowercase()).or_default().push(entry);
         }
-        programs.retain(|_, processes| processes.len() > 1 && sum_of(processes) >= LEAST_CULPRIT_NS);
+        programs.retain(|_, processes| processes.len() > 1 && sum_of(processes) >= MIN_CULPRIT_NS);
         for processes in programs.values() {
             found.extend(together(phase, processes).map(|entry| of_phase(&entry)));
         }
         if !has_no_path(&phase.phase) {
             for kind in [AccountSubjectKind::Process, AccountSubjectKind::Service] {
                 let members: Vec<&AccountEntry> = others()
-                    .filter(|entry| entry.kind == kind && entry.ns < LEAST_CULPRIT_NS)
-                    .filter(|entry| entry.ns >= LEAST_OF_RELAY_NS)
+                    .filter(|entry| entry.kind == kind && entry.ns < MIN_CULPRIT_NS)
+                    .filter(|entry| entry.ns >= MIN_RELAY_MEMBER_NS)
                     .filter(|entry| !programs.contains_key(&entry.name.to_ascii_lowercase()))
                     .collect();
                 found.extend(relay(phase, members));
@@ -142,7 +141,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
         if !explained
             && limit.is_some_and(|&(_, limit_ns)| phase.account.duration_ns > limit_ns)
             && let Some(entry) = phase.account.entries.iter().find(|entry| is_nameable(entry))
-            && entry.ns >= LEAST_CULPRIT_NS
+            && entry.ns >= MIN_CULPRIT_NS
             && !found.iter().skip(before).any(|known| known.entry == *entry)
         {
             found.push(of_phase(entry));
@@ -158,9 +157,9 @@ fn least_culprit_ns(phase: &AccountedPhase, entry: &AccountEntry) -> i64 {
     let of_linux = PhaseName::SyncFileSystems..=PhaseName::ThawProcesses;
     let is_of_sleep = PhaseName::of(&phase.phase).is_some_and(|name| of_linux.contains(&name));
     match entry.kind {
-        AccountSubjectKind::Driver if is_of_sleep => LEAST_CULPRIT_OF_SLEEP_NS,
-        AccountSubjectKind::File => LEAST_OF_DISK_NS,
-        _ => LEAST_CULPRIT_NS,
+        AccountSubjectKind::Driver if is_of_sleep => MIN_SLEEP_CULPRIT_NS,
+        AccountSubjectKind::File => MIN_DISK_CULPRIT_NS,
+        _ => MIN_CULPRIT_NS,
     }
 }
 
@@ -185,8 +184,8 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
     let mut holders: Vec<(i64, &AccountEntry)> =
         phase.account.entries.iter().map(|entry| (held(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = holders.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    let bounds = ns >= LEAST_CULPRIT_NS && ns.saturating_mul(BOUND) >= phase.account.duration_ns;
-    if !bounds || holders.len() < LEAST_RELAY {
+    let bounds = ns >= MIN_CULPRIT_NS && ns.saturating_mul(BOUND) >= phase.account.duration_ns;
+    if !bounds || holders.len() < MIN_RELAY_MEMBERS {
         return None;
     }
     holders.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
@@ -227,14 +226,14 @@ fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
     };
     // Files that took too little to be culprits are part of it.
     let is_part = |entry: &&AccountEntry| match entry.kind {
-        AccountSubjectKind::File => entry.ns < LEAST_OF_DISK_NS,
+        AccountSubjectKind::File => entry.ns < MIN_DISK_CULPRIT_NS,
         _ => is_of_every_transition(entry),
     };
     let of_system = phase.account.entries.iter().filter(is_part);
     let mut readers: Vec<(i64, &AccountEntry)> =
         of_system.map(|entry| (waited(entry), entry)).filter(|&(ns, _)| ns > 0).collect();
     let ns = readers.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
-    if ns < LEAST_OF_DISK_NS || ns.saturating_mul(BOUND) < phase.account.duration_ns {
+    if ns < MIN_DISK_CULPRIT_NS || ns.saturating_mul(BOUND) < phase.account.duration_ns {
         return None;
     }
     readers.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
@@ -321,7 +320,7 @@ fn together(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Account
 
 /// Members that together took long, as one culprit.
 fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culprit> {
-    if members.len() < LEAST_RELAY || sum_of(&members) < LEAST_CULPRIT_NS {
+    if members.len() < MIN_RELAY_MEMBERS || sum_of(&members) < MIN_CULPRIT_NS {
         return None;
     }
     members.order_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));

@@ -15,9 +15,9 @@ use crate::evidence::Certainty;
 /// Stretches listed with an entry, at most: the longest.
 const LISTED_STRETCHES: usize = 64;
 /// A file that a phase waited for less than this is its reader's time, ns: what makes somebody a culprit.
-const LEAST_OF_FILE_NS: i64 = super::LEAST_CULPRIT_NS;
+const MIN_FILE_NS: i64 = super::MIN_CULPRIT_NS;
 /// Files that a folder is said in place of, at least.
-const LEAST_OF_FOLDER: usize = 3;
+const MIN_FOLDER_FILES: usize = 3;
 /// Readers listed with a file, at most: those that waited for it longest.
 const LISTED_READERS: usize = 8;
 /// Stretches kept while a phase is summed, before the shortest go.
@@ -144,7 +144,7 @@ impl FileTime {
 
     /// What a phase waited little for is its reader's time, and so is what has no name.
     fn is_named(&self) -> bool {
-        !self.subject.name.is_empty() && self.ns() >= LEAST_OF_FILE_NS
+        !self.subject.name.is_empty() && self.ns() >= MIN_FILE_NS
     }
 
     fn folder(&self) -> Option<&str> {
@@ -310,7 +310,7 @@ fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
     for ((folder, _), files) in folders {
         let all_ns = files.iter().map(FileTime::ns).fold(0_i64, i64::saturating_add);
         let most_ns = files.iter().map(FileTime::ns).max().unwrap_or(0);
-        if folder.is_none() || files.len() < LEAST_OF_FOLDER || all_ns < LEAST_OF_FILE_NS || most_ns > all_ns / 2 {
+        if folder.is_none() || files.len() < MIN_FOLDER_FILES || all_ns < MIN_FILE_NS || most_ns > all_ns / 2 {
             joined.extend(files);
             continue;
         }

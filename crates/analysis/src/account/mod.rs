@@ -33,7 +33,7 @@ use onoff_trace::{StringId, SystemKind, Trace};
 use serde::Serialize;
 
 pub use culprits::{
-    LEAST_CULPRIT_NS, LEAST_CULPRIT_OF_SLEEP_NS, LEAST_OF_DISK_NS, LEAST_OF_RELAY_NS, NORMAL_PHASES_NS,
+    MIN_CULPRIT_NS, MIN_DISK_CULPRIT_NS, MIN_RELAY_MEMBER_NS, MIN_SLEEP_CULPRIT_NS, NORMAL_PHASES_NS,
     SETTLES_WITHIN_NS, VIDEO_DRIVERS, culprits, is_of_every_transition,
 };
 
