@@ -9,12 +9,8 @@ import json
 import subprocess
 import sys
 
-# What every room may import: it knows nothing of the others, nor of recordings.
-COMMON = {"onoff-order"}
-
 # What else each room may import, besides crates that are not ours.
 MAY_IMPORT = {
-    "onoff-order": set(),
     "onoff-xca": set(),
     "onoff-etl": {"onoff-xca"},
     "onoff-prefetch": {"onoff-xca"},
@@ -108,7 +104,7 @@ def room_faults(packages, members):
             # Tests may use any room: they sit outside the flow.
             if dependency["kind"] == "dev" or not imported.startswith("onoff-"):
                 continue
-            if imported not in COMMON | MAY_IMPORT[name]:
+            if imported not in MAY_IMPORT[name]:
                 yield f"{name} imports {imported}, which lies to its right"
 
 

@@ -1,6 +1,5 @@
 //! Intervals of work that are neither a service's nor a device's, with their names as text.
 
-use onoff_order::InOrder;
 use onoff_trace::{Activity, ActivityKind, Trace};
 use serde::Serialize;
 
@@ -52,5 +51,5 @@ pub fn of_kind(trace: &Trace, kind: ActivityKind) -> Vec<Work> {
 
 /// Puts the longest work first; work that did not end comes before all, by start.
 pub fn worst_first(works: &mut [Work]) {
-    works.order_by_key(|work| (std::cmp::Reverse(work.duration_ns.unwrap_or(i64::MAX)), work.start_ns));
+    works.sort_by_key(|work| (std::cmp::Reverse(work.duration_ns.unwrap_or(i64::MAX)), work.start_ns));
 }

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use onoff_order::InOrder;
 use onoff_trace::{CallGraphFunction, CallGraphSubject, Trace};
 use serde::Serialize;
 
@@ -83,7 +82,7 @@ pub fn of_work(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
             }
         }
     }
-    graphs.order_by_key(|graph| (Reverse(graph.duration_ns.unwrap_or(i64::MAX)), graph.start_ns));
+    graphs.sort_by_key(|graph| (Reverse(graph.duration_ns.unwrap_or(i64::MAX)), graph.start_ns));
     graphs
 }
 

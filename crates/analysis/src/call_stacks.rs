@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{StackId, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -259,13 +258,13 @@ fn listed(
             callees: most_first(module.callees),
         })
         .collect();
-    modules.order_by_key(|module| std::cmp::Reverse(module.multi_inclusive));
+    modules.sort_by_key(|module| std::cmp::Reverse(module.multi_inclusive));
     modules
 }
 
 fn most_first(neighbours: BTreeMap<String, u64>) -> Vec<Neighbour> {
     let mut list: Vec<Neighbour> = neighbours.into_iter().map(|(name, hits)| Neighbour { name, hits }).collect();
-    list.order_by_key(|neighbour| std::cmp::Reverse(neighbour.hits));
+    list.sort_by_key(|neighbour| std::cmp::Reverse(neighbour.hits));
     list
 }
 

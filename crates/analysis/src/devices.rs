@@ -4,7 +4,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId, Trace, milestone};
 use serde::Serialize;
 
@@ -112,7 +111,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
             }
         })
         .collect();
-    devices.order_by(|a, b| {
+    devices.sort_by(|a, b| {
         let key = |device: &Device| {
             (
                 Reverse(device.duration_ns.unwrap_or(i64::MAX)),
@@ -222,7 +221,7 @@ fn totals<'a>(devices: &'a [Device], name: impl Fn(&'a Device) -> (&'a str, &'a 
         }
     }
     let mut totals: Vec<DeviceTotal> = totals.into_values().collect();
-    totals.order_by(|a, b| b.duration_ns.cmp(&a.duration_ns).then_with(|| a.name.cmp(&b.name)));
+    totals.sort_by(|a, b| b.duration_ns.cmp(&a.duration_ns).then_with(|| a.name.cmp(&b.name)));
     totals
 }
 

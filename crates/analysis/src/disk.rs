@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{DiskIo, DiskOperation, StringId, SystemKind, TableName, Trace};
 use serde::Serialize;
 
@@ -211,7 +210,7 @@ impl DiskTally {
                 service_ns: operations.service_ns(),
             })
             .collect();
-        by_process.order_by(|a, b| {
+        by_process.sort_by(|a, b| {
             (b.service_ns, b.operations.bytes())
                 .cmp(&(a.service_ns, a.operations.bytes()))
                 .then_with(|| (a.pid, &a.image).cmp(&(b.pid, &b.image)))
@@ -237,7 +236,7 @@ fn named(rows: impl IntoIterator<Item = (String, DiskOperations)>) -> Vec<NamedD
         .into_iter()
         .map(|(name, operations)| NamedDiskUsage { name, operations, service_ns: operations.service_ns() })
         .collect();
-    rows.order_by(|a, b| {
+    rows.sort_by(|a, b| {
         (b.service_ns, b.operations.bytes())
             .cmp(&(a.service_ns, a.operations.bytes()))
             .then_with(|| a.name.cmp(&b.name))

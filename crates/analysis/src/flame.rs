@@ -4,7 +4,6 @@
 //! Nodes lie in one list and are found without recursion, so that no depth of a stack can exhaust the program's own.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 use serde::Serialize;
 
@@ -89,7 +88,7 @@ impl Flame {
             children.entry(node.parent).or_default().push(at);
         }
         for list in children.values_mut() {
-            list.order_by(|&a, &b| {
+            list.sort_by(|&a, &b| {
                 let (a, b) = (&self.nodes[a], &self.nodes[b]);
                 b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name))
             });
@@ -103,7 +102,7 @@ impl Flame {
                 start_ns = start_ns.saturating_add(self.nodes[at].total_ns);
             }
         }
-        arranged.order_by_key(|(start_ns, node)| (node.depth, *start_ns));
+        arranged.sort_by_key(|(start_ns, node)| (node.depth, *start_ns));
         arranged
     }
 }

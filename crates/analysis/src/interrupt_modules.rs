@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{InterruptKind, StringId, Trace};
 
 use crate::cpu::processors;
@@ -99,7 +98,7 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
         }
     }
     let mut modules: Vec<ModuleInterrupts> = modules.into_values().collect();
-    modules.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.module.cmp(&b.module)));
+    modules.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.module.cmp(&b.module)));
     InterruptModules { processors, recorded, modules }
 }
 

@@ -1,7 +1,6 @@
 //! Which module an address lies in.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Images, StringId, Trace};
 
 /// Process id of the `System` process of Windows: drivers are often listed under it.
@@ -50,7 +49,7 @@ impl Modules {
             });
         }
         for modules in processes.values_mut() {
-            modules.order_by_key(|module| (module.base, module.load_ns));
+            modules.sort_by_key(|module| (module.base, module.load_ns));
         }
         Self { processes, kernel_from }
     }

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{StringId, Trace};
 
 use crate::asleep::Asleep;
@@ -93,7 +92,7 @@ impl Owners {
             by_pid.entry(process.pid).or_default().push((process.start_ns.unwrap_or(i64::MIN), index));
         }
         for lives in by_pid.values_mut() {
-            lives.order();
+            lives.sort();
         }
 
         let mut by_tid: HashMap<u32, Vec<Life>> = HashMap::new();
@@ -141,7 +140,7 @@ impl Owners {
         };
         owners.dense[0].owner = IDLE;
         for (tid, mut lives) in by_tid {
-            lives.order_by_key(|life| life.start_ns);
+            lives.sort_by_key(|life| life.start_ns);
             if let Some(first) = lives.first_mut() {
                 first.is_first = true;
             }

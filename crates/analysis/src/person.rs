@@ -1,7 +1,6 @@
 //! When the computer waited for a person: requests for credentials, each in its session. The rule of every length is here: it is what
 //! the computer took, so the time in which a person was waited for is in none of them.
 
-use onoff_order::InOrder;
 use onoff_trace::{Activity, ActivityKind, Lives, Trace};
 
 use crate::interval::covered_ns;
@@ -37,7 +36,7 @@ fn requests(trace: &Trace, wanted: impl Fn(&Activity) -> bool) -> Vec<Credential
         .map(|row| (row.start_ns, row.end_ns.unwrap_or(trace.duration_ns), session(trace, &lives, &row)))
         .filter(|(start, end, _)| start < end)
         .collect();
-    requests.order();
+    requests.sort();
     requests
 }
 

@@ -5,7 +5,6 @@
 //! that outlive the recording are *long-lived*, those that end within [`VERY_SHORT_LIVED_NS`] of their start are *very
 //! short-lived*, and the rest is *short-lived*.
 
-use onoff_order::InOrder;
 use onoff_trace::{Lives, Process, Trace, Upid};
 use serde::Serialize;
 
@@ -79,7 +78,7 @@ pub struct ProcessSummary {
 pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSummary) {
     let mut summary = ProcessSummary { very_short_lived_below_ns: VERY_SHORT_LIVED_NS, ..ProcessSummary::default() };
     let mut lives: Vec<ProcessLife> = trace.processes.iter().map(|row| life(trace, &row, expected)).collect();
-    lives.order_by_key(|life| (life.start_ns, life.pid));
+    lives.sort_by_key(|life| (life.start_ns, life.pid));
     for life in &lives {
         summary.total += 1;
         *match life.lifetime {

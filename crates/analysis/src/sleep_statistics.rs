@@ -1,7 +1,6 @@
 //! Sleeps of many recordings of Linux together, as `onoff record suspend --runs N` makes them: how long they took, how many failed, and which
 //! device was worst.
 
-use onoff_order::InOrder;
 use onoff_trace::{SystemKind, Trace};
 use serde::Serialize;
 
@@ -123,7 +122,7 @@ pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
 #[must_use]
 pub fn statistics(sleeps: &[OneSleep]) -> Vec<SleepStatistics> {
     let mut variants: Vec<&str> = sleeps.iter().map(|sleep| sleep.variant.as_str()).collect();
-    variants.order();
+    variants.sort();
     variants.dedup();
     let of_variant = |variant: &str| sleeps.iter().filter(|sleep| sleep.variant == variant).collect::<Vec<_>>();
     variants.into_iter().filter_map(|variant| of_kind(variant, &of_variant(variant))).collect()
@@ -154,7 +153,7 @@ fn of_kind(variant: &str, sleeps: &[&OneSleep]) -> Option<SleepStatistics> {
 fn spread(sleeps: &[&OneSleep], half: impl Fn(&OneSleep) -> Option<i64>) -> Option<SleepSpread> {
     let mut known: Vec<(i64, &str)> =
         sleeps.iter().filter_map(|sleep| Some((half(sleep)?, sleep.recording.as_str()))).collect();
-    known.order();
+    known.sort();
     let lengths: Vec<i64> = known.iter().map(|one| one.0).collect();
     let ((min_ns, _), (max_ns, max_recording)) = (known.first()?, known.last()?);
     Some(SleepSpread {
@@ -169,7 +168,7 @@ fn spread(sleeps: &[&OneSleep], half: impl Fn(&OneSleep) -> Option<i64>) -> Opti
 fn devices(sleeps: &[&OneSleep]) -> Vec<DeviceStatistics> {
     let mut all: Vec<(&OneDevice, &str)> =
         sleeps.iter().flat_map(|sleep| sleep.devices.iter().map(|device| (device, sleep.recording.as_str()))).collect();
-    all.order_by(|(a, of_a), (b, of_b)| {
+    all.sort_by(|(a, of_a), (b, of_b)| {
         (&a.device, &a.driver, a.total_ns, of_a).cmp(&(&b.device, &b.driver, b.total_ns, of_b))
     });
     let mut devices: Vec<DeviceStatistics> = all
@@ -188,7 +187,7 @@ fn devices(sleeps: &[&OneSleep]) -> Vec<DeviceStatistics> {
             })
         })
         .collect();
-    devices.order_by(|a, b| (b.worst_ns, &a.device).cmp(&(a.worst_ns, &b.device)));
+    devices.sort_by(|a, b| (b.worst_ns, &a.device).cmp(&(a.worst_ns, &b.device)));
     devices.truncate(MOST_DEVICES);
     devices
 }

@@ -1,6 +1,5 @@
 //! Why something took as long as it did: the answer of `onoff why`.
 
-use onoff_order::InOrder;
 use onoff_trace::{Losses, Pattern, TableName, Tables, Trace};
 use serde::Serialize;
 use thiserror::Error;
@@ -208,7 +207,7 @@ pub fn why(trace: &Trace, question: &WhyQuestion) -> Result<WhyReport, NoWhy> {
     report.found = found.len() as u64;
     let are_phases = matches!(question.about, About::Phase(..) | About::LongestPhase(_));
     if !are_phases {
-        found.order_by_key(|stretch| std::cmp::Reverse(stretch.range.length_ns()));
+        found.sort_by_key(|stretch| std::cmp::Reverse(stretch.range.length_ns()));
     }
     if let Some(top) = question.top.filter(|_| !are_phases) {
         found.truncate(top);
@@ -404,7 +403,7 @@ impl Waits<'_> {
             })
             .flat_map(|process| self.identities.threads_of(process.pid))
             .collect();
-        tids.order();
+        tids.sort();
         tids.dedup();
         tids
     }

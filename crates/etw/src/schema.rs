@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use onoff_etl::Guid;
-use onoff_order::InOrder;
 
 /// How a property lies in the payload. The numbers are those of `TDH_IN_TYPE_*`; the last few are ours, for
 /// what kernel layouts have and TDH has not.
@@ -452,7 +451,7 @@ pub struct ProviderSchema {
 impl ProviderSchema {
     /// Puts the events in the order look-ups need. Of two with the same id and version the first stays.
     pub fn sort(&mut self) {
-        self.events.order_by_key(|event| (event.id, event.version));
+        self.events.sort_by_key(|event| (event.id, event.version));
         self.events.dedup_by_key(|event| (event.id, event.version));
     }
 

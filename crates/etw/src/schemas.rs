@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use onoff_etl::{EventDescriptor, ExtendedItem, Guid, HeaderKind, Record};
-use onoff_order::InOrder;
 
 use crate::catalogue::{self, CatalogueProvider, KernelEvent};
 use crate::description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
@@ -497,7 +496,7 @@ fn merge(layer: &mut Option<Box<ProviderSchema>>, mut schema: ProviderSchema) {
             known.events.append(&mut schema.events);
             known.sort();
             known.keywords.append(&mut schema.keywords);
-            known.keywords.order();
+            known.keywords.sort();
             known.keywords.dedup();
         }
     }

@@ -3,8 +3,6 @@
 use onoff::trace::TableView;
 use onoff::trace::column::{Column, Meaning};
 
-use onoff_order::InOrder;
-
 /// Where a row is: the number of its piece, and of the row in it.
 pub(crate) type Place = (usize, usize);
 
@@ -43,7 +41,7 @@ impl TimeOrder {
             .flat_map(|(piece, cells)| (0..cells.rows()).map(move |row| (cells.nanoseconds(row), (piece, row))))
             .collect();
         // Rows of one time stay in their order.
-        rows.order();
+        rows.sort();
         Self { column: Some(column), rows: Some(rows.into_iter().map(|(_, place)| place).collect()) }
     }
 }

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use onoff_order::InOrder;
 use onoff_sources::{Error, driver_file};
 use onoff_trace::DriverFile;
 
@@ -28,7 +27,7 @@ pub(crate) fn read(folders: &[PathBuf]) -> Result<Vec<DriverFile>, Error> {
             }
         })?;
     }
-    drivers.order_by(|a, b| a.name.cmp(&b.name));
+    drivers.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(drivers)
 }
 

@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use onoff_order::InOrder;
 use onoff_sources::{Error, Limits};
 use onoff_trace::DriverFile;
 
@@ -111,7 +110,7 @@ fn add_volume(volume: Volume, found: &mut FoundImage) -> Result<(), Error> {
         .and_then(|users| fs::read_dir(users).ok())
         .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
         .unwrap_or_default();
-    names.order();
+    names.sort();
     let users = names
         .iter()
         .filter(|name| !matches!(name.to_lowercase().as_str(), "default" | "default user" | "public" | "all users"));
@@ -154,7 +153,7 @@ fn add_startup_folder(volume: &Volume, folder: &str, found: &mut FoundImage) {
         .take(MOST_STARTUP_FILES)
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    names.order();
+    names.sort();
     for name in names {
         if let Some(file) = volume.file(&format!(r"{folder}\{name}")) {
             let folder = format!(r"\{folder}");

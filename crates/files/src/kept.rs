@@ -14,8 +14,6 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile};
 
-use onoff_order::InOrder;
-
 use crate::mapped::Mapped;
 
 /// The variable that names the folder.
@@ -145,7 +143,7 @@ fn tidy(folder: &Path, most: u64, age: Duration) {
         })
         .collect();
     // The youngest first.
-    files.order_by(|one, other| other.cmp(one));
+    files.sort_by(|one, other| other.cmp(one));
     let mut total = 0_u64;
     for (modified, length, path) in files {
         total = total.saturating_add(length);

@@ -4,7 +4,6 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use onoff_order::InOrder;
 use onoff_sources::Error;
 
 use crate::failed;
@@ -46,9 +45,9 @@ pub(crate) fn list(folder: &Path) -> io::Result<Listing> {
             Err(source) => listing.unreadable.push((path, source)),
         }
     }
-    listing.files.order();
-    listing.folders.order();
-    listing.unreadable.order_by(|a, b| a.0.cmp(&b.0));
+    listing.files.sort();
+    listing.folders.sort();
+    listing.unreadable.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(listing)
 }
 

@@ -11,7 +11,6 @@ use onoff_analysis::account::{
 };
 use onoff_analysis::interval::covered_ns;
 use onoff_analysis::transition::PhaseName;
-use onoff_order::InOrder;
 
 use crate::cost::{Cost, Stretch};
 use crate::finding::{CostBasis, FindingEvidence, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
@@ -77,7 +76,7 @@ impl ByAccount<'_> {
             }
         }
         // Who names most of a chain, then who names the subject itself, then who costs most, then the most particular rule leads.
-        held.order_by_key(|one| {
+        held.sort_by_key(|one| {
             let is_general = one.finding.code == GENERAL;
             let most = std::cmp::Reverse((one.places.len(), !one.is_of_host, one.is_named, one.own_ns));
             (is_general, most, one.finding.code)
@@ -147,7 +146,7 @@ impl ByAccount<'_> {
             if places.len() < names.len() || places.iter().any(|place| Some(place.0) != phase) {
                 places.clear();
             }
-            places.order();
+            places.sort();
             places.dedup();
         } else if SETTLING_RULES.contains(&finding.code) {
             places.extend(self.first_while_settling());
@@ -497,7 +496,7 @@ fn hold_loader(finding: &mut RuleFinding, account: &PhaseAccount, own_ns: i64) {
         |entry: &AccountEntry| covered_ns(entry.stretches.iter().map(|it| (it.start_ns, it.end_ns)).collect(), window);
     let mut loaded: Vec<(i64, &str)> = drivers.map(|entry| (within(entry), entry.name.as_str())).collect();
     loaded.retain(|&(ns, _)| ns > 0);
-    loaded.order_by(|a, b| b.cmp(a));
+    loaded.sort_by(|a, b| b.cmp(a));
     let loaded_ns = loaded.iter().fold(0_i64, |sum, &(ns, _)| sum.saturating_add(ns));
     if loaded_ns.saturating_mul(IS_ABOUT) < own_ns {
         return;
@@ -526,7 +525,7 @@ fn take_from_account(finding: &mut RuleFinding, phase: &AccountedPhase, entries:
         if phase.account.measure == AccountMeasure::CriticalPath {
             // In the order in which they were on the path, as the account names a relay.
             let mut members = entries.to_vec();
-            members.order_by_key(|entry| entry.stretches.first().map(|one| one.start_ns));
+            members.sort_by_key(|entry| entry.stretches.first().map(|one| one.start_ns));
             let names: Vec<&str> = members.iter().map(|entry| entry.name.as_str()).collect();
             finding.subject.name = names.join(" → ");
         }

@@ -9,7 +9,6 @@
 //! is what Windows itself says about them, in our words.
 
 use onoff_analysis::image::{ImageReport, ServiceEntry, ServiceStart};
-use onoff_order::InOrder;
 use serde::Serialize;
 
 /// A service that starts with the computer and that the computer may not need.
@@ -107,7 +106,7 @@ pub(crate) fn candidates(report: &ImageReport, stays: impl Fn(&ServiceEntry) -> 
             })
         })
         .collect();
-    candidates.order_by_key(|one| (one.cost.is_empty(), one.service.to_lowercase()));
+    candidates.sort_by_key(|one| (one.cost.is_empty(), one.service.to_lowercase()));
     candidates
 }
 

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use onoff_analysis::image::{ImageReport, OverlayGrowth, ServiceEntry};
-use onoff_order::InOrder;
 use serde::Serialize;
 
 pub use crate::candidates::ServiceCandidate;
@@ -92,7 +91,7 @@ pub fn audit(facts: &ImageFacts<'_>) -> ImageAudit {
             }
         }
     }
-    audit.findings.order_by(|a, b| {
+    audit.findings.sort_by(|a, b| {
         (Reverse(a.severity), a.code, &a.subject.name).cmp(&(Reverse(b.severity), b.code, &b.subject.name))
     });
     audit

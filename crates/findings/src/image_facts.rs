@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use onoff_analysis::image::{HiveKind, Image, ImageReport, OverlayGrowth, ServiceEntry, Setting, WriteFilter};
-use onoff_order::InOrder;
 
 use crate::context::lacks_other;
 use crate::finding::{FindingSubject, RuleFinding};
@@ -98,12 +97,12 @@ impl<'a> ImageFacts<'a> {
             .collect();
         let mut depths: HashMap<String, (usize, Option<String>)> = HashMap::new();
         let mut names: Vec<&String> = autos.keys().collect();
-        names.order();
+        names.sort();
         for name in names {
             depth(name, &autos, &mut depths);
         }
         let mut best: Vec<(&String, usize)> = depths.iter().map(|(name, depth)| (name, depth.0)).collect();
-        best.order_by_key(|&(name, depth)| (Reverse(depth), name));
+        best.sort_by_key(|&(name, depth)| (Reverse(depth), name));
         let mut chain = Vec::new();
         let mut next = best.first().map(|best| best.0.clone());
         while let Some(name) = next {

@@ -1,7 +1,6 @@
 //! The path that a boot really took, and how long it was in a subject or in what that waited for.
 
 use onoff_analysis::transition::PhaseName;
-use onoff_order::InOrder;
 use std::collections::BTreeMap;
 
 use onoff_analysis::transition::boot::BootReport;
@@ -116,7 +115,7 @@ impl MainPath {
         }
         let mut doings: Vec<Doing> =
             sums.into_iter().map(|((pid, kind, is_sleep), ns)| Doing { pid, kind, is_sleep, ns }).collect();
-        doings.order_by_key(|doing| std::cmp::Reverse(doing.ns));
+        doings.sort_by_key(|doing| std::cmp::Reverse(doing.ns));
         doings
     }
 

@@ -4,8 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use onoff_order::InOrder;
-
 /// Files that a listing shows.
 const MOST_FILES: usize = 500;
 /// Folders that a listing looks into.
@@ -129,7 +127,7 @@ impl Folders {
                 }
             }
         }
-        listing.files.order_by(|a, b| a.path.cmp(&b.path));
+        listing.files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(listing)
     }
 }

@@ -10,7 +10,6 @@ use onoff_analysis::compare::study::{MOST_STUDY_BYTES, Study};
 use onoff_analysis::compare::{Configuration, Factor, Run, RunSubject};
 use onoff_analysis::recording::Provenance;
 use onoff_files::{Options, open_all, recordings};
-use onoff_order::InOrder;
 use onoff_report::text::causes::with_causes;
 use onoff_sources::{Limits, Progress, RecordingKind};
 
@@ -260,7 +259,7 @@ fn folder(path: &Path, chosen: Option<RunSubject>) -> Result<Vec<Vec<PathBuf>>, 
             open_all(files, &Limits::default()).is_ok_and(|files| files.kind() == RecordingKind::NetworkCapture)
         });
     }
-    found.order();
+    found.sort();
     Ok(found)
 }
 
@@ -279,7 +278,7 @@ fn files_of_folder(path: &Path) -> Result<Vec<Vec<PathBuf>>, Error> {
         }
     }
     let mut found = if files.is_empty() { folders } else { files };
-    found.order();
+    found.sort();
     Ok(found.into_iter().map(|path| vec![path]).collect())
 }
 

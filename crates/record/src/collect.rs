@@ -5,8 +5,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use serde::Serialize;
 
-use onoff_order::InOrder;
-
 use crate::error::Error;
 use crate::machine::{Files, Machine};
 use crate::tracing::{TRACEFS, mark};
@@ -112,7 +110,7 @@ pub fn trace(machine: &mut dyn Machine, folder: &str, name: &str, lacking: &mut 
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
-    names.order_by_key(|name| name.trim_start_matches("cpu").parse::<u32>().unwrap_or(u32::MAX));
+    names.sort_by_key(|name| name.trim_start_matches("cpu").parse::<u32>().unwrap_or(u32::MAX));
     for processor in names {
         let text = machine.read_text(&format!("{tracefs}/per_cpu/{processor}/stats"));
         stats += &format!("{processor}\n{}", text.unwrap_or_default());

@@ -5,8 +5,6 @@
 //! beside the menu, which every menu made by `grub-mkconfig` reads, or, where the menu is made of the Boot Loader
 //! Specification's files (Fedora, RHEL), as one of those.
 
-use onoff_order::InOrder;
-
 use crate::machine::{Files, Machine};
 
 /// What the entry is called.
@@ -197,7 +195,7 @@ fn entry_file(machine: &dyn Machine, kernel: &str) -> Result<Entry, String> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| name.ends_with(".conf") && !name.starts_with(ENTRY_FILE))
         .collect();
-    names.order();
+    names.sort();
     for name in names {
         let text = machine.read_text(&format!("{folder}/{name}")).unwrap_or_default();
         let starts_it = text.lines().any(|line| {

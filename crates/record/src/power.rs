@@ -6,8 +6,6 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use onoff_order::InOrder;
-
 use crate::machine::{Files, Machine};
 
 const COUNTERS: [(&str, &str); 3] = [
@@ -31,7 +29,7 @@ pub(crate) fn readings(machine: &dyn Machine) -> String {
     }
     let entries = fs::read_dir(machine.at(SUPPLIES)).into_iter().flatten().flatten();
     let mut batteries: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    batteries.order();
+    batteries.sort();
     let is_plain =
         |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
     for name in batteries.iter().filter(is_plain).take(MOST_BATTERIES) {

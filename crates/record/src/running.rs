@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 
 pub use onoff_journal::JournalFile;
 
-use onoff_order::InOrder;
-
 use crate::capabilities::VARIABLES;
 use crate::machine::{Files, Machine};
 
@@ -158,7 +156,7 @@ fn is_journal(path: &Path) -> bool {
 /// The paths in a folder, by name.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
-    paths.order();
+    paths.sort();
     Ok(paths)
 }
 

@@ -5,7 +5,6 @@ use hashbrown::HashMap;
 use onoff_analysis::compare::{
     Category, ComparedMeasure, Comparison, Configuration, MeasureUnit, PartChange, Run, Verdict,
 };
-use onoff_order::InOrder;
 use onoff_report::text::compare as said;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account::kind;
@@ -199,7 +198,7 @@ fn list(comparison: &Comparison, category: Category, values: &[Vec<RunValues<'_>
     let mut rows = all;
     if !category.keeps_order() {
         rows.retain(|measure| said::differs(measure));
-        rows.order_by_key(|measure| std::cmp::Reverse(said::size_of(measure)));
+        rows.sort_by_key(|measure| std::cmp::Reverse(said::size_of(measure)));
         rows.truncate(MOST_MEASURES);
     }
     let rows: Vec<PageMeasure> = rows.into_iter().map(|measure| row(measure, values)).collect();

@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_report::text::printable::printable;
 use onoff_report::text::quantity::{count as counted_text, duration};
 use onoff_trace::{DescribedEvent, EventOrigin, FieldValue};
@@ -127,7 +126,7 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
     };
     (reader.0)(range, &mut visit)?;
     let mut rows: Vec<_> = groups.into_iter().collect();
-    rows.order_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
+    rows.sort_by(|a, b| b.1.0.cmp(&a.1.0).then_with(|| a.0.cmp(&b.0)));
     let mut table = PageTable { of: rows.len(), ..PageTable::default() };
     for (name, title) in [("provider", "provider"), ("event", "event"), ("process", "process")] {
         if is_by(name) {

@@ -7,7 +7,6 @@ use onoff_analysis::Certainty;
 use onoff_analysis::lanes::path_tracks::{SECTION, order, process};
 use onoff_analysis::lanes::{Track, TrackGroup};
 use onoff_analysis::waits::{CriticalPath, PathStep};
-use onoff_order::InOrder;
 use onoff_report::text::why;
 use serde::Serialize;
 
@@ -95,7 +94,7 @@ pub fn arrows(paths: &[CriticalPath], tracks: &[Track]) -> Vec<Arrow> {
             }
         }
     }
-    arrows.order_by_key(|arrow| arrow.time_ns);
+    arrows.sort_by_key(|arrow| arrow.time_ns);
     arrows
 }
 
@@ -134,12 +133,12 @@ pub fn steps(paths: &[CriticalPath], from_ns: i64, to_ns: i64, most: usize) -> P
         .filter(|step| step.start_ns < to_ns && step.end_ns > from_ns)
         .collect();
     let all = found.len();
-    found.order_by_key(|step| std::cmp::Reverse(step.duration_ns));
+    found.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
     // Below a thousandth of the range a step explains nothing of it; who zooms in sees it.
     let least_ns = to_ns.saturating_sub(from_ns) / 1_000;
     let long = found.partition_point(|step| step.duration_ns >= least_ns);
     found.truncate(most.min(long));
-    found.order_by_key(|step| step.start_ns);
+    found.sort_by_key(|step| step.start_ns);
     let short: u64 = paths
         .iter()
         .filter(|path| path.start_ns >= from_ns && path.end_ns <= to_ns)

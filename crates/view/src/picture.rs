@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use onoff_analysis::Certainty;
-use onoff_order::InOrder;
 use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, line, line_at, open, shortened};
 use onoff_report::svg::{escaped, step, tick, ticks};
 use onoff_report::text::quantity::duration;
@@ -38,7 +37,7 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
                 entry.kind != "idle" && entry.ns.saturating_mul(100 / LEAST_PERCENT) >= axis.length_ns
             };
             let mut entries: Vec<&PageAccountEntry> = phase.account.iter().filter(worth).take(MOST_ENTRIES).collect();
-            entries.order_by_key(|entry| entry.stretches.iter().map(|stretch| stretch.0).min());
+            entries.sort_by_key(|entry| entry.stretches.iter().map(|stretch| stretch.0).min());
             entries.into_iter().map(move |entry| (phase, entry))
         })
         .collect();

@@ -9,7 +9,6 @@ use onoff_analysis::lists::{devices, processes, services};
 use onoff_analysis::storage::{Key, disk, files, hard_faults};
 use onoff_analysis::waits::{CriticalPath, PathShare, StepKind};
 use onoff_analysis::{Interval, Scope};
-use onoff_order::InOrder;
 use onoff_report::table::{Column, Kind, TableReport, Value};
 use onoff_trace::{TableName, Tables, Trace};
 use serde::Serialize;
@@ -218,7 +217,7 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
                        or context switches and ready-thread events were not recorded.";
         return PageTable { nothing: nothing.to_owned(), ..PageTable::default() };
     }
-    shares.order_by_key(|(share, _)| std::cmp::Reverse(share.ns));
+    shares.sort_by_key(|(share, _)| std::cmp::Reverse(share.ns));
     let of = shares.len();
     shares.truncate(MOST_ROWS);
     let listed_ns = shares.iter().fold(0_i64, |sum, (share, _)| sum.saturating_add(share.ns));

@@ -12,7 +12,6 @@ use onoff_analysis::units::TimeOut;
 use onoff_analysis::waits::TransitionPhase;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_findings::finding::CostBasis;
-use onoff_order::InOrder;
 use onoff_report::glossary;
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
 use onoff_report::text::fix_first;
@@ -243,7 +242,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
         }
         _ => {}
     }
-    ticks.order_by_key(|tick| tick.time_ns);
+    ticks.sort_by_key(|tick| tick.time_ns);
     ticks.truncate(MOST_TICKS);
     ticks
 }

@@ -1,7 +1,6 @@
 //! What each process or thread had of the processors and the disks in a range.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{TableName, Tables, Trace};
 
 use onoff_analysis::disk::DiskOperations;
@@ -69,7 +68,7 @@ pub fn rows(trace: &Trace, scope: &Scope, threads: bool, without_interrupts: boo
         let image = pid.and_then(|pid| images.at(pid, time_ns)).unwrap_or_default();
         scope.has_process(pid, image).then(|| CpuDiskRow { image: image.to_owned(), pid, tid, cpu_ns: 0, disk })
     }));
-    rows.order_by(|a, b| {
+    rows.sort_by(|a, b| {
         (b.cpu_ns, b.disk.service_ns()).cmp(&(a.cpu_ns, a.disk.service_ns())).then((a.pid, a.tid).cmp(&(b.pid, b.tid)))
     });
     rows

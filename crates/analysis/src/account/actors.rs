@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{
     ActivityKind, Lives, NotificationKind, PowerRequestScope, ServiceChange, StringId, SystemKind, ThreadKey, Trace,
     Upid, Utid, milestone,
@@ -155,7 +154,7 @@ impl<'t> Actors<'t> {
             }
         }
         for list in mains.values_mut() {
-            list.order_by_key(|&(time, _)| time);
+            list.sort_by_key(|&(time, _)| time);
         }
         if trace.system.kind == SystemKind::Linux {
             // Whoever stops a unit works for it.
@@ -663,7 +662,7 @@ fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
         }
     }
     for list in tasks.values_mut() {
-        list.order_by_key(|task| task.start_ns);
+        list.sort_by_key(|task| task.start_ns);
         let mut longest_ns = i64::MIN;
         for task in list {
             longest_ns = longest_ns.max(task.end_ns);
@@ -692,7 +691,7 @@ fn kernel_steps(trace: &Trace) -> Vec<(i64, i64, StringId)> {
         .filter(|row| row.name != StringId::EMPTY)
         .map(|row| (row.start_ns, row.end_ns.unwrap_or(i64::MAX), row.name))
         .collect();
-    steps.order_by_key(|&(start, ..)| start);
+    steps.sort_by_key(|&(start, ..)| start);
     steps
 }
 
@@ -722,7 +721,7 @@ fn video_gaps(trace: &Trace) -> Vec<(i64, i64, &'static str)> {
             (is_first || of_session.is_some()).then_some((row.start_ns?, of_session))
         })
         .collect();
-    starts.order();
+    starts.sort();
     let gap = |pair: &[(i64, Option<&'static str>)]| match pair {
         &[(start, None), (end, Some(name))] => Some((start, end, name)),
         _ => None,

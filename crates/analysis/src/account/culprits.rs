@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
-
 use super::{AccountedPhase, has_no_path};
 use crate::account_model::{
     AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, FileReader,
@@ -147,7 +145,7 @@ pub fn culprits<'a>(phases: impl IntoIterator<Item = &'a AccountedPhase>) -> Vec
             found.push(of_phase(entry));
         }
     }
-    found.order_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
+    found.sort_by_key(|culprit| (culprit.of_system, std::cmp::Reverse(culprit.entry.ns)));
     found
 }
 
@@ -188,10 +186,10 @@ fn bound_by_processors(phase: &AccountedPhase) -> Option<Culprit> {
     if !bounds || holders.len() < MIN_RELAY_MEMBERS {
         return None;
     }
-    holders.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    holders.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
     let mut stretches: Vec<AccountStretch> =
         holders.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
-    stretches.order();
+    stretches.sort();
     stretches.truncate(NAMED_OF_RELAY);
     Some(Culprit {
         phase: phase.phase.clone(),
@@ -236,11 +234,11 @@ fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
     if ns < MIN_DISK_CULPRIT_NS || ns.saturating_mul(BOUND) < phase.account.duration_ns {
         return None;
     }
-    readers.order_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    readers.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
     let disk = readers.iter().map(|(_, entry)| entry.device.as_str()).find(|disk| !disk.is_empty());
     let mut stretches: Vec<AccountStretch> =
         readers.iter().flat_map(|(_, entry)| entry.stretches.iter().copied()).collect();
-    stretches.order();
+    stretches.sort();
     stretches.truncate(NAMED_OF_RELAY);
     let mut read_by: Vec<FileReader> = Vec::new();
     for &(ns, entry) in &readers {
@@ -256,7 +254,7 @@ fn bound_by_disk(phase: &AccountedPhase) -> Option<Culprit> {
             }
         }
     }
-    read_by.order_by_key(|reader| std::cmp::Reverse(reader.ns));
+    read_by.sort_by_key(|reader| std::cmp::Reverse(reader.ns));
     read_by.truncate(NAMED_OF_RELAY);
     Some(Culprit {
         phase: phase.phase.clone(),
@@ -298,9 +296,9 @@ fn together(phase: &AccountedPhase, members: &[&AccountEntry]) -> Option<Account
             None => did.push(*share),
         }
     }
-    did.order_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
+    did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
     let mut stretches: Vec<AccountStretch> = members.iter().flat_map(|entry| entry.stretches.iter().copied()).collect();
-    stretches.order();
+    stretches.sort();
     Some(AccountEntry {
         kind: first.kind,
         name: first.name.clone(),
@@ -323,7 +321,7 @@ fn relay(phase: &AccountedPhase, mut members: Vec<&AccountEntry>) -> Option<Culp
     if members.len() < MIN_RELAY_MEMBERS || sum_of(&members) < MIN_CULPRIT_NS {
         return None;
     }
-    members.order_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
+    members.sort_by_key(|entry| entry.stretches.first().map_or(i64::MAX, |stretch| stretch.start_ns));
     let names: Vec<String> = members.iter().map(|entry| entry.name.clone()).collect();
     let mut name = names.iter().take(NAMED_OF_RELAY).map(String::as_str).collect::<Vec<_>>().join(" → ");
     if names.len() > NAMED_OF_RELAY {

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use onoff_order::InOrder;
-
 use crate::account_model::{
     AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Did, DidShare, FileReader, NotKnown, PhaseAccount,
 };
@@ -167,7 +165,7 @@ impl FileTime {
                 Some(FileReader { kind: reader.kind, name: reader.name.clone(), pid: reader.pid, ns: sum.ns })
             })
             .collect();
-        readers.order_by(|a, b| (b.ns, &a.name, a.pid).cmp(&(a.ns, &b.name, b.pid)));
+        readers.sort_by(|a, b| (b.ns, &a.name, a.pid).cmp(&(a.ns, &b.name, b.pid)));
         readers.truncate(LISTED_READERS);
         readers
     }
@@ -287,7 +285,7 @@ impl Ledger {
             AccountEntry { read_by, ..entry(file.subject, sum, duration_ns) }
         }));
         join_unnumbered(&mut entries, duration_ns);
-        entries.order_by(|a, b| {
+        entries.sort_by(|a, b| {
             let key = |entry: &AccountEntry| (std::cmp::Reverse(entry.ns), entry.kind, entry.pid);
             key(a).cmp(&key(b)).then_with(|| (&a.name, &a.device).cmp(&(&b.name, &b.device)))
         });
@@ -329,7 +327,7 @@ fn by_folder(files: impl Iterator<Item = FileTime>) -> Vec<FileTime> {
 
 /// The entry of a subject.
 fn entry(subject: Subject, mut sum: Sum, duration_ns: i64) -> AccountEntry {
-    sum.did.order_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
+    sum.did.sort_by_key(|&(did, ns)| (std::cmp::Reverse(ns), did));
     list_longest(&mut sum.stretches);
     let disk = sum.by_disk.into_iter().max_by_key(|&(_, ns)| ns).map(|(disk, _)| disk);
     AccountEntry {
@@ -369,7 +367,7 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
                         None => only.did.push(share),
                     }
                 }
-                only.did.order_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
+                only.did.sort_by_key(|share| (std::cmp::Reverse(share.ns), share.did));
                 only.stretches.extend(entry.stretches);
                 list_longest(&mut only.stretches);
                 only.stretch_count = only.stretch_count.saturating_add(entry.stretch_count);
@@ -382,9 +380,9 @@ fn join_unnumbered(entries: &mut Vec<AccountEntry>, duration_ns: i64) {
 
 /// Leaves the longest, in order of time, whatever the order in which they came.
 fn list_longest(stretches: &mut Vec<AccountStretch>) {
-    stretches.order_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
+    stretches.sort_by_key(|one| (std::cmp::Reverse(one.end_ns.saturating_sub(one.start_ns)), one.start_ns));
     stretches.truncate(LISTED_STRETCHES);
-    stretches.order();
+    stretches.sort();
 }
 
 /// Leaves the longest of those that do not grow any more, and the last, which may.

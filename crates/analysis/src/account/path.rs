@@ -6,7 +6,6 @@
 
 use std::cell::OnceCell;
 
-use onoff_order::InOrder;
 use onoff_trace::{StringId, Trace};
 
 use super::actors::{Actor, Actors, is_kernel};
@@ -92,7 +91,7 @@ impl<'t> PathDivider<'t> {
             cuts.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
         }
         cuts.push(step.end_ns);
-        cuts.order();
+        cuts.sort();
         cuts.dedup();
     }
 
@@ -192,7 +191,7 @@ impl<'t> PathDivider<'t> {
                     let who = actors.user(running, from, waits.modules()).map_or(whole.who, Who::Subject);
                     holders.push(who);
                 }
-                holders.order_by(|a, b| subject_of(actors, *a).cmp(&subject_of(actors, *b)));
+                holders.sort_by(|a, b| subject_of(actors, *a).cmp(&subject_of(actors, *b)));
             }
             if holders.is_empty() {
                 parts.push(Part { start_ns: from, end_ns: to, ..*whole });

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::actors::Actors;
@@ -51,7 +50,7 @@ pub(super) fn divide<'t>(
         }
     });
     let mut ran: Vec<((usize, u32, u32), i64)> = ran.into_iter().collect();
-    ran.order();
+    ran.sort();
     for ((at, tid, _), ns) in ran {
         let time_ns = cuts.get(at + 1).copied().unwrap_or(first.start_ns).saturating_sub(1);
         if let (Some(id), Some(used)) = (actors.user(tid, time_ns, modules), used.get_mut(at)) {
@@ -105,7 +104,7 @@ fn disks<'t>(
         })
         .filter(|(_, served)| served.start_ns < served.end_ns)
         .collect();
-    requests.order();
+    requests.sort();
     let mut done: HashMap<u32, i64> = HashMap::new();
     for (disk, Served { start_ns: from, end_ns: to, tid, pid }) in requests {
         let done = done.entry(disk).or_insert(begin);

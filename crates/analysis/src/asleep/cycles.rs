@@ -11,7 +11,6 @@
 
 use super::names::phase_of_row;
 use crate::phase_name::{Half, PhaseName};
-use onoff_order::InOrder;
 use onoff_trace::{Activity, ActivityKind, Milestone, StringId, Trace, milestone};
 
 /// The rows of one transition.
@@ -191,7 +190,7 @@ pub(crate) fn find(trace: &Trace) -> Vec<Cycle> {
         .max();
     cycles.retain(|cycle| !is_a_shutdown(trace, cycle, last_step_ns));
     cycles.extend(standbys(trace));
-    cycles.order_by_key(|cycle| cycle.first_ns);
+    cycles.sort_by_key(|cycle| cycle.first_ns);
     let begins: Vec<i64> = cycles.iter().map(|cycle| cycle.first_ns).collect();
     for (at, cycle) in cycles.iter_mut().enumerate() {
         cycle.until_ns = begins.get(at + 1).copied().unwrap_or(i64::MAX);
@@ -265,7 +264,7 @@ fn items(trace: &Trace) -> Vec<(i64, Item)> {
             items.push((row.time_ns, Item::Milestone(role, row)));
         }
     }
-    items.order_by_key(|(time_ns, item)| (*time_ns, item.rank()));
+    items.sort_by_key(|(time_ns, item)| (*time_ns, item.rank()));
     items
 }
 

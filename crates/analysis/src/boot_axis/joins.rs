@@ -1,7 +1,6 @@
 //! What puts each source's times on the axis.
 
 use onoff_netboot::transfer::Outcome;
-use onoff_order::InOrder;
 
 use super::report::{AxisEvidence, AxisEvidenceKind as Kind, AxisJoin, AxisMoment, AxisSource};
 use super::{AxisFirmware, AxisRecording, digits};
@@ -116,7 +115,7 @@ pub(super) fn capture<'a>(
         return (nothing(AxisEvidence::of(Kind::NoLoadedBoot)), None);
     }
     // The best comes first: joined ones, by how well the clocks agree.
-    candidates.order_by_key(|candidate| (!candidate.join.joined, candidate.clock_ns.unwrap_or(i64::MAX)));
+    candidates.sort_by_key(|candidate| (!candidate.join.joined, candidate.clock_ns.unwrap_or(i64::MAX)));
     let joined = candidates.iter().filter(|candidate| candidate.join.joined).count();
     let second_ns = candidates.get(1).filter(|_| joined > 1).map(|candidate| candidate.clock_ns);
     let best = candidates.swap_remove(0);
@@ -198,7 +197,7 @@ impl Landmarks {
         let downloads = boot.downloads.iter().filter(|download| is_whole(download));
         let downloads = downloads.map(|download| (download.start_ns, download.end_ns, false));
         let mut loads: Vec<(i64, i64, bool)> = files.chain(downloads).filter(|&(start, _, _)| before(start)).collect();
-        loads.order();
+        loads.sort();
         let program = loads.iter().find(|load| load.2).or(loads.first())?;
         let (request_ns, program_end_ns, _) = *program;
         let dialogues = boot.dhcp.iter().filter(|exchange| exchange.stack == Stack::Firmware);

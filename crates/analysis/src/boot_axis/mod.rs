@@ -11,7 +11,6 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 use onoff_trace::firmware::FirmwareCheckpoints;
 
@@ -159,7 +158,7 @@ pub(crate) fn stations(trace: &Trace) -> Vec<String> {
     // PXELINUX, GRUB and iPXE hand over the hardware type (01: Ethernet) and the address that they booted from.
     let booted_from = words.filter_map(|word| word.strip_prefix("BOOTIF=")?.strip_prefix("01-"));
     let mut stations: Vec<String> = adapters.chain(booted_from).filter_map(digits).collect();
-    stations.order();
+    stations.sort();
     stations.dedup();
     stations
 }

@@ -1,7 +1,5 @@
 //! The stages of a boot on its axis, and what lies inside each.
 
-use onoff_order::InOrder;
-
 use super::joins::PlacedBoot;
 use super::report::{AxisPart, AxisSource, AxisStage};
 use super::{AxisFirmware, AxisRecording};
@@ -65,7 +63,7 @@ pub(super) fn stages(
             });
         }
     }
-    stages.order_by_key(|stage| (stage.start_ns, stage.end_ns));
+    stages.sort_by_key(|stage| (stage.start_ns, stage.end_ns));
     for stage in &mut stages {
         if let Some((firmware, shift)) = firmware {
             firmware_parts(stage, firmware, shift);
@@ -73,7 +71,7 @@ pub(super) fn stages(
         if let Some(packets) = packets {
             network_parts(stage, packets);
         }
-        stage.inside.order_by_key(|part| (part.start_ns, part.end_ns));
+        stage.inside.sort_by_key(|part| (part.start_ns, part.end_ns));
     }
     stages
 }

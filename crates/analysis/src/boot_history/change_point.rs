@@ -7,8 +7,6 @@
 
 use std::ops::Range;
 
-use onoff_order::InOrder;
-
 /// Values on either side of a change, at least: of two, one disturbed one is half.
 pub const LEAST_SIDE: usize = 3;
 /// Random orders that a change is compared with.
@@ -51,7 +49,7 @@ pub fn changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
                 .extend([(from, start), (start, end), (end, until)].into_iter().filter(|(from, until)| from < until));
         }
     }
-    found.order_by_key(|change| change.at);
+    found.sort_by_key(|change| change.at);
     // What was found within a stretch later divides it; between its neighbours each change is where its two sides are clearest apart.
     let mut places: Vec<usize> = found.iter().map(|change| change.at).collect();
     for place in 0..places.len() {
@@ -108,7 +106,7 @@ fn clearest_split(values: &[i64]) -> Option<usize> {
 /// Twice the rank of each value; equal ones have their middle.
 fn doubled_ranks(values: &[i64]) -> Vec<i64> {
     let mut sorted = values.to_vec();
-    sorted.order();
+    sorted.sort();
     values
         .iter()
         .map(|value| {

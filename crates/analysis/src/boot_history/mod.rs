@@ -8,7 +8,6 @@ pub mod change_point;
 mod updates;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{RecordedBoot, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -262,7 +261,7 @@ pub fn history(host: String, of_other_machines: u64, samples: Vec<BootSample>) -
     if found.is_empty() {
         found = of_part(&samples, STARTUP, tries);
     }
-    found.order_by(|a, b| (a.first_after, b.difference_ns.abs()).cmp(&(b.first_after, a.difference_ns.abs())));
+    found.sort_by(|a, b| (a.first_after, b.difference_ns.abs()).cmp(&(b.first_after, a.difference_ns.abs())));
     BootHistory {
         host,
         boots: samples.into_iter().map(|sample| sample.boot).collect(),
@@ -325,7 +324,7 @@ fn of_part(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange>
 
 fn ascending(values: &[i64]) -> Vec<i64> {
     let mut values = values.to_vec();
-    values.order();
+    values.sort();
     values
 }
 
@@ -365,7 +364,7 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
         })
         .collect();
     // A device appears when somebody else has found it: of two that explain as much the unit that worked comes first.
-    units.order_by(|a, b| {
+    units.sort_by(|a, b| {
         let key = |unit: &ChangedUnit| (!unit.explains, unit.name.ends_with(".device"), unit.left_ns.abs());
         key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
     });

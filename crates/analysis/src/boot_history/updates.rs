@@ -3,7 +3,6 @@
 //! Sources of the lines: the kernel's banner (init/version.c), systemd's ("systemd 252.39-1 running in system mode"), pacman's and dpkg's
 //! logs as they reach syslog, rpm's syslog plugin ("[RPM]"), yum's, unattended-upgrades', and sudo's line of a command.
 
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::{BootSample, SystemUpdate, UpdateKind};
@@ -113,7 +112,7 @@ pub(super) fn found(trace: &Trace) -> Vec<SystemUpdate> {
             updates.push(SystemUpdate { unix_ns, ..update(UpdateKind::AutomaticUpgrade, unit, "", "") });
         }
     }
-    updates.order_by_key(|update| update.unix_ns);
+    updates.sort_by_key(|update| update.unix_ns);
     updates.dedup();
     updates
 }
@@ -225,7 +224,7 @@ pub(super) fn between(samples: &[BootSample], last: usize, first: usize) -> Vec<
             }
         }
     }
-    updates.order_by_key(|update| update.unix_ns);
+    updates.sort_by_key(|update| update.unix_ns);
     updates
 }
 

@@ -1,7 +1,5 @@
 //! What a reader of a comparison should know before its numbers: computers that differ, recordings on both sides.
 
-use onoff_order::InOrder;
-
 use super::report::{ComparisonNote, ComparisonNoteKind, MachineProperty};
 use super::run::{Configuration, Machine, Run};
 
@@ -82,7 +80,7 @@ fn values(runs: &[&Run], property: MachineProperty) -> Vec<String> {
             values.push(value);
         }
     }
-    values.order();
+    values.sort();
     values
 }
 

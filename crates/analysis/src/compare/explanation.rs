@@ -3,8 +3,6 @@
 
 use hashbrown::HashMap;
 
-use onoff_order::InOrder;
-
 use super::measures::{OWN_INITIALISATION, UNTIL_PENDED};
 use super::report::{
     Change, ComparedMeasure, ExplainedDetail, ExplainedPart, Explanation, PartChange, SubjectOfMeasure, Verdict,
@@ -44,7 +42,7 @@ pub(super) fn explain(
         })
         .collect();
     // What goes the way of the whole comes first.
-    explanations.order_by_key(|one| {
+    explanations.sort_by_key(|one| {
         let against = whole.is_some_and(|whole| whole.signum() != one.difference_ns.signum());
         (against, std::cmp::Reverse(one.difference_ns.unsigned_abs()))
     });
@@ -95,7 +93,7 @@ impl Context<'_> {
         }
         let against_ns = against.iter().fold(0_i64, |sum, part| sum.saturating_add(part.difference_ns));
         for side in [&mut parts, &mut against] {
-            side.order_by(|a, b| {
+            side.sort_by(|a, b| {
                 let key = |part: &ExplainedPart| (std::cmp::Reverse(part.difference_ns.unsigned_abs()), part.kind);
                 key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
             });

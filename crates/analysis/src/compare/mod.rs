@@ -29,8 +29,6 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use onoff_order::InOrder;
-
 pub use report::*;
 pub use run::*;
 
@@ -217,7 +215,7 @@ impl<'a> Samples<'a> {
             }
         }
         for of_key in values.values_mut() {
-            of_key.ascending.order();
+            of_key.ascending.sort();
         }
         Self { runs, values, accounted }
     }

@@ -2,8 +2,6 @@
 
 use hashbrown::HashMap;
 
-use onoff_order::InOrder;
-
 use super::matching;
 use super::report::Moved;
 use super::run::{Category, Run};
@@ -64,7 +62,7 @@ fn common<'a>(before: &[&'a Run], after: &[&'a Run], category: Category) -> Vec<
         .into_values()
         .filter(|thing| thing.before.len() == before.len() && thing.after.len() == after.len())
         .collect();
-    things.order_by_key(|thing| thing.key);
+    things.sort_by_key(|thing| thing.key);
     things
 }
 
@@ -106,7 +104,7 @@ fn movers(things: &[Thing<'_>], before: &[&Run], after: &[&Run], configuration: 
             },
         ));
     }
-    rows.order_by_key(|(count, _)| std::cmp::Reverse(*count));
+    rows.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
@@ -125,10 +123,10 @@ fn swapped(first: &Thing<'_>, second: &Thing<'_>) -> Option<bool> {
 /// The phase in which most runs have it, and the median begin since there.
 fn middle(places: &[Place], runs: &[&Run]) -> (String, i64) {
     let mut ascending = places.to_vec();
-    ascending.order();
+    ascending.sort();
     let phase = ascending.get(ascending.len() / 2).map_or(0, |place| place.0);
     let mut since: Vec<i64> = ascending.iter().filter(|place| place.0 == phase).map(|place| place.1).collect();
-    since.order();
+    since.sort();
     let name = runs
         .first()
         .and_then(|run| run.measures.iter().filter(|measure| measure.category == Category::Phase).nth(phase));

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::{CpuSource, recorded, source};
@@ -254,6 +253,6 @@ pub(crate) fn sampling_period(trace: &Trace) -> i64 {
             }
         }
     }
-    distances.order();
+    distances.sort();
     distances.get(distances.len() / 2).copied().unwrap_or(DEFAULT_NS)
 }

@@ -12,7 +12,6 @@ pub mod grid;
 mod ready;
 mod totals;
 
-use onoff_order::InOrder;
 use onoff_trace::system::MOST_PROCESSORS;
 use onoff_trace::{TableName, Trace};
 use serde::Serialize;
@@ -228,7 +227,7 @@ fn usage_at_once(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsa
                     percent: totals.percent(cpu_ns),
                 })
                 .collect();
-            by_process.order_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then(a.pid.cmp(&b.pid)));
+            by_process.sort_by(|a, b| b.cpu_ns.cmp(&a.cpu_ns).then(a.pid.cmp(&b.pid)));
             let by_priority = (0..=31_u8)
                 .rev()
                 .zip(by_priority[interval].iter().rev())

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_trace::firmware::FirmwareGuid;
 use serde::Serialize;
 
@@ -84,7 +83,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         }
     }
     let order = |name: &str| ["SEC", "PEI", "PreMem", "PostMem", "DXE", "BDS"].iter().position(|known| *known == name);
-    phase_names.order_by_key(|name| order(name));
+    phase_names.sort_by_key(|name| order(name));
     let length = |report: &FirmwareReport, name: &str| {
         let found = report.phases.iter().find(|phase| phase.name == name);
         found.map(|phase| phase.duration_ns)
@@ -138,6 +137,6 @@ fn changes<'a>(
     }
     let mut changes: Vec<FirmwareChange> =
         both.into_iter().map(|(key, (name, was, is))| FirmwareChange::new(name, key, was, is)).collect();
-    changes.order_by_key(|change| std::cmp::Reverse(change.change_ns));
+    changes.sort_by_key(|change| std::cmp::Reverse(change.change_ns));
     changes
 }

@@ -1,7 +1,6 @@
 //! Devices: what starting drivers on each cost.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::firmware::FirmwareWork;
 
 use super::names::Names;
@@ -78,9 +77,9 @@ pub(super) fn devices(pieces: &[Piece<'_>], shares: &[Share], names: &Names) -> 
         driver.driver_start_ns = driver.driver_start_ns.saturating_add(length);
     }
     for device in &mut devices {
-        device.drivers.order_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
+        device.drivers.sort_by_key(|driver| std::cmp::Reverse(driver.driver_start_ns));
     }
-    devices.order_by(|one, other| (other.self_ns, &one.path).cmp(&(one.self_ns, &other.path)));
+    devices.sort_by(|one, other| (other.self_ns, &one.path).cmp(&(one.self_ns, &other.path)));
     devices
 }
 

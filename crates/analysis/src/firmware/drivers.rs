@@ -1,7 +1,6 @@
 //! Drivers and other modules: what each cost.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::firmware::{FirmwareGuid, FirmwareWork};
 
 use super::names::Names;
@@ -46,7 +45,7 @@ pub(super) fn drivers(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str],
             _ => driver.other_self_ns += share.self_ns,
         }
     }
-    drivers.order_by(|one, other| {
+    drivers.sort_by(|one, other| {
         (other.self_ns, one.start_ns, &one.guid, &one.name).cmp(&(
             one.self_ns,
             other.start_ns,

@@ -18,7 +18,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_trace::firmware::{
     FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareInput, FirmwareLength, FirmwareRecording,
     FirmwareSuspend, FirmwareTable,
@@ -122,7 +121,7 @@ pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
     event_faults(&recording.events, &paired, &names, &mut faults);
     let ends_without_begin = paired.ends_left.len() as u64;
     phases::mark(&mut paired, checkpoints.as_ref());
-    paired.pieces.order_by_key(|piece| (piece.start_ns, std::cmp::Reverse(piece.end_ns)));
+    paired.pieces.sort_by_key(|piece| (piece.start_ns, std::cmp::Reverse(piece.end_ns)));
     let pieces = &paired.pieces;
 
     let window = window(&intervals, &recording.events);
@@ -168,7 +167,7 @@ fn lengths(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareLength> 
             length.module = names.of(guid);
         }
     }
-    lengths.order_by_key(|length| std::cmp::Reverse(length.duration_ns));
+    lengths.sort_by_key(|length| std::cmp::Reverse(length.duration_ns));
     lengths
 }
 
@@ -251,7 +250,7 @@ fn add_gap(stretch: Stretch, pieces: &[Piece<'_>], gaps: &mut Vec<Stretch>) {
 }
 
 fn longest_first(gaps: &mut Vec<Stretch>) {
-    gaps.order_by_key(|gap| (gap.start_ns - gap.end_ns, gap.start_ns));
+    gaps.sort_by_key(|gap| (gap.start_ns - gap.end_ns, gap.start_ns));
     gaps.truncate(MOST_GAPS);
 }
 

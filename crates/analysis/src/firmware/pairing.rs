@@ -1,7 +1,6 @@
 //! Begins and ends brought together.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareGuid, FirmwareWork};
 
 /// A piece of work with a begin and an end, or a phase whose other end was inferred.
@@ -90,7 +89,7 @@ pub(super) fn pair(events: &[FirmwareEvent]) -> Paired<'_> {
         }
     }
     let mut left: Vec<usize> = open.into_values().flatten().collect();
-    left.order();
+    left.sort();
     paired.begins_left = left.into_iter().map(|at| &events[at]).collect();
     paired
 }

@@ -1,7 +1,5 @@
 //! Who the time belongs to: at each moment the work that began last and has not ended.
 
-use onoff_order::InOrder;
-
 use super::pairing::Piece;
 
 /// What the sweep tells of one piece.
@@ -46,7 +44,7 @@ pub(super) fn sweep(pieces: &[Piece<'_>], window: (i64, i64), mut each: impl FnM
             edges.push((piece.end_ns, false, 0, at));
         }
     }
-    edges.order();
+    edges.sort();
     let mut stack: Vec<usize> = Vec::new();
     let mut ended = vec![false; pieces.len()];
     let mut running = 0_u32;

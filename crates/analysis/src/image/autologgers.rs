@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use onoff_order::InOrder;
-
 use super::{HiveKind, Image};
 
 /// A recording that starts with the computer.
@@ -43,6 +41,6 @@ pub(super) fn read(image: &Image) -> Vec<Autologger> {
         })
     });
     let mut loggers: Vec<Autologger> = loggers.collect();
-    loggers.order_by_key(|logger| logger.name.to_lowercase());
+    loggers.sort_by_key(|logger| logger.name.to_lowercase());
     loggers
 }

@@ -1,7 +1,6 @@
 //! The boot loader's store.
 
 use onoff_hive::Key;
-use onoff_order::InOrder;
 use serde::Serialize;
 
 use super::{HiveKind, Image, Setting};
@@ -125,6 +124,6 @@ pub(super) fn read(image: &Image) -> Option<BootMenu> {
     }
     let place =
         |entry: &BootEntry| shown.iter().position(|one| one.eq_ignore_ascii_case(&entry.id)).unwrap_or(usize::MAX);
-    menu.entries.order_by_key(|entry| (place(entry), entry.id.clone()));
+    menu.entries.sort_by_key(|entry| (place(entry), entry.id.clone()));
     Some(menu)
 }

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use onoff_order::InOrder;
-
 use super::{BootMenu, ImageReport, ServiceEntry, ServiceKind, ServiceStart};
 
 /// A change.
@@ -144,7 +142,7 @@ pub fn compare(was: &ImageReport, is: &ImageReport) -> ImageComparison {
         by_name(report.prefetch.iter().map(|prefetch| ("launch plans".to_owned(), prefetch.launch_plans.to_string())))
     };
     texts("plans", 1, plans(was), plans(is), &mut changes);
-    changes.order_by(|a, b| {
+    changes.sort_by(|a, b| {
         (b.weight, a.what, a.name.to_lowercase(), a.field).cmp(&(a.weight, b.what, b.name.to_lowercase(), b.field))
     });
     ImageComparison { changes }

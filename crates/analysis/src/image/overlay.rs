@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{DiskOperation, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -106,7 +105,7 @@ impl Owners {
     fn finish(self) -> Vec<OverlayOwner> {
         let owner = |(name, (new_bytes, written_bytes))| OverlayOwner { name, new_bytes, written_bytes };
         let mut owners: Vec<OverlayOwner> = self.0.into_iter().map(owner).collect();
-        owners.order_by(|a, b| (Reverse(a.new_bytes), &a.name).cmp(&(Reverse(b.new_bytes), &b.name)));
+        owners.sort_by(|a, b| (Reverse(a.new_bytes), &a.name).cmp(&(Reverse(b.new_bytes), &b.name)));
         owners.truncate(100);
         owners
     }
@@ -136,7 +135,7 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
     if writes.is_empty() {
         return None;
     }
-    writes.order_by_key(|row| row.complete_ns);
+    writes.sort_by_key(|row| row.complete_ns);
     let images = Images::of(trace);
     let mut growth = OverlayGrowth { most_bytes: limits.most_bytes, ..OverlayGrowth::default() };
     let mut known: HashSet<(u32, u64)> = HashSet::new();

@@ -1,7 +1,6 @@
 //! Who used the processors in a range: by process, thread, priority, module or processor, or any combination of them.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Losses, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -228,7 +227,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
             }
         })
         .collect();
-    rows.order_by(|a, b| {
+    rows.sort_by(|a, b| {
         let names = |row: &CpuRow| (row.pid, row.tid, row.priority, row.processor);
         b.cpu_ns.cmp(&a.cpu_ns).then(names(a).cmp(&names(b))).then_with(|| a.module.cmp(&b.module))
     });

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -263,7 +262,7 @@ impl<'a> CodeTimes<'a> {
             }
         }
         let mut places: Vec<CodePlace> = places.into_iter().collect();
-        places.order();
+        places.sort();
         places
     }
 
@@ -360,7 +359,7 @@ impl<'a> CodeTimes<'a> {
         };
         let mut sums: Vec<(Option<Owner<'_>>, Vec<CodeFrame>, Sum)> =
             sums.into_iter().map(|((process, numbers), sum)| (process, frames_of(numbers), sum)).collect();
-        sums.order_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        sums.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         let mut rows: Vec<FunctionRow> = sums
             .into_iter()
             .map(|(process, frames, sum)| {
@@ -379,7 +378,7 @@ impl<'a> CodeTimes<'a> {
                 }
             })
             .collect();
-        rows.order_by(|a, b| {
+        rows.sort_by(|a, b| {
             let time = |row: &FunctionRow| (row.own_ns, row.inclusive_ns);
             time(b).cmp(&time(a)).then_with(|| (&a.module, &a.function, a.pid).cmp(&(&b.module, &b.function, b.pid)))
         });
@@ -509,7 +508,7 @@ fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, m
 
 /// Events as time, thread and length: whose a thread is can be looked up in the order of time only.
 fn in_order(mut events: Vec<(i64, u32, i64)>, owners: &mut Owners, mut visit: impl FnMut(Event)) {
-    events.order();
+    events.sort();
     for (time_ns, tid, ns) in events {
         let (owner, _) = owners.whose(tid, time_ns);
         visit(Event { time_ns, tid, owner, ns, address: None });

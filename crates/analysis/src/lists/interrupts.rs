@@ -4,7 +4,6 @@
 //! is recorded; the totals by processor count such time once.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{InterruptKind, Losses, StringId, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -232,7 +231,7 @@ pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptLis
             histogram: sums.histogram(),
         })
         .collect();
-    rows.order_by(|a, b| {
+    rows.sort_by(|a, b| {
         b.total_ns.cmp(&a.total_ns).then_with(|| {
             (a.kind, &a.module, &a.routine, a.processor).cmp(&(b.kind, &b.module, &b.routine, b.processor))
         })

@@ -1,6 +1,5 @@
 //! Group policy in a range: for whom it was applied, its extensions and scripts, and what waited for the network.
 
-use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, Losses, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -47,7 +46,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> PolicyList {
         scope.range.meets(Some(work.start_ns), work.end_ns) && scope.has_process(work.pid, image.unwrap_or_default())
     });
     // What encloses others comes before them.
-    works.order_by_key(|work| (work.start_ns, std::cmp::Reverse(work.end_ns.unwrap_or(i64::MAX))));
+    works.sort_by_key(|work| (work.start_ns, std::cmp::Reverse(work.end_ns.unwrap_or(i64::MAX))));
     PolicyList {
         range: scope.range,
         recorded,

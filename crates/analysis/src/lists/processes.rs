@@ -1,6 +1,5 @@
 //! The processes of a range: their lives, and what they used of processors and disks in it.
 
-use onoff_order::InOrder;
 use onoff_trace::{DiskIo, Losses, Process, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -112,7 +111,7 @@ pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
     for row in &mut rows {
         row.cpu_percent = row.cpu_ns.map(|ns| cpu.percent(ns));
     }
-    rows.order_by_key(|row| (std::cmp::Reverse(row.cpu_ns), row.life.start_ns, row.life.pid));
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.cpu_ns), row.life.start_ns, row.life.pid));
     let mut tables = vec![TableName::Processes, TableName::DiskIos];
     tables.extend(source.tables());
     ProcessList {

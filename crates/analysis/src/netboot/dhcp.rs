@@ -1,7 +1,6 @@
 //! Dialogues with DHCP and boot servers: which messages, who waited for whom.
 
 use onoff_netboot::dhcp::{DhcpKind, DhcpMessage, PxeOptions};
-use onoff_order::InOrder;
 use serde::Serialize;
 
 use super::link::LinkIndex;
@@ -110,7 +109,7 @@ pub struct DhcpStep {
 /// Dialogues that came to nothing last until the client goes on to something else, at one of `starts`.
 pub(super) fn lengthen(exchanges: &mut [DhcpExchange], starts: &[i64]) {
     let mut starts = starts.to_vec();
-    starts.order();
+    starts.sort();
     for exchange in exchanges.iter_mut().filter(|exchange| !exchange.complete) {
         let last_ns = exchange.messages.last().map_or(exchange.end_ns, |step| step.time_ns);
         let next = starts.get(starts.partition_point(|&start| start <= last_ns)).copied();
@@ -349,7 +348,7 @@ impl History {
             let of_version = messages.iter().filter(|message| version(message) == ip_version);
             let named = of_version.filter(|message| message.kind.is_from_client() && is_firmware(message));
             let mut times: Vec<i64> = named.map(|message| message.time_ns).collect();
-            times.order();
+            times.sort();
             times
         };
         Self { loading_ns, firmware_ns: [times(4), times(6)] }

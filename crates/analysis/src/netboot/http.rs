@@ -3,7 +3,6 @@
 use super::link::LinkIndex;
 pub use super::report::Download;
 use onoff_netboot::connection::{Connection, HttpRequest, Protocol};
-use onoff_order::InOrder;
 
 /// Programs that load a boot over HTTP, as they name themselves.
 const BOOTERS: [&str; 4] = ["UefiHttpBoot", "iPXE", "GRUB", "shim"];
@@ -29,7 +28,7 @@ pub(super) fn downloads(connections: &[&Connection], link: &LinkIndex<'_>) -> Ve
             connection.requests.iter().enumerate().map(|(number, request)| download(connection, number, request, link))
         })
         .collect();
-    downloads.order_by_key(|download| download.start_ns);
+    downloads.sort_by_key(|download| download.start_ns);
     downloads
 }
 

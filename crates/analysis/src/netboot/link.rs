@@ -6,7 +6,6 @@ use hashbrown::HashMap;
 use onoff_netboot::capture::AddressProbe;
 use onoff_netboot::lookup::Lookup;
 use onoff_netboot::{Capture, MacAddress};
-use onoff_order::InOrder;
 
 /// Questions and answers about addresses and names, found quickly.
 #[derive(Debug, Default)]
@@ -39,7 +38,7 @@ impl<'a> LinkIndex<'a> {
             index.lookups.entry(lookup.client).or_default().push(lookup);
         }
         for lookups in index.lookups.values_mut() {
-            lookups.order_by_key(|lookup| lookup.asked_ns);
+            lookups.sort_by_key(|lookup| lookup.asked_ns);
         }
         index
     }
@@ -94,7 +93,7 @@ fn by_address(probes: &[AddressProbe]) -> HashMap<IpAddr, Vec<(i64, Option<MacAd
     }
     // The clock may have been set while the capture ran.
     for times in by_address.values_mut() {
-        times.order_by_key(|&(time, _)| time);
+        times.sort_by_key(|&(time, _)| time);
     }
     by_address
 }

@@ -17,7 +17,6 @@ use std::net::IpAddr;
 use onoff_netboot::connection::Connection;
 use onoff_netboot::transfer::Outcome;
 use onoff_netboot::{Capture, MacAddress};
-use onoff_order::InOrder;
 use onoff_trace::utc::CivilTime;
 use thiserror::Error;
 
@@ -111,7 +110,7 @@ pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootRep
             } + &uploads(capture),
         });
     }
-    boots.order_by_key(|boot| boot.start_ns);
+    boots.sort_by_key(|boot| boot.start_ns);
     Ok(NetbootReport {
         capture: summary(capture),
         link_bits_per_s: options.link_bits_per_s,

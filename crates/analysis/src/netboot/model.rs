@@ -13,7 +13,6 @@
 //! fragments may cost the client as much as so many blocks.
 
 use onoff_netboot::transfer::{Outcome, Transfer};
-use onoff_order::InOrder;
 use serde::Serialize;
 
 /// Fewer blocks than this tell nothing.
@@ -321,7 +320,7 @@ struct FittedTurn {
 #[must_use]
 fn client_turn(turns: &[SeenTurn]) -> Option<FittedTurn> {
     let mut seen: Vec<SeenTurn> = turns.iter().copied().filter(|turn| turn.ns > 0.0).collect();
-    seen.order_by_key(|turn| (turn.window, turn.block_size));
+    seen.sort_by_key(|turn| (turn.window, turn.block_size));
     // One of each pair, its turns averaged.
     let pairs: Vec<SeenTurn> = seen
         .chunk_by(|one, other| (one.window, one.block_size) == (other.window, other.block_size))
@@ -339,7 +338,7 @@ fn client_turn(turns: &[SeenTurn]) -> Option<FittedTurn> {
         return None;
     }
     let mut block_sizes: Vec<u32> = pairs.iter().map(|turn| turn.block_size).collect();
-    block_sizes.order();
+    block_sizes.sort();
     block_sizes.dedup();
     let (smallest, largest) = (*block_sizes.first()?, *block_sizes.last()?);
     let apart = u64::from(largest) * 100 >= u64::from(smallest) * u64::from(100 + SIZES_APART_PERCENT);

@@ -1,7 +1,6 @@
 //! The stages of a boot, one after the other without gaps.
 
 use onoff_netboot::transfer::Outcome;
-use onoff_order::InOrder;
 
 use super::dhcp::{DhcpExchange, Stack};
 use super::http::Download;
@@ -41,7 +40,7 @@ pub(super) fn stages(
         rule: Rule::FirstFileServerConnection,
     }));
     pieces.retain(|piece| piece.start_ns <= end_ns);
-    pieces.order_by_key(|piece| (piece.start_ns, piece.end_ns));
+    pieces.sort_by_key(|piece| (piece.start_ns, piece.end_ns));
     // A prompt with time-out 0 starts its first entry at once: nobody sees a menu.
     let menu = dhcp.iter().find(|exchange| {
         let pxe = &exchange.pxe;

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use onoff_order::InOrder;
 use onoff_prefetch::{ReadyBoot, ReadyBootRead};
 use serde::Serialize;
 
@@ -58,7 +57,7 @@ impl BootTrace {
     pub(super) fn of(file: &PrefetchFile, boot: &ReadyBoot) -> Self {
         let mut reads: Vec<&ReadyBootRead> = boot.reads.iter().collect();
         // Two accounts of one time: in the order of time, and of each as it was written.
-        reads.order_by_key(|read| read.time_us);
+        reads.sort_by_key(|read| read.time_us);
         let times = reads.first().zip(reads.last()).map_or((0, 0), |(first, last)| (first.time_us, last.time_us));
         let length = u64::from(times.1 - times.0) + 1;
         let mut by_file: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
@@ -95,7 +94,7 @@ impl BootTrace {
             .into_iter()
             .map(|(file, (reads, bytes, _))| BootTraceFile { path: path(file), reads, bytes })
             .collect();
-        files.order_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
+        files.sort_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
         files.truncate(MOST_FILES);
         trace.top_files = files;
         trace

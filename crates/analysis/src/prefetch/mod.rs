@@ -6,7 +6,6 @@ mod read_ahead;
 #[cfg(test)]
 mod tests;
 
-use onoff_order::InOrder;
 use onoff_prefetch::{Error, is_ready_boot, read_layout, read_plan, read_ready_boot, read_superfetch};
 use serde::Serialize;
 
@@ -264,7 +263,7 @@ pub fn analyse(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> Prefetc
         }
     }
     report.files_in_all_boots = in_all.files();
-    report.boots.order_by(|a, b| (a.modified_unix_ns, &a.name).cmp(&(b.modified_unix_ns, &b.name)));
+    report.boots.sort_by(|a, b| (a.modified_unix_ns, &a.name).cmp(&(b.modified_unix_ns, &b.name)));
     plans.finish(&mut report);
     report.training = training(&report);
     report

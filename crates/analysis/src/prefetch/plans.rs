@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_prefetch::{PAGE_BYTES, Plan};
 use serde::Serialize;
 
@@ -238,7 +237,7 @@ impl<'a> Plans<'a> {
             }
         }
         report.volumes = volumes.into_values().collect();
-        report.volumes.order_by(|a, b| (Reverse(a.bytes), &a.device).cmp(&(Reverse(b.bytes), &b.device)));
+        report.volumes.sort_by(|a, b| (Reverse(a.bytes), &a.device).cmp(&(Reverse(b.bytes), &b.device)));
         report.files = self.files.into_values().collect();
         for file in &mut report.files {
             file.bytes = file.pages * PAGE_BYTES;
@@ -251,7 +250,7 @@ impl<'a> Plans<'a> {
                 shared.shared_bytes = shared.shared_bytes.saturating_add(file.bytes);
             }
         }
-        report.files.order_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
+        report.files.sort_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
         let wanted = &report.programs;
         let chosen = |plan: &&PlanReport| {
             wanted.is_empty() || wanted.iter().any(|name| name.eq_ignore_ascii_case(&plan.executable))
@@ -260,7 +259,7 @@ impl<'a> Plans<'a> {
         report.plans = self.plans;
         report
             .plans
-            .order_by(|a, b| (Reverse(a.last_run_unix_ns), &a.name).cmp(&(Reverse(b.last_run_unix_ns), &b.name)));
+            .sort_by(|a, b| (Reverse(a.last_run_unix_ns), &a.name).cmp(&(Reverse(b.last_run_unix_ns), &b.name)));
         report.launch_plans = report.plans.iter().filter(|plan| !plan.is_boot).count() as u64;
         (report.windows, report.most_plans) = match self.newest {
             0 => ("", None),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_trace::{DiskOperation, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -90,11 +89,11 @@ pub fn of_boot(trace: &Trace, report: &BootReport, sums: Option<ReadyBootSums>) 
             DiskOperation::Flush => {}
         }
     }
-    ahead.order_by_key(|&(.., done)| std::cmp::Reverse(done));
+    ahead.sort_by_key(|&(.., done)| std::cmp::Reverse(done));
     // By when they were needed, the last first, so that what was read ahead after a read joins the ranges once.
     let needed =
         |row: &onoff_trace::DiskIo| row.issue_ns.unwrap_or_else(|| row.complete_ns.saturating_sub(row.service_ns));
-    demanded.order_by_key(|row| std::cmp::Reverse(needed(row)));
+    demanded.sort_by_key(|row| std::cmp::Reverse(needed(row)));
     let mut ranges = Ranges::default();
     let mut next = ahead.iter().peekable();
     for row in &demanded {

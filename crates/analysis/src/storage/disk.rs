@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_trace::{DiskIo, DiskOperation, Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -138,7 +137,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
     }
     let mut groups: Vec<DiskGroup> =
         groups.finish(&names).into_iter().map(|(shared, amounts)| DiskGroup { shared, amounts }).collect();
-    groups.order_by(|a, b| {
+    groups.sort_by(|a, b| {
         let cost = |group: &DiskGroup| (group.amounts.service_ns, group.amounts.bytes);
         cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
     });

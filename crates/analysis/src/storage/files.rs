@@ -1,7 +1,6 @@
 //! What programs asked of files, and what the disks did for it.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{DiskIo, DiskOperation, FileIo, FileOperation, Losses, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -156,7 +155,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
     }
     let mut groups: Vec<FileGroup> =
         groups.finish(&names).into_iter().map(|(shared, amounts)| FileGroup { shared, amounts }).collect();
-    groups.order_by(|a, b| {
+    groups.sort_by(|a, b| {
         let cost = |group: &FileGroup| (group.amounts.time_ns, group.amounts.operations);
         cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
     });
@@ -264,7 +263,7 @@ impl DeviceFlushes {
             }
         }
         for flushes in by_thread.values_mut() {
-            flushes.order();
+            flushes.sort();
             let mut sum_ns: i64 = 0;
             for (_, service_ns) in flushes {
                 sum_ns = sum_ns.saturating_add(*service_ns);

@@ -1,6 +1,5 @@
 //! Which files' pages were waited for: faults that had to be read from a disk, by process, file or extension.
 
-use onoff_order::InOrder;
 use onoff_trace::{Losses, TableName, Tables, Trace};
 use serde::Serialize;
 
@@ -87,7 +86,7 @@ pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> HardFaultReport {
     }
     let mut groups: Vec<HardFaultGroup> =
         groups.finish(&names).into_iter().map(|(shared, amounts)| HardFaultGroup { shared, amounts }).collect();
-    groups.order_by(|a, b| {
+    groups.sort_by(|a, b| {
         let cost = |group: &HardFaultGroup| (group.amounts.waited_ns, group.amounts.bytes);
         cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
     });

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 use serde::Serialize;
 
@@ -40,7 +39,7 @@ pub fn gaps(trace: &Trace, scope: &Scope, ignored: &dyn Fn(&str) -> bool) -> Vec
 }
 
 fn between(mut busy: Vec<(i64, i64)>, range: Interval) -> Vec<Interval> {
-    busy.order();
+    busy.sort();
     let mut gaps = Vec::new();
     let mut idle_from_ns = range.start_ns;
     for (issued_ns, completed_ns) in busy {

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use onoff_order::InOrder;
 use onoff_trace::{DiskIo, Trace};
 use serde::Serialize;
 
@@ -58,9 +57,9 @@ struct Request {
 
 fn of_one_disk(requests: &mut [Request], found: &mut [Neighbours]) {
     // The position of a request from here on is its rank of completion.
-    requests.order_by_key(|request| (request.completed_ns, request.row));
+    requests.sort_by_key(|request| (request.completed_ns, request.row));
     let mut by_issue: Vec<usize> = (0..requests.len()).collect();
-    by_issue.order_by_key(|&rank| (requests[rank].issued_ns, rank));
+    by_issue.sort_by_key(|&rank| (requests[rank].issued_ns, rank));
     let issues: Vec<i64> = by_issue.iter().map(|&rank| requests[rank].issued_ns).collect();
     let mut issued_so_far = Counts::new(requests.len());
     for (issued_before, &rank) in by_issue.iter().enumerate() {

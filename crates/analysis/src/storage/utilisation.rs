@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 use serde::Serialize;
 
@@ -106,7 +105,7 @@ pub fn queue_depths(trace: &Trace, range: Interval) -> Vec<QueueDepth> {
     }
     let mut depths = Vec::new();
     for (disk, mut steps) in disks {
-        steps.order();
+        steps.sort();
         let mut by_depth: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
         let mut outstanding: u64 = 0;
         let mut since_ns = range.start_ns;

@@ -1,6 +1,5 @@
 //! The shell's start and the ready desktop, by which a session's beginning is measured in a boot and in a fast startup.
 
-use onoff_order::InOrder;
 use onoff_trace::{Trace, milestone};
 
 use crate::processes::runs;
@@ -46,7 +45,7 @@ pub(in crate::transition) fn process_start(trace: &Trace, image: &str, from: i64
         .filter(|process| process.start_ns.is_some() && runs(trace, process, image))
         .filter_map(|process| process.start_ns)
         .collect();
-    starts.order();
+    starts.sort();
     starts.into_iter().skip(skip).find(|&start| start >= from).map(|start| (start, format!("Process/Start {image}")))
 }
 

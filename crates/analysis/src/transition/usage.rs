@@ -1,6 +1,5 @@
 //! What processors and disks did in the phases of a transition.
 
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use crate::cpu::{self, CpuSource, CpuUsage};
@@ -35,7 +34,7 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
         .filter_map(|(at, span)| span.map(|(start, end)| (start, end, at)))
         .filter(|(start, end, _)| start <= end)
         .collect();
-    order.order();
+    order.sort();
     let mut owners = Owners::of(trace);
     for _ in 0..MOST_LAYERS {
         if order.is_empty() {

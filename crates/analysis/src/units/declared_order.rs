@@ -5,7 +5,6 @@
 //! is gone again: `systemd-analyze critical-chain` passes over those, because they never become active.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{
     DependencyKind, Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
 };
@@ -62,7 +61,7 @@ impl<'t> Starts<'t> {
     pub(crate) fn of(trace: &'t Trace) -> Self {
         let mut rows: Vec<ServiceTransition> =
             trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).collect();
-        rows.order_by(|a, b| (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service))));
+        rows.sort_by(|a, b| (a.start_ns, trace.text(a.service)).cmp(&(b.start_ns, trace.text(b.service))));
         let mut places: HashMap<StringId, Vec<usize>> = HashMap::new();
         let mut ends: HashMap<StringId, Vec<(i64, usize)>> = HashMap::new();
         for (at, row) in rows.iter().enumerate() {
@@ -72,7 +71,7 @@ impl<'t> Starts<'t> {
             }
         }
         for ends in ends.values_mut() {
-            ends.order();
+            ends.sort();
         }
         let mut after: HashMap<StringId, Vec<StringId>> = HashMap::new();
         let mut awaited = HashSet::new();
@@ -121,7 +120,7 @@ impl<'t> Starts<'t> {
             .filter(open)
             .map(|row| {
                 let mut holds_up = waiting.get(&row.service).cloned().unwrap_or_default();
-                holds_up.order();
+                holds_up.sort();
                 holds_up.dedup();
                 StillStarting {
                     unit: self.trace.text(row.service).to_owned(),
@@ -132,7 +131,7 @@ impl<'t> Starts<'t> {
                 }
             })
             .collect();
-        found.order_by(|a, b| b.for_ns.cmp(&a.for_ns).then(a.unit.cmp(&b.unit)));
+        found.sort_by(|a, b| b.for_ns.cmp(&a.for_ns).then(a.unit.cmp(&b.unit)));
         found
     }
 

@@ -7,7 +7,6 @@
 //! Of both, the later event is the cause.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, ServiceChange, Trace};
 
 use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
@@ -35,12 +34,12 @@ pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usiz
         .filter(|(_, service)| holds_up(&groups, service))
         .filter_map(|(at, service)| Some((service.end_ns?, at)))
         .collect();
-    ended.order();
+    ended.sort();
     let mut contained: Vec<(i64, usize)> = starts()
         .filter(|(_, service)| service.container_ns >= Some(NOTABLE_CONTAINER_NS))
         .filter_map(|(at, service)| Some((service.checkpoint_ns?, at)))
         .collect();
-    contained.order();
+    contained.sort();
 
     services
         .iter()

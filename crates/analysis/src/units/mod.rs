@@ -9,7 +9,6 @@ mod hosts;
 mod load_order;
 mod unit;
 
-use onoff_order::InOrder;
 use onoff_trace::{ServiceChange, ServiceTransition, SystemKind, Trace};
 
 pub(crate) use hosts::hosted;
@@ -25,7 +24,7 @@ use crate::processes::Images;
 pub fn units(trace: &Trace) -> Vec<Unit> {
     let images = Images::of(trace);
     let mut units: Vec<Unit> = trace.service_transitions.iter().map(|row| unit(trace, &images, &row)).collect();
-    units.order_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
+    units.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
     let waits = match trace.system.kind {
         SystemKind::Linux => declared_order::waits(trace, &units),
         _ => load_order::waits(trace, &units),

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{StringId, Trace, Upid};
 
 use super::cause::Unknown;
@@ -159,7 +158,7 @@ impl Describer<'_, '_> {
             sum.end_ns = sum.end_ns.max(step.end_ns);
         }
         let mut list: Vec<(GroupKey, GroupSum)> = sums.into_iter().filter(|(_, sum)| sum.count > 1).collect();
-        list.order_by_key(|(_, sum)| (std::cmp::Reverse(sum.ns), sum.start_ns, sum.longest.1));
+        list.sort_by_key(|(_, sum)| (std::cmp::Reverse(sum.ns), sum.start_ns, sum.longest.1));
         list.truncate(MOST_GROUPS);
         list.into_iter()
             .filter_map(|(key, sum)| {
@@ -236,7 +235,7 @@ impl Describer<'_, '_> {
             .into_iter()
             .map(|((kind, name, pid), ns)| PathShare { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
             .collect();
-        list.order_by_key(|share| std::cmp::Reverse(share.ns));
+        list.sort_by_key(|share| std::cmp::Reverse(share.ns));
         list
     }
 
@@ -283,7 +282,7 @@ impl Describer<'_, '_> {
             .into_iter()
             .map(|((kind, name, pid), ns)| OnPath { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
             .collect();
-        list.order_by_key(|row| std::cmp::Reverse(row.ns));
+        list.sort_by_key(|row| std::cmp::Reverse(row.ns));
         list
     }
 
@@ -309,7 +308,7 @@ impl Describer<'_, '_> {
                 Some(ServiceWait { service: self.waited_service(at)?, ns, percent: percent_of(ns, duration_ns) })
             })
             .collect();
-        list.order_by_key(|row| row.service.start_ns);
+        list.sort_by_key(|row| row.service.start_ns);
         list
     }
 
@@ -319,7 +318,7 @@ impl Describer<'_, '_> {
         let mut shortest = self.options.shortest_ns;
         if walked.steps.len() > self.options.most_steps {
             let mut lengths: Vec<i64> = walked.steps.iter().map(length).collect();
-            lengths.order_by_key(|&ns| std::cmp::Reverse(ns));
+            lengths.sort_by_key(|&ns| std::cmp::Reverse(ns));
             let cut = lengths.get(self.options.most_steps).copied().unwrap_or(0);
             shortest = shortest.max(cut.saturating_add(1));
         }
@@ -404,6 +403,6 @@ fn kinds(shares: &[PathShare], duration_ns: i64) -> Vec<KindShare> {
         })
         .filter(|share| share.ns > 0)
         .collect();
-    list.order_by_key(|share| std::cmp::Reverse(share.ns));
+    list.sort_by_key(|share| std::cmp::Reverse(share.ns));
     list
 }

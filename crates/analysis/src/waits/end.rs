@@ -5,7 +5,6 @@
 //! that process that ran then.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::cell::Nullable;
 use onoff_trace::{Process, StringId, SystemKind, Trace};
 
@@ -153,7 +152,7 @@ impl<'t> NamingRecords<'t> {
         add(Naming::Milestone, &trace.milestones.time_ns, &Nullable::default());
         add(Naming::Activity, &trace.activities.start_ns, &trace.activities.end_ns);
         add(Naming::Service, &trace.service_transitions.start_ns, &trace.service_transitions.end_ns);
-        rows.order();
+        rows.sort();
         rows.dedup();
         Self { trace, rows }
     }
@@ -234,7 +233,7 @@ impl<'a, 't> Running<'a, 't> {
             }
         }
         let mut threads: Vec<(i64, u32)> = seen.into_values().filter(|&(_, tid)| tid != 0).collect();
-        threads.order_by(|a, b| b.cmp(a));
+        threads.sort_by(|a, b| b.cmp(a));
         Self { timelines, identities, time_ns, threads }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Lives, SystemKind, Trace, Upid, Utid, milestone};
 
 use crate::owners::file_name;
@@ -139,7 +138,7 @@ impl<'t> Identities<'t> {
     pub(crate) fn threads_of(&self, pid: u32) -> Vec<u32> {
         let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
         let mut tids: Vec<u32> = rows.filter(|&(_, &owner)| owner == pid).map(|(&tid, _)| tid).collect();
-        tids.order();
+        tids.sort();
         tids.dedup();
         tids
     }

@@ -1,6 +1,5 @@
 //! The phases of the transitions that a recording holds, as stretches whose critical path can be asked for.
 
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use crate::interval::Interval;
@@ -24,7 +23,7 @@ pub struct TransitionPhase {
 pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
     let mut rules: Vec<_> =
         rules_of(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind)).collect();
-    rules.order_by_key(|rules| rules.kind);
+    rules.sort_by_key(|rules| rules.kind);
     rules
         .into_iter()
         .flat_map(|rules| {

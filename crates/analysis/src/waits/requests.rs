@@ -5,7 +5,6 @@ use crate::interval::covered_ns;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Lives, StringId, ThreadKey, Trace};
 
 use super::path::{SubjectKind, driver_name};
@@ -73,7 +72,7 @@ impl Requests {
                 Some(Request { start_ns, end_ns: end_ns.unwrap_or(i64::MAX), by: By::Thread(tid?), name, driver })
             })
             .collect();
-        devices.order_by_key(|request| request.start_ns);
+        devices.sort_by_key(|request| request.start_ns);
         let mut by_thread: HashMap<ThreadKey, Vec<usize>> = HashMap::new();
         for (at, request) in devices.iter().enumerate() {
             if let By::Thread(tid) = request.by {

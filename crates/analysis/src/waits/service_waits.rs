@@ -4,7 +4,6 @@
 //! threads do not explain such a wait, the service that was on its way then does, and the walk goes on in its process.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{DependencyKind, ServiceChange, StringId, SystemKind, Trace};
 
 use super::identities::Identities;
@@ -146,7 +145,7 @@ impl Holds {
             .collect()
         };
         rows.retain(|row| row.end_ns() > row.start_ns);
-        rows.order_by_key(|row| std::cmp::Reverse(row.end_ns().saturating_sub(row.start_ns)));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.end_ns().saturating_sub(row.start_ns)));
         rows.truncate(MOST);
         let declared = trace
             .service_dependencies
@@ -245,7 +244,7 @@ impl Holds {
     pub(crate) fn way(&self, change: ServiceChange, (start_ns, end_ns): (i64, i64)) -> Vec<Segment> {
         let is_then = |row: &Hold| row.change == change && row.start_ns < end_ns && row.end_ns() > start_ns;
         let mut rows: Vec<(u32, &Hold)> = (0_u32..).zip(&self.rows).filter(|(_, row)| is_then(row)).collect();
-        rows.order_by_key(|(at, row)| (row.start_ns, *at));
+        rows.sort_by_key(|(at, row)| (row.start_ns, *at));
         let mut segments = Vec::new();
         let mut from_ns = start_ns;
         for (at, row) in rows {

@@ -1,6 +1,5 @@
 //! `onoff explain`.
 
-use onoff_order::InOrder;
 use onoff_report::glossary::{columns, find, like};
 use onoff_report::text;
 use onoff_report::text::style::{HEADLINE, QUIET};
@@ -56,7 +55,7 @@ fn list(destination: &Destination) -> Result<(), Failure> {
         for part in onoff_report::glossary::PARTS {
             writeln!(out, "{HEADLINE}{}{HEADLINE:#}", part.title)?;
             let mut words: Vec<&str> = part.entries.iter().map(|entry| entry.word).collect();
-            words.order_by_key(|word| word.to_lowercase());
+            words.sort_by_key(|word| word.to_lowercase());
             writeln!(out, "  {}", words.join(", "))?;
         }
         writeln!(out, "{HEADLINE}Findings{HEADLINE:#}\n  their codes, as 'onoff diagnose --list' names them")?;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use onoff_etl::Guid;
-use onoff_order::InOrder;
 
 use super::{Block, inflate};
 use crate::schema::Layout;
@@ -94,7 +93,7 @@ impl KernelCatalogue {
             event.class = class;
             event.class_guid = guid;
             event.versions.push(KernelVersion { version, layout });
-            event.versions.order_by_key(|known| known.version);
+            event.versions.sort_by_key(|known| known.version);
         }
         Some(catalogue)
     }

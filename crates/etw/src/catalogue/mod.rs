@@ -21,7 +21,6 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use hashbrown::HashMap;
 use onoff_etl::Guid;
-use onoff_order::InOrder;
 
 pub(crate) use self::block::Block;
 pub(crate) use self::kernel::{KernelCatalogue, KernelEvent};
@@ -104,7 +103,7 @@ pub(crate) fn providers() -> &'static HashMap<Guid, CatalogueProvider> {
 #[must_use]
 pub fn known_providers() -> Vec<(Guid, &'static str)> {
     let mut known: Vec<_> = providers().values().map(|provider| (provider.guid, provider.name)).collect();
-    known.order_by_key(|(_, name)| *name);
+    known.sort_by_key(|(_, name)| *name);
     known
 }
 

@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use onoff_etl::Guid;
-use onoff_order::InOrder;
 
 use crate::schema::{EventSchema, Layout, ProviderSchema, ValueMap};
 use document::{Document, Node};
@@ -75,7 +74,7 @@ type Strings<'a> = HashMap<&'a str, &'a str>;
 fn string_table<'a>(document: &'a Document<'a>) -> Strings<'a> {
     let mut resources: Vec<_> = document.all().filter(|node| node.is("resources")).collect();
     resources
-        .order_by_key(|node| !node.attribute("culture").is_some_and(|culture| culture.eq_ignore_ascii_case("en-us")));
+        .sort_by_key(|node| !node.attribute("culture").is_some_and(|culture| culture.eq_ignore_ascii_case("en-us")));
     let mut strings = Strings::new();
     for node in resources.into_iter().flat_map(Node::descendants).filter(|n| n.is("string")) {
         if let (Some(id), Some(value)) = (node.attribute("id"), node.attribute("value")) {

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use onoff_order::InOrder;
-
 use super::document::Node;
 use super::{ManifestError, Strings, in_list, message, number};
 use crate::standard;
@@ -105,7 +103,7 @@ impl Names {
     /// The declared keywords by their masks, for a provider's schema.
     pub(super) fn keyword_list(&self) -> Vec<(u64, Arc<str>)> {
         let mut list: Vec<_> = self.keywords.values().map(|named| (named.value, Arc::clone(&named.text))).collect();
-        list.order();
+        list.sort();
         list
     }
 }

@@ -13,7 +13,6 @@ mod resource;
 use std::sync::Arc;
 
 use compiled::{Event, Item, Named, Provider};
-use onoff_order::InOrder;
 
 use crate::schema::{Count, EventSchema, InType, Layout, Length, OutType, Property, ProviderSchema};
 use crate::standard;
@@ -56,7 +55,7 @@ fn provider(provider: &Provider) -> ProviderSchema {
         events: provider.events.iter().map(|definition| event(provider, definition)).collect(),
         ..ProviderSchema::default()
     };
-    schema.keywords.order();
+    schema.keywords.sort();
     schema.sort();
     schema
 }

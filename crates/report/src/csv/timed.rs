@@ -7,7 +7,6 @@ use onoff_analysis::transition::shutdown::ShutdownReport;
 use onoff_analysis::transition::suspend::{PowerDevice, PowerTransition, SuspendReport};
 use onoff_analysis::transition::{Phase, PhaseName};
 use onoff_analysis::units::{TimeOut, Unit};
-use onoff_order::InOrder;
 
 use crate::section::{Heading, Section};
 use crate::table::Value;
@@ -118,7 +117,7 @@ pub fn shutdown(report: &ShutdownReport) -> Section<'_> {
         let row = Row { pid: Some(exit.pid), session: exit.session, ..Row::of("exit", &exit.image) };
         row.between(Some(exit.end_ns), Some(exit.end_ns), None)
     }));
-    rows.order_by_key(|row| row.start_ns);
+    rows.sort_by_key(|row| row.start_ns);
     let columns = ["kind", "name", "pid", "session", "start_ns", "end_ns", "duration_ns", "time_out_ns"];
     section("shutdown", "Shutdown", rows, &columns)
 }

@@ -4,7 +4,6 @@ mod losses;
 mod phases;
 mod terms;
 
-use onoff_order::InOrder;
 use onoff_trace::{DECLARATIONS, TableDeclaration};
 
 /// A word and what it means.
@@ -115,7 +114,7 @@ pub fn page() -> String {
         page += &format!("\n## {}\n\n| word | meaning |\n| --- | --- |\n", part.title);
         let mut entries: Vec<&Entry> = part.entries.iter().collect();
         if part.title != "Phases" {
-            entries.order_by_key(|entry| fold(entry.word));
+            entries.sort_by_key(|entry| fold(entry.word));
         }
         for entry in entries {
             let also: Vec<String> = entry.also.iter().map(|also| format!("`{also}`")).collect();

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use onoff_analysis::storage::Shared;
 use onoff_analysis::storage::files::{FileFlush, FileGroup, FileReport};
-use onoff_order::InOrder;
 
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};
@@ -121,7 +120,7 @@ fn write_flushes(flushes: &[FileFlush], out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let mut longest: Vec<&FileFlush> = flushes.iter().collect();
-    longest.order_by_key(|flush| std::cmp::Reverse(flush.duration_ns));
+    longest.sort_by_key(|flush| std::cmp::Reverse(flush.duration_ns));
     let note = if longest.len() > FLUSHES {
         format!("the longest {FLUSHES} of {}", count(longest.len() as u64))
     } else {

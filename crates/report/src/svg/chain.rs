@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use onoff_analysis::Certainty;
 use onoff_analysis::waits::{PathStep, StepKind};
 use onoff_analysis::why::{WhyReport, WhyStretch};
-use onoff_order::InOrder;
 
 use super::drawing::{self, CHARACTER, HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, shortened};
 use crate::terminal::quantity::duration;
@@ -51,12 +50,12 @@ pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
 /// The longest steps, in order of time.
 fn longest(stretch: &WhyStretch) -> Vec<&PathStep> {
     let mut steps: Vec<&PathStep> = stretch.path.steps.iter().filter(|step| step.duration_ns > 0).collect();
-    steps.order_by_key(|step| std::cmp::Reverse(step.duration_ns));
+    steps.sort_by_key(|step| std::cmp::Reverse(step.duration_ns));
     // Below a hundredth of the whole a step explains little of it.
     let least_ns = stretch.path.duration_ns / 100;
     let long = steps.partition_point(|step| step.duration_ns >= least_ns);
     steps.truncate(long.clamp(steps.len().min(1), MOST_STEPS));
-    steps.order_by_key(|step| step.start_ns);
+    steps.sort_by_key(|step| step.start_ns);
     steps
 }
 

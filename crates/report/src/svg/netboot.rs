@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
-use onoff_order::InOrder;
 
 use super::{escaped, step, tick, ticks};
 use crate::terminal::quantity::{duration, percent};
@@ -53,9 +52,9 @@ fn rows(boot: &NetworkBoot) -> Vec<&Stage> {
         .iter()
         .filter(|stage| stage.kind != StageKind::Client || stage.share_percent >= BRIEF_PERCENT)
         .collect();
-    rows.order_by_key(|stage| std::cmp::Reverse(stage.duration_ns));
+    rows.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ns));
     rows.truncate(MOST_ROWS);
-    rows.order_by_key(|stage| stage.start_ns);
+    rows.sort_by_key(|stage| stage.start_ns);
     rows
 }
 

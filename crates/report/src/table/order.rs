@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use onoff_order::InOrder;
-
 use super::{Column, Kind, TableReport};
 
 /// Which rows, in which order.
@@ -49,7 +47,7 @@ pub fn arrange<T: TableReport>(report: &mut T, order: &Order) -> Result<usize, U
     };
     let rows = report.rows_mut();
     if let Some(Column { kind, value, .. }) = column {
-        rows.order_by(|a, b| value(a).compare(&value(b), kind));
+        rows.sort_by(|a, b| value(a).compare(&value(b), kind));
     }
     if order.reverse {
         rows.reverse();

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use onoff_order::InOrder;
 use onoff_trace::Losses;
 
 use super::printable::printable;
@@ -19,7 +18,7 @@ pub fn write(losses: &Losses, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "{TITLE}Lost on the way{TITLE:#}")?;
     let mut rows: Vec<_> = losses.iter().collect();
-    rows.order_by_key(|loss| std::cmp::Reverse(loss.severity));
+    rows.sort_by_key(|loss| std::cmp::Reverse(loss.severity));
     for loss in rows {
         let style = of_severity(loss.severity);
         writeln!(

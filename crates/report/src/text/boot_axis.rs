@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use onoff_analysis::boot_axis::{
     AxisEvidence, AxisEvidenceKind, AxisJoin, AxisMoment, AxisPart, AxisSource, AxisStage, BootAxis,
 };
-use onoff_order::InOrder;
 
 use super::bar::Axis;
 use super::printable::printable;
@@ -140,7 +139,7 @@ fn source(source: AxisSource) -> &'static str {
 /// The rows of what lies inside a stage.
 fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     let mut lengths: Vec<i64> = stage.inside.iter().map(|part| part.duration_ns).collect();
-    lengths.order_by_key(|&length| std::cmp::Reverse(length));
+    lengths.sort_by_key(|&length| std::cmp::Reverse(length));
     let shortest_shown = lengths.get(MOST_PARTS).map_or(i64::MIN, |&length| length.saturating_add(1));
     let is_shown = |part: &&AxisPart| {
         part.duration_ns >= shortest_shown && share(part.duration_ns, stage.duration_ns) >= BRIEF_PERCENT

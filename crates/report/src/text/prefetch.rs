@@ -8,7 +8,6 @@ use std::io::{self, Write};
 use onoff_analysis::disk::DiskWork;
 use onoff_analysis::prefetch::{BootTrace, PlanReport, PlannedVolume, PrefetchReport, ReadAheadWork, TrainingEvidence};
 use onoff_analysis::transition::boot::{ReadAhead, TrainingState};
-use onoff_order::InOrder;
 
 use super::bar::sparkline;
 use super::printable::printable;
@@ -280,7 +279,7 @@ fn most_read(report: &PrefetchReport, top: usize) -> Option<Section<'_>> {
     }
     let mut rows: Vec<ReadByBoots<'_>> = by_path.into_values().collect();
     // Those that most was read of in all boots together first; the order of names else.
-    rows.order_by_key(|row| Reverse(row.bytes.iter().flatten().fold(0_u64, |sum, &bytes| sum.saturating_add(bytes))));
+    rows.sort_by_key(|row| Reverse(row.bytes.iter().flatten().fold(0_u64, |sum, &bytes| sum.saturating_add(bytes))));
     if rows.is_empty() {
         return None;
     }

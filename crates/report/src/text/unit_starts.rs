@@ -2,7 +2,6 @@
 
 use onoff_analysis::transition::Transition;
 use onoff_analysis::units::{Unit, WaitKind};
-use onoff_order::InOrder;
 use onoff_trace::{ServiceOutcome, SystemKind};
 
 use super::printable::printable;
@@ -20,7 +19,7 @@ pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> 
     let mut units: Vec<&Unit> = transition.units.iter().filter(counts).collect();
     let note = format!("slowest of {}{more}", counted(units.len() as u64, one));
     // What never ended is worse than whatever did.
-    units.order_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     Section::of("units", title, units)
         .note(note)
         .top(top)

@@ -3,7 +3,6 @@
 use onoff_netboot::Capture;
 use onoff_netboot::connection::{Connection, Protocol};
 use onoff_netboot::transfer::{Outcome, Transfer};
-use onoff_order::InOrder;
 use onoff_trace::{
     Clock, DhcpMessage, NameLookup, NetworkTransfer, RecordingFile, StringId, StringPool, TableName, Tables, Trace,
     TransferOutcome, TransferProtocol,
@@ -25,7 +24,7 @@ pub(crate) fn tables(capture: Capture, wanted: Tables) -> Trace {
         for connection in &capture.connections {
             requests(connection, &mut strings, &mut rows);
         }
-        rows.order_by_key(|row| row.start_ns);
+        rows.sort_by_key(|row| row.start_ns);
         trace.network_transfers = rows.into_iter().collect();
     }
     if wanted.contains(TableName::DhcpMessages) {

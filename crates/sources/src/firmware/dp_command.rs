@@ -13,7 +13,6 @@
 //! The formats are those of `Dp.uni` in EDK II. Up to version 2.4 the raw trace counts ticks of a timer whose frequency the heading
 //! names; from 2.5 on it is read from the firmware's own table, in ns.
 
-use onoff_order::InOrder;
 use onoff_trace::Severity;
 use onoff_trace::firmware::{
     FirmwareEdge, FirmwareEvent, FirmwareFaultKind, FirmwareForm, FirmwareGuid, FirmwareLength, FirmwareWork,
@@ -318,7 +317,7 @@ impl Reading<'_> {
             self.place(phases);
         }
         // Rows come in the order of their starts, each with its end.
-        self.boot.events.order_by_key(|event| event.time_ns);
+        self.boot.events.sort_by_key(|event| event.time_ns);
         if self.unplaced > 0 {
             let text = format!(
                 "the unit of {} counts of the raw trace is not known: the text lacks dp's heading with its version and the timer's frequency; they are left out",

@@ -1,7 +1,6 @@
 //! The builder into which every part's reader puts its rows.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{
     Activity, Batches, CallGraphFunction, ContextSwitches, DeviceOperation, DiskIo, Event, EventField, FileIo,
     FirmwareMeasurements, Image, Interrupts, Inventory, Losses, Method, Milestone, Notification, PowerRequest,
@@ -210,14 +209,14 @@ impl Assembly {
     /// ([`unit_account`](super::unit_account)).
     pub(super) fn finish(mut self, trace: &mut Trace) {
         let start_ns = self.begin_ns();
-        self.milestones.order_by_key(|row| row.time_ns);
-        self.activities.order_by_key(|row| row.start_ns);
-        self.notifications.order_by_key(|row| row.start_ns);
-        self.power_requests.order_by_key(|row| row.start_ns);
-        self.device_operations.order_by_key(|row| row.start_ns);
-        self.service_transitions.order_by_key(|row| row.start_ns);
-        self.service_dependencies.order_by_key(|row| (row.service, row.on, row.kind as u8));
-        self.service_processes.order_by_key(|row| (row.service, row.pid));
+        self.milestones.sort_by_key(|row| row.time_ns);
+        self.activities.sort_by_key(|row| row.start_ns);
+        self.notifications.sort_by_key(|row| row.start_ns);
+        self.power_requests.sort_by_key(|row| row.start_ns);
+        self.device_operations.sort_by_key(|row| row.start_ns);
+        self.service_transitions.sort_by_key(|row| row.start_ns);
+        self.service_dependencies.sort_by_key(|row| (row.service, row.on, row.kind as u8));
+        self.service_processes.sort_by_key(|row| (row.service, row.pid));
         self.service_processes.dedup();
         let wanted = self.wanted;
         let wants = |table| wanted.contains(table);
@@ -322,8 +321,8 @@ fn counted(mut inventory: Inventory) -> Inventory {
             }),
         }
     }
-    providers.order_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
-    inventory.kinds.order_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
+    providers.sort_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
+    inventory.kinds.sort_by(|a, b| b.events.cmp(&a.events).then(a.name.cmp(&b.name)));
     inventory.providers = providers;
     inventory
 }

@@ -3,7 +3,6 @@
 //! Nothing is assumed: a clock is converted by pairs of times, one of it and one of the axis, that the recording holds of the
 //! same moment. What was done is told in [`Trace::clock_conversions`](onoff_trace::Trace::clock_conversions).
 
-use onoff_order::InOrder;
 use onoff_trace::ClockConversion;
 
 /// A clock that stamps times in some part of a recording.
@@ -133,7 +132,7 @@ const NEIGHBOURS: usize = 9;
 
 impl Conversion {
     fn of(mut pairs: Vec<Pair>, evidence: Evidence, how: &'static str) -> Self {
-        pairs.order();
+        pairs.sort();
         pairs.dedup();
         let count = pairs.len() as u64;
         let steps = match evidence {
@@ -145,7 +144,7 @@ impl Conversion {
                     let until = (from + NEIGHBOURS).min(pairs.len());
                     let mut near: Vec<i64> =
                         pairs.get(until.saturating_sub(NEIGHBOURS)..until)?.iter().map(|pair| pair.offset_ns).collect();
-                    near.order();
+                    near.sort();
                     Some(Pair { from_ns: pairs.get(at)?.from_ns, offset_ns: *near.get(near.len() / 2)? })
                 })
                 .collect(),
@@ -163,7 +162,7 @@ impl Conversion {
 
     fn summary(&self, clock: SourceClock) -> Option<ClockConversion> {
         let mut offsets: Vec<i64> = self.steps.iter().map(|pair| pair.offset_ns).collect();
-        offsets.order();
+        offsets.sort();
         let (first, last) = (*offsets.first()?, *offsets.last()?);
         Some(ClockConversion {
             from: clock.as_str(),

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{
     Activity, ActivityKind, Notification, NotificationKind, ServiceChange, ServiceOutcome, ServiceTransition, StringId,
     counters, milestone,
@@ -350,7 +349,7 @@ impl<'a> Reader<'a> {
     fn finish(mut self) {
         self.settle_manager();
         let mut open: Vec<(UserUnit, i64)> = self.user_starts.drain().collect();
-        open.order_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+        open.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
         for (unit, start_ns) in open {
             let event = self.assembly.text(self.source);
             self.user_start(&unit, (start_ns, None), false, event);

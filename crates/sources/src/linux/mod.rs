@@ -70,7 +70,6 @@ mod unit_rows;
 mod units;
 
 use hashbrown::HashSet;
-use onoff_order::InOrder;
 use onoff_trace::{Clock, Losses, RecordedBoot, RecordingFile, Tables, Trace, counters, milestone};
 
 use crate::Options;
@@ -236,7 +235,7 @@ fn parts_of(files: &Files) -> Vec<Part<'_>> {
         })
         .filter(|part| met.insert((part.kind, part.bytes)))
         .collect();
-    parts.order_by_key(|part| part.kind);
+    parts.sort_by_key(|part| part.kind);
     parts
 }
 

@@ -1,6 +1,5 @@
 //! Suspend and hibernation as rows, whichever part tells of them: a whole cycle, its phases, sleep and wake, devices' callbacks.
 
-use onoff_order::InOrder;
 use onoff_trace::{
     Activity, ActivityKind, PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, milestone,
     power_phase,
@@ -280,7 +279,7 @@ pub(super) fn fill_slept(clocks: &Clocks, assembly: &mut Assembly) {
     else {
         return;
     };
-    assembly.milestones.order_by_key(|row| row.time_ns);
+    assembly.milestones.sort_by_key(|row| row.time_ns);
     let mut asleep: Option<usize> = None;
     for at in 0..assembly.milestones.len() {
         let Some(&row) = assembly.milestones.get(at) else { break };

@@ -4,7 +4,6 @@
 //! is its own process; the call stacks of processes place their threads. Children of `kthreadd` (2) are kernel threads.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Process, Processes, StringId, StringPool, Thread, Threads};
 
 /// One life of a task.
@@ -161,11 +160,11 @@ impl ProcessTracker {
         let idle = texts.intern("Idle");
         self.life(0).name = idle;
         let mut told: Vec<u32> = self.identities.keys().copied().collect();
-        told.order();
+        told.sort();
         for pid in told {
             self.life(pid);
         }
-        self.lives.order_by_key(|life| (life.start_ns.unwrap_or(i64::MIN), life.pid));
+        self.lives.sort_by_key(|life| (life.start_ns.unwrap_or(i64::MIN), life.pid));
         let mut processes = Processes::new();
         let mut threads = Threads::new();
         for life in &self.lives {

@@ -4,7 +4,6 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Milestone, ServiceChange, ServiceOutcome, ServiceTransition, StringId, milestone};
 
 use super::assembly::Assembly;
@@ -98,13 +97,13 @@ fn settle_wall_clock(assembly: &mut Assembly) -> Lateness {
             row.time_ns = moved(row.time_ns);
         }
     }
-    by_wall_clock.order_by_key(|row| (row.service, row.kind as u8, row.start_ns));
+    by_wall_clock.sort_by_key(|row| (row.service, row.kind as u8, row.start_ns));
     let mut kept = exact;
     for rows in by_wall_clock.chunk_by(|a, b| (a.service, a.kind) == (b.service, b.kind)) {
         let Some(first) = rows.first() else { continue };
         let mut open: Vec<Option<&ServiceTransition>> = rows.iter().map(Some).collect();
         if let Some(times) = known.get_mut(&(first.service, first.kind as u8)) {
-            times.order();
+            times.sort();
             // Several parts may say the same of one start.
             times.dedup_by(|b, a| b.0.saturating_sub(a.0) <= NEAR_NS);
             for &(start_ns, end_ns) in times.iter() {
@@ -148,7 +147,7 @@ fn distance_of_clocks(
         })
         .filter(|distance| distance.abs() <= LATE_NS)
         .collect();
-    distances.order();
+    distances.sort();
     let agreeing = distances.windows(MIN_AGREEING).find(|near| match near {
         [first, .., last] => last.saturating_sub(*first) <= AGREEING_NS,
         _ => false,
@@ -178,7 +177,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
         event if event == chart => 1,
         _ => 2,
     };
-    rows.order_by_key(|row| (row.service, row.kind as u8, rank(row), row.start_ns, Reverse(row.end_ns)));
+    rows.sort_by_key(|row| (row.service, row.kind as u8, rank(row), row.start_ns, Reverse(row.end_ns)));
     let mut kept: Vec<ServiceTransition> = Vec::with_capacity(rows.len());
     // Of the manager's own rows of one unit and change: begins, and the latest end so far.
     let mut known: Vec<(i64, i64)> = Vec::new();
@@ -207,7 +206,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
             }
             if row.event == chart {
                 known.push((row.start_ns, known.last().map_or(end_ns, |&(_, latest)| latest.max(end_ns))));
-                known.order();
+                known.sort();
             }
         }
         kept.push(row);
@@ -219,7 +218,7 @@ fn settle_transitions(rows: &mut Vec<ServiceTransition>, properties: StringId, c
 fn settle_milestones(assembly: &mut Assembly, properties: StringId) {
     let [reached, stopped] = [milestone::TARGET_REACHED, milestone::TARGET_STOPPED].map(|name| assembly.text(name));
     let mut rows = std::mem::take(&mut assembly.milestones);
-    rows.order_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
+    rows.sort_by_key(|row| (row.name, row.detail, row.event != properties, row.time_ns));
     let mut kept: Vec<Milestone> = Vec::with_capacity(rows.len());
     for row in rows {
         let same = kept.last().filter(|kept| (kept.name, kept.detail) == (row.name, row.detail));

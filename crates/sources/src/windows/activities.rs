@@ -2,7 +2,6 @@
 
 use hashbrown::HashMap;
 use onoff_etl::Guid;
-use onoff_order::InOrder;
 use onoff_trace::{Activities, Activity, ActivityKind, Losses, StringId, power_phase};
 
 use super::activity_rules::{Name, Pairing, RULES};
@@ -91,7 +90,7 @@ impl ActivityTracker {
                     row.pid.and_then(|pid| processes.at(pid, row.start_ns)).and_then(|process| process.session);
             }
         }
-        rows.order_by_key(|row| row.start_ns);
+        rows.sort_by_key(|row| row.start_ns);
         let unfinished = rows.iter().filter(|row| row.end_ns.is_none()).count();
         losses.add(&counters::ACTIVITY_UNFINISHED, unfinished as u64);
         losses.add(&counters::ACTIVITY_END_WITHOUT_BEGIN, unmatched);

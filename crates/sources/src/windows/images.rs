@@ -2,7 +2,6 @@
 
 use hashbrown::HashMap;
 use onoff_etw::kernel::{self, ImageEventKind, ImageIdentification};
-use onoff_order::InOrder;
 use onoff_trace::{Image, Images, Losses, StringId};
 
 use super::counters;
@@ -143,7 +142,7 @@ impl ImageTracker {
                 image
             })
             .collect();
-        images.order_by_key(|image| image.load_ns);
+        images.sort_by_key(|image| image.load_ns);
         images.into_iter().collect()
     }
 }

@@ -4,7 +4,6 @@
 //! Source: Microsoft's documentation of the method and loader events of the CLR.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Method, Methods, StringId};
 
 use super::phase_events::{DOTNET_RUNDOWN, DOTNET_RUNTIME, Event, PhaseEvent};
@@ -102,7 +101,7 @@ impl MethodTracker {
 
     pub(super) fn finish(self) -> Methods {
         let Self { mut rows, modules, .. } = self;
-        rows.order_by_key(|(row, _)| (row.start_ns.unwrap_or(i64::MIN), row.pid, row.address));
+        rows.sort_by_key(|(row, _)| (row.start_ns.unwrap_or(i64::MIN), row.pid, row.address));
         let file = |pid, module| modules.get(&(pid, module)).copied().unwrap_or_default();
         rows.into_iter().map(|(row, module)| Method { module: file(row.pid, module), ..row }).collect()
     }

@@ -2,7 +2,6 @@
 
 use onoff_etl::Record;
 use onoff_etw::kernel::Mark;
-use onoff_order::InOrder;
 use onoff_trace::milestone as name;
 use onoff_trace::{Milestone, Milestones, StringId};
 
@@ -107,7 +106,7 @@ impl MilestoneTracker {
 
     /// The table, by time.
     pub(super) fn finish(mut self) -> Milestones {
-        self.rows.order_by_key(|row| row.time_ns);
+        self.rows.sort_by_key(|row| row.time_ns);
         self.rows.into_iter().collect()
     }
 }

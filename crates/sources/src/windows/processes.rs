@@ -12,7 +12,6 @@
 use hashbrown::HashMap;
 use onoff_etl::{Clock, Record};
 use onoff_etw::kernel::{self, ProcessEventKind};
-use onoff_order::InOrder;
 use onoff_trace::{Losses, Process, Processes, StringId};
 
 use super::counters;
@@ -150,7 +149,7 @@ impl ProcessTracker {
     /// The table, by start.
     pub(super) fn finish(&self) -> Processes {
         let mut rows = self.rows.clone();
-        rows.order_by_key(|row| row.start_ns);
+        rows.sort_by_key(|row| row.start_ns);
         rows.into_iter().collect()
     }
 }

@@ -13,7 +13,6 @@
 //! service's code is loaded then. Services with a host of their own do not record that.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::system::InstalledService;
 use onoff_trace::{Losses, ServiceChange, ServiceOutcome, ServiceTransition, ServiceTransitions, StringId};
 
@@ -267,7 +266,7 @@ impl ServiceTracker {
             })
             .collect();
         losses.add(&counters::SERVICE_UNFINISHED, unfinished);
-        rows.order_by_key(|row| row.start_ns);
+        rows.sort_by_key(|row| row.start_ns);
         rows.into_iter().collect()
     }
 }

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hashbrown::HashMap;
 use onoff_etl::{BufferInfo, BufferSpace, ExtendedItem, Guid, HeaderKind, Record, Recording};
 use onoff_etw::{Description, Fields, SchemaSource, Schemas};
-use onoff_order::InOrder;
 use onoff_trace::{Inventory, KindCount, KindDetail, ManifestNumbers, ProviderCount};
 use rayon::prelude::*;
 
@@ -172,8 +171,8 @@ impl Survey {
             .into_iter()
             .map(|((guid, name), (events, bytes))| ProviderCount { guid, name, events, bytes })
             .collect();
-        providers.order_by(|a, b| (b.events, &a.name, &a.guid).cmp(&(a.events, &b.name, &b.guid)));
-        kinds.order_by(|a, b| {
+        providers.sort_by(|a, b| (b.events, &a.name, &a.guid).cmp(&(a.events, &b.name, &b.guid)));
+        kinds.sort_by(|a, b| {
             let order = |kind: &KindCount| (kind.id, kind.version);
             b.events.cmp(&a.events).then_with(|| a.name.cmp(&b.name)).then_with(|| order(a).cmp(&order(b)))
         });

@@ -3,7 +3,6 @@
 use hashbrown::HashMap;
 use onoff_etl::Record;
 use onoff_etw::kernel::{self, ThreadEventKind};
-use onoff_order::InOrder;
 use onoff_trace::{Losses, Thread, Threads};
 
 use super::counters;
@@ -106,14 +105,14 @@ impl ThreadTracker {
             lives.entry(row.tid).or_default().push((start_ns, row.pid));
         }
         for owners in lives.values_mut() {
-            owners.order();
+            owners.sort();
         }
         ThreadOwners { lives }
     }
 
     /// The table, by start.
     pub(super) fn finish(mut self) -> Threads {
-        self.rows.order_by_key(|row| row.start_ns);
+        self.rows.sort_by_key(|row| row.start_ns);
         self.rows.into_iter().collect()
     }
 }

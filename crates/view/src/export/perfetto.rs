@@ -13,7 +13,6 @@ use prost::Message;
 use crate::build::Shown;
 use onoff_analysis::lanes::slices::Tone;
 use onoff_analysis::lanes::{Lane, TrackGroup};
-use onoff_order::InOrder;
 
 /// The one sequence of packets of this file.
 const SEQUENCE: u32 = 1;
@@ -192,7 +191,7 @@ fn phases(shown: &Shown, writer: &mut Writer<'_>) -> io::Result<()> {
             writer.slice(rows[row].0, phase.start_ns, phase.end_ns, event)?;
         }
         let mut findings: Vec<_> = transition.findings.iter().filter(|finding| finding.start_ns.is_some()).collect();
-        findings.order_by_key(|finding| finding.start_ns);
+        findings.sort_by_key(|finding| finding.start_ns);
         let found = writer.track("Findings", Some(uuid), None, None)?;
         for finding in findings {
             let event = TrackEvent {

@@ -4,7 +4,6 @@ use crate::cpu_disk;
 use crate::layouts::cpudisk;
 use onoff_analysis::Scope;
 use onoff_analysis::cpu::processors;
-use onoff_order::InOrder;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
 use onoff_trace::{TableName, Trace, milestone};
@@ -111,7 +110,7 @@ fn cuts(trace: &Trace, options: &Options) -> Result<Vec<i64>, Failure> {
             cuts = vec![0, i64::MAX];
         }
     }
-    cuts.order();
+    cuts.sort();
     cuts.dedup();
     if cuts.len() < 2 {
         return Err(usage("an interval needs two times"));

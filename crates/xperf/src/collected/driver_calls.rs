@@ -1,7 +1,6 @@
 //! Drivers: how long each kept a request.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{Lengths, MOST_KEYS, ProcessLabel, Tally, hook, number};
@@ -115,9 +114,9 @@ impl DriverCallListener {
     #[must_use]
     pub fn finish(self) -> DriverCalls {
         let mut drivers: Vec<(String, Lengths)> = self.drivers.sums.into_iter().collect();
-        drivers.order_by(|(a, left), (b, right)| (right.total_ns, a).cmp(&(left.total_ns, b)));
+        drivers.sort_by(|(a, left), (b, right)| (right.total_ns, a).cmp(&(left.total_ns, b)));
         let mut calls = self.calls;
-        calls.order_by_key(|call| (call.start_ns.saturating_sub(call.end_ns), call.start_ns));
+        calls.sort_by_key(|call| (call.start_ns.saturating_sub(call.end_ns), call.start_ns));
         DriverCalls {
             drivers,
             calls,

@@ -1,7 +1,6 @@
 //! The keyboard's focus: which process had it, from when to when.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{MOST_KEYS, ProcessLabel, number};
@@ -99,7 +98,7 @@ impl FocusListener {
         if all.iter().any(|focus| focus.session.is_some()) {
             all.retain(|focus| focus.session.is_some());
         }
-        all.order_by_key(|focus| (focus.start_ns, focus.end_ns.unwrap_or(i64::MAX), focus.session));
+        all.sort_by_key(|focus| (focus.start_ns, focus.end_ns.unwrap_or(i64::MAX), focus.session));
         all
     }
 }

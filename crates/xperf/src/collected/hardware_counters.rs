@@ -1,7 +1,6 @@
 //! Hardware counters by thread: what each counted while a thread ran, from the values that are kept with context switches.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{ProcessLabel, Tally, hook};
@@ -66,7 +65,7 @@ impl HardwareCounters {
 
 /// Longest first.
 fn in_order(mut rows: Vec<Counted>) -> Vec<Counted> {
-    rows.order_by(|a, b| {
+    rows.sort_by(|a, b| {
         let key = |row: &Counted| (std::cmp::Reverse(row.ran_ns), row.process.pid, row.tid);
         key(a).cmp(&key(b)).then_with(|| a.process.image.cmp(&b.process.image))
     });

@@ -1,7 +1,6 @@
 //! Heap memory of processes: how much each heap allocated, and what was not given back.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{MOST_KEYS, Memory, ProcessLabel, Tally, hook, number};
@@ -116,7 +115,7 @@ impl HeapListener {
     pub fn finish(self) -> HeapUse {
         let heaps = self.heaps.sums.into_iter();
         let mut heaps: Vec<Heap> = heaps.map(|((_, handle), heap)| Heap { handle, ..heap }).collect();
-        heaps.order_by(|a, b| {
+        heaps.sort_by(|a, b| {
             (a.memory.most_first(), &a.process, a.handle).cmp(&(b.memory.most_first(), &b.process, b.handle))
         });
         HeapUse { heaps, left_out: self.left_out + self.heaps.left_out, unreadable: self.unreadable }

@@ -1,7 +1,6 @@
 //! Pool memory of the kernel: who allocated how much, and what was not given back.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{MOST_KEYS, Memory, Tally, hook, number};
@@ -86,7 +85,7 @@ impl PoolListener {
                 memory,
             })
             .collect();
-        tags.order_by(|a, b| {
+        tags.sort_by(|a, b| {
             (a.memory.most_first(), &a.tag, a.pool_type).cmp(&(b.memory.most_first(), &b.tag, b.pool_type))
         });
         PoolUse { tags, other_frees: self.other_frees, left_out: self.left_out + self.tags.left_out }

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{Lengths, MOST_KEYS, Tally, hook, number, text};
@@ -139,7 +138,7 @@ impl RegistryListener {
             known: true,
             work,
         }));
-        keys.order_by(|a, b| (b.work.lengths.count, &a.path).cmp(&(a.work.lengths.count, &b.path)));
+        keys.sort_by(|a, b| (b.work.lengths.count, &a.path).cmp(&(a.work.lengths.count, &b.path)));
         RegistryUse {
             operations: OPERATIONS
                 .iter()

@@ -1,6 +1,5 @@
 //! Spin locks: who took which, and how long others spun.
 
-use onoff_order::InOrder;
 use onoff_trace::DescribedEvent;
 
 use super::{Tally, hook, number};
@@ -71,7 +70,7 @@ impl SpinLockListener {
     #[must_use]
     pub fn finish(self) -> SpinLockUse {
         let mut locks: Vec<SpinLock> = self.locks.sums.into_values().collect();
-        locks.order_by_key(|lock| {
+        locks.sort_by_key(|lock| {
             let most = std::cmp::Reverse((lock.wait_cycles, lock.taken));
             (most, lock.lock, lock.caller)
         });

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use onoff_analysis::cpu::CpuSource;
 use onoff_analysis::lists::cpu::{CpuList, CpuRow};
-use onoff_order::InOrder;
 
 use super::microseconds;
 use super::process_name::ProcessName;
@@ -31,7 +30,7 @@ pub fn write(list: &CpuList, options: CswitchOptions, out: &mut dyn Write) -> io
         row.cpu_ns.saturating_sub(interrupted_ns.unwrap_or(0))
     };
     let mut rows: Vec<&CpuRow> = std::iter::once(&idle).filter(|idle| idle.cpu_ns > 0).chain(&list.rows).collect();
-    rows.order_by_key(|row| std::cmp::Reverse(time_ns(row)));
+    rows.sort_by_key(|row| std::cmp::Reverse(time_ns(row)));
     let thread = if options.threads { ",        TID" } else { "" };
     writeln!(out, "{:>12},    Process Name ( PID){thread}", "Usec")?;
     for row in rows.into_iter().filter(|_| list.cpu.source == CpuSource::ContextSwitches) {

@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use onoff_analysis::Scope;
 use onoff_analysis::storage::Key;
 use onoff_analysis::storage::hard_faults::{self, HardFaultAmounts, HardFaultGroup};
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::whole_microseconds;
@@ -52,7 +51,7 @@ pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut
 
 fn arrange(groups: &mut [HardFaultGroup], options: &HardFaultOptions) {
     // The order so far, by time waited, settles what is equal.
-    groups.order_by_key(|group| {
+    groups.sort_by_key(|group| {
         let HardFaultAmounts { faults, bytes, .. } = group.amounts;
         std::cmp::Reverse(if options.by_bytes { bytes } else { faults })
     });

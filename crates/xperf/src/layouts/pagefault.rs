@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_order::InOrder;
 use onoff_trace::{DescribedEvent, EventOrigin};
 
 use super::{process_cell, whole_microseconds};
@@ -99,7 +98,7 @@ impl PageFaults {
         writeln!(out)?;
         let mut rows: Vec<_> = self.by_process.iter().collect();
         let total = |counts: &[u64]| counts.iter().sum::<u64>();
-        rows.order_by_key(|(_, counts)| std::cmp::Reverse(total(&counts[..])));
+        rows.sort_by_key(|(_, counts)| std::cmp::Reverse(total(&counts[..])));
         for ((pid, image), counts) in rows {
             write!(out, "{}, {:>10}", process_cell(image, *pid), total(counts))?;
             for count in counts {

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use onoff_analysis::devices::{Device, DeviceTotal, by_device, by_driver};
-use onoff_order::InOrder;
 
 use super::microseconds;
 use onoff_report::text::printable::printable;
@@ -15,7 +14,7 @@ use onoff_report::text::printable::printable;
 pub fn write(operations: &[Device], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "EventType, StartTS, PendTS, EndTS, InstancePath")?;
     let mut devices: Vec<&Device> = operations.iter().collect();
-    devices.order_by_key(|device| device.start_ns);
+    devices.sort_by_key(|device| device.start_ns);
     for device in devices {
         let path = if device.device.is_empty() { &device.driver } else { &device.device };
         writeln!(

@@ -7,7 +7,6 @@ use onoff_analysis::cpu::{CpuSource, CpuTotals};
 use onoff_analysis::functions::CodeFrame;
 use onoff_analysis::lists::cpu::{CpuList, CpuRow};
 use onoff_analysis::lists::functions::FunctionRow;
-use onoff_order::InOrder;
 
 use super::microseconds;
 use super::process_name::ProcessName;
@@ -70,7 +69,7 @@ pub fn write_detail(cpu: &CpuTotals, rows: Vec<CodeTime>, out: &mut dyn Write) -
         *sum = sum.saturating_add(row.ns);
         rows.push(row);
     }
-    processes.order_by_key(|(sum, _)| std::cmp::Reverse(*sum));
+    processes.sort_by_key(|(sum, _)| std::cmp::Reverse(*sum));
     for row in processes.iter().flat_map(|(_, rows)| rows) {
         let code = if row.code.is_empty() { UNKNOWN } else { &row.code };
         writeln!(

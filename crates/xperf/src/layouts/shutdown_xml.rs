@@ -4,7 +4,6 @@
 //! 197 to 745 took 547, which no rounding of both ends and the length allows for both.
 
 use onoff_analysis::transition::Phase;
-use onoff_order::InOrder;
 use std::io::{self, Write};
 
 use onoff_analysis::transition::shutdown::{ApplicationEnd, SessionEnd, ShutdownInterval, ShutdownReport};
@@ -48,7 +47,7 @@ pub fn write(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &mut dy
 fn write_sessions(report: &ShutdownReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<perSessionInfo>")?;
     let mut sessions: Vec<&SessionEnd> = report.details.sessions.iter().collect();
-    sessions.order_by_key(|session| (session.session == Some(0), session.start_ns));
+    sessions.sort_by_key(|session| (session.session == Some(0), session.start_ns));
     for session in sessions {
         writeln!(
             out,
@@ -99,7 +98,7 @@ fn write_intervals(report: &ShutdownReport, options: &ShutdownXmlOptions, out: &
     let phases = report.phases.iter().filter_map(|phase| Some((phase.start_ns?, Interval::Phase(phase))));
     let between = report.details.intervals.iter().map(|interval| (interval.start_ns, Interval::Between(interval)));
     let mut intervals: Vec<(i64, Interval<'_>)> = phases.chain(between).collect();
-    intervals.order_by_key(|interval| interval.0);
+    intervals.sort_by_key(|interval| interval.0);
     writeln!(out, "<intervals>")?;
     for (start, interval) in intervals {
         let (name, end, duration, phase) = match &interval {

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use crate::collected::spin_locks::{SpinLock, SpinLockUse};
 
-use onoff_order::InOrder;
 use onoff_report::text::printable::printable;
 
 const TITLES: &str = "     Taken,  Contended,      Spins,    Wait (cycles),     Held (ticks)";
@@ -25,7 +24,7 @@ pub fn write_summary(answer: &SpinLockUse, out: &mut dyn Write) -> io::Result<()
         sum.held_ticks = sum.held_ticks.saturating_add(lock.held_ticks);
     }
     let mut modules: Vec<(&str, SpinLock)> = modules.into_iter().collect();
-    modules.order_by_key(|(_, sum)| std::cmp::Reverse(sum.wait_cycles));
+    modules.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.wait_cycles));
     writeln!(out, "{TITLES}, Module")?;
     for (module, sum) in modules {
         write_sums(&sum, out)?;

@@ -4,7 +4,6 @@
 //! Transition Performance Analysis" names; what it leaves open is listed in the book under "xperf's formats".
 
 use onoff_analysis::transition::{Phase, PhaseName};
-use onoff_order::InOrder;
 use std::io::{self, Write};
 
 use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition, SuspendReport};
@@ -137,7 +136,7 @@ fn write_phase(
             .iter()
             .filter(|row| row.details.phase == Some(phase.name) && shown(row.duration_ns))
             .collect();
-        rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");
         }
@@ -152,7 +151,7 @@ fn write_phase(
             .iter()
             .filter(|row| row.details.phase == phase.name && shown(row.duration_ns))
             .collect();
-        rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
         if rows.is_empty() {
             return writeln!(out, "/>");
         }

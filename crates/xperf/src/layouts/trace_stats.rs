@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use onoff_analysis::call_stacks::stacks_by_event;
-use onoff_order::InOrder;
 use onoff_trace::{CivilTime, Inventory, KindCount, Trace};
 
 use onoff_report::text::printable::printable;
@@ -193,7 +192,7 @@ pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<
             .iter()
             .filter(|kind| kind.detail.guid == provider.guid && kind.provider == provider.name)
             .collect();
-        kinds.order_by(|a, b| (a.id, a.version, &a.name).cmp(&(b.id, b.version, &b.name)));
+        kinds.sort_by(|a, b| (a.id, a.version, &a.name).cmp(&(b.id, b.version, &b.name)));
         for kind in kinds {
             let detail = &kind.detail;
             writeln!(

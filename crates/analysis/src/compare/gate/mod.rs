@@ -12,8 +12,6 @@ mod tests;
 pub use limit::{Amount, Limit, NotALimit};
 pub use report::*;
 
-use onoff_order::InOrder;
-
 use super::report::{Change, ComparedMeasure, Comparison, NoComparison, Verdict};
 use super::run::{Category, Configuration, MeasureUnit};
 use super::{CompareOptions, summaries};
@@ -81,7 +79,7 @@ fn of_limit(comparison: &Comparison, limit: &Limit) -> LimitReport {
         };
     }
     // What matters first: regressions, then what is open; within those the largest.
-    checks.order_by_key(|check| (std::cmp::Reverse(check.verdict), std::cmp::Reverse(check.difference)));
+    checks.sort_by_key(|check| (std::cmp::Reverse(check.verdict), std::cmp::Reverse(check.difference)));
     let verdict = checks.iter().map(|check| check.verdict).max().unwrap_or(GateVerdict::Pass);
     LimitReport { limit: limit.to_string(), verdict, because: String::new(), checks }
 }

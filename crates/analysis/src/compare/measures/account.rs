@@ -2,8 +2,6 @@
 
 use hashbrown::HashMap;
 
-use onoff_order::InOrder;
-
 use super::{LEAST_SHARE_NS, MOST_SHARES};
 use crate::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare};
 use crate::compare::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
@@ -30,7 +28,7 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
         }
     }
     measures.retain(|measure| measure.value >= LEAST_SHARE_NS || is_nobody(measure));
-    measures.order_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
+    measures.sort_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
     measures.truncate(MOST_SHARES);
     run.measures.append(&mut measures);
 }
@@ -76,5 +74,5 @@ fn add(known: &mut Measure, entry: &AccountEntry) {
             None => subject.did.push(*share),
         }
     }
-    subject.did.order_by_key(|&DidShare { did, ns }| (std::cmp::Reverse(ns), did));
+    subject.did.sort_by_key(|&DidShare { did, ns }| (std::cmp::Reverse(ns), did));
 }

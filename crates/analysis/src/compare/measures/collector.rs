@@ -1,7 +1,5 @@
 //! Measures in the making.
 
-use onoff_order::InOrder;
-
 use crate::compare::RunSubject;
 use crate::transition::Phase;
 use hashbrown::HashMap;
@@ -135,7 +133,7 @@ impl Collector {
         {
             let mut shares: Vec<(String, (i64, bool))> =
                 shares.into_iter().filter(|(_, (ns, _))| *ns >= LEAST_SHARE_NS).collect();
-            shares.order_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
+            shares.sort_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
             shares.truncate(MOST_SHARES);
             for (name, (ns, doubtful)) in shares {
                 self.add(self.key(category, &name), category, MeasureUnit::Ns, ns, None, doubtful);

@@ -21,7 +21,6 @@ use shutdown::of_shutdown;
 use suspend::of_suspend;
 
 use hashbrown::HashSet;
-use onoff_order::InOrder;
 use onoff_trace::{DeviceOperationKind, Losses, TableName, Trace};
 
 use super::run::{Category, Machine, RecordingIdentity, Run, SetApart, SetApartReason};
@@ -115,7 +114,7 @@ const fn is_of_linux(operation: &Device) -> bool {
 /// Operations on devices and drivers, added up by what was done.
 fn operations(devices: &[Device], doubtful: bool, measures: &mut Collector) {
     let mut operations: Vec<&Device> = devices.iter().collect();
-    operations.order_by_key(|operation| operation.start_ns);
+    operations.sort_by_key(|operation| operation.start_ns);
     // The function of a module is most of its load: one piece of work.
     let loaded: HashSet<&str> = operations
         .iter()

@@ -4,8 +4,6 @@
 //! For up to [`MOST_EXACT`] runs nothing is drawn: how probable each median of such draws is follows from the binomial
 //! distribution, so the interval is the exact one that infinitely many draws would give, the same every time.
 
-use onoff_order::InOrder;
-
 use super::{median, middle};
 use crate::compare::ConfidenceInterval;
 
@@ -33,7 +31,7 @@ pub fn interval(baseline: &[i64], candidate: &[i64]) -> Option<ConfidenceInterva
     } else {
         drawn(baseline, candidate)
     };
-    differences.order_by_key(|&(difference, _)| difference);
+    differences.sort_by_key(|&(difference, _)| difference);
     Some(ConfidenceInterval { low: quantile(&differences, OUTSIDE), high: quantile(&differences, 1.0 - OUTSIDE) })
 }
 
@@ -106,7 +104,7 @@ fn drawn(baseline: &[i64], candidate: &[i64]) -> Vec<(i64, f64)> {
     let mut random = Random(0x6f6e_6f66_6600_0001);
     let mut draw = |from: &[i64]| {
         let mut values: Vec<i64> = from.iter().filter_map(|_| from.get(random.below(from.len()))).copied().collect();
-        values.order();
+        values.sort();
         median(&values).unwrap_or(0)
     };
     (0..DRAWS)

@@ -3,8 +3,6 @@
 //! Exact, ties included: all ways to choose the candidate's runs from all runs are counted by the sum of their ranks.
 //! Ranks are doubled, so that the middle rank of a tie is an integer.
 
-use onoff_order::InOrder;
-
 use crate::compare::MOST_CHANCE;
 
 /// More runs than this on both sides together are not counted but approximated.
@@ -48,7 +46,7 @@ pub fn chance(baseline: &[i64], candidate: &[i64]) -> Option<Chance> {
 fn doubled_ranks(baseline: &[i64], candidate: &[i64]) -> (Vec<usize>, usize) {
     let mut values: Vec<(i64, bool)> =
         baseline.iter().map(|&value| (value, false)).chain(candidate.iter().map(|&value| (value, true))).collect();
-    values.order();
+    values.sort();
     let mut ranks = Vec::with_capacity(values.len());
     let mut of_candidate = 0;
     for tied in values.chunk_by(|a, b| a.0 == b.0) {

@@ -16,7 +16,6 @@ mod window_refused;
 mod window_small;
 mod wrong_file;
 
-use onoff_order::InOrder;
 use onoff_trace::Duration;
 
 use super::model::Fitted;
@@ -61,7 +60,7 @@ const RULES: [Rule; 15] = [
 pub(super) fn findings(boot: &NetworkBoot, fitted: &[Fitted]) -> Vec<Finding> {
     let facts = Facts { boot, fitted };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&facts)).collect();
-    findings.order_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));
+    findings.sort_by_key(|finding| std::cmp::Reverse((finding.stops_boot, finding.cost_ns.unwrap_or(0))));
     findings
 }
 

@@ -5,7 +5,6 @@ use onoff_netboot::frame::UndeliveredReason;
 use onoff_netboot::lookup::Lookup;
 use onoff_netboot::tftp::ProgramMachine;
 use onoff_netboot::transfer::{LastPacket, Outcome, Transfer};
-use onoff_order::InOrder;
 
 use super::super::dhcp::Stack;
 use super::super::report::Download;
@@ -36,7 +35,7 @@ pub(super) fn last_loaded(evidence: &Evidence<'_>) -> Option<Loaded> {
         (download.end_ns, download.url.clone(), super::super::http::role(download), download.status.is_some())
     });
     let mut all: Vec<_> = files.chain(downloads).collect();
-    all.order_by_key(|(end_ns, ..)| *end_ns);
+    all.sort_by_key(|(end_ns, ..)| *end_ns);
     let count = all.len() as u64;
     all.pop().map(|(end_ns, name, role, certain)| Loaded { name, end_ns, role, files: count, certain })
 }

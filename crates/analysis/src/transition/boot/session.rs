@@ -1,6 +1,5 @@
 //! What happens around the user's session: video initialisation, logon, policy, read-ahead.
 
-use onoff_order::InOrder;
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
 use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialisation};
@@ -29,7 +28,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
             .filter(|row| row.kind == ActivityKind::SessionProgram)
             .filter(|row| trace.text(row.name).to_lowercase().contains(name))
             .collect();
-        rows.order_by_key(|row| row.start_ns);
+        rows.sort_by_key(|row| row.start_ns);
         rows
     };
     let span = |start: i64, end: i64, certainty, rule: Rule, event: String, missing| Span {
@@ -58,7 +57,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
             .filter(|process| runs(trace, process, image))
             .filter_map(|process| process.start_ns)
             .collect();
-        starts.order();
+        starts.sort();
         starts
     };
     if let Some(&start) = starts("csrss.exe").get(nth)

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, Process, Trace};
 
 use super::report::{StartupApplication, StartupApplications};
@@ -22,7 +21,7 @@ pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupAp
         .into_iter()
         .map(|work| program(trace, &children, &costs, work))
         .collect();
-    programs.order_by_key(|program| {
+    programs.sort_by_key(|program| {
         let cost = |ns: Option<i64>| ns.unwrap_or(0);
         (Reverse(cost(program.cpu_ns).saturating_add(cost(program.disk_service_ns))), program.start_ns)
     });
@@ -97,7 +96,7 @@ impl Children {
             .iter()
             .filter_map(|process| Some((process.parent_pid?, process.start_ns?, process)))
             .collect();
-        rows.order_by_key(|&(parent, start, _)| (parent, start));
+        rows.sort_by_key(|&(parent, start, _)| (parent, start));
         Self { rows }
     }
 

@@ -4,7 +4,6 @@
 
 use crate::transition::PhaseName;
 use crate::transition::Variant;
-use onoff_order::InOrder;
 use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, shutdown_step};
 
 use super::exits::Burst;
@@ -62,7 +61,7 @@ impl<'a> Facts<'a> {
     pub(super) fn of(trace: &'a Trace, burst: Option<Burst>) -> Self {
         let rows = |kind: ActivityKind| -> Vec<Activity> {
             let mut rows: Vec<Activity> = trace.activities.iter().filter(|row| row.kind == kind).collect();
-            rows.order_by_key(|row| row.start_ns);
+            rows.sort_by_key(|row| row.start_ns);
             rows
         };
         Self {

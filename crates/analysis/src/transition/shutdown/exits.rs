@@ -2,7 +2,6 @@
 //! shutdown were not recorded, and it is always inferred.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{Process, TableName, Trace};
 
 use super::report::{Exits, ProcessExit};
@@ -59,7 +58,7 @@ pub(super) fn burst(trace: &Trace) -> Option<Burst> {
             Some((process.end_ns?, is_host, is_users))
         })
         .collect();
-    ended.order();
+    ended.sort();
     let last_ns = ended.last()?.0;
     if trace.duration_ns.saturating_sub(last_ns) > GAP_NS {
         return None;
@@ -110,7 +109,7 @@ fn parts(rows: impl Iterator<Item = (u32, Option<i64>)>, from_ns: i64) -> Parts 
         }
     }
     for ends in parts.values_mut() {
-        ends.order();
+        ends.sort();
     }
     parts
 }
@@ -153,7 +152,7 @@ pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
             })
         })
         .collect();
-    processes.order_by_key(|exit| (exit.end_ns, exit.pid));
+    processes.sort_by_key(|exit| (exit.end_ns, exit.pid));
     let first_ns = processes.first().map(|exit| exit.end_ns);
     let last_ns = processes.last().map(|exit| exit.end_ns);
     let mut previous = first_ns.unwrap_or(0);

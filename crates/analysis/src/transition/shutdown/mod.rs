@@ -14,7 +14,6 @@ mod tests;
 
 use crate::transition::losses_touching;
 use crate::transition::{Phase, PhaseName};
-use onoff_order::InOrder;
 use onoff_trace::{
     ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, SystemKind, TableName, Tables, Trace,
     shutdown_step,
@@ -77,7 +76,7 @@ pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
     let since = |kind: ActivityKind| -> Vec<Work> {
         let mut works = of_kind(trace, kind);
         works.retain(|work| work.start_ns >= from && work.start_ns <= until);
-        works.order_by_key(|work| work.start_ns);
+        works.sort_by_key(|work| work.start_ns);
         works
     };
     let longest_first = |kind| {
@@ -177,7 +176,7 @@ fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
     .into_iter()
     .flat_map(|kind| of_kind(trace, kind))
     .collect();
-    works.order_by_key(|work| work.start_ns);
+    works.sort_by_key(|work| work.start_ns);
     let mut intervals = Vec::new();
     let mut before = ("request", course.starts.time_ns);
     for name in PhaseName::WINDOWS_SHUTDOWN {
@@ -294,6 +293,6 @@ fn devices(trace: &Trace, course: &Course) -> Vec<DeviceEnd> {
             details: PowerDown {},
         })
         .collect();
-    devices.order_by_key(|device| (std::cmp::Reverse(device.duration_ns.unwrap_or(i64::MAX)), device.start_ns));
+    devices.sort_by_key(|device| (std::cmp::Reverse(device.duration_ns.unwrap_or(i64::MAX)), device.start_ns));
     devices
 }

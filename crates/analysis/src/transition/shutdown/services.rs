@@ -1,6 +1,5 @@
 //! Services: how long each took to stop, and which did not.
 
-use onoff_order::InOrder;
 use onoff_trace::{ServiceChange, ServiceTransition, Trace};
 
 use super::report::{ServiceTimeOut, ShutdownOptions};
@@ -60,7 +59,7 @@ pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit
         .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns)
         .map(|row| service(trace, &images, &row, windows, limit))
         .collect();
-    services.order_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
+    services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
     services
 }
 

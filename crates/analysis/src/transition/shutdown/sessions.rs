@@ -4,7 +4,6 @@
 //! the question is repeated), else *inferred* from the length.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
 
 use super::report::{ApplicationEnd, EndRequest, ProgramKind, SessionEnd, ThreadAsked};
@@ -58,7 +57,7 @@ impl Rows {
         let rows = |kind: NotificationKind| -> Vec<Notification> {
             let mut rows: Vec<Notification> =
                 trace.notifications.iter().filter(|row| row.kind == kind && row.start_ns >= from_ns).collect();
-            rows.order_by_key(|row| row.start_ns);
+            rows.sort_by_key(|row| row.start_ns);
             rows
         };
         let by_whom = |kind| {
@@ -96,7 +95,7 @@ pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
             event: trace.text(row.event).to_owned(),
         })
         .collect();
-    sessions.order_by_key(|session| session.start_ns);
+    sessions.sort_by_key(|session| session.start_ns);
     let reported = sessions.len();
     for row in &rows.applications {
         let application = application(trace, &images, &rows, row);
@@ -126,7 +125,7 @@ pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
     for (at, session) in sessions.iter_mut().enumerate() {
         settle(trace, session, at >= reported);
     }
-    sessions.order_by_key(|session| session.start_ns);
+    sessions.sort_by_key(|session| session.start_ns);
     sessions
 }
 
@@ -163,7 +162,7 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
             let rows = rows.get(first..).unwrap_or_default().iter();
             found.extend(rows.take(MOST_INSIDE).take_while(|inner| inner.start_ns <= until));
         }
-        found.order_by_key(|inner: &Notification| inner.start_ns);
+        found.sort_by_key(|inner: &Notification| inner.start_ns);
         found
     };
     let asked = inside(&rows.threads);

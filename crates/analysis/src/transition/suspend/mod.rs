@@ -22,7 +22,6 @@ use crate::transition::Phase;
 use crate::transition::usage;
 use crate::transition::{Half, PhaseName};
 use crate::transition::{TransitionKind, Variant};
-use onoff_order::InOrder;
 use onoff_trace::{Duration, Notification, PowerRequest, StringId, SystemKind, TableName, Tables, Trace};
 
 pub use crate::asleep::STOOD_STILL_NS;
@@ -128,9 +127,9 @@ struct Source<'a> {
 impl<'a> Source<'a> {
     fn of(trace: &'a Trace) -> Self {
         let mut notifications: Vec<Notification> = trace.notifications.iter().collect();
-        notifications.order_by_key(|row| row.start_ns);
+        notifications.sort_by_key(|row| row.start_ns);
         let mut requests: Vec<PowerRequest> = trace.power_requests.iter().collect();
-        requests.order_by_key(|row| row.start_ns);
+        requests.sort_by_key(|row| row.start_ns);
         Self {
             trace,
             images: Images::of(trace),

@@ -1,7 +1,5 @@
 //! What the applications, services and devices of a phase add up to, and which of them ended it.
 
-use onoff_order::InOrder;
-
 use super::report::{PowerDevice, PowerNotification};
 use super::requests::DEVICE_PHASES;
 use crate::interval::covered_ns;
@@ -90,7 +88,7 @@ fn total(phase: &mut Phase, children: &[Child]) -> Option<(Child, Option<i64>)> 
         phase.work.covered_ns = covered(children, start, end);
     }
     let mut ends: Vec<&Child> = children.iter().collect();
-    ends.order_by_key(|child| (child.end_ns, child.start_ns));
+    ends.sort_by_key(|child| (child.end_ns, child.start_ns));
     let last = **ends.last()?;
     let second = ends.len().checked_sub(2).and_then(|at| ends.get(at));
     Some((last, second.map(|second| last.end_ns.saturating_sub(second.end_ns))))
@@ -111,7 +109,7 @@ fn alone(children: &[Child]) -> Vec<(usize, i64)> {
         .filter(|(_, child)| child.end_ns > child.start_ns)
         .flat_map(|(at, child)| [(child.start_ns, true, at), (child.end_ns, false, at)])
         .collect();
-    edges.order();
+    edges.sort();
     let mut alone = vec![0_i64; children.len()];
     let mut count = 0_usize;
     // The sum of the positions under way: with only one, that one.

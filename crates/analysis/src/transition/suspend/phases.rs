@@ -2,7 +2,6 @@
 
 use crate::transition::Half;
 use crate::transition::{Phase, PhaseName};
-use onoff_order::InOrder;
 use onoff_trace::{Milestone, Trace, milestone};
 
 use super::report::PowerNotification;
@@ -155,7 +154,7 @@ pub(super) fn infer_from_told(phases: &mut Vec<Phase>, told: &[PowerNotification
 /// Puts the phases in order: by half, then by begin. What has no begin was before all others on the way up, and after
 /// them on the way down.
 pub(super) fn sort(phases: &mut [Phase]) {
-    phases.order_by_key(|phase| {
+    phases.sort_by_key(|phase| {
         let unknown = match phase.half {
             Some(Half::Suspend) => i64::MAX,
             _ => i64::MIN,

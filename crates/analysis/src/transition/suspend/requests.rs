@@ -5,7 +5,6 @@
 
 use crate::transition::{Phase, PhaseName};
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, Trace};
 
 use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal, StateRequest};
@@ -212,7 +211,7 @@ impl DriverTotals {
                 own_part,
             })
             .collect();
-        totals.order_by(|a, b| {
+        totals.sort_by(|a, b| {
             let key = |row: &PowerDriverTotal| (std::cmp::Reverse(row.total_ns), row.phase);
             key(a).cmp(&key(b)).then_with(|| a.driver.cmp(&b.driver))
         });

@@ -1,7 +1,6 @@
 //! The user's session in a fast startup: it ends before the kernel's session goes to a file, and a new one begins after.
 
 use crate::transition::{Phase, PhaseName};
-use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, StringId, Trace, milestone};
 
 use crate::evidence::{Boundary, Certainty};
@@ -41,8 +40,8 @@ impl Sessions {
                 .filter(|row| row.kind == ActivityKind::SessionShutdown)
                 .map(|row| (row.start_ns, Rule::FirstApplicationNotifiedOfEnd, row.event)),
         );
-        logons.order();
-        ends.order_by_key(|&(time, ..)| time);
+        logons.sort();
+        ends.sort_by_key(|&(time, ..)| time);
         Self { logons, ends }
     }
 

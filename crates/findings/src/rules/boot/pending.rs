@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use onoff_analysis::devices::Device;
-use onoff_order::InOrder;
 use onoff_trace::DeviceOperationKind;
 
 use crate::rules::prelude::*;
@@ -75,7 +74,7 @@ pub(super) fn tids(facts: &BootFacts<'_>, operations: &[&Device]) -> Vec<u32> {
         .filter(|row| operations.iter().any(|one| one.start_ns == row.start_ns && one.details.kind == row.kind))
         .filter_map(|row| row.tid)
         .collect();
-    tids.order();
+    tids.sort();
     tids.dedup();
     tids
 }

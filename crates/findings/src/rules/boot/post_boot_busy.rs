@@ -2,7 +2,6 @@
 
 use onoff_analysis::Scope;
 use onoff_analysis::lists::cpu::{CpuGroup, list};
-use onoff_order::InOrder;
 
 use crate::rules::prelude::*;
 
@@ -107,6 +106,6 @@ fn users(
         let low: i64 = low.iter().filter(|(pid, _)| *pid == row.pid).map(|&(_, ns)| ns).fold(0, i64::saturating_add);
         add(&row.image, row.pid, row.service_ns.saturating_sub(low));
     }
-    users.order_by_key(|it| std::cmp::Reverse(it.2));
+    users.sort_by_key(|it| std::cmp::Reverse(it.2));
     users
 }

@@ -2,7 +2,6 @@
 
 use onoff_analysis::units::{Unit, WaitKind};
 use onoff_analysis::waits::StepKind;
-use onoff_order::InOrder;
 
 use super::starts::starts;
 use crate::path::Step;
@@ -67,7 +66,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             (used > 0).then_some((service.name.as_str(), Some(pid), service.start_ns, used))
         })
         .collect();
-    candidates.order_by_key(|&(_, _, _, used)| std::cmp::Reverse(used));
+    candidates.sort_by_key(|&(_, _, _, used)| std::cmp::Reverse(used));
     let total: i64 = candidates.iter().map(|&(_, _, _, used)| used).fold(0, i64::saturating_add);
     if total < thresholds::LATER_SERVICES_NS {
         return Ok(Vec::new());

@@ -2,7 +2,6 @@
 
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::waits::StepKind;
-use onoff_order::InOrder;
 
 use crate::rules::prelude::*;
 use onoff_analysis::storage::DrivePaths;
@@ -45,7 +44,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         })
         .map(|row| (row.file, row.service_ns, 1))
         .collect();
-    files.order_by_key(|row| row.0);
+    files.sort_by_key(|row| row.0);
     files.dedup_by(|row, kept| {
         let same = row.0 == kept.0;
         if same {
@@ -58,7 +57,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
     files.retain(|row| !file_name(facts.trace.text(row.0)).eq_ignore_ascii_case(facts.shell));
     let mut folders: Vec<(&str, i64, u64, usize)> =
         files.iter().map(|&(file, ns, requests)| (folder(facts.trace.text(file)), ns, requests, 1)).collect();
-    folders.order_by_key(|row| row.0);
+    folders.sort_by_key(|row| row.0);
     folders.dedup_by(|row, kept| {
         let same = row.0 == kept.0;
         if same {

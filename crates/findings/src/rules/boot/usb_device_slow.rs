@@ -1,7 +1,6 @@
 //! USB devices that take long to come up.
 
 use onoff_analysis::devices::Device;
-use onoff_order::InOrder;
 use onoff_trace::DeviceOperationKind;
 
 use super::pending::{driver_name, is_usb, not_pended, tids};
@@ -44,7 +43,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         })
         .collect();
     let mut names: Vec<&str> = operations.iter().map(|it| it.device.as_str()).collect();
-    names.order();
+    names.sort();
     names.dedup();
     let mut findings = Vec::new();
     for name in names {

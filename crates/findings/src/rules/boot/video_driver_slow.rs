@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use onoff_analysis::Span;
-use onoff_order::InOrder;
 use onoff_trace::{DiskOperation, Trace};
 
 use crate::rules::prelude::*;
@@ -56,7 +55,7 @@ fn has_solid_disk(trace: &Trace) -> bool {
         small.entry(row.disk).or_default().push(row.service_ns);
     }
     let Some(times) = small.values_mut().max_by_key(|times| times.len()) else { return false };
-    times.order();
+    times.sort();
     let middle = times.get(times.len() / 2).copied();
     times.len() >= thresholds::SMALL_READS && middle.is_some_and(|ns| ns < thresholds::SOLID_READ_NS)
 }

@@ -1,7 +1,6 @@
 //! Devices that a sleep or a resume of Linux waits for.
 
 use onoff_analysis::transition::{Half, Phase};
-use onoff_order::InOrder;
 use std::collections::BTreeMap;
 
 use onoff_analysis::transition::linux::suspend::{DeviceCallback, LinuxSleep};
@@ -55,7 +54,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             .map(|own| (length_of(&own), own))
             .filter(|(length, _)| *length >= thresholds::LINUX_CALLBACK_NS)
             .collect();
-        slow.order_by_key(|(length, _)| std::cmp::Reverse(*length));
+        slow.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
         let named = slow.into_iter().take(MOST_NAMED);
         findings.extend(named.filter_map(|(length, own)| finding(sleep, verb, length, &own)));
     }

@@ -2,7 +2,6 @@
 
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::linux::suspend::{FrozenTask, LinuxSleep};
-use onoff_order::InOrder;
 
 use crate::rules::prelude::*;
 
@@ -49,7 +48,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
                 .iter()
                 .filter(|task| (start..=end).contains(&task.frozen_ns))
                 .collect();
-            last.order_by_key(|task| std::cmp::Reverse(task.frozen_ns));
+            last.sort_by_key(|task| std::cmp::Reverse(task.frozen_ns));
             let after = |task: &FrozenTask| task.frozen_ns.saturating_sub(start);
             let mut finding = match last.first() {
                 Some(task) => RuleFinding::new(

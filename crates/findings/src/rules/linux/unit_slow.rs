@@ -1,7 +1,6 @@
 //! Units that the way to the default target waits for.
 
 use onoff_analysis::units::Unit;
-use onoff_order::InOrder;
 use onoff_trace::ServiceOutcome;
 
 use super::known_waits::waits;
@@ -110,7 +109,7 @@ fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Ou
     let is_work =
         |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !is_known(unit) && !failed(unit);
     let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
-    slow.order_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
+    slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
     let units = slow.iter().take(MOST_NAMED).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
     let devices = lone_devices(facts).into_iter().map(|(device, lone_ns, end_ns)| {
         let title = format!(
@@ -150,7 +149,7 @@ fn lone_devices<'a>(facts: &LinuxBootFacts<'a>) -> Vec<(&'a Unit, i64, i64)> {
         .filter(|unit| unit.automatic && !is_device(unit))
         .map(|unit| (unit.start_ns, unit.end_ns.unwrap_or(i64::MAX)))
         .collect();
-    others.order();
+    others.sort();
     let mut devices = Vec::new();
     let mut busy_until_ns = None::<i64>;
     for (start_ns, end_ns) in others {

@@ -4,7 +4,6 @@ use onoff_analysis::Scope;
 use onoff_analysis::lists::cpu::{CpuGroup, list};
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::suspend::PowerTransition;
-use onoff_order::InOrder;
 
 use crate::rules::prelude::*;
 
@@ -56,7 +55,7 @@ fn check(facts: &SuspendFacts<'_>, transition: &PowerTransition) -> Outcome {
             }
         }
     }
-    users.order_by_key(|it| std::cmp::Reverse(it.2));
+    users.sort_by_key(|it| std::cmp::Reverse(it.2));
     let who = users.first().map_or(String::new(), |(image, _, _)| format!("; {image} used the processors most"));
     let mut finding = RuleFinding::new(
         match users.first() {

@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use onoff_analysis::devices::Device;
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::boot::{BootReport, NotABoot, WindowsBoot};
-use onoff_order::InOrder;
 
 use super::phases::touched_by;
 use super::quantity::{counted, duration};
@@ -52,9 +51,8 @@ fn devices<'a>(report: &'a BootReport, top: usize, named: &[String]) -> Option<S
     let spans = report.details.device_phases.iter().filter_map(|phase| Some((phase.name, phase.span.duration_ns?)));
     let spans: String = spans.map(|(name, took)| format!("; {name} {}", duration(took))).collect();
     let mut devices: Vec<&Device> = report.details.devices.iter().collect();
-    devices.order_by_key(|device| {
-        std::cmp::Reverse(device.details.pre_pend_ns.or(device.duration_ns).unwrap_or(i64::MAX))
-    });
+    devices
+        .sort_by_key(|device| std::cmp::Reverse(device.details.pre_pend_ns.or(device.duration_ns).unwrap_or(i64::MAX)));
     let unfinished = devices.iter().filter(|device| device.end_ns.is_none()).count() as u64;
     let unfinished =
         (unfinished > 0).then(|| format!("{} did not end in the recording.", counted(unfinished, "operation")));

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
-use onoff_order::InOrder;
 
 use super::{LEAST_SHOWN_NS, signed, signed_percent, value};
 use crate::section::{self, Cell, Heading, Section, SectionOf};
@@ -25,7 +24,7 @@ pub(super) fn write(comparison: &Comparison, category: Category, top: usize, out
         return section::text::write(&table(comparison, (heading(category), String::new()), &of_category), out);
     }
     let mut differing: Vec<&ComparedMeasure> = of_category.iter().copied().filter(|it| differs(it)).collect();
-    differing.order_by_key(|measure| std::cmp::Reverse(size_of(measure)));
+    differing.sort_by_key(|measure| std::cmp::Reverse(size_of(measure)));
     let shown = differing.len().min(top);
     let note = match (differing.len(), shown) {
         (0, _) => format!("none of {} differs", count(of_category.len() as u64)),

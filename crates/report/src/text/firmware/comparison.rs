@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use onoff_analysis::firmware::{FirmwareChange, FirmwareComparison};
-use onoff_order::InOrder;
 
 use crate::section::{self, Cell, Section};
 use crate::table::Value;
@@ -96,7 +95,7 @@ fn grown(comparison: &FirmwareComparison) -> Option<String> {
 fn largest(changes: &[FirmwareChange]) -> Vec<&FirmwareChange> {
     let mut changed: Vec<&FirmwareChange> =
         changes.iter().filter(|change| change.change_ns.is_some_and(|ns| ns != 0)).collect();
-    changed.order_by_key(|change| std::cmp::Reverse(change.change_ns.map(i64::unsigned_abs)));
+    changed.sort_by_key(|change| std::cmp::Reverse(change.change_ns.map(i64::unsigned_abs)));
     changed
 }
 

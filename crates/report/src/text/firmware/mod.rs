@@ -8,7 +8,6 @@ mod stages;
 use std::io::{self, Write};
 
 use onoff_analysis::firmware::{FirmwareMissing, FirmwareReport, NoTimes};
-use onoff_order::InOrder;
 use onoff_trace::firmware::{FirmwareFault, FirmwareLoggedBoot, FirmwareTable};
 
 use super::printable::printable;
@@ -117,7 +116,7 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
     }
     writeln!(out, "{TITLE}What is wrong or missing{TITLE:#}")?;
     let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();
-    sorted.order_by_key(|fault| std::cmp::Reverse(fault.severity));
+    sorted.sort_by_key(|fault| std::cmp::Reverse(fault.severity));
     for fault in sorted.iter().take(MOST_FAULTS) {
         let style = of_severity(fault.severity);
         let place = if fault.place.is_empty() { String::new() } else { format!("{}: ", printable(&fault.place)) };

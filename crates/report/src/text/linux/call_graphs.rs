@@ -1,7 +1,6 @@
 //! The functions that slow initialisation functions and callbacks spent their time in.
 
 use onoff_analysis::call_graph::{CallGraph, CalledFunction};
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;
@@ -105,7 +104,7 @@ fn work(graph: &CallGraph) -> String {
 /// The functions with most own time, and those that have no end, each with all that it was called from; in the graph's order.
 fn longest(graph: &CallGraph, top: usize) -> Vec<&CalledFunction> {
     let mut places: Vec<usize> = (0..graph.functions.len()).collect();
-    places.order_by_key(|&at| {
+    places.sort_by_key(|&at| {
         let function = graph.functions.get(at);
         std::cmp::Reverse(function.map(|function| (function.unfinished > 0, function.own_ns)))
     });

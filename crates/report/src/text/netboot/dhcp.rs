@@ -2,7 +2,6 @@
 
 use onoff_analysis::netboot::dhcp::{DhcpExchange, DhcpStep};
 use onoff_analysis::netboot::report::NetworkBoot;
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;
@@ -24,7 +23,7 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         .iter()
         .flat_map(|exchange| exchange.messages.iter().map(move |message| (exchange, message)))
         .collect();
-    messages.order_by_key(|(_, message)| message.time_ns);
+    messages.sort_by_key(|(_, message)| message.time_ns);
     // A dialogue has four messages when all is well.
     let most = top.saturating_mul(4);
     let left_out = messages.len().saturating_sub(most);

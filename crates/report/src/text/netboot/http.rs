@@ -2,7 +2,6 @@
 
 use onoff_analysis::netboot::http::Download;
 use onoff_analysis::netboot::report::NetworkBoot;
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
@@ -13,9 +12,9 @@ pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
         return None;
     }
     let mut shown: Vec<&Download> = boot.downloads.iter().collect();
-    shown.order_by_key(|download| std::cmp::Reverse(download.duration_ns));
+    shown.sort_by_key(|download| std::cmp::Reverse(download.duration_ns));
     shown.truncate(top);
-    shown.order_by_key(|download| download.start_ns);
+    shown.sort_by_key(|download| download.start_ns);
     let note = if shown.len() < boot.downloads.len() {
         format!("longest {} of {}", shown.len(), boot.downloads.len())
     } else {

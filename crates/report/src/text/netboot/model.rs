@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use anstyle::Style;
 use onoff_analysis::netboot::model::{LatencyModel, Prediction, Settings};
 use onoff_analysis::netboot::report::NetworkBoot;
-use onoff_order::InOrder;
 
 use crate::section::{self, Cell, Heading, Section};
 use crate::text::quantity::{duration, percent, share};
@@ -21,7 +20,7 @@ pub(super) fn write(
         return Ok(());
     }
     let mut sizes: Vec<u32> = boot.predictions.iter().filter_map(|row| row.block_size).collect();
-    sizes.order();
+    sizes.sort();
     sizes.dedup();
     let mut windows: Vec<u32> = boot.predictions.iter().filter_map(|row| row.window).collect();
     windows.dedup();

@@ -1,7 +1,6 @@
 //! The stages, with bars on a common axis.
 
 use onoff_analysis::netboot::report::{NetworkBoot, Stage, StageKind};
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;
@@ -19,7 +18,7 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
     let axis = Axis::new(boot.start_ns, boot.end_ns, BAR_CELLS);
     let longest_ns = boot.stages.iter().map(|stage| stage.duration_ns).max();
     let mut lengths: Vec<i64> = boot.stages.iter().map(|stage| stage.duration_ns).collect();
-    lengths.order_by_key(|&length| std::cmp::Reverse(length));
+    lengths.sort_by_key(|&length| std::cmp::Reverse(length));
     let shortest_shown = lengths.get(MOST_ROWS).map_or(i64::MIN, |&length| length.saturating_add(1));
     let is_brief = |stage: &&Stage| {
         stage.kind == StageKind::Client && stage.share_percent < BRIEF_PERCENT || stage.duration_ns < shortest_shown

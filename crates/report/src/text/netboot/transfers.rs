@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use anstyle::Style;
 use onoff_analysis::netboot::report::{Costs, FileTransfer, NetworkBoot};
 use onoff_netboot::transfer::Outcome;
-use onoff_order::InOrder;
 
 use super::{file_name, title};
 use crate::section::{self, Cell, Section};
@@ -19,9 +18,9 @@ pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::
         return Ok(());
     }
     let mut shown: Vec<&FileTransfer> = boot.transfers.iter().collect();
-    shown.order_by_key(|file| std::cmp::Reverse(file.end_ns.saturating_sub(file.request_ns)));
+    shown.sort_by_key(|file| std::cmp::Reverse(file.end_ns.saturating_sub(file.request_ns)));
     shown.truncate(top);
-    shown.order_by_key(|file| file.request_ns);
+    shown.sort_by_key(|file| file.request_ns);
     let note = if shown.len() < boot.transfers.len() {
         format!("longest {} of {}", shown.len(), boot.transfers.len())
     } else {

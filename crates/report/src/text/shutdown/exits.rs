@@ -1,7 +1,6 @@
 //! What the ends of processes show, where the providers of a shutdown were not recorded.
 
 use onoff_analysis::transition::shutdown::{ProcessExit, ShutdownReport};
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;
@@ -20,7 +19,7 @@ pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[Strin
         count(exits.still_running),
     );
     let mut rows: Vec<&ProcessExit> = exits.processes.iter().collect();
-    rows.order_by_key(|exit| (std::cmp::Reverse(exit.since_previous_ns), exit.end_ns));
+    rows.sort_by_key(|exit| (std::cmp::Reverse(exit.since_previous_ns), exit.end_ns));
     // Where applications and services speak for themselves, this adds little.
     let is_all_there_is = report.details.sessions.is_empty();
     let section = Section::of("exits", "Ends of processes", rows)

@@ -2,7 +2,6 @@
 
 use onoff_analysis::transition::Variant;
 use onoff_analysis::transition::shutdown::{ShutdownInterval, ShutdownReport};
-use onoff_order::InOrder;
 use onoff_trace::duration::ExactTime;
 
 use super::work::words;
@@ -29,7 +28,7 @@ pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
         .collect();
     let between = |row: &ShutdownInterval| (row.start_ns, PhaseRow::between(row.start_ns, row.end_ns, works(row)));
     rows.extend(report.details.intervals.iter().map(between));
-    rows.order_by_key(|row| row.0);
+    rows.sort_by_key(|row| row.0);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     PhaseTable { origin_ns: start, whole_ns: Some(report.total_at_least_ns), away: None, rows }
         .section(note)

@@ -3,7 +3,6 @@
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::shutdown::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownReport};
 use onoff_analysis::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;
@@ -34,7 +33,7 @@ fn of_session<'a>(report: &'a ShutdownReport, session: &'a SessionEnd, top: usiz
     };
     let note = format!("{length}slowest of {}", counted(session.applications.len() as u64, "application"));
     let mut applications: Vec<&ApplicationEnd> = session.applications.iter().collect();
-    applications.order_by_key(|row| (std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
+    applications.sort_by_key(|row| (std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns));
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);
     Section::of("applications", name, applications)
         .note(note)
@@ -101,7 +100,7 @@ pub(super) fn services<'a>(report: &'a ShutdownReport, top: usize, named: &[Stri
         note += &format!("; then side by side {}", duration(length));
     }
     // What did not stop comes before all that did.
-    services.order_by_key(|row| {
+    services.sort_by_key(|row| {
         (row.time_out.is_none(), std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)), row.start_ns)
     });
     let origin_ns = report.details.starts.time_ns.unwrap_or(0);

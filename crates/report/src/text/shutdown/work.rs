@@ -2,7 +2,6 @@
 
 use onoff_analysis::activity::Work;
 use onoff_analysis::transition::shutdown::ShutdownReport;
-use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, shutdown_step};
 
 use crate::section::{Cell, Section};
@@ -78,7 +77,7 @@ pub(super) fn flushes(report: &ShutdownReport, top: usize) -> Option<Section<'_>
         .filter(|(.., flush)| flush.operations > 0)
         .collect();
     let flushes = rows.iter().fold(0_u64, |sum, (.., flush)| sum.saturating_add(flush.operations));
-    rows.order_by_key(|(.., flush)| std::cmp::Reverse(flush.service_ns));
+    rows.sort_by_key(|(.., flush)| std::cmp::Reverse(flush.service_ns));
     let note = match flushes {
         1 => "1 explicit flush of a disk's cache".to_owned(),
         _ => format!("{} explicit flushes of the disks' caches", count(flushes)),

@@ -2,7 +2,6 @@
 
 use onoff_analysis::transition::PhaseName;
 use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition};
-use onoff_order::InOrder;
 use onoff_trace::NotificationKind;
 
 use super::headline::{device_name, told_name};
@@ -35,7 +34,7 @@ fn of_notified<'a>(
     mut rows: Vec<&'a PowerNotification>,
     top: usize,
 ) -> Section<'a> {
-    rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let style = |row: &PowerNotification| match (row.duration_ns, &row.details.time_out) {
         (Some(_), Some(_)) => WORST,
         (Some(_), None) => anstyle::Style::new(),
@@ -65,7 +64,7 @@ fn of_notified<'a>(
 pub(super) fn devices(transition: &PowerTransition, top: usize) -> Option<Section<'_>> {
     let mut rows: Vec<&PowerDevice> =
         transition.details.devices.iter().filter(|row| row.details.phase.is_some()).collect();
-    rows.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {} requests; alone: with no other device under way", count(rows.len() as u64));
     Section::of("devices", "Devices", rows)
         .note(note)

@@ -3,7 +3,6 @@
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::suspend::{PowerTransition, STOOD_STILL_NS};
 use onoff_analysis::transition::{Phase, PhaseName};
-use onoff_order::InOrder;
 
 use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
@@ -96,7 +95,7 @@ fn kind(transition: &PowerTransition) -> Vec<Line> {
     let text = format!("Kind: {what}, because {}{evidence}.", printable(&transition.details.variant_rule.to_string()));
     let mut lines = vec![Line { style, text }];
     let mut names: Vec<_> = transition.phases.iter().map(|phase| phase.name).collect();
-    names.order();
+    names.sort();
     names.dedup();
     if names.len() < transition.phases.len() {
         let phases = count(transition.phases.len() as u64);

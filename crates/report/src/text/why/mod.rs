@@ -10,7 +10,6 @@ use onoff_analysis::account::has_no_path;
 use onoff_analysis::lacking::MissingRecords;
 use onoff_analysis::waits::{PathShare, PathStep, StepGroup, StepKind};
 use onoff_analysis::why::{StretchKind, WhyReport, WhyStretch};
-use onoff_order::InOrder;
 
 use super::losses;
 use super::phases::shown;
@@ -197,7 +196,7 @@ fn write_shares(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wr
 fn write_services(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Write) -> io::Result<()> {
     let services = &stretch.path.services;
     let mut longest: Vec<i64> = services.iter().map(|row| row.ns).collect();
-    longest.order_by_key(|&ns| std::cmp::Reverse(ns));
+    longest.sort_by_key(|&ns| std::cmp::Reverse(ns));
     let least = longest.get(options.shares.saturating_sub(1)).copied();
     let shown: Vec<_> = services.iter().rev().filter(|row| row.ns >= least.unwrap_or(0)).take(options.shares).collect();
     if shown.is_empty() {
@@ -312,12 +311,12 @@ fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wri
     let alone = path.steps.iter().filter(|step| !groups.iter().any(|group| is_of(group, step)));
     let mut lines: Vec<Line<'_>> = alone.map(Line::One).chain(groups.iter().map(|group| Line::Many(group))).collect();
     let all = path.steps_left_out + path.steps.len() as u64;
-    lines.order_by_key(|line| std::cmp::Reverse(line.ns()));
+    lines.sort_by_key(|line| std::cmp::Reverse(line.ns()));
     lines.truncate(options.steps);
     // What no clock of a person shows is no part of an answer.
     let least_ns = path.duration_ns / LEAST_OF_PATH;
     lines.retain(|line| line.ns() >= least_ns);
-    lines.order_by_key(|line| std::cmp::Reverse(line.end_ns()));
+    lines.sort_by_key(|line| std::cmp::Reverse(line.end_ns()));
     if lines.is_empty() {
         return Ok(());
     }

@@ -7,7 +7,6 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{CallGraphFunction, CallGraphSubject, StringId, counters};
 
 use crate::linux::assembly::Assembly;
@@ -166,7 +165,7 @@ impl CallGraphTracker {
     /// What is still under way at the trace's end: a callback that hung is among it.
     pub(super) fn finish(self, assembly: &mut Assembly) {
         let mut threads: Vec<(u32, Vec<Work>)> = self.threads.into_iter().collect();
-        threads.order_by_key(|&(tid, _)| tid);
+        threads.sort_by_key(|&(tid, _)| tid);
         for (tid, open) in threads {
             for work in open {
                 work.close(None, tid, assembly);
@@ -254,7 +253,7 @@ impl Work {
         let in_order = |places: &mut Vec<usize>| {
             places.retain(|&at| self.nodes.get(at).is_some_and(matters));
             // The longest is taken first: from the end.
-            places.order_by_key(|&at| (self.nodes.get(at).map(|node| node.duration_ns), Reverse(at)));
+            places.sort_by_key(|&at| (self.nodes.get(at).map(|node| node.duration_ns), Reverse(at)));
         };
         in_order(&mut roots);
         let mut waiting: Vec<(usize, u32)> = roots.into_iter().map(|at| (at, 0)).collect();

@@ -1,7 +1,6 @@
 //! Which files of traces are read, and by which clock their times are.
 
 use onoff_ftrace::{Kind, Losses as TraceLosses};
-use onoff_order::InOrder;
 use onoff_trace::{Losses, TableName, counters};
 
 use super::trace_file::TraceFile;
@@ -62,7 +61,7 @@ pub(in crate::linux) fn chosen<'f>(parts: &[Part<'f>], pairs: &mut Pairs) -> Res
     if traces.is_empty() {
         return Ok(chosen);
     }
-    traces.order_by_key(|part| (part.kind != PartKind::TraceData, std::cmp::Reverse(part.bytes.len())));
+    traces.sort_by_key(|part| (part.kind != PartKind::TraceData, std::cmp::Reverse(part.bytes.len())));
     let mut taken: Vec<(u64, u64)> = Vec::new();
     let only = traces.len() == 1;
     for part in traces {

@@ -1,7 +1,6 @@
 //! `initcall_debug`: initialisation functions and probes.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, StringId};
 
 use super::{between, function_and_module};
@@ -99,7 +98,7 @@ impl InitcallTracker {
     /// The functions: where the trace has them too its times stay, and the names are the log's, which knows those of modules.
     pub(super) fn finish(mut self, assembly: &mut Assembly) {
         self.rows.extend(self.open.drain(..).map(|(_, row)| row));
-        self.rows.order_by_key(|row| row.start_ns);
+        self.rows.sort_by_key(|row| row.start_ns);
         // Functions of the same name first: while the trace's clock moves in ticks, the nearest can be another one.
         let rows = std::mem::take(&mut self.rows);
         let renamed: Vec<DeviceOperation> =

@@ -14,7 +14,6 @@ mod machine;
 mod power;
 mod shutdown;
 
-use onoff_order::InOrder;
 use onoff_trace::{Losses, TableName, counters, milestone};
 use serde::Deserialize;
 
@@ -195,7 +194,7 @@ impl Messages {
     /// Puts them into order; those that several parts hold stay once.
     pub(super) fn sort(&mut self) {
         // Messages of the same time keep their order: it is that of the log.
-        self.found.order_by_key(|message| message.time_ns);
+        self.found.sort_by_key(|message| message.time_ns);
         let mut seen = hashbrown::HashSet::new();
         let mut last_ns = i64::MIN;
         self.found.retain(|message| {

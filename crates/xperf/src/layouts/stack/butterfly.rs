@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use onoff_analysis::call_stacks::{CallStacks, ModuleHits, Neighbour};
-use onoff_order::InOrder;
 use quick_xml::escape::escape;
 
 use onoff_report::text::quantity::share;
@@ -58,7 +57,7 @@ impl Page<'_> {
         let mut rows: Vec<&ModuleHits> = all.filter(|row| hits(row) > 0).collect();
         let before = rows.len();
         rows.retain(|row| hits(row) >= self.minimum);
-        rows.order_by_key(|row| Reverse(hits(row)));
+        rows.sort_by_key(|row| Reverse(hits(row)));
         let trimmed = before - rows.len();
         (rows, trimmed)
     }

@@ -14,7 +14,6 @@ mod tests;
 use crate::transition::{Phase, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, Variant, losses_touching};
 use hashbrown::HashSet;
-use onoff_order::InOrder;
 use onoff_trace::{
     ActivityKind, CallGraphSubject, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, Tables, Trace,
     milestone,
@@ -223,7 +222,7 @@ fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(St
         .filter_map(|row| Some((row.end_ns?, row.start_ns, row.service, row.container_pid)))
         .filter(|row| row.0 > reached_ns && row.0 <= finished_ns)
         .collect();
-    rows.order();
+    rows.sort();
     let mut tail = Vec::new();
     let mut until_ns = finished_ns;
     while let Some((end_ns, start_ns, unit, pid)) = rows.pop() {
@@ -265,7 +264,7 @@ fn other_units(trace: &Trace) -> Vec<OtherUnit> {
         failed: row.outcome == ServiceOutcome::Failed,
     });
     let mut units: Vec<OtherUnit> = of_users.chain(containers).collect();
-    units.order_by(|a, b| (a.start_ns, &a.of, &a.name).cmp(&(b.start_ns, &b.of, &b.name)));
+    units.sort_by(|a, b| (a.start_ns, &a.of, &a.name).cmp(&(b.start_ns, &b.of, &b.name)));
     units
 }
 

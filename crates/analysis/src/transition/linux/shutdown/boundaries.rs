@@ -2,7 +2,6 @@
 
 use crate::transition::PhaseName;
 use crate::transition::Variant;
-use onoff_order::InOrder;
 use onoff_trace::{ActivityKind, ServiceChange, Trace, milestone, shutdown_step};
 
 use crate::evidence::{Boundary, Certainty};
@@ -105,7 +104,7 @@ fn first_stop(trace: &Trace, sign: i64) -> Option<Found> {
         .filter(|row| row.kind == ServiceChange::Stop && row.start_ns <= sign)
         .map(|row| (row.end_ns.unwrap_or(sign).min(sign), row.start_ns, trace.text(row.event)))
         .collect();
-    stops.order();
+    stops.sort();
     let mut first: Option<(i64, &str)> = None;
     for (end, start, event) in stops.into_iter().rev() {
         match first {

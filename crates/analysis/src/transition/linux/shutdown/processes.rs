@@ -1,7 +1,6 @@
 //! Processes that were asked to end, and those that were ended by force.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{Notification, NotificationKind, Trace};
 
 use super::report::{KilledProcess, ProcessStop};
@@ -19,7 +18,7 @@ pub(super) fn killed(trace: &Trace, images: &Images<'_>, from_ns: i64) -> Vec<Ki
             event: trace.text(row.event).to_owned(),
         })
         .collect();
-    killed.order_by_key(|process| process.time_ns);
+    killed.sort_by_key(|process| process.time_ns);
     // Journal and kernel log hold the same line.
     let mut met = HashSet::new();
     killed.retain(|process| process.pid.is_none_or(|pid| met.insert(pid)));
@@ -43,7 +42,7 @@ pub(super) fn asked(
     }
     let by_force: HashSet<u32> = killed.iter().filter_map(|process| process.pid).collect();
     let mut rows: Vec<Notification> = since(trace, NotificationKind::ApplicationShutdown, from_ns).collect();
-    rows.order_by_key(|row| row.start_ns);
+    rows.sort_by_key(|row| row.start_ns);
     // The first time counts: who does not end is asked again.
     let mut met = HashSet::new();
     let mut stops: Vec<ProcessStop> = rows
@@ -75,7 +74,7 @@ pub(super) fn asked(
             }
         })
         .collect();
-    stops.order_by_key(|stop| std::cmp::Reverse((stop.duration_ns.unwrap_or(i64::MAX), stop.pid)));
+    stops.sort_by_key(|stop| std::cmp::Reverse((stop.duration_ns.unwrap_or(i64::MAX), stop.pid)));
     stops
 }
 

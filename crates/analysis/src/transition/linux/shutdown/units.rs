@@ -1,7 +1,6 @@
 //! Units that are stopped: how long, with which processes, and what each waited for.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_order::InOrder;
 use onoff_trace::{DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace};
 
 use super::report::StopStep;
@@ -37,7 +36,7 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
         .iter()
         .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns)
         .collect();
-    rows.order_by_key(|row| (row.start_ns, row.end_ns));
+    rows.sort_by_key(|row| (row.start_ns, row.end_ns));
     // A target that several records tell of.
     let mut met = HashSet::new();
     rows.retain(|row| met.insert((row.service, row.start_ns)));
@@ -111,7 +110,7 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
     }
     let mut stopped: Vec<(i64, usize)> =
         units.iter().enumerate().filter_map(|(at, unit)| Some((unit.end_ns?, at))).collect();
-    stopped.order();
+    stopped.sort();
     for process in trace.processes.iter() {
         let main = by_pid.get(&process.pid).and_then(|&at| units.get_mut(at)).filter(|unit| {
             process.start_ns.is_none_or(|start| start <= unit.start_ns)
@@ -144,7 +143,7 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
         }
     }
     for unit in units {
-        unit.processes.order_by_key(|process| process.end_ns);
+        unit.processes.sort_by_key(|process| process.end_ns);
     }
 }
 
@@ -196,7 +195,7 @@ pub(super) fn path(units: &[Unit], end_ns: i64) -> Vec<StopStep> {
         .enumerate()
         .filter_map(|(at, unit)| Some((unit.end_ns.filter(|&end| end <= end_ns)?, at)))
         .collect();
-    by_end.order();
+    by_end.sort();
     let places: HashMap<&str, usize> = units.iter().enumerate().map(|(at, unit)| (unit.name.as_str(), at)).collect();
     let mut steps = Vec::new();
     let mut used = HashSet::new();

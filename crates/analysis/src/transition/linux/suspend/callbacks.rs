@@ -2,7 +2,6 @@
 
 use crate::transition::{Half, Phase, PhaseName};
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{PowerRequest, Trace};
 
 use super::names::{asking, asks_devices};
@@ -109,6 +108,6 @@ pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
             device.driver.clone_from(&row.driver);
         }
     }
-    devices.order_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
+    devices.sort_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
     devices
 }

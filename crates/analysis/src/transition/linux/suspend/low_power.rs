@@ -1,7 +1,6 @@
 //! How deep a suspend to idle slept, what a sleep took from the battery, and when the network was back.
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::{Milestone, Trace, milestone};
 
 use super::Cycle;
@@ -20,7 +19,7 @@ const LATEST_NS: i64 = 120_000_000_000;
 pub(super) fn readings(trace: &Trace) -> Vec<Milestone> {
     let name = trace.strings.find(milestone::POWER_READING);
     let mut rows: Vec<Milestone> = trace.milestones.iter().filter(|row| Some(row.name) == name).collect();
-    rows.order_by_key(|row| row.time_ns);
+    rows.sort_by_key(|row| row.time_ns);
     rows
 }
 
@@ -111,7 +110,7 @@ pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<Ba
             Some(BatteryUse { name: name.to_owned(), used_uwh, mean_mw })
         })
         .collect();
-    batteries.order_by(|a, b| a.name.cmp(&b.name));
+    batteries.sort_by(|a, b| a.name.cmp(&b.name));
     batteries
 }
 

@@ -16,7 +16,6 @@ mod tests;
 use crate::transition::Phase;
 use crate::transition::{Half, PhaseName};
 use crate::transition::{PhaseSpan, TransitionKind, Variant, total_of_halves};
-use onoff_order::InOrder;
 use onoff_trace::{
     Activity, ActivityKind, CallGraphSubject, Milestone, PowerRequest, SystemKind, TableName, Tables, Trace, milestone,
     power_phase,
@@ -105,12 +104,12 @@ struct Cycle {
 fn cycles(trace: &Trace) -> Vec<Cycle> {
     let mut wholes: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition).collect();
-    wholes.order_by_key(|row| row.start_ns);
+    wholes.sort_by_key(|row| row.start_ns);
     let mut phases: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
-    phases.order_by_key(|row| row.start_ns);
+    phases.sort_by_key(|row| row.start_ns);
     let mut milestones: Vec<Milestone> = trace.milestones.iter().collect();
-    milestones.order_by_key(|row| row.time_ns);
+    milestones.sort_by_key(|row| row.time_ns);
     let nexts: Vec<i64> = wholes.iter().skip(1).map(|row| row.start_ns).chain([i64::MAX]).collect();
     wholes
         .into_iter()
@@ -174,7 +173,7 @@ impl<'t> Source<'t> {
     fn of(trace: &'t Trace) -> Self {
         let mut requests: Vec<PowerRequest> =
             trace.power_requests.iter().filter(|row| !row.kind.is_runtime()).collect();
-        requests.order_by_key(|row| row.start_ns);
+        requests.sort_by_key(|row| row.start_ns);
         Self {
             trace,
             images: Images::of(trace),

@@ -6,8 +6,6 @@
 //! callback that ended last to that which ended last of those it had to wait for. It stops where nothing recorded ties a callback to one
 //! before it: on a thread of its own a callback begins when a thread is free, and no record says for which one it waited.
 
-use onoff_order::InOrder;
-
 use crate::transition::{CallbackReason, CallbackStep, Half, Phase};
 use hashbrown::HashMap;
 
@@ -21,7 +19,7 @@ pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [Devic
     // Those that ended, by end: what ended last before a time is found by halving.
     let mut ended: Vec<(i64, usize)> =
         of_phase.iter().filter_map(|&at| Some((callbacks.get(at)?.end_ns?, at))).collect();
-    ended.order();
+    ended.sort();
     let Some(&(_, last)) = ended.last() else { return };
     let steps = walk(phase.half, last, &ended, callbacks);
     for (position, &(at, because)) in steps.iter().enumerate() {

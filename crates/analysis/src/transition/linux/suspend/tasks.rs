@@ -4,7 +4,6 @@ use crate::transition::{Phase, PhaseName};
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-use onoff_order::InOrder;
 use onoff_trace::Trace;
 
 use super::report::FrozenTask;
@@ -80,7 +79,7 @@ pub(super) fn frozen(
             }
         })
         .collect();
-    frozen.order_by_key(|task| (task.frozen_ns, task.tid));
+    frozen.sort_by_key(|task| (task.frozen_ns, task.tid));
     frozen
 }
 

@@ -11,7 +11,6 @@ use std::io::{self, Write};
 
 use onoff_analysis::recording::RecordingSummary;
 use onoff_analysis::transition::linux::boot::{LinuxBoot, LinuxBootReport, OtherUnit};
-use onoff_order::InOrder;
 
 pub use boots::write as write_boots;
 
@@ -48,7 +47,7 @@ impl Once for LinuxBoot {
 /// Units of users' service managers, and containers; `None` where there are none.
 fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
     let mut units: Vec<&OtherUnit> = report.details.other_units.iter().collect();
-    units.order_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    units.sort_by_key(|unit| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let note = format!("slowest of {}; the system's start does not wait for them", count(units.len() as u64));
     Section::of("other_units", "Units of users and containers", units)
         .note(note)

@@ -3,7 +3,6 @@
 use onoff_analysis::Certainty;
 use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, ProcessStop};
 use onoff_analysis::units::{Unit, UnitProcess};
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
@@ -26,7 +25,7 @@ pub(super) fn units(report: &LinuxShutdownReport, top: usize) -> Option<Section<
     let origin_ns = origin_ns(report);
     let mut units: Vec<(i64, &Unit)> =
         (1..).zip(&report.units).filter(|(_, unit)| unit.duration_ns != Some(0)).collect();
-    units.order_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
+    units.sort_by_key(|(_, unit)| std::cmp::Reverse(unit.duration_ns.unwrap_or(i64::MAX)));
     let section = Section::of("units", "Units", units)
         .note(format!("{} stopped; longest first", counted(report.units.len() as u64, "unit")))
         .top(top)
@@ -58,7 +57,7 @@ fn processes_of(unit: &Unit) -> String {
         process.end_ns.map(|end| end.saturating_sub(from).max(0))
     };
     let mut processes: Vec<&UnitProcess> = unit.processes.iter().collect();
-    processes.order_by_key(|process| std::cmp::Reverse(length(process)));
+    processes.sort_by_key(|process| std::cmp::Reverse(length(process)));
     let names: Vec<String> = processes
         .into_iter()
         .take(PROCESSES)
@@ -88,9 +87,9 @@ pub(super) fn path(report: &LinuxShutdownReport, top: usize) -> Option<Section<'
     } else {
         "from the end of stopping back, inferred from the order of stops; steps that took most"
     };
-    steps.order_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns.saturating_add(step.gap_ns)));
+    steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns.saturating_add(step.gap_ns)));
     steps.truncate(top);
-    steps.order_by_key(|&(at, _)| at);
+    steps.sort_by_key(|&(at, _)| at);
     let then = |at: usize, certainty: Certainty| {
         let next = match at.checked_sub(1).and_then(|before| path.get(before)) {
             Some(next) => format!("then {}", printable(&next.name)),

@@ -2,7 +2,6 @@
 
 use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_analysis::transition::{CallbackReason, Phase, PhaseName};
-use onoff_order::InOrder;
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;
@@ -40,7 +39,7 @@ pub(super) fn devices(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
 pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut longest: Vec<_> =
         sleep.details.callbacks.iter().filter(|row| row.duration_ns.is_none_or(|ns| ns > 0)).collect();
-    longest.order_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
+    longest.sort_by_key(|row| std::cmp::Reverse(row.duration_ns.unwrap_or(i64::MAX)));
     Section::of("callbacks", "Callbacks", longest)
         .note("longest first")
         .top(top)
@@ -66,7 +65,7 @@ pub(super) fn callbacks(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
 /// What the ends of the longest phases of devices waited for.
 pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut phases: Vec<&Phase> = sleep.phases.iter().filter(|phase| phase.work.path_ns > 0).collect();
-    phases.order_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
+    phases.sort_by_key(|phase| std::cmp::Reverse(phase.duration_ns));
     phases.truncate(PATHS);
     if phases.is_empty() {
         return None;
@@ -74,9 +73,9 @@ pub(super) fn paths(sleep: &LinuxSleep, top: usize) -> Option<Section<'_>> {
     let mut rows = Vec::new();
     for &phase in &phases {
         let mut steps: Vec<_> = phase.work.path.iter().enumerate().collect();
-        steps.order_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
+        steps.sort_by_key(|(_, step)| std::cmp::Reverse(step.duration_ns));
         steps.truncate(top);
-        steps.order_by_key(|&(at, _)| at);
+        steps.sort_by_key(|&(at, _)| at);
         rows.extend(steps.into_iter().map(|(_, step)| (phase.name, step)));
     }
     let mut section = Section::of("paths", "What phases waited for", rows)
