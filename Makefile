@@ -9,7 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
 
 # The rooms that neither read files, nor print, nor look at the clock.
-PURE := onoff-xca onoff-etl onoff-etw onoff-fileio onoff-firmware onoff-ftrace onoff-hive onoff-journal onoff-netboot onoff-prefetch onoff-trace onoff-sources onoff-analysis onoff-findings onoff-report
+PURE := onoff-compression onoff-etl onoff-etw onoff-fileio onoff-firmware onoff-ftrace onoff-hive onoff-journal onoff-netboot onoff-prefetch onoff-trace onoff-sources onoff-analysis onoff-findings onoff-report
 PURE_FLAGS := $(addprefix --package ,$(PURE))
 
 RECORDING ?= samples/slow-boot.etl
@@ -118,9 +118,9 @@ lab-guest: ## record a guest's boots, shutdowns and sleeps and check what onoff 
 bench: ## measure beside cat and the public readers; BENCH_SIZE=1GiB
 	@tools/setup rust
 	@tools/setup readers
-	$(TARGET_DIR)/readers/bin/python bench/compare.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
-	$(TARGET_DIR)/readers/bin/python bench/captures.py
-	$(TARGET_DIR)/readers/bin/python bench/traces.py
+	$(TARGET_DIR)/readers/bin/python crates/support/bench/compare.py $(if $(BENCH_SIZE),--size $(BENCH_SIZE))
+	$(TARGET_DIR)/readers/bin/python crates/support/bench/captures.py
+	$(TARGET_DIR)/readers/bin/python crates/support/bench/traces.py
 
 fuzz-seeds:
 	@tools/setup rust
@@ -163,9 +163,9 @@ viewer: ## build the page of 'onoff view', put it where the program embeds it, a
 	@tools/setup rust
 	@tools/setup viewer
 	cd viewer && npx tsc --noEmit && npx vite build
-	cmp --silent viewer/dist/index.html crates/view/page/index.html || { \
-	    [ -z "$${CI:-}" ] || { echo "crates/view/page/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
-	    cp viewer/dist/index.html crates/view/page/index.html; }
+	cmp --silent viewer/dist/index.html crates/output/view/page/index.html || { \
+	    [ -z "$${CI:-}" ] || { echo "crates/output/view/page/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
+	    cp viewer/dist/index.html crates/output/view/page/index.html; }
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-testkit --example make_trace
 	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
@@ -182,7 +182,7 @@ exports: ## check JSON documents against our schema, files for Perfetto against 
 	@tools/setup schemas
 	cargo build --locked --package onoff
 	$(TARGET_DIR)/schemas/bin/python tools/check-documents.py $(TARGET_DIR)/debug/onoff samples/*.etl samples/linux-boot.tar.xz
-	cargo run --quiet --locked --package onoff-testkit --example make_trace -- crates/testkit/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
+	cargo run --quiet --locked --package onoff-testkit --example make_trace -- crates/support/testkit/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
 	for recording in $(RECORDING) $(TARGET_DIR)/exported-sleep.etl samples/linux-boot.tar.xz; do \
 	    $(TARGET_DIR)/debug/onoff export $$recording --format perfetto -o $(TARGET_DIR)/exported.perfetto-trace; \
 	    $(TARGET_DIR)/schemas/bin/python tools/check-perfetto.py $(TARGET_DIR)/exported.perfetto-trace; \
@@ -195,7 +195,7 @@ consistency: ## ask every command about every sample and simulated machine, and 
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-testkit --example make_trace
 	rm -rf $(MACHINES) && mkdir -p $(MACHINES)
-	for scenario in $$(ls crates/testkit/scenarios/*.toml crates/testkit/scenarios/second/*.toml | grep -v /benchmark.toml); do \
+	for scenario in $$(ls crates/support/testkit/scenarios/*.toml crates/support/testkit/scenarios/second/*.toml | grep -v /benchmark.toml); do \
 	    $(TARGET_DIR)/debug/examples/make_trace $$scenario $(MACHINES)/$$(basename $$scenario .toml).etl; \
 	done
 	tools/check_consistency.py $(TARGET_DIR)/debug/onoff $(MACHINES) $(shell find samples $(wildcard ../shared/samples) -type f \

@@ -218,7 +218,7 @@ def circles(edges):
 
 
 def crates():
-    return sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.glob("crates/*/Cargo.toml"))
+    return sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.glob("crates/*/*/Cargo.toml"))
 
 
 def every_circle(only=None):

@@ -11,9 +11,9 @@ import sys
 
 # What else each room may import, besides crates that are not ours.
 MAY_IMPORT = {
-    "onoff-xca": set(),
-    "onoff-etl": {"onoff-xca"},
-    "onoff-prefetch": {"onoff-xca"},
+    "onoff-compression": set(),
+    "onoff-etl": {"onoff-compression"},
+    "onoff-prefetch": {"onoff-compression"},
     "onoff-fileio": set(),
     "onoff-hive": set(),
     "onoff-etw": {"onoff-etl"},
@@ -36,8 +36,8 @@ MAY_IMPORT = {
     "onoff-analysis": {"onoff-hive", "onoff-netboot", "onoff-prefetch", "onoff-trace"},
     "onoff-findings": {"onoff-trace", "onoff-analysis"},
     "onoff-report": {"onoff-netboot", "onoff-trace", "onoff-analysis", "onoff-findings"},
-    "onoff-output": set(),
-    "onoff-export": {"onoff-library", "onoff-output"},
+    "onoff-sink": set(),
+    "onoff-export": {"onoff-library", "onoff-sink"},
     "onoff-library": {
         "onoff-hive",
         "onoff-netboot",
@@ -58,7 +58,7 @@ MAY_IMPORT = {
         "onoff-sources",
         "onoff-files",
         "onoff-analysis",
-        "onoff-output",
+        "onoff-sink",
         "onoff-report",
     },
     "onoff": {
@@ -73,7 +73,7 @@ MAY_IMPORT = {
         "onoff-files",
         "onoff-analysis",
         "onoff-findings",
-        "onoff-output",
+        "onoff-sink",
         "onoff-record",
         "onoff-report",
         "onoff-symbols",

@@ -6,9 +6,9 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TRANSITIONS = ROOT / "crates/analysis/src/transition"
+TRANSITIONS = ROOT / "crates/answers/analysis/src/transition"
 CODE = [TRANSITIONS / "boot/phases.rs", TRANSITIONS / "desktop.rs"]
-PHRASES = ROOT / "crates/analysis/src/rule/phrase.rs"
+PHRASES = ROOT / "crates/answers/analysis/src/rule/phrase.rs"
 PAGE = ROOT / "docs/src/reference/rules.md"
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/src/reference/findings.md: every rule of `onoff diagnose`, from the comments of the rules' files, and what they find
-in the scenarios, from crates/testkit/expected/findings.toml, which a test holds against what the program finds.
+in the scenarios, from crates/support/testkit/expected/findings.toml, which a test holds against what the program finds.
 
 tools/findings_page.py            write the page
 tools/findings_page.py --check    fail when the page is not what the code says
@@ -12,9 +12,9 @@ import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RULES = ROOT / "crates/findings/src/rules"
-SCENARIOS = ROOT / "crates/testkit/scenarios"
-EXPECTED = ROOT / "crates/testkit/expected/findings.toml"
+RULES = ROOT / "crates/answers/findings/src/rules"
+SCENARIOS = ROOT / "crates/support/testkit/scenarios"
+EXPECTED = ROOT / "crates/support/testkit/expected/findings.toml"
 PAGE = ROOT / "docs/src/reference/findings.md"
 HEADINGS = ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"]
 ROOMS = {
@@ -39,7 +39,7 @@ INTRODUCTION = """\
 # Findings
 
 What `onoff diagnose` looks for. Each finding has a stable code, which `onoff diagnose --explain CODE` explains in these words. The
-limits from which on something is worth a finding stand in `crates/findings/src/thresholds.rs`, each with where it comes from.
+limits from which on something is worth a finding stand in `crates/answers/findings/src/thresholds.rs`, each with where it comes from.
 
 A finding's cost is the time that the transition's critical path spent in its subject, or in what that waited for, where context
 switches and readied threads were recorded; else an upper bound: the time in which it ran in parallel with the main path, marked `≤`.
@@ -85,7 +85,7 @@ def table():
         return
     yield "## What they find in the scenarios"
     yield ""
-    yield "Each scenario (`crates/testkit/scenarios`) is a simulated computer whose truth is known. *First* is what must be named first;"
+    yield "Each scenario (`crates/support/testkit/scenarios`) is a simulated computer whose truth is known. *First* is what must be named first;"
     yield "*also* is what else is true of it; *missed* is true and not found; *false* is found and not true. A test holds the program to this."
     yield ""
     yield "| scenario | first | also | missed | false |"

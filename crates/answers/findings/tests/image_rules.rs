@@ -1,0 +1,631 @@
+//! Every rule about an installation: once where it must speak, and silent on one without faults. The hives are made by the tests' writer.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use onoff_analysis::image::{HiveKind, Image, ImageHive, OverlayGrowth, StartupEntry, TaskFile, analyse};
+use onoff_analysis::prefetch::{self, PrefetchFile, PrefetchOptions, PrefetchReport};
+use onoff_findings::RULES;
+use onoff_findings::image::{ImageAudit, ImageFacts, audit};
+use onoff_findings::rule::Check;
+use onoff_hive::Hive;
+use onoff_testkit::hive::KeyFile;
+use onoff_testkit::prefetch::PlanFile;
+use onoff_trace::DriverFile;
+
+const CS: &str = r"ControlSet001";
+
+/// An installation in the making, with what who asks knows.
+struct Made {
+    system: KeyFile,
+    software: KeyFile,
+    user: KeyFile,
+    bcd: KeyFile,
+    drivers: Vec<DriverFile>,
+    has_hibernation_file: bool,
+    prefetch: Option<PrefetchReport>,
+    startup_entries: Vec<StartupEntry>,
+    tasks: Vec<TaskFile>,
+    needed: Vec<String>,
+    overlay: Option<OverlayGrowth>,
+    is_power_cut: bool,
+}
+
+fn plan(name: &str, is_boot: bool, run_count: u32) -> PrefetchFile {
+    let plan = PlanFile {
+        version: 23,
+        executable: name.to_owned(),
+        is_boot,
+        run_count,
+        last_run: 130_000_000_000_000_000,
+        volume: r"\DEVICE\HARDDISKVOLUME1".to_owned(),
+        files: vec![(r"\WINDOWS\A.DLL".to_owned(), 1)],
+    };
+    PrefetchFile { name: format!("{name}.pf"), bytes: plan.bytes(), modified_unix_ns: Some(1) }
+}
+
+fn plans(boots: u32, programs: usize) -> PrefetchReport {
+    let mut files: Vec<PrefetchFile> = (0..programs).map(|at| plan(&format!("P{at}.EXE"), false, 1)).collect();
+    files.push(plan("NTOSBOOT", true, boots));
+    prefetch::analyse(&files, &PrefetchOptions::default())
+}
+
+impl Made {
+    /// An installation without a fault.
+    fn sound() -> Self {
+        let mut made = Self {
+            system: KeyFile::root(),
+            software: KeyFile::root(),
+            user: KeyFile::root(),
+            bcd: KeyFile::root(),
+            drivers: vec![driver("disk.sys", true, false)],
+            has_hibernation_file: true,
+            prefetch: Some(plans(5, 3)),
+            startup_entries: Vec::new(),
+            tasks: Vec::new(),
+            needed: vec!["RpcSs".to_owned(), "Maker".to_owned()],
+            overlay: Some(OverlayGrowth {
+                bytes_per_hour: Some(1.0),
+                full_in_ns: Some(i64::MAX),
+                ..OverlayGrowth::default()
+            }),
+            is_power_cut: false,
+        };
+        made.system.key("Select").set("Current", 1_u32);
+        made.control(r"ServiceGroupOrder").set("List", ["Base", "Network"].as_slice());
+        made.control(r"Session Manager").set("BootExecute", ["autocheck autochk *"].as_slice());
+        let memory = made.control(r"Session Manager\Memory Management");
+        memory.set("PagingFiles", [r"?:\pagefile.sys"].as_slice());
+        let reading = memory.key("PrefetchParameters");
+        reading.set("EnablePrefetcher", 3_u32).set("EnableSuperfetch", 3_u32).set("EnableBootTrace", 0_u32);
+        let power = made.control(r"Session Manager\Power");
+        power.set("HiberbootEnabled", 1_u32).set("FwPOSTTime", 2_000_u32).set("TotalResumeTime", 12_400_u32);
+        power.set("ResumeReadRate", 443_u32).set("ResumeHiberFileTime", 427_u32).set("NoMultiStageResumeReason", 0_u32);
+        made.control("Power").set("HibernateEnabled", 1_u32);
+        let control = made.system.key(&format!(r"{CS}\Control"));
+        control
+            .set("WaitToKillServiceTimeout", "5000")
+            .set("PreshutdownOrder", ["gpsvc", "trustedinstaller"].as_slice());
+        control.set("SystemStartOptions", " NOEXECUTE=OPTIN");
+        made.control(r"WMI\Autologger\EventLog-System").set("Start", 1_u32);
+        made.system.key(&format!(r"{CS}\Enum\USB\VID_0001&PID_0001"));
+        made.service("disk", 1, 0, r"System32\drivers\disk.sys").set("ErrorControl", 3_u32);
+        made.service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe").set("Group", "COM Infrastructure");
+        made.service("SysMain", 32, 2, r"%SystemRoot%\system32\svchost.exe")
+            .set("DependOnService", ["rpcss"].as_slice());
+        // Of another maker, and started by a trigger.
+        made.service("Maker", 16, 2, r"C:\Maker\maker.exe").key(r"TriggerInfo\0").set("Type", 1_u32);
+        made.software
+            .key(r"Microsoft\Windows NT\CurrentVersion")
+            .set("ProductName", "Windows 10 Pro")
+            .set("CurrentBuild", "19044");
+        made.software.key(r"Microsoft\Windows\CurrentVersion\Run").set("One", r"C:\one.exe");
+        made.user.key("Control Panel");
+        let manager = made.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+        manager.key(r"Elements\25000004").set("Element", 30_u64.to_le_bytes().to_vec());
+        manager.key(r"Elements\24000001").set("Element", ["{1}"].as_slice());
+        manager.key(r"Elements\23000003").set("Element", "{1}");
+        made.entry("{1}");
+        made.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 32_u64.to_le_bytes().to_vec());
+        made
+    }
+
+    fn control(&mut self, path: &str) -> &mut KeyFile {
+        self.system.key(&format!(r"{CS}\Control\{path}"))
+    }
+
+    fn service(&mut self, name: &str, kind: u32, start: u32, path: &str) -> &mut KeyFile {
+        self.system.key(&format!(r"{CS}\Services\{name}")).set("Type", kind).set("Start", start).set("ImagePath", path)
+    }
+
+    fn entry(&mut self, id: &str) -> &mut KeyFile {
+        let entry = self.bcd.key(&format!(r"Objects\{id}"));
+        entry.key("Description").set("Type", 0x1020_0003_u32);
+        entry.key(r"Elements\12000004").set("Element", "Windows");
+        entry
+    }
+
+    /// With the Unified Write Filter on, two volumes, and nothing that it should have turned off.
+    fn filtered() -> Self {
+        let mut made = Self::sound();
+        let fixed = made.service("uwfvol", 1, 0, r"System32\drivers\uwfvol.sys").key(r"Parameters\Static");
+        fixed.set("CurrentSettings", 0_u32).set("UpdatedSettings", 0_u32);
+        let copy = fixed.key("Copy0");
+        copy.set("UwfEnabled", 1_u32).set("OverlayType", 0_u32).set("OverlayMaximumSize", 1024_u32);
+        copy.set("RegistryExceptionsUserDefined", [r"HKLM\SYSTEM\CurrentControlSet\...\PrefetchParameters"].as_slice());
+        copy.key("0").set("VolumeName", "C").set("VolumeEnabled", 1_u32);
+        copy.key("0").set("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
+        made.control(r"Session Manager\Memory Management").set("PagingFiles", [].as_slice());
+        made.control(r"Session Manager\Power").set("HiberbootEnabled", 0_u32);
+        made.software
+            .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
+            .set("MaintenanceDisabled", 1_u32);
+        made.drivers.push(driver("uwfvol.sys", true, false));
+        made
+    }
+
+    fn copy(&mut self) -> &mut KeyFile {
+        self.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Static\Copy0"))
+    }
+
+    fn audit(&self) -> ImageAudit {
+        let hives = [
+            ("SYSTEM", HiveKind::System, &self.system),
+            ("SOFTWARE", HiveKind::Software, &self.software),
+            ("NTUSER.DAT", HiveKind::User, &self.user),
+            ("BCD", HiveKind::Bcd, &self.bcd),
+        ];
+        let hives = hives.map(|(name, kind, root)| {
+            let hive = Hive::read(root.hive(), &[]).unwrap();
+            assert_eq!(HiveKind::of(&hive), Some(kind));
+            ImageHive { name: name.to_owned(), kind, hive }
+        });
+        let image = Image {
+            hives: hives.into(),
+            drivers: self.drivers.clone(),
+            has_hibernation_file: Some(self.has_hibernation_file),
+            prefetch: self.prefetch.clone(),
+            startup_entries: self.startup_entries.clone(),
+            tasks: self.tasks.clone(),
+        };
+        let report = analyse(&image);
+        audit(&ImageFacts {
+            image: &image,
+            report: &report,
+            needed: &self.needed,
+            overlay: self.overlay.as_ref(),
+            is_power_cut: self.is_power_cut,
+        })
+    }
+
+    fn codes(&self) -> Vec<&'static str> {
+        let mut codes: Vec<&str> = self.audit().findings.iter().map(|finding| finding.code).collect();
+        codes.dedup();
+        codes
+    }
+}
+
+fn driver(name: &str, embedded_signature: bool, signed_for_tests: bool) -> DriverFile {
+    DriverFile { name: name.to_owned(), embedded_signature, signed_for_tests }
+}
+
+/// What makes each rule speak: from a sound installation, or from one with a write filter.
+fn faults() -> Vec<(&'static str, Made)> {
+    let mut all = Vec::new();
+    let mut fault = |code, mut made: Made, change: &dyn Fn(&mut Made)| {
+        change(&mut made);
+        all.push((code, made));
+    };
+    let sound = Made::sound;
+    let reading = r"Session Manager\Memory Management\PrefetchParameters";
+    let power = r"Session Manager\Power";
+    fault("image/prefetcher-off", sound(), &|made| {
+        made.control(reading).set("EnablePrefetcher", 1_u32);
+    });
+    fault("image/superfetch-limited", sound(), &|made| {
+        made.control(reading).set("EnableSuperfetch", 0_u32);
+    });
+    fault("image/superfetch-service-off", sound(), &|made| {
+        made.service("SysMain", 32, 4, "svchost.exe");
+    });
+    fault("image/filter-untrained", Made::filtered(), &|made| made.prefetch = Some(plans(1, 3)));
+    fault("image/filter-forgets-plans", Made::filtered(), &|made| {
+        made.copy().set("RegistryExceptionsUserDefined", [].as_slice());
+    });
+    fault("image/plans-at-limit", sound(), &|made| made.prefetch = Some(plans(5, 123)));
+    fault("image/filter-grows-by-plans", Made::filtered(), &|made| {
+        made.copy().key("0").set("FileExceptionsUserDefined", [r"C:\Data"].as_slice());
+    });
+    fault("image/nfs-client", sound(), &|made| {
+        made.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
+        made.needed.push("NfsClnt".to_owned());
+    });
+    fault("image/service-not-needed", sound(), &|made| {
+        made.service("Extra", 32, 2, r"%SystemRoot%\system32\extra.exe");
+    });
+    fault("image/service-early-group", sound(), &|made| {
+        made.system.key(&format!(r"{CS}\Services\Maker")).set("Group", "network");
+    });
+    fault("image/service-dependency", sound(), &|made| {
+        made.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Nobody"].as_slice());
+    });
+    fault("image/service-could-trigger", sound(), &|made| {
+        made.service("Own", 16, 2, r"C:\Own\own.exe");
+        made.needed.push("own".to_owned());
+    });
+    fault("image/boot-driver-catalogue", sound(), &|made| made.drivers = vec![driver("disk.sys", false, false)]);
+    fault("image/test-signing", sound(), &|made| made.drivers = vec![driver("disk.sys", true, true)]);
+    fault("image/boot-execute", sound(), &|made| {
+        made.control("Session Manager").set("SetupExecute", ["old.exe"].as_slice());
+    });
+    fault("image/fast-startup-off", sound(), &|made| {
+        made.control(power).set("HiberbootEnabled", 0_u32);
+    });
+    fault("image/fast-startup-without-hibernation", sound(), &|made| {
+        made.control("Power").set("HibernateEnabled", 0_u32);
+    });
+    fault("image/write-filter-on", Made::filtered(), &|_| {});
+    fault("image/horm-blocked", Made::filtered(), &|_| {});
+    fault("image/horm-data-volume", Made::filtered(), &|made| {
+        made.copy().key("1").set("VolumeName", "D").set("VolumeEnabled", 0_u32);
+        made.system.key(&format!(r"{CS}\Services\uwfvol\Parameters\Dynamic")).set("HormEnabled", 1_u32);
+    });
+    fault("image/filter-paging-file", Made::filtered(), &|made| {
+        made.control(r"Session Manager\Memory Management").set("PagingFiles", [r"C:\pagefile.sys 0 0"].as_slice());
+    });
+    fault("image/filter-maintenance-on", Made::filtered(), &|made| {
+        made.software
+            .key(r"Microsoft\Windows NT\CurrentVersion\Schedule\Maintenance")
+            .set("MaintenanceDisabled", 0_u32);
+    });
+    fault("image/overlay-fills", sound(), &|made| {
+        made.overlay = Some(OverlayGrowth {
+            bytes_per_hour: Some(1e9),
+            full_in_ns: Some(3_600_000_000_000),
+            ..OverlayGrowth::default()
+        });
+    });
+    fault("image/fast-startup-power-cut", sound(), &|made| made.is_power_cut = true);
+    fault("image/firmware-post-long", sound(), &|made| {
+        made.control(power).set("FwPOSTTime", 12_000_u32);
+    });
+    fault("image/network-window-small", sound(), &|made| {
+        made.bcd.key(r"Objects\{1}\Elements\35000008").set("Element", 4_u64.to_le_bytes().to_vec());
+    });
+    fault("image/boot-menu-waits", sound(), &|made| {
+        made.entry("{2}");
+        let manager = made.bcd.key(r"Objects\{9dea862c-5cdd-4e70-acc1-f32b344d4795}");
+        manager.key(r"Elements\24000001").set("Element", ["{1}", "{2}"].as_slice());
+    });
+    fault("image/start-programs", sound(), &|made| {
+        for at in 0..6 {
+            made.user.key(r"Software\Microsoft\Windows\CurrentVersion\Run").set(&format!("P{at}"), r"C:\p.exe");
+        }
+    });
+    fault("image/network-drives", sound(), &|made| {
+        made.user.key(r"Network\z").set("RemotePath", r"\\server\share");
+    });
+    fault("image/policy-scripts", sound(), &|made| {
+        let path = r"Microsoft\Windows\CurrentVersion\Group Policy\Scripts\Startup\0\0";
+        made.software.key(path).set("Script", "map.cmd");
+    });
+    fault("image/usb-devices", sound(), &|made| {
+        for at in 0..11 {
+            made.system.key(&format!(r"{CS}\Enum\USB\VID_0002&PID_{at:04}"));
+        }
+    });
+    fault("image/autologger-on", sound(), &|made| {
+        made.control(r"WMI\Autologger\BootTrace").set("Start", 1_u32);
+    });
+    fault("image/shutdown-waits", sound(), &|made| {
+        made.system.key(&format!(r"{CS}\Control")).set("WaitToKillServiceTimeout", "120000");
+    });
+    fault("image/resume-slow", sound(), &|made| {
+        made.control(power).set("ResumeReadRate", 40_u32);
+    });
+    all
+}
+
+#[test]
+fn a_sound_installation_has_no_finding_and_every_rule_is_checked() {
+    let mut made = Made::sound();
+    let audit = made.audit();
+    assert_eq!(audit.findings, []);
+    // What nobody said is not applicable, and nothing else.
+    let open: Vec<_> = audit.not_applicable.iter().map(|rule| rule.code).collect();
+    assert_eq!(open, ["image/fast-startup-power-cut"]);
+    made.needed.clear();
+    made.overlay = None;
+    made.prefetch = None;
+    made.drivers.clear();
+    let open: BTreeSet<_> = made.audit().not_applicable.iter().map(|rule| rule.code).collect();
+    for code in
+        ["image/service-not-needed", "image/overlay-fills", "image/plans-at-limit", "image/boot-driver-catalogue"]
+    {
+        assert!(open.contains(code), "{code}");
+    }
+}
+
+#[test]
+fn each_rule_speaks_of_its_fault_with_evidence_and_advice() {
+    let mut spoke = BTreeSet::new();
+    for (code, made) in faults() {
+        let audit = made.audit();
+        let finding = audit.findings.iter().find(|finding| finding.code == code);
+        let finding = finding.unwrap_or_else(|| panic!("{code} is silent: {:?}", made.codes()));
+        assert!(!finding.evidence.is_empty() && !finding.advice.is_empty(), "{code}");
+        spoke.insert(code);
+    }
+    let rules: BTreeSet<_> =
+        RULES.iter().filter(|rule| matches!(rule.check, Check::Image(_))).map(|rule| rule.code).collect();
+    assert_eq!(spoke, rules, "a rule without a test");
+}
+
+#[test]
+fn a_fault_is_the_only_finding() {
+    // What a write filter says of itself, or what follows from the same setting, comes along.
+    let along = |code: &str| match code {
+        "image/filter-grows-by-plans" => vec!["image/filter-forgets-plans"],
+        _ => Vec::new(),
+    };
+    let of_filter = ["image/write-filter-on", "image/horm-blocked"];
+    for (code, made) in faults() {
+        let is_filtered = made.codes().contains(&"image/write-filter-on");
+        let others: Vec<_> = made
+            .codes()
+            .into_iter()
+            .filter(|found| {
+                *found != code && !along(code).contains(found) && !(is_filtered && of_filter.contains(found))
+            })
+            .collect();
+        assert!(others.is_empty(), "{code}: {others:?}");
+    }
+}
+
+/// The audit rules of the project's facts (R01 to R45), by what answers each. Those that a registry cannot answer are rules about
+/// recordings: of a boot, of a network boot, or of file operations.
+const AUDIT: [(&str, &[&str]); 45] = [
+    ("R01", &["image/prefetcher-off"]),
+    ("R02", &["image/superfetch-limited"]),
+    ("R03", &["image/superfetch-service-off"]),
+    ("R04", &["image/filter-untrained"]),
+    ("R05", &["image/filter-forgets-plans"]),
+    ("R06", &["image/plans-at-limit"]),
+    ("R07", &["image/filter-grows-by-plans"]),
+    ("R08", &["image/nfs-client", "boot/nfs-client"]),
+    ("R09", &["image/service-not-needed"]),
+    ("R10", &["image/service-early-group", "boot/service-in-group-slow"]),
+    ("R11", &["image/service-dependency", "boot/service-chain"]),
+    ("R12", &["guard"]),
+    ("R13", &["guard"]),
+    ("R14", &["image/service-could-trigger"]),
+    ("R15", &["boot/service-start-slow"]),
+    ("R16", &["image/boot-driver-catalogue", "boot/catalog-signed-boot-driver"]),
+    ("R17", &["image/test-signing", "recording/test-signed-drivers"]),
+    ("R18", &["image/boot-execute"]),
+    ("R19", &["image/fast-startup-off"]),
+    ("R20", &["image/fast-startup-without-hibernation"]),
+    ("R21", &["image/write-filter-on"]),
+    ("R22", &["image/horm-blocked"]),
+    ("R23", &["image/horm-data-volume"]),
+    ("R24", &["image/filter-paging-file"]),
+    ("R25", &["image/filter-maintenance-on"]),
+    ("R26", &["image/overlay-fills"]),
+    ("R27", &["image/fast-startup-power-cut"]),
+    ("R28", &["image/firmware-post-long", "boot/firmware-long"]),
+    ("R29", &["netboot: ip_order"]),
+    ("R30", &["netboot: ip_order"]),
+    ("R31", &["image/network-window-small", "netboot: window_small"]),
+    ("R32", &["netboot: block_fragmented"]),
+    ("R33", &["netboot: window_refused"]),
+    ("R34", &["netboot: retransmissions"]),
+    ("R35", &["netboot: slow_client"]),
+    ("R36", &["image/boot-menu-waits"]),
+    ("R37", &["image/start-programs"]),
+    ("R38", &["image/network-drives"]),
+    ("R39", &["image/policy-scripts"]),
+    ("R40", &["image/usb-devices"]),
+    ("R41", &["boot/background-disk"]),
+    ("R42", &["image/autologger-on"]),
+    ("R43", &["image/shutdown-waits"]),
+    ("R44", &["image/resume-slow"]),
+    ("R45", &["io: small_requests", "io: amplification"]),
+];
+
+/// Where a rule is tested that is not about an installation: a file, a test of it that has the rule speak and stay silent, and how the rule is
+/// called there. Rules about boots stand in the list of what is true of scenarios, and are silent in the healthy one.
+const TESTED: [(&str, &str, &str, &str); 22] = [
+    (
+        "guard",
+        "answers/findings/tests/image_rules.rs",
+        "advice_never_turns_off_what_must_stay",
+        "leave Shield as it is",
+    ),
+    (
+        "guard",
+        "answers/findings/src/protected.rs",
+        "what_windows_cannot_boot_without_and_what_is_protected_stays",
+        "rdyboost",
+    ),
+    ("boot/nfs-client", SCENARIOS, "", "boot/nfs-client"),
+    ("boot/service-in-group-slow", SCENARIOS, "", "boot/service-in-group-slow"),
+    ("boot/service-chain", SCENARIOS, "", "boot/service-chain"),
+    ("boot/service-start-slow", SCENARIOS, "", "boot/service-start-slow"),
+    ("boot/firmware-long", SCENARIOS, "", "boot/firmware-long"),
+    ("boot/background-disk", SCENARIOS, "", "boot/background-disk"),
+    ("boot/catalog-signed-boot-driver", DIAGNOSE, SIGNED, "boot/catalog-signed-boot-driver"),
+    ("recording/test-signed-drivers", DIAGNOSE, SIGNED, "recording/test-signed-drivers"),
+    ("netboot: ip_order", ADVICE, "the_other_ip_version_cost_what_it_was_tried_for", "\"ip_order\""),
+    (
+        "netboot: window_small",
+        ADVICE,
+        "a_larger_window_is_advised_only_where_both_readings_of_the_turn_gain",
+        "\"window_small\"",
+    ),
+    ("netboot: block_fragmented", ADVICE, "fragments_and_jumbo_frames_are_two_things", "\"block_fragmented\""),
+    ("netboot: window_refused", ADVICE, "a_window_is_refused_only_by_a_server_that_answers", "\"window_refused\""),
+    ("netboot: retransmissions", ADVICE, "a_cable_is_suspected_only_where_blocks_came_again", "\"retransmissions\""),
+    ("netboot: slow_client", ADVICE, "a_client_is_slow_per_block_and_net_of_the_round_trip", "\"slow_client\""),
+    ("io: small_requests", IO, "small_requests_speak_above_the_limit_only", "FindingCode::SmallRequests"),
+    (
+        "io: amplification",
+        IO,
+        "amplification_is_what_a_filter_would_move_and_not_the_number_of_requests",
+        "FindingCode::Amplification",
+    ),
+    // The rest of what the project's facts say of requests.
+    ("io: read_again", IO, "reading_again_is_not_reading_on", "FindingCode::ReadAgain"),
+    ("io: unbuffered", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Unbuffered"),
+    ("io: misaligned", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Misaligned"),
+    ("io: scattered_writes", IO, "writes_in_no_order_and_flushes_after_each", "FindingCode::ScatteredWrites"),
+];
+const SCENARIOS: &str = "support/testkit/expected/findings.toml";
+const DIAGNOSE: &str = "apps/cli/tests/diagnose.rs";
+const SIGNED: &str = "drivers_files_tell_how_they_are_signed";
+const ADVICE: &str = "apps/cli/tests/netboot_advice.rs";
+const IO: &str = "answers/analysis/src/io/tests.rs";
+
+#[test]
+fn every_rule_of_the_audit_has_its_place_and_its_test() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let codes: BTreeSet<&str> = RULES.iter().map(|rule| rule.code).collect();
+    let tested: BTreeSet<&str> = TESTED.iter().map(|(place, ..)| *place).collect();
+    for (at, (id, places)) in (1..).zip(AUDIT) {
+        assert_eq!(id, format!("R{at:02}"));
+        assert!(!places.is_empty(), "{id}");
+        for place in places {
+            // Each rule about installations speaks and is silent in the tests above, whatever rules there are.
+            let is_here = place.starts_with("image/") && codes.contains(place);
+            assert!(is_here || tested.contains(place), "{id}: {place} has no test");
+        }
+    }
+    for (place, file, test, says) in TESTED {
+        let text = std::fs::read_to_string(crates.join(file)).unwrap();
+        let is_rule =
+            place == "guard" || place.starts_with("netboot: ") || place.starts_with("io: ") || codes.contains(place);
+        assert!(is_rule, "{place} is no rule");
+        let body = match test {
+            "" => text.as_str(),
+            name => {
+                let start = text.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{file} has no test {name}"));
+                text[start..].split("\n#[test]").next().unwrap()
+            }
+        };
+        assert!(body.contains(says), "{place}: {file}: {test} has no {says}");
+    }
+    let named: BTreeSet<&str> = AUDIT.iter().flat_map(|(_, places)| places.iter().copied()).collect();
+    let image = codes.iter().filter(|code| code.starts_with("image/"));
+    let without: Vec<_> = image.filter(|code| !named.contains(*code)).collect();
+    assert!(without.is_empty(), "rules about installations that the audit does not list: {without:?}");
+}
+
+#[test]
+fn without_its_input_each_rule_is_not_applicable_and_says_what_is_not_there() {
+    let image = Image::default();
+    let report = analyse(&image);
+    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    let audit = audit(&facts);
+    assert_eq!(audit.findings, []);
+    let rules: BTreeSet<_> =
+        RULES.iter().filter(|rule| matches!(rule.check, Check::Image(_))).map(|rule| rule.code).collect();
+    let open: BTreeSet<_> = audit.not_applicable.iter().map(|rule| rule.code).collect();
+    assert_eq!(open, rules, "checked although nothing is there");
+    assert!(audit.not_applicable.iter().all(|rule| !rule.reason.is_empty() && !rule.title.is_empty()));
+    // A part of the input is not all of it: with the boot loader's store alone only rules about it are checked.
+    let hive = Hive::read(Made::sound().bcd.hive(), &[]).unwrap();
+    let image =
+        Image { hives: vec![ImageHive { name: "BCD".to_owned(), kind: HiveKind::Bcd, hive }], ..Image::default() };
+    let report = analyse(&image);
+    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    let open: BTreeSet<_> = not_applicable(&facts);
+    assert!(open.contains("image/nfs-client") && open.contains("image/start-programs"), "{open:?}");
+    assert!(!open.contains("image/boot-menu-waits"), "{open:?}");
+}
+
+fn not_applicable(facts: &ImageFacts<'_>) -> BTreeSet<&'static str> {
+    audit(facts).not_applicable.iter().map(|rule| rule.code).collect()
+}
+
+#[test]
+fn startup_folders_and_tasks_count_as_programs_and_those_of_windows_do_not() {
+    let task = |path: &str| TaskFile {
+        path: path.to_owned(),
+        bytes:
+            b"<Task><Triggers><LogonTrigger/></Triggers><Actions><Exec><Command>a.exe</Command></Exec></Actions></Task>"
+                .to_vec(),
+        modified_unix_ns: Some(1),
+    };
+    let mut made = Made::sound();
+    made.tasks = (0..20).map(|at| task(&format!(r"Microsoft\Windows\T{at}"))).collect();
+    made.startup_entries.push(StartupEntry {
+        folder: r"\Users\a".to_owned(),
+        name: "desktop.ini".to_owned(),
+        modified_unix_ns: None,
+    });
+    assert_eq!(made.codes(), [""; 0]);
+    made.tasks.extend((0..3).map(|at| task(&format!("Updater {at}"))));
+    made.startup_entries.extend((0..2).map(|at| StartupEntry {
+        folder: r"\Users\a".to_owned(),
+        name: format!("chat {at}.lnk"),
+        modified_unix_ns: Some(1),
+    }));
+    assert_eq!(made.codes(), ["image/start-programs"]);
+    let findings = made.audit().findings;
+    assert_eq!(findings[0].evidence.len(), 6);
+    let last = &findings[0].evidence[5].text;
+    assert_eq!(
+        last,
+        r"\Windows\System32\Tasks\Updater 2 starts 'a.exe' at logon; last written 1970-01-01 00:00:00 UTC"
+    );
+}
+
+#[test]
+fn advice_never_turns_off_what_must_stay() {
+    let mut made = Made::sound();
+    // Protected, of another maker, in an early group, not on the list.
+    made.service("Shield", 16, 2, r"C:\Shield\shield.exe").set("LaunchProtected", 3_u32).set("Group", "Base");
+    let findings = made.audit().findings;
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].advice.contains("leave Shield as it is"), "{}", findings[0].advice);
+}
+
+#[test]
+fn services_that_a_device_can_often_do_without_are_listed_with_what_they_are_for() {
+    let mut made = Made::sound();
+    assert_eq!(made.audit().candidates, []);
+    made.needed.clear();
+    let svchost = r"%SystemRoot%\system32\svchost.exe";
+    made.service("Spooler", 16, 2, r"%SystemRoot%\System32\spoolsv.exe").set("DependOnService", ["RPCSS"].as_slice());
+    made.service("NfsClnt", 16, 2, r"%SystemRoot%\system32\nfsclnt.exe");
+    // Decoys: one that starts when it is needed, one without which Windows does not work, one of another maker, one that is protected.
+    made.service("WSearch", 32, 3, svchost);
+    made.service("Fax", 32, 2, svchost).set("LaunchProtected", 1_u32);
+    let found = |made: &Made| -> Vec<(String, &'static str, &'static str)> {
+        made.audit().candidates.into_iter().map(|one| (one.service, one.purpose, one.cost)).collect()
+    };
+    let nfs = ("NfsClnt".to_owned(), "files on servers with NFS", "20 to 45 s in some boots");
+    let spooler = ("Spooler".to_owned(), "printing", "");
+    assert_eq!(found(&made), [nfs.clone(), spooler]);
+    // Who prints needs the spooler, and says so; a program that depends on it does too.
+    made.needed.push("spooler".to_owned());
+    assert_eq!(found(&made), std::slice::from_ref(&nfs));
+    made.needed = vec!["Till".to_owned()];
+    made.service("Till", 16, 2, r"C:\Till\till.exe").set("DependOnService", ["Spooler"].as_slice());
+    assert_eq!(found(&made), [nfs]);
+    // Nobody said what is needed: who depends on it is shown.
+    made.needed.clear();
+    let candidates = made.audit().candidates;
+    assert_eq!(candidates[1].needed_by, ["Till"]);
+}
+
+#[test]
+fn evidence_names_value_key_and_time() {
+    let mut made = Made::sound();
+    made.control(r"Session Manager\Memory Management\PrefetchParameters").set("EnablePrefetcher", 0_u32);
+    let findings = made.audit().findings;
+    assert_eq!(
+        findings[0].evidence[0].text,
+        r"SYSTEM\ControlSet001\Control\Session Manager\Memory Management\PrefetchParameters\EnablePrefetcher = 0; key last written 2020-01-02 03:04:05 UTC"
+    );
+}
+
+#[test]
+fn what_a_damaged_hive_lacks_is_not_a_finding() {
+    let mut made = Made::sound();
+    made.system.key(&format!(r"{CS}\Services\Maker")).set("DependOnService", ["Lost"].as_slice());
+    made.service("Lost", 16, 3, r"C:\Maker\lost.exe");
+    assert_eq!(made.codes(), [""; 0]);
+    let mut bytes = made.system.hive();
+    let name = bytes.windows(4).position(|four| four == b"Lost").unwrap();
+    // The first is the value of the dependency, in UTF-16; this is the key's name.
+    bytes[name - 76] = b'x';
+    let hive = Hive::read(bytes, &[]).unwrap();
+    let image = Image {
+        hives: vec![ImageHive { name: "SYSTEM".to_owned(), kind: HiveKind::System, hive }],
+        ..Image::default()
+    };
+    let report = analyse(&image);
+    assert!(!report.services.iter().any(|service| service.name == "Lost"));
+    let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
+    assert!(!audit(&facts).findings.iter().any(|finding| finding.code == "image/service-dependency"));
+}

@@ -1,0 +1,421 @@
+//! `onoff compare` on simulated recordings.
+#![allow(clippy::unwrap_used)]
+
+use crate::running::Folder;
+use onoff_testkit::simulate::Scenario;
+use serde_json::Value;
+
+/// The boot of a scenario under another name, beside the others of a folder.
+fn record(folder: &Folder, scenario: &str, name: &str) {
+    record_changed(folder, scenario, name, |text| text);
+}
+
+/// The same, of the scenario with a change.
+fn record_changed(folder: &Folder, scenario: &str, name: &str, change: impl Fn(String) -> String) {
+    let path = format!("{}/../../support/testkit/scenarios/{scenario}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = change(std::fs::read_to_string(path).unwrap());
+    let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+    folder.file(name, &simulated.files[0]);
+}
+
+/// Another recording of the same: the recorder stopped later.
+fn record_again(folder: &Folder, scenario: &str, name: &str, run: u32) {
+    record_changed(folder, scenario, name, |text| text.replace("tail = \"1s\"", &format!("tail = \"{run}s\"")));
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn measure<'v>(comparison: &'v Value, key: &str) -> &'v Value {
+    comparison["measures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|measure| measure["key"] == key)
+        .unwrap_or_else(|| panic!("no {key}"))
+}
+
+#[test]
+fn table_5_of_the_paper_beside_each_other() {
+    let folder = Folder::new();
+    record(&folder, "table-5-run-1", "1.etl");
+    record(&folder, "table-5-run-2", "2.etl");
+    let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
+    assert_eq!(comparison["transition"], "boot");
+    // The paper's Run 1 and Run 2, ms. Its difference is Run 1 less Run 2; here it is what changed from 1 to 2.
+    for (key, run_1, run_2) in [
+        ("boot.os_loader", 1926, 1926),
+        ("boot.phase.PreSMSS", 10_753, 10_642),
+        ("boot.phase.SMSSInit", 5_461, 5_601),
+        ("boot.phase.WinLogonInit", 3_697, 3_947),
+        ("boot.phase.ExplorerInit", 4_861, 3_408),
+        ("boot.phase.PostBoot", 16_200, 17_100),
+        ("boot.main_path", 24_773, 23_599),
+        ("boot.total", 30_973, 30_699),
+    ] {
+        let measure = measure(&comparison, key);
+        let ms = |at: usize| measure["values"][at]["median"].as_i64().unwrap() / 1_000_000;
+        assert_eq!((ms(0), ms(1)), (run_1, run_2), "{key}");
+        assert_eq!(measure["changes"][0]["verdict"], "unknown", "one run each");
+    }
+    let explorer = measure(&comparison, "boot.phase.ExplorerInit");
+    let percent = explorer["changes"][0]["percent"].as_f64().unwrap();
+    assert!((percent + 29.9).abs() < 0.05, "{percent}");
+
+    let text = folder.answer("compare --baseline 1.etl --candidate 2.etl");
+    assert!(text.starts_with("The boot took 274 ms (0.9 %) less: 30.7 s, was 31.0 s.\n"), "{text}");
+    assert!(text.contains("Record at least 3 of each"), "{text}");
+}
+
+#[test]
+fn a_service_that_left_its_group_starts_after_others() {
+    let folder = Folder::new();
+    record(&folder, "table-7-slow-service-in-group", "1.etl");
+    record(&folder, "table-7-slow-service-in-no-group", "2.etl");
+    let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
+    let moved = comparison["moved"].as_array().unwrap();
+    let slow = moved.iter().find(|row| row["key"] == "boot.service.Slowsvc").unwrap();
+    assert_eq!(slow["was_phase"], "WinLogonInit");
+    assert_eq!(slow["is_phase"], "ExplorerInit");
+    assert!(slow["now_after"].as_u64() > Some(0), "{slow}");
+}
+
+#[test]
+fn folders_hold_runs_and_equal_runs_do_not_differ() {
+    let folder = Folder::new();
+    for side in ["a", "b"] {
+        std::fs::create_dir(folder.path(side)).unwrap();
+        for run in 1..=3 {
+            record_again(&folder, "services-wes7", &format!("{side}/{run}.etl"), run);
+        }
+        folder.file(&format!("{side}/notes.txt"), b"no recording");
+    }
+    let comparison = json(&folder.answer("compare --baseline a --candidate b --format json"));
+    for configuration in comparison["configurations"].as_array().unwrap() {
+        assert_eq!(configuration["compared_runs"], 3);
+    }
+    for measure in comparison["measures"].as_array().unwrap() {
+        assert_eq!(measure["changes"][0]["verdict"], "same", "{measure}");
+    }
+    let text = folder.answer("compare --baseline a --candidate b");
+    assert!(text.contains("does not differ beyond noise"), "{text}");
+
+    let csv = folder.answer("compare --baseline a --candidate b --format csv");
+    let rows: Vec<&str> = csv.lines().collect();
+    let measures = comparison["measures"].as_array().unwrap().len();
+    assert_eq!(rows.len(), 1 + 2 * measures);
+    let columns = rows[0].split(',').count();
+    let total = rows.iter().find(|row| row.starts_with("boot.service.")).unwrap();
+    assert_eq!(total.split(',').count(), columns);
+}
+
+#[test]
+fn sleeps_and_shutdowns_are_compared_too() {
+    let folder = Folder::new();
+    for (scenario, name) in [
+        ("sleep-windows7", "1.etl"),
+        ("sleep-slow-driver", "2.etl"),
+        ("shutdown-slow-console", "3.etl"),
+        ("shutdown-unresponsive-service", "4.etl"),
+        ("two-transitions", "5.etl"),
+    ] {
+        record(&folder, scenario, name);
+    }
+    // The second one was recorded with call stacks.
+    let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 2.etl");
+    assert_eq!(code, 2);
+    assert!(message.contains("--include analysis-tracing"), "{message}");
+    let sleep =
+        json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --include analysis-tracing --format json"));
+    assert_eq!(sleep["transition"], "suspend");
+    measure(&sleep, "suspend.phase.SuspendDevices");
+    let shutdown = json(&folder.answer("compare --baseline 3.etl --candidate 4.etl --format json"));
+    assert_eq!(shutdown["transition"], "shutdown");
+    measure(&shutdown, "shutdown.total");
+    // The second transition is a hibernation, and so is not compared with a sleep.
+    let (code, message) = folder.refusal("compare --baseline 1.etl --candidate 5.etl --transition suspend:2");
+    assert_eq!(code, 2, "{message}");
+    let both = json(&folder.answer("compare --baseline 1.etl --candidate 5.etl --transition suspend --format json"));
+    let runs = both["configurations"][1]["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[1]["set_apart"][0]["reason"], "other_kind");
+}
+
+#[test]
+fn what_cannot_be_compared_says_why() {
+    let folder = Folder::new();
+    record(&folder, "services-wes7", "boot.etl");
+    record(&folder, "shutdown-slow-console", "off.etl");
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    for (arguments, code, part) in [
+        ("compare --baseline boot.etl", 64, "--candidate"),
+        ("compare --baseline boot.etl --candidate absent.etl", 1, "absent.etl"),
+        ("compare --baseline boot.etl --candidate empty", 2, "no recording in this folder"),
+        ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: the recording holds no boot"),
+        ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 64, "--transition"),
+    ] {
+        let (is, message) = folder.refusal(arguments);
+        assert_eq!(is, code, "{arguments}: {message}");
+        assert!(message.contains(part), "{arguments}: {message}");
+    }
+}
+
+#[test]
+fn boots_of_linux_are_compared_unit_by_unit() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let folder = Folder::new();
+    for name in ["boot-1.tar.xz", "boot-2.tar.xz"] {
+        std::fs::copy(samples.join(name), folder.path(name)).unwrap();
+    }
+    let comparison = json(&folder.answer("compare --baseline boot-1.tar.xz --candidate boot-2.tar.xz --format json"));
+    assert_eq!(comparison["transition"], "boot");
+    assert_eq!(comparison["configurations"][0]["kind"], "linux");
+    let boots: Vec<Value> = ["boot-1.tar.xz", "boot-2.tar.xz"]
+        .map(|name| json(&folder.answer(&format!("boot {name} --format json"))))
+        .into();
+    let of_report = |at: usize, name: &str| {
+        let phases = boots[at]["phases"].as_array().unwrap();
+        let phase = phases.iter().find(|phase| phase["name"] == name).unwrap();
+        phase["duration_ns"].clone()
+    };
+    for name in ["kernel", "user_space"] {
+        let measure = measure(&comparison, &format!("boot.phase.{name}"));
+        for at in 0..2 {
+            assert_eq!(measure["values"][at]["median"], of_report(at, name), "{name}");
+        }
+    }
+    for (recording, transition, key) in [
+        ("suspend-s3.tar.xz", "suspend", "suspend.suspend"),
+        ("shutdown-slowstop.tar.xz", "shutdown", "shutdown.phase.stop_units"),
+    ] {
+        std::fs::copy(samples.join(recording), folder.path(recording)).unwrap();
+        let line =
+            format!("compare --baseline {recording} --candidate {recording} --transition {transition} --format json");
+        let comparison = json(&folder.answer(&line));
+        let change = &measure(&comparison, key)["changes"][0];
+        assert_eq!(change["difference"], 0, "{recording}");
+    }
+    let services = comparison["measures"].as_array().unwrap();
+    let units = services.iter().filter(|row| row["category"] == "service").count();
+    assert!(units > 20, "{units} units");
+}
+
+/// What explains the difference of a phase in a comparison as JSON.
+fn explanation<'v>(comparison: &'v Value, phase: &str) -> &'v Value {
+    let all = comparison["explanations"].as_array().unwrap();
+    all.iter().find(|one| one["phase"] == phase).unwrap_or_else(|| panic!("{phase} is not explained"))
+}
+
+fn ms(value: &Value) -> i64 {
+    value.as_i64().unwrap() / 1_000_000
+}
+
+#[test]
+fn tables_6_and_a_1_name_the_driver_and_its_pends() {
+    let folder = Folder::new();
+    record(&folder, "table-6-no-pended-requests", "no.etl");
+    record(&folder, "table-6-pended-start", "start.etl");
+    record(&folder, "table-6-pended-start-and-enumeration", "both.etl");
+    // Table A-1: PreSMSS took 26,636, 17,919 and 17,294 ms. Ramdisk's load took 9,214 ms of it, its start and its enumeration
+    // 3,000 ms each, which block until they are pended.
+    for (candidate, phase_ms, ramdisk_ms, until_pended_ms, change) in
+        [("start", -8_717, -12_214, 3_000, "shorter"), ("both", -9_342, -15_214, 0, "gone")]
+    {
+        let line = format!("compare --baseline no.etl --candidate {candidate}.etl");
+        let comparison = json(&folder.answer(&format!("{line} --format json")));
+        let explained = explanation(&comparison, "PreSMSS");
+        assert_eq!(ms(&explained["difference_ns"]), phase_ms, "{candidate}");
+        let first = &explained["parts"][0];
+        assert_eq!((first["kind"].as_str(), first["name"].as_str()), (Some("driver"), Some("Ramdisk")));
+        assert_eq!(first["change"], change);
+        assert!(ms(&first["difference_ns"]).abs_diff(ramdisk_ms) <= 1, "{first}");
+        assert_eq!(ms(&first["detail"]["was_ns"]), 15_214);
+        assert_eq!(ms(&first["detail"]["is_ns"]), until_pended_ms);
+        // Every part is accounted for, to the nanosecond.
+        let ns = |value: &Value| value.as_i64().unwrap();
+        let parts: i64 = explained["parts"].as_array().unwrap().iter().map(|part| ns(&part["difference_ns"])).sum();
+        let rest = ns(&explained["against_ns"]) + ns(&explained["not_explained_ns"]);
+        assert_eq!(parts + rest, ns(&explained["difference_ns"]));
+        assert_eq!(ms(&explained["not_explained_ns"]), 0, "{explained}");
+    }
+    let text = folder.answer("compare --baseline no.etl --candidate both.etl");
+    let second = text.lines().nth(1).unwrap();
+    let said = "-9.34 s in PreSMSS: Ramdisk no longer blocks, -15.2 s (its requests until they were pended: 601 µs, was 15.2 s)";
+    assert!(second.starts_with(said), "{second}");
+}
+
+#[test]
+fn tables_7_and_a_2_name_the_service() {
+    let folder = Folder::new();
+    record(&folder, "table-7-slow-service-in-group", "in.etl");
+    record(&folder, "table-7-slow-service-in-no-group", "out.etl");
+    for (was, is, sign, change) in [("in", "out", -1, "gone"), ("out", "in", 1, "new")] {
+        let line = format!("compare --baseline {was}.etl --candidate {is}.etl --format json");
+        let comparison = json(&folder.answer(&line));
+        let first = &explanation(&comparison, "WinLogonInit")["parts"][0];
+        assert_eq!((first["kind"].as_str(), first["name"].as_str()), (Some("service"), Some("Slowsvc")), "{first}");
+        assert_eq!(first["change"], change);
+        // 6.0 s, of which 517 ms lie before the logon waits for the group.
+        assert!(ms(&first["difference_ns"]).abs_diff(sign * 5_482) <= 2, "{first}");
+        // Its own initialisation takes as long as before.
+        assert!(ms(&first["detail"]["was_ns"]).abs_diff(ms(&first["detail"]["is_ns"])) <= 4, "{first}");
+    }
+    let text = folder.answer("compare --baseline in.etl --candidate out.etl");
+    assert!(text.contains("s in WinLogonInit: Slowsvc is no longer waited for, -5.48 s"), "{text}");
+}
+
+#[test]
+fn table_5_is_explained_without_a_culprit_that_does_not_differ() {
+    let folder = Folder::new();
+    record(&folder, "table-5-run-1", "1.etl");
+    record(&folder, "table-5-run-2", "2.etl");
+    let comparison = json(&folder.answer("compare --baseline 1.etl --candidate 2.etl --format json"));
+    let explorer = explanation(&comparison, "ExplorerInit");
+    assert_eq!(ms(&explorer["difference_ns"]), -1_453);
+    assert_eq!(explorer["parts"][0]["name"], "explorer.exe");
+    // Decoys: WSearch and the low-priority defragmenter take their time beside the path in both.
+    let text = folder.answer("compare --baseline 1.etl --candidate 2.etl");
+    let answer = text.lines().take(4).collect::<Vec<_>>().join("\n");
+    assert!(!answer.contains("WSearch") && !answer.contains("defrag"), "{answer}");
+}
+
+#[test]
+fn a_recording_given_twice_counts_once() {
+    let folder = Folder::new();
+    for name in ["a.etl", "again.etl"] {
+        record(&folder, "services-wes7", name);
+    }
+    record_again(&folder, "services-wes7", "later.etl", 3);
+    let comparison =
+        json(&folder.answer("compare --baseline a.etl again.etl later.etl --candidate later.etl --format json"));
+    let baseline = &comparison["configurations"][0];
+    assert_eq!(baseline["compared_runs"], 2);
+    assert_eq!(baseline["runs"][1]["set_apart"][0]["reason"], "same_recording");
+    assert_eq!(baseline["runs"][1]["set_apart"][0]["text"], "the same recording as a.etl");
+    // Across the two sides it is no mistake, but worth a word.
+    assert_eq!(comparison["notes"][0]["kind"], "on_both_sides");
+    let both = "compare --baseline a.etl again.etl --candidate later.etl --include same-recording --format json";
+    assert_eq!(json(&folder.answer(both))["configurations"][0]["compared_runs"], 2);
+}
+
+#[test]
+fn other_computers_are_said_to_differ() {
+    let folder = Folder::new();
+    record(&folder, "services-wes7", "a.etl");
+    record_again(&folder, "services-wes7", "b.etl", 2);
+    record_changed(&folder, "services-wes7", "c.etl", |text| {
+        text.replace("processors = 2", "processors = 4\nmemory_mib = 8192").replace("build = 7600", "build = 7601")
+    });
+    let notes = |other: &str| {
+        let comparison = json(&folder.answer(&format!("compare --baseline a.etl --candidate {other} --format json")));
+        let notes = comparison["notes"].as_array().unwrap().clone();
+        notes.iter().map(|note| note["property"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(notes("b.etl"), Vec::<String>::new());
+    assert_eq!(notes("c.etl"), ["system", "processors", "memory"]);
+    let text = folder.answer("compare --baseline a.etl --candidate c.etl");
+    assert!(text.contains("candidate has another number of processors: 4, was 2."), "{text}");
+}
+
+#[test]
+fn a_persons_time_is_no_difference() {
+    let folder = Folder::new();
+    record(&folder, "healthy-boot", "alone.etl");
+    record(&folder, "person-logs-on", "person.etl");
+    let comparison = json(&folder.answer("compare --baseline alone.etl --candidate person.etl --format json"));
+    for key in ["boot.total", "boot.phase.WinLogonInit"] {
+        let change = &measure(&comparison, key)["changes"][0];
+        assert!(ms(&change["difference"]).abs() <= 1, "{key}: {change}");
+    }
+    assert_eq!(comparison["notes"][0]["kind"], "person_taken_off");
+    assert_eq!(ms(&comparison["notes"][0]["person_ns"]), 6_500);
+    let text = folder.answer("compare --baseline alone.etl --candidate person.etl");
+    assert!(text.contains("person.etl: 6.50 s in which a person was waited for are in no number."), "{text}");
+}
+
+#[test]
+fn two_recordings_are_old_and_new() {
+    let folder = Folder::new();
+    record(&folder, "table-5-run-1", "1.etl");
+    record(&folder, "table-5-run-2", "2.etl");
+    let by_name = folder.answer("compare --baseline 1.etl --candidate 2.etl");
+    assert_eq!(folder.answer("compare 1.etl 2.etl"), by_name);
+    let (code, message) = folder.refusal("compare 1.etl");
+    assert_eq!(code, 64);
+    assert!(message.contains("1.etl: give a second recording"), "{message}");
+    assert_eq!(folder.run("compare 1.etl 2.etl --baseline 1.etl").status.code(), Some(64));
+}
+
+#[test]
+fn one_bad_file_does_not_end_a_comparison() {
+    let folder = Folder::new();
+    for side in ["a", "b"] {
+        std::fs::create_dir(folder.path(side)).unwrap();
+        for run in 1..=3 {
+            record_again(&folder, "services-wes7", &format!("{side}/{run}.etl"), run);
+        }
+    }
+    let sound = json(&folder.answer("compare a b --format json"));
+    folder.file("b/0.etl", b"no recording").file("b/4.etl", b"");
+    let output = folder.run("compare a b --format json");
+    assert_eq!(output.status.code(), Some(1));
+    let comparison = json(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(comparison["measures"], sound["measures"]);
+    let runs = comparison["configurations"][1]["runs"].as_array().unwrap();
+    let bad: Vec<&Value> = runs.iter().filter(|run| run["compared"] == false).collect();
+    assert_eq!(bad.len(), 2);
+    assert!(bad.iter().all(|run| run["set_apart"][0]["reason"] == "unreadable"), "{bad:?}");
+    let text = String::from_utf8(folder.run("compare a b").stdout).unwrap();
+    assert!(text.contains("b/4.etl: byte offset 0: the file is empty"), "{text}");
+    // With nothing left on a side, what is wrong is the answer.
+    std::fs::create_dir(folder.path("c")).unwrap();
+    folder.file("c/1.etl", b"");
+    let (code, message) = folder.refusal("compare a c");
+    assert_eq!(code, 1);
+    assert!(message.contains("1.etl: byte offset 0: the file is empty"), "{message}");
+}
+
+#[test]
+fn each_run_is_shown_with_its_values() {
+    let folder = Folder::new();
+    for run in 1..=3 {
+        record_again(&folder, "services-wes7", &format!("{run}.etl"), run);
+    }
+    let line = "compare --baseline 1.etl 2.etl --candidate 3.etl";
+    let text = folder.answer(&format!("{line} --runs"));
+    let table = text.split_once("\nRuns  ").unwrap().1;
+    for (side, run) in [("baseline", "1.etl"), ("baseline", "2.etl"), ("candidate", "3.etl")] {
+        assert!(table.lines().any(|row| row.contains(side) && row.contains(run) && row.contains("18.6 s")), "{table}");
+    }
+    assert!(!folder.answer(line).contains("\nRuns  "));
+    let csv = folder.answer(&format!("{line} --runs --format csv"));
+    assert!(csv.starts_with("configuration,run,compared,key,category,unit,value\n"), "{csv}");
+    assert_eq!(csv.lines().filter(|row| row.contains(",boot.total,")).count(), 3);
+    assert_eq!(folder.run(&format!("{line} --runs --format markdown")).status.code(), Some(64));
+}
+
+#[test]
+fn the_first_line_tells_a_person_from_the_machine() {
+    let folder = Folder::new();
+    record(&folder, "healthy-boot", "alone.etl");
+    record(&folder, "person-logs-on", "person.etl");
+    let first = |name: &str| folder.answer(&format!("boot {name}")).lines().next().unwrap().to_owned();
+    let alone = first("alone.etl");
+    let person = first("person.etl");
+    assert!(!alone.contains("waiting"), "{alone}");
+    // The scenarios differ by the person's 6.5 s alone.
+    assert_eq!(
+        person,
+        alone.replace('.', "#").replacen("#", ".", 1).replace(" s#", " s, and 6.50 s waiting for someone to log on.")
+    );
+    let answer = |name: &str| json(&folder.answer(&format!("boot {name} --format json")));
+    assert!(answer("alone.etl")["logon"]["to_desktop_ns"].is_null());
+    let boot = answer("person.etl");
+    let asked = &boot["logon"]["credential_requests"][0];
+    let ready_ns = boot["main_path_boot"]["end_ns"].as_i64().unwrap();
+    assert_eq!(boot["logon"]["to_desktop_ns"].as_i64().unwrap(), ready_ns - asked["end_ns"].as_i64().unwrap());
+    assert!(folder.answer("boot person.etl").contains(" from logon to desktop)"));
+}

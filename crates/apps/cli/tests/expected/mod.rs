@@ -1,0 +1,218 @@
+//! What is true of scenarios, from `crates/support/testkit/expected/findings.toml`, and what was put into them, from themselves.
+//!
+//! What was put in is worked out of the scenario's text alone: nothing that read the recording has a part in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use onoff_testkit::simulate::{Scenario, Truth, Work};
+use serde::Deserialize;
+
+const MS: i64 = 1_000_000;
+/// What a healthy hard disk needs for a request and for a mebibyte, as the page of findings says, ns.
+const HEALTHY_REQUEST_NS: i64 = 18 * MS;
+const HEALTHY_MEBIBYTE_NS: i64 = 20 * MS;
+
+/// What is true of a scenario.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expected {
+    /// What must be named first; `None` when nothing may be found.
+    pub first: Option<String>,
+    /// What else is true, caveats too.
+    pub also: BTreeSet<String>,
+    /// What is true and known not to be found.
+    pub missed: BTreeSet<String>,
+    /// What is found and known not to be true.
+    #[serde(rename = "false")]
+    pub false_: BTreeSet<String>,
+    /// What the first finding must cost.
+    pub cost: Option<Cost>,
+    /// The chain that `onoff why` must tell.
+    pub chain: Option<Chain>,
+}
+
+/// What the first finding must cost.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// About whom it is.
+    pub subject: String,
+    /// What the scenario holds of it: see [`put_in_ns`].
+    pub put_in: String,
+    /// How far from that it may be.
+    pub within_ms: i64,
+    /// Why it is not exact.
+    pub because: String,
+    /// How it must be found: `critical_path` or `at_most`.
+    pub basis: String,
+}
+
+/// A chain: who waits for whom, and what the wait ends with.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// What `onoff why` is asked.
+    pub question: String,
+    /// Processes of the chain's longest step, from who waits to who is waited for.
+    #[serde(default)]
+    pub through: Vec<String>,
+    /// The same as threads, where the scenario names them.
+    #[serde(default)]
+    pub threads: Vec<u32>,
+    /// What the time was: `cpu`, `disk`, `timer`, `device`, `other`.
+    pub ends: String,
+    /// Whose, or of which file or driver; a part of the reason, where nothing is known.
+    pub of: String,
+    /// Only what was done for a request to this device.
+    pub device: Option<String>,
+    /// What the scenario holds of it.
+    pub put_in: String,
+    /// How far from that it may be.
+    pub within_ms: i64,
+    /// Why it is not exact.
+    pub because: String,
+}
+
+/// Every scenario of the file.
+pub fn all() -> BTreeMap<String, Expected> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/expected/findings.toml");
+    toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Names of all scenarios there are.
+pub fn scenarios() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios");
+    let paths = std::fs::read_dir(folder).unwrap();
+    paths
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|it| it == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A scenario as it is written.
+pub fn scenario(name: &str) -> Scenario {
+    let path: PathBuf =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios").join(format!("{name}.toml"));
+    Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// What a scenario holds of something, ns:
+///
+/// * `sleep of IMAGE`, `cpu of IMAGE`: work of a process's threads;
+/// * `cpu of service NAME`, `time-out of service NAME`: work of a service;
+/// * `reads of PATH`: requests whose path begins so, as long as the scenario's disk needs;
+/// * `requests beyond a healthy disk`: all requests, less what a healthy hard disk needs;
+/// * `start and enumeration of DRIVER`, `suspend of DRIVER`, `waits for DRIVER`, `calls of DRIVER`;
+/// * `subscriber NAME`, `answer of IMAGE`, `limit of services`.
+pub fn put_in_ns(scenario: &Scenario, what: &str) -> i64 {
+    let of = |prefix: &str| what.strip_prefix(prefix);
+    let threads = |image: &str, length: &dyn Fn(&Work) -> i64| -> i64 {
+        let its = scenario.processes.iter().filter(|it| it.image == image);
+        its.flat_map(|process| &process.thread).flat_map(|thread| &thread.work).map(length).sum()
+    };
+    let service = |name: &str, length: &dyn Fn(&Work) -> i64| -> i64 {
+        let its = scenario.services.service.iter().filter(|it| it.name == name);
+        its.flat_map(|service| &service.work).map(length).sum()
+    };
+    let cpu = |work: &Work| match work {
+        Work::Cpu(time) => time.nanoseconds(),
+        _ => 0,
+    };
+    let sum = if what == "requests beyond a healthy disk" {
+        let bytes_ns = |bytes: u64, mebibyte_ns: i64| i64::try_from(bytes).unwrap() * mebibyte_ns / (1 << 20);
+        let beyond = |work: &Work| match work {
+            Work::Disk { count, size, .. } => {
+                let bytes = u64::from(*size);
+                i64::from(*count)
+                    * (request_ns(scenario, bytes) - HEALTHY_REQUEST_NS - bytes_ns(bytes, HEALTHY_MEBIBYTE_NS))
+            }
+            _ => 0,
+        };
+        main_work(scenario).map(beyond).sum()
+    } else if what == "limit of services" {
+        let shutdown = scenario.shutdown.as_ref().unwrap();
+        shutdown.service_timeout.nanoseconds()
+    } else if let Some(image) = of("sleep of ") {
+        threads(image, &|work| match work {
+            Work::Sleep(time) => time.nanoseconds(),
+            _ => 0,
+        })
+    } else if let Some(name) = of("cpu of service ") {
+        service(name, &cpu)
+    } else if let Some(image) = of("cpu of ") {
+        threads(image, &cpu)
+    } else if let Some(name) = of("time-out of service ") {
+        service(name, &|work| match work {
+            Work::WaitAtMost(_, time) => time.nanoseconds(),
+            _ => 0,
+        })
+    } else if let Some(path) = of("reads of ") {
+        let reads = |work: &Work| match work {
+            Work::Disk { count, size, path: read, .. } if read.starts_with(path) => {
+                i64::from(*count) * request_ns(scenario, u64::from(*size))
+            }
+            _ => 0,
+        };
+        main_work(scenario).map(reads).sum()
+    } else if let Some(name) = of("start and enumeration of ") {
+        let kernel = &scenario.kernel;
+        let drivers = kernel.boot_start.iter().chain(&kernel.system_start);
+        drivers
+            .filter(|driver| driver.name == name)
+            .map(|driver| driver.start.nanoseconds() + driver.enumerate.unwrap().nanoseconds())
+            .sum()
+    } else if let Some(name) = of("suspend of ") {
+        let devices = scenario.devices.iter().filter(|it| it.driver == name);
+        devices.map(|device| device.suspend.nanoseconds()).sum()
+    } else if let Some(name) = of("waits for ") {
+        let waits = |work: &Work| match work {
+            Work::Device { time, driver, .. } if driver == name => time.nanoseconds(),
+            _ => 0,
+        };
+        main_work(scenario).map(waits).sum()
+    } else if let Some(name) = of("calls of ") {
+        let calls = |work: &Work| match work {
+            Work::Dpc { time, driver } if driver == name => time.nanoseconds(),
+            _ => 0,
+        };
+        let beside = scenario.applications.iter().flat_map(|it| &it.background);
+        main_work(scenario).chain(beside).map(calls).sum()
+    } else if let Some(name) = of("subscriber ") {
+        let subscribers = scenario.logon.subscriber.iter();
+        subscribers.filter(|subscriber| subscriber.name == name).map(|subscriber| subscriber.time.nanoseconds()).sum()
+    } else if let Some(image) = of("answer of ") {
+        let its = scenario.applications.iter().filter(|it| it.image == image);
+        its.flat_map(|it| [&it.query, &it.suspend]).flatten().map(|answer| answer.time.nanoseconds()).sum()
+    } else {
+        panic!("what is `{what}`?")
+    };
+    assert!(sum > 0, "the scenario holds nothing of `{what}`");
+    sum
+}
+
+/// How long the scenario's disk needs for a request, ns.
+fn request_ns(scenario: &Scenario, bytes: u64) -> i64 {
+    let machine = &scenario.machine;
+    machine.disk_access.nanoseconds() + machine.disk_per_mib.nanoseconds() * i64::try_from(bytes).unwrap() / (1 << 20)
+}
+
+/// Work of those whom a boot waits for.
+fn main_work(scenario: &Scenario) -> impl Iterator<Item = &Work> {
+    let services = scenario.services.service.iter().flat_map(|it| &it.work);
+    (scenario.kernel.work.iter())
+        .chain(&scenario.session.registry)
+        .chain(&scenario.session.work)
+        .chain(&scenario.logon.work)
+        .chain(&scenario.shell.work)
+        .chain(services)
+}
+
+/// File name of the process of a thread.
+pub fn image(truth: &Truth, tid: u32) -> String {
+    let pid = truth.threads[&tid];
+    let found = truth.processes.iter().rev().find(|row| row.pid == pid);
+    let path = found.map_or("", |row| row.image.as_str());
+    path.rsplit('\\').next().unwrap().to_owned()
+}

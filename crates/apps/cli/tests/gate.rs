@@ -1,0 +1,332 @@
+//! `onoff gate` and kept baselines on simulated recordings.
+#![allow(clippy::unwrap_used)]
+
+use crate::running::Folder;
+use crate::shapes::faults_of_sarif;
+use onoff_testkit::simulate::Scenario;
+use serde_json::{Value, json};
+
+/// Boots of a small scenario whose desktop is ready at these times, ms, as recordings of one folder.
+fn boots(folder: &Folder, name: &str, ready_ms: &[u64]) {
+    std::fs::create_dir(folder.path(name)).unwrap();
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/write-filter-on.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    for (at, ms) in ready_ms.iter().enumerate() {
+        let text = text.replace("ready_at = \"31000ms\"", &format!("ready_at = \"{ms}ms\""));
+        let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+        folder.file(&format!("{name}/{}.etl", at + 1), &simulated.files[0]);
+    }
+}
+
+/// A baseline, one that is as fast, one that is 3 s slower.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    boots(&folder, "good", &[31_000, 31_040, 31_090]);
+    boots(&folder, "same", &[31_010, 31_050, 31_080]);
+    boots(&folder, "slow", &[34_000, 34_050, 34_100]);
+    folder
+}
+
+const LIMIT: &str = "--limit boot.total~5%~and~500ms";
+
+/// The program, in whose arguments `~` is a blank.
+fn gate(folder: &Folder, arguments: &str) -> (i32, String, String) {
+    let mut command = folder.command("gate");
+    command.args(arguments.split_whitespace().map(|word| word.replace('~', " ")));
+    let output = command.output().unwrap();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    )
+}
+
+#[test]
+fn exit_codes_say_pass_regression_and_no_verdict() {
+    let folder = folder();
+    let (code, text, _) = gate(&folder, &format!("--baseline good --candidate same {LIMIT}"));
+    assert_eq!(code, 0, "{text}");
+    assert!(text.starts_with("Pass: 1 limit kept.\n"), "{text}");
+    let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT}"));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.starts_with("Regression: 1 of 1 limit exceeded.\n"), "{text}");
+    // One run is no proof; nor is a recording that cannot be read a regression.
+    let (code, text, _) = gate(&folder, &format!("--baseline good --candidate slow/1.etl {LIMIT}"));
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("1 run of the candidate, 3 needed"), "{text}");
+    let (code, text, stderr) = gate(&folder, &format!("--baseline good --candidate absent.etl {LIMIT}"));
+    assert_eq!((code, text.as_str()), (2, ""), "{stderr}");
+    let (code, _, _) = gate(&folder, &format!("--baseline good/1.etl --candidate slow/1.etl --least-runs 1 {LIMIT}"));
+    assert_eq!(code, 1);
+    for wrong in ["", "--limit boot.total", "--limit 5%"] {
+        let (code, _, stderr) = gate(&folder, &format!("--baseline good --candidate same {wrong}"));
+        assert_eq!(code, 64, "{wrong}");
+        assert!(stderr.contains("--limit"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_verdict_does_not_depend_on_who_reads_the_report() {
+    let folder = folder();
+    for format in ["text", "json", "junit", "sarif", "github", "markdown"] {
+        for (candidate, expected) in [("same", 0), ("slow", 1), ("slow/1.etl", 2)] {
+            let mut command =
+                folder.command(&format!("gate --baseline good --candidate {candidate} --format {format}"));
+            command.args(["--limit", "boot.total 5% and 500ms"]);
+            let output = folder.unread(command);
+            assert_eq!(output.status.code(), Some(expected), "{candidate} as {format}");
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{candidate} as {format}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_written_is_no_pass() {
+    let folder = folder();
+    for candidate in ["same", "slow"] {
+        let mut command = folder.command(&format!("gate --baseline good --candidate {candidate}"));
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        command.args(["--limit", "boot.total 5% and 500ms"]).stdout(full);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{candidate}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("cannot write the answer"));
+    }
+}
+
+#[test]
+fn runs_that_are_all_set_apart_are_reported_in_every_format() {
+    let folder = Folder::boot("slow-boot.toml");
+    let line = "--baseline boot.etl --candidate boot.etl --limit boot.total~1s --format";
+    for (format, part) in [
+        ("text", "No verdict on 1 of 1 limit."),
+        ("json", "\"verdict\": \"no_verdict\""),
+        ("junit", "errors=\"1\""),
+        ("sarif", "\"kind\": \"open\""),
+        ("github", "::warning file=boot.etl,"),
+    ] {
+        let (code, text, stderr) = gate(&folder, &format!("{line} {format}"));
+        assert_eq!(code, 2, "{stderr}");
+        assert!(text.contains(part), "{text}");
+        assert!(text.contains("call stacks were recorded"), "{text}");
+    }
+}
+
+#[test]
+fn a_kept_baseline_stands_for_its_recordings() {
+    let folder = folder();
+    let (code, text, stderr) = gate(&folder, "--baseline good --save-baseline base.json");
+    assert_eq!((code, text.as_str()), (0, "base.json: 3 runs kept\n"), "{stderr}");
+    let bytes = std::fs::metadata(folder.path("base.json")).unwrap().len();
+    assert!(bytes < 100_000, "{bytes} bytes for three small boots");
+    for (candidate, expected) in [("same", 0), ("slow", 1)] {
+        let from_file = gate(&folder, &format!("--baseline base.json --candidate {candidate} {LIMIT} --format json"));
+        let from_folder = gate(&folder, &format!("--baseline good --candidate {candidate} {LIMIT} --format json"));
+        assert_eq!(from_file.0, expected);
+        // They differ in where they come from: what was kept knows only the candidate's recordings.
+        let [mut from_file, mut from_folder] =
+            [from_file.1, from_folder.1].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+        let recordings = |answer: &Value| answer["onoff"]["recordings"].as_array().unwrap().len();
+        assert_eq!((recordings(&from_file), recordings(&from_folder)), (3, 6));
+        for answer in [&mut from_file, &mut from_folder] {
+            answer["onoff"]["recordings"].take();
+        }
+        assert_eq!(from_file, from_folder);
+    }
+    // Compare takes it too.
+    let text = folder.answer("compare --baseline base.json --candidate slow");
+    assert!(text.starts_with("The boot is 3.01 s (9.7 %) slower: "), "{text}");
+}
+
+#[test]
+fn a_baseline_from_elsewhere_is_not_trusted() {
+    let folder = folder();
+    gate(&folder, "--baseline good --save-baseline base.json");
+    let good: Value = serde_json::from_slice(&std::fs::read(folder.path("base.json")).unwrap()).unwrap();
+    type Spoil = fn(&mut Value);
+    let cases: [(Spoil, &str); 8] = [
+        (|it| it["version"] = json!(2), "version 2 of the format"),
+        (|it| it["format"] = json!("other"), "format is 'other'"),
+        (|it| it["runs"] = json!([]), "no run"),
+        (|it| it["runs"][0]["measures"][0]["value"] = json!(-1), "cannot be"),
+        (|it| it["runs"][0]["measures"][0]["value"] = json!(1e300), "no baseline"),
+        (|it| it["runs"][0]["measures"][0]["key"] = json!("x"), "no key"),
+        (|it| it["runs"][0]["surprise"] = json!(1), "no baseline"),
+        (|it| *it = json!([1, 2]), "no baseline"),
+    ];
+    for (spoil, part) in cases {
+        let mut spoilt = good.clone();
+        spoil(&mut spoilt);
+        folder.file("bad.json", spoilt.to_string().as_bytes());
+        let (code, text, stderr) = gate(&folder, &format!("--baseline bad.json --candidate same {LIMIT}"));
+        assert_eq!((code, text.as_str()), (2, ""), "{part}");
+        assert!(stderr.contains("bad.json: ") && stderr.contains(part), "{part}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+    for bytes in [&b""[..], b"{", b"\xff\xfe", &b"[".repeat(100_000)] {
+        folder.file("bad.json", bytes);
+        let (code, _, stderr) = gate(&folder, &format!("--baseline bad.json --candidate same {LIMIT}"));
+        assert_eq!(code, 2);
+        assert!(stderr.contains("bad.json"), "{stderr}");
+    }
+}
+
+#[test]
+fn junit_has_a_case_per_measure_and_counts_that_agree() {
+    let folder = folder();
+    let (code, xml, _) = gate(
+        &folder,
+        &format!(
+            "--baseline good --candidate slow {LIMIT} --limit boot.phase.*Init~10% --limit never~5% --format junit"
+        ),
+    );
+    assert_eq!(code, 1);
+    let document = roxmltree::Document::parse(&xml).unwrap();
+    let root = document.root_element();
+    assert_eq!(root.tag_name().name(), "testsuites");
+    let cases: Vec<_> = root.descendants().filter(|node| node.has_tag_name("testcase")).collect();
+    let number =
+        |node: roxmltree::Node<'_, '_>, name: &str| -> usize { node.attribute(name).unwrap().parse().unwrap() };
+    for (name, element) in [("failures", "failure"), ("errors", "error")] {
+        let found = root.descendants().filter(|node| node.has_tag_name(element)).count();
+        assert_eq!(number(root, name), found, "{name}");
+        for suite in root.children().filter(|node| node.has_tag_name("testsuite")) {
+            let found = suite.descendants().filter(|node| node.has_tag_name(element)).count();
+            assert_eq!(number(suite, name), found);
+        }
+    }
+    assert_eq!(number(root, "tests"), cases.len());
+    // What the schema of the format demands of a case.
+    for case in &cases {
+        assert!(case.attribute("classname").is_some() && case.attribute("name").is_some());
+        for child in case.children().filter(roxmltree::Node::is_element) {
+            assert!(["failure", "error"].contains(&child.tag_name().name()));
+            assert!(!child.attribute("message").unwrap().is_empty());
+        }
+    }
+    let total = cases.iter().find(|case| case.attribute("name") == Some("boot.total")).unwrap();
+    assert_eq!(total.attribute("time"), Some("34.050000"));
+    assert!(total.children().any(|node| node.has_tag_name("failure")));
+    let explorer = cases.iter().find(|case| case.attribute("name") == Some("boot.phase.ExplorerInit")).unwrap();
+    assert!(explorer.children().any(|node| node.has_tag_name("failure")));
+}
+
+/// The reader of others: what it counts is what the document says.
+#[test]
+fn another_reader_of_junit_finds_the_same() {
+    let folder = folder();
+    let (_, xml, _) = gate(
+        &folder,
+        &format!(
+            "--baseline good --candidate slow {LIMIT} --limit boot.phase.*Init~10% --limit never~5% --format junit"
+        ),
+    );
+    let suites = junit_parser::from_reader(xml.as_bytes()).unwrap();
+    let cases: Vec<_> = suites.suites.iter().flat_map(|suite| &suite.cases).collect();
+    let count = |is: fn(&junit_parser::TestStatus) -> bool| {
+        let them = cases.iter().filter(|case| is(&case.status));
+        u64::try_from(them.count()).unwrap()
+    };
+    assert_eq!(suites.tests, u64::try_from(cases.len()).unwrap());
+    assert_eq!(suites.failures, count(junit_parser::TestStatus::is_failure));
+    assert_eq!(suites.errors, count(junit_parser::TestStatus::is_error));
+    assert_eq!(suites.skipped, 0);
+    assert!(suites.failures >= 2 && suites.errors == 1, "{xml}");
+    for suite in &suites.suites {
+        assert!(!suite.name.is_empty());
+        assert_eq!(suite.tests, u64::try_from(suite.cases.len()).unwrap());
+    }
+    let total = cases.iter().find(|case| case.original_name == "boot.total").unwrap();
+    assert!((total.time - 34.05).abs() < 1e-9);
+    let failure = total.status.failure_as_ref();
+    assert!(!failure.message.is_empty() && !failure.failure_type.is_empty());
+}
+
+/// What the shape forbids is seen.
+#[test]
+fn a_spoilt_sarif_has_faults() {
+    let folder = folder();
+    let (_, text, _) = gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --format sarif"));
+    let good: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(faults_of_sarif(&good), [""; 0]);
+    for (pointer, value) in [
+        ("/version", json!("2.0.0")),
+        ("/runs/0/tool", json!({})),
+        ("/runs/0/tool/driver/surprise", json!(1)),
+        ("/runs/0/results/0/level", json!("fatal")),
+        ("/runs/0/results/0/ruleIndex", json!(-2)),
+        ("/runs/0/results/0/message", json!({ "markdown": "no text" })),
+        ("/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri", json!("a file.etl")),
+    ] {
+        let mut spoilt = good.clone();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        spoilt.pointer_mut(parent).unwrap()[key] = value;
+        assert!(!faults_of_sarif(&spoilt).is_empty(), "{pointer}");
+    }
+}
+
+#[test]
+fn sarif_holds_what_its_schema_demands() {
+    let folder = folder();
+    let (code, text, _) =
+        gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format sarif"));
+    assert_eq!(code, 1);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(faults_of_sarif(&document), [""; 0]);
+    let runs = document["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 1);
+    let driver = &runs[0]["tool"]["driver"];
+    assert_eq!(driver["name"], "onoff");
+    let rules = driver["rules"].as_array().unwrap();
+    let mut ids = std::collections::HashSet::new();
+    for rule in rules {
+        assert!(ids.insert(rule["id"].as_str().unwrap()), "ids are unique");
+        assert!(rule["shortDescription"]["text"].is_string());
+    }
+    let results = runs[0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2, "{text}");
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        let kind = result["kind"].as_str().unwrap();
+        // 3.27.10: any kind but fail has the level none.
+        assert_eq!(result["level"] == "none", kind != "fail");
+        assert!(!result["message"]["text"].as_str().unwrap().is_empty());
+        let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+        assert_eq!(place, "slow/1.etl");
+    }
+    assert_eq!(results[0]["ruleId"], "regression");
+    assert_eq!(results[1]["ruleId"], "no-verdict");
+}
+
+#[test]
+fn annotations_of_a_workflow() {
+    let folder = folder();
+    let (code, text, _) =
+        gate(&folder, &format!("--baseline good --candidate slow {LIMIT} --limit never~5% --format github"));
+    assert_eq!(code, 1);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[0].starts_with("::error file=slow/1.etl,title=boot.total::boot.total: 34."), "{text}");
+    assert!(lines[0].contains("more than boot.total 5%25 and 500ms"), "{text}");
+    assert!(lines[1].starts_with("::warning file=slow/1.etl,title=never 5%25::"), "{text}");
+    assert!(lines[2].starts_with("::notice "), "{text}");
+}
+
+#[test]
+fn a_table_for_a_pull_request() {
+    let folder = folder();
+    let (code, table, _) = gate(&folder, &format!("good slow {LIMIT} --limit never~5% --format markdown"));
+    assert_eq!(code, 1);
+    assert!(table.starts_with("### Regression: 1 of 2 limits exceeded.\n\n| | measure |"), "{table}");
+    let rows: Vec<&str> = table.lines().filter(|line| line.contains("boot.total")).collect();
+    assert_eq!(rows.len(), 1, "{table}");
+    assert!(
+        rows[0].starts_with("| **exceeded** | boot.total | ") && rows[0].ends_with(" | boot.total 5% and 500ms |"),
+        "{table}"
+    );
+    let (code, table, _) = gate(&folder, &format!("good same {LIMIT} --format markdown"));
+    assert_eq!(code, 0);
+    assert!(table.contains("| kept | boot.total |") && !table.contains("exceeded**"), "{table}");
+}

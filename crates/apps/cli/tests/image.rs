@@ -1,0 +1,248 @@
+//! `onoff image` as a user runs it.
+
+use std::io::Read;
+
+use onoff_testkit::hive::KeyFile;
+use onoff_testkit::program;
+use onoff_testkit::real::samples;
+use serde_json::Value;
+
+use crate::running::Folder;
+
+fn system(start_of_maker: u32) -> KeyFile {
+    let mut root = KeyFile::root();
+    root.key("Select").set("Current", 1_u32);
+    let mut service = |name: &str, kind: u32, start: u32, path: &str| {
+        root.key(&format!(r"ControlSet001\Services\{name}"))
+            .set("Type", kind)
+            .set("Start", start)
+            .set("ImagePath", path);
+    };
+    service("disk", 1, 0, r"System32\drivers\disk.sys");
+    service("RpcSs", 32, 2, r"%SystemRoot%\system32\svchost.exe -k rpcss");
+    service("Maker", 16, start_of_maker, r"C:\Maker\maker.exe");
+    let power = root.key(r"ControlSet001\Control\Session Manager\Power");
+    power.set("HiberbootEnabled", 1_u32);
+    root.key(r"ControlSet001\Control\Power").set("HibernateEnabled", 0_u32);
+    root
+}
+
+/// A volume of Windows with a driver that is signed by a catalogue only.
+fn volume() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();
+    std::fs::create_dir_all(folder.path("c/Windows/System32/drivers")).unwrap();
+    folder.file("c/Windows/System32/config/SYSTEM", &system(2).hive());
+    folder.file("c/Windows/System32/drivers/disk.sys", &program(None));
+    let mut software = KeyFile::root();
+    software
+        .key(r"Microsoft\Windows NT\CurrentVersion")
+        .set("ProductName", "Windows 10 Pro")
+        .set("CurrentBuild", "22631");
+    folder.file("c/Windows/System32/config/SOFTWARE", &software.hive());
+    folder
+}
+
+#[test]
+fn a_volume_is_audited() {
+    let text = volume().answer("image c");
+    for line in [
+        "Windows 11 Pro (build 22631): 3 findings",
+        "2 services start at each boot",
+        "fast startup is on but cannot work: hibernation is off",
+        r"SYSTEM\ControlSet001\Control\Power\HibernateEnabled = 0; key last written 2020-01-02 03:04:05 UTC",
+        "1 boot-start driver without a signature in the file: disk.sys",
+        "1 service of other makers that starts with the computer: Maker",
+        "whether the computer loses power without a shutdown",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn hives_are_read_as_they_are_shared() {
+    let folder = Folder::new();
+    let hive = system(2).hive();
+    folder.file("SYSTEM", &hive);
+    let mut packed = Vec::new();
+    std::io::copy(&mut flate2::read::GzEncoder::new(&hive[..], flate2::Compression::fast()), &mut packed).unwrap();
+    folder.file("SYSTEM.gz", &packed);
+    let services = |path: &str| {
+        let answer: Value = serde_json::from_str(&folder.answer(&format!("image {path} --format json"))).unwrap();
+        answer["image"]["services"].clone()
+    };
+    assert_eq!(services("SYSTEM.gz"), services("SYSTEM"));
+    assert_eq!(services("SYSTEM").as_array().unwrap().len(), 3);
+    // Damaged on its way.
+    folder.file("cut.gz", &packed[..packed.len() / 2]);
+    assert_ne!(folder.run("image cut.gz").status.code(), Some(0));
+}
+
+#[test]
+fn the_formats_hold_the_same() {
+    let folder = volume();
+    folder.file("needed.txt", b"# what the machine is for\nRpcSs\n");
+    let answer: Value = serde_json::from_str(&folder.answer("image c --needed needed.txt --format json")).unwrap();
+    assert_eq!(answer["image"]["counts"]["auto"], 2);
+    let codes: Vec<&str> =
+        answer["audit"]["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"image/service-not-needed"), "{codes:?}");
+    let csv = folder.answer("image c --format csv");
+    let widths: Vec<usize> = csv.lines().map(|line| line.split(',').count()).collect();
+    assert_eq!((widths.len(), widths.iter().all(|&width| width == widths[0])), (4, true), "{csv}");
+    let csv = folder.answer("image c --format csv --by finding");
+    assert!(csv.lines().any(|line| line.starts_with("image/fast-startup-without-hibernation,high,")), "{csv}");
+}
+
+#[test]
+fn two_images_are_compared() {
+    let folder = Folder::new();
+    folder.file("old", &system(3).hive()).file("new", &system(2).hive());
+    let text = folder.answer("image new --compare old");
+    assert!(text.starts_with("1 change.\n"), "{text}");
+    let line = text.lines().find(|line| line.contains("Maker")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["service", "Maker", "start", "demand", "auto"]);
+    assert!(folder.answer("image old --compare old").starts_with("0 changes."));
+}
+
+#[test]
+fn the_overlay_of_a_write_filter_is_planned_from_a_recording() {
+    let folder = Folder::boot("healthy-boot.toml");
+    folder.file("SYSTEM", &system(2).hive());
+    let text = folder.answer("image SYSTEM --trace boot.etl --overlay-size 1GiB");
+    assert!(text.contains("The overlay with the writes of the recording"), "{text}");
+    let (code, error) = folder.refusal("image SYSTEM --trace nowhere.etl");
+    assert!(code == 1 && error.contains("nowhere.etl"), "{error}");
+}
+
+#[test]
+fn a_diagnosis_and_an_installation_speak_together() {
+    // A recorded boot with slow services, and an installation that has them.
+    let folder = Folder::boot("nfs-client.toml");
+    let alone = folder.answer("diagnose boot.etl");
+    assert!(!alone.contains("ControlSet001"), "{alone}");
+    let mut root = system(2);
+    let key = root.key(r"ControlSet001\Services\NfsClnt");
+    key.set("Type", 16_u32).set("Start", 2_u32).set("ImagePath", r"%SystemRoot%\system32\nfsclnt.exe");
+    key.set("DependOnService", ["RpcSs"].as_slice());
+    folder.file("SYSTEM", &root.hive());
+    let together: Value =
+        serde_json::from_str(&folder.answer("diagnose boot.etl --image SYSTEM --format json")).unwrap();
+    let findings = together["findings"].as_array().unwrap();
+    let nfs = findings.iter().find(|finding| finding["subject"]["name"] == "NfsClnt").unwrap();
+    let evidence: Vec<&str> =
+        nfs["evidence"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+    assert!(
+        evidence
+            .iter()
+            .any(|text| text.contains(r"Services\NfsClnt: start auto") && text.contains("starts after RpcSs")),
+        "{evidence:?}"
+    );
+}
+
+#[test]
+fn startup_folders_and_tasks_of_a_volume_are_listed() {
+    let folder = volume();
+    let startup = "c/ProgramData/Microsoft/Windows/Start Menu/Programs/StartUp";
+    let own = "c/Users/ann/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Startup";
+    let tasks = "c/Windows/System32/Tasks";
+    for path in [startup, own, tasks, "c/Windows/System32/Tasks/Microsoft/Windows/Time"] {
+        std::fs::create_dir_all(folder.path(path)).unwrap();
+    }
+    folder.file(&format!("{startup}/chat.lnk"), b"L").file(&format!("{startup}/desktop.ini"), b"");
+    folder.file(&format!("{own}/notes.lnk"), b"L");
+    let task = |trigger: &str| {
+        format!(
+            "<Task><Triggers><{trigger}/></Triggers><Actions><Exec><Command>u.exe</Command></Exec></Actions></Task>"
+        )
+    };
+    folder.file(&format!("{tasks}/Updater"), task("LogonTrigger").as_bytes());
+    folder.file(&format!("{tasks}/Weekly"), task("CalendarTrigger").as_bytes());
+    folder.file(&format!("{tasks}/Broken"), b"<Task>");
+    folder.file(&format!("{tasks}/Microsoft/Windows/Time/Sync"), task("BootTrigger").as_bytes());
+    let answer: Value = serde_json::from_str(&folder.answer("image c --format json")).unwrap();
+    let programs = answer["image"]["start_programs"].as_array().unwrap();
+    let mut found: Vec<_> =
+        programs.iter().map(|one| (one["name"].as_str().unwrap(), one["origin"].as_str().unwrap())).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("Updater", "task_at_logon"), ("chat.lnk", "startup_folder"), ("notes.lnk", "startup_folder")]);
+    assert_eq!(answer["image"]["start_tasks_of_windows"], 1);
+    assert_eq!(answer["image"]["unreadable_tasks"][0], "Broken");
+    let text = folder.answer("image c");
+    assert!(text.contains("not read: Broken: no scheduled task"), "{text}");
+}
+
+#[test]
+fn the_sample_of_the_repository_answers_as_the_book_says() {
+    let folder = Folder::new();
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples/image");
+    let path = |name: &str| samples.join(name).display().to_string();
+    let audit: Value = serde_json::from_str(&folder.answer(&format!("image {} --format json", path("after")))).unwrap();
+    let found: std::collections::BTreeSet<&str> =
+        audit["audit"]["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    for code in
+        ["image/write-filter-on", "image/filter-untrained", "image/filter-paging-file", "image/service-dependency"]
+    {
+        assert!(found.contains(code), "{code}: {found:?}");
+    }
+    assert!(!found.contains("image/nfs-client"), "{found:?}");
+    let text = folder.answer(&format!("image {} --compare {}", path("after"), path("before")));
+    for name in ["TillUpdate", "NfsClnt", "TillNews", "TillTrace"] {
+        assert!(text.contains(name), "{name}\n{text}");
+    }
+    let needed = folder.answer(&format!("image {} --needed {}", path("after"), path("needed.txt")));
+    assert!(needed.contains("SysMain") && needed.contains("TillUpdate"), "{needed}");
+    let plans = folder.answer(&format!("prefetch {}", path("after")));
+    assert!(plans.contains("not trained: the boot's plan counts 1 boot, 2 boots of 3 missing"), "{plans}");
+}
+
+#[test]
+fn a_wim_image_is_refused_by_name_with_what_to_type() {
+    let folder = Folder::new();
+    folder.file("install.wim", b"MSWIM\0\0\0\xd0\0\0\0");
+    let (code, error) = folder.refusal("image install.wim");
+    assert_eq!(code, 1);
+    assert!(error.contains("a WIM image") && error.contains("wimlib-imagex extract install.wim 1"), "{error}");
+    assert!(error.contains("dism /Mount-Image /ImageFile:install.wim"), "{error}");
+}
+
+/// Counts of the project's facts, found by another reader, of four real installations: services that start by themselves, of these delayed, with
+/// a trigger and in a group; drivers of the boot, of these critical; autologgers that are on. One of them has fast startup on and hibernation off.
+#[test]
+fn four_real_hives_have_the_counts_that_are_known() {
+    let Some(samples) = samples("hives") else { return };
+    for (name, known) in [
+        ("regipy-SYSTEM.xz", [53, 6, 3, 26, 36, 21, 10]),
+        ("regipy-SYSTEM_2.xz", [44, 4, 6, 26, 78, 28, 15]),
+        ("regipy-SYSTEM_B.xz", [65, 10, 9, 29, 86, 30, 17]),
+        ("regipy-SYSTEM_WIN_10_1709.xz", [68, 12, 10, 27, 93, 30, 18]),
+    ] {
+        let Ok(packed) = std::fs::read(samples.join(name)) else {
+            println!("skipped: {name} is not there");
+            continue;
+        };
+        let mut bytes = Vec::new();
+        lzma_rust2::XzReader::new(packed.as_slice(), true).read_to_end(&mut bytes).unwrap();
+        let folder = Folder::new();
+        folder.file("SYSTEM", &bytes);
+        let report: Value = serde_json::from_str(&folder.answer("image SYSTEM --format json")).unwrap();
+        let counts = &report["image"]["counts"];
+        let names = ["auto", "delayed", "trigger", "in_group", "boot_start", "critical_boot_start", "autologgers"];
+        assert_eq!(names.map(|name| counts[name].as_u64().unwrap()), known, "{name}");
+        let findings = report["audit"]["findings"].as_array().unwrap();
+        let is_off = findings.iter().any(|finding| finding["code"] == "image/fast-startup-without-hibernation");
+        assert_eq!(is_off, name.contains("1709"), "{name}");
+        // A group that no list orders is Windows' own here, and no fault.
+        assert!(findings.iter().all(|finding| !finding.to_string().contains("MapsBroker")), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_installation_is_refused() {
+    let folder = Folder::new();
+    folder.file("notes.txt", b"nothing").file("other", &KeyFile::root().hive());
+    let (code, error) = folder.refusal("image notes.txt");
+    assert!(code == 2 && error.contains("no registry hive"), "{error}");
+    let (code, error) = folder.refusal("image other");
+    assert!(code == 2 && error.contains("none of SYSTEM"), "{error}");
+}

@@ -1,0 +1,351 @@
+//! The names that `--format json` emits are those that the book documents: none more, none less.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::running::Folder;
+use serde_json::Value;
+
+/// A scenario with most kinds of work in it.
+const SAMPLE: &str = "../../../samples/slow-boot.etl";
+
+/// Names that are left out where there is nothing to say.
+const OPTIONAL: &[(&str, &str)] = &[
+    ("Loss", "first"),
+    ("onoff info --format json", "clock_conversions"),
+    ("RecordingFile", "content"),
+    ("SystemConfiguration", "kernel_command_line"),
+    (EVENTS, "derived"),
+    ("Derived", "elapsed_ns"),
+    ("Derived", "service_ns"),
+    ("Derived", "since_last_ns"),
+    ("Derived", "ran_ns"),
+    ("Derived", "stack_of_ns"),
+    ("Derived", "old_state"),
+    ("Derived", "old_wait_reason"),
+    ("Derived", "file"),
+];
+
+const EVENTS: &str = "onoff events --format json";
+
+/// The objects and texts of the documentation: names or texts, each with its type.
+struct Documentation {
+    objects: BTreeMap<String, BTreeMap<String, String>>,
+    texts: BTreeMap<String, BTreeSet<String>>,
+    /// Of objects that are a code with arguments: the arguments by the code.
+    codes: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
+}
+
+/// What a table of the page lists.
+#[derive(Clone, Copy, PartialEq)]
+enum Lists {
+    Names,
+    Texts,
+    Codes,
+}
+
+impl Documentation {
+    fn read() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/reference/json.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let mut this = Self { objects: BTreeMap::new(), texts: BTreeMap::new(), codes: BTreeMap::new() };
+        let mut heading = String::new();
+        let mut lists = Lists::Names;
+        for line in page.lines() {
+            if let Some(title) = line.strip_prefix("## ").or_else(|| line.strip_prefix("### ")) {
+                heading = title.trim_matches('`').to_owned();
+            } else if line.starts_with("| name |") {
+                lists = Lists::Names;
+            } else if line.starts_with("| text |") {
+                lists = Lists::Texts;
+            } else if line.starts_with("| code |") {
+                lists = Lists::Codes;
+            } else if let Some(row) = line.strip_prefix("| `") {
+                let (name, rest) = row.split_once("` |").unwrap();
+                let second = rest.split('|').next().unwrap().trim().to_owned();
+                match lists {
+                    Lists::Texts => {
+                        this.texts.entry(heading.clone()).or_default().insert(name.to_owned());
+                    }
+                    Lists::Names => {
+                        this.objects.entry(heading.clone()).or_default().insert(name.to_owned(), second);
+                    }
+                    Lists::Codes => {
+                        let arguments = second.split(", ").map(|each| each.trim_matches('`').to_owned());
+                        let arguments = arguments.filter(|each| !each.is_empty()).collect();
+                        this.codes.entry(heading.clone()).or_default().insert(name.to_owned(), arguments);
+                    }
+                }
+            }
+        }
+        this
+    }
+
+    /// Checks `value` against a documented type; `met` collects the types that occurred.
+    fn check(&self, kind: &str, value: &Value, place: &str, met: &mut BTreeSet<String>) {
+        if let Some(kind) = kind.strip_suffix(" or null") {
+            if !value.is_null() {
+                self.check(kind, value, place, met);
+            }
+            return;
+        }
+        if let Some(kind) = kind.strip_prefix("list of ") {
+            for (at, value) in value.as_array().expect(place).iter().enumerate() {
+                self.check(kind, value, &format!("{place}[{at}]"), met);
+            }
+            return;
+        }
+        match kind {
+            "text" | "name of a table" => assert!(value.is_string(), "{place}: {value}"),
+            "integer" => assert!(value.is_i64() || value.is_u64(), "{place}: {value}"),
+            "number" => assert!(value.is_number(), "{place}: {value}"),
+            "any names" => assert!(value.is_object(), "{place}: {value}"),
+            "true or false" => assert!(value.is_boolean(), "{place}: {value}"),
+            _ => {
+                let name = kind.trim_start_matches('[').split(']').next().unwrap();
+                met.insert(name.to_owned());
+                if let Some(codes) = self.codes.get(name) {
+                    let code = value["code"].as_str().expect(place);
+                    let emitted =
+                        value.as_object().expect(place).keys().filter(|key| *key != "code").cloned().collect();
+                    assert_eq!(codes.get(code), Some(&emitted), "{place}: {code}");
+                    return;
+                }
+                match (self.objects.get(name), self.texts.get(name)) {
+                    (Some(_), _) => self.check_object(name, value, place, met),
+                    (_, Some(texts)) => {
+                        assert!(texts.contains(value.as_str().expect(place)), "{place}: {value} is no {name}");
+                    }
+                    _ => panic!("{place}: type '{kind}' is not documented"),
+                }
+            }
+        }
+    }
+
+    fn check_object(&self, name: &str, value: &Value, place: &str, met: &mut BTreeSet<String>) {
+        let documented = &self.objects[name];
+        let emitted = value.as_object().expect(place);
+        for key in emitted.keys() {
+            assert!(documented.contains_key(key), "{place}.{key} is not documented");
+        }
+        for (key, kind) in documented {
+            match emitted.get(key) {
+                Some(value) => self.check(kind, value, &format!("{place}.{key}"), met),
+                None => assert!(OPTIONAL.contains(&(name, key.as_str())), "{place}.{key} is documented, not emitted"),
+            }
+        }
+    }
+}
+
+#[test]
+fn documented_names_are_the_emitted_ones() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::new();
+    std::fs::copy(sample, folder.path("boot.etl")).unwrap();
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    for verb in [
+        "info",
+        "boot",
+        "diagnose",
+        "processes",
+        "cpu",
+        "interrupts",
+        "disk",
+        "hardfaults",
+        "services",
+        "devices",
+        "policy",
+        "why",
+    ] {
+        let answer: Value = serde_json::from_str(&folder.answer(&format!("{verb} boot.etl --format json"))).unwrap();
+        let name = format!("onoff {verb} --format json");
+        documentation.check_object(&name, &answer, verb, &mut met);
+    }
+    // A check of a list that is empty checks nothing: most types must have occurred.
+    for name in [
+        "Phase",
+        "CpuUsage",
+        "DiskUsage",
+        "Unit",
+        "DeviceWorkOfInitialisation",
+        "Work",
+        "ProcessLife",
+        "KindCount",
+        "Slice",
+        "ProcessRow",
+        "CpuRow",
+        "InterruptRow",
+        "ProcessorInterrupts",
+        "PathStep",
+        "PathShare",
+        "OnPath",
+        "RuleFinding",
+        "FindingEvidence",
+        "UncheckedRule",
+    ] {
+        assert!(met.contains(name), "the sample holds no {name}");
+    }
+}
+
+#[test]
+fn documented_names_of_linux_boots_are_the_emitted_ones() {
+    let documentation = Documentation::read();
+    let folder = Folder::linux_boot();
+    let mut met = BTreeSet::new();
+    for (line, heading) in [
+        ("boot linux --format json", "onoff boot --format json` of a Linux recording"),
+        ("boot linux --list-boots --format json", "onoff boot --list-boots --format json"),
+    ] {
+        let answer: Value = serde_json::from_str(&folder.answer(line)).unwrap();
+        documentation.check_object(heading, &answer, line, &mut met);
+    }
+    for name in ["Phase", "Unit", "UnitPathStep", "MissingEvidence", "RecordedBoot"] {
+        assert!(met.contains(name), "the recording holds no {name}");
+    }
+}
+
+#[test]
+fn documented_names_of_shutdowns_are_the_emitted_ones() {
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    for scenario in ["shutdown-hung-window.toml", "shutdown-unresponsive-service.toml", "shutdown-slow-console.toml"] {
+        let folder = Folder::boot(scenario);
+        let answer = folder.answer("shutdown boot.etl --format json");
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        documentation.check_object("onoff shutdown --format json", &answer, scenario, &mut met);
+    }
+    for name in [
+        "Phase",
+        "ShutdownInterval",
+        "SessionEnd",
+        "NotifiedOfEndRequest",
+        "ThreadAsked",
+        "TimeOut",
+        "Unit",
+        "LongestWork",
+        "ProcessExit",
+        "MissingEvidence",
+        "RecordingCommand",
+        "CpuUsage",
+        "DiskUsage",
+    ] {
+        assert!(met.contains(name), "no scenario holds a {name}");
+    }
+}
+
+#[test]
+fn documented_names_of_comparisons_are_the_emitted_ones() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::boot("services-wes7.toml");
+    std::fs::copy(sample, folder.path("slow.etl")).unwrap();
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    // The sample was recorded with call stacks.
+    let runs = "--baseline boot.etl --candidate slow.etl boot.etl --include losses --format json";
+    let answer: Value = serde_json::from_str(&folder.answer(&format!("compare {runs}"))).unwrap();
+    documentation.check_object("onoff compare --format json", &answer, "compare", &mut met);
+    let mut gate = folder.command(&format!("gate {runs} --least-runs 1 --limit"));
+    let output = gate.arg("boot.* 1000%").output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    documentation.check_object("onoff gate --format json", &answer, "gate", &mut met);
+    for name in ["ComparedMeasure", "MeasureSpread", "Change", "RunSummary", "SetApart", "LimitReport", "LimitCheck"] {
+        assert!(met.contains(name), "nothing holds a {name}");
+    }
+}
+
+#[test]
+fn documented_names_of_events_are_the_emitted_ones() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::new();
+    std::fs::copy(sample, folder.path("boot.etl")).unwrap();
+    let documentation = Documentation::read();
+    let mut met = BTreeSet::new();
+    let mut derived = BTreeSet::new();
+    for line in folder.answer("events boot.etl --format json").lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        documentation.check_object(EVENTS, &event, "event", &mut met);
+        derived.extend(event.get("derived").into_iter().flat_map(|names| names.as_object().unwrap().keys().cloned()));
+    }
+    for name in ["elapsed_ns", "service_ns", "since_last_ns", "ran_ns", "old_state", "old_wait_reason", "file"] {
+        assert!(derived.contains(name), "no event of the sample has {name}");
+    }
+}
+
+#[test]
+fn the_promised_names_are_there() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join(SAMPLE);
+    let folder = Folder::new();
+    std::fs::copy(sample, folder.path("boot.etl")).unwrap();
+    let has = |value: &Value, names: &[&str]| {
+        for name in names {
+            assert!(value.get(name).is_some(), "{name} in {value}");
+        }
+    };
+    let info: Value = serde_json::from_str(&folder.answer("info boot.etl --format json")).unwrap();
+    has(
+        &info,
+        &[
+            "os_build",
+            "pointer_bits",
+            "processors",
+            "start_utc",
+            "duration_ns",
+            "events",
+            "events_lost",
+            "buffers_lost",
+            "compressed",
+            "finished",
+            "losses",
+            "providers",
+            "kinds",
+        ],
+    );
+    has(&info["providers"][0], &["guid", "name", "events"]);
+    has(&info["kinds"][0], &["name", "events"]);
+    let boot: Value = serde_json::from_str(&folder.answer("boot boot.etl --format json")).unwrap();
+    has(&boot, &["total_ns", "os_loader_ns", "phases", "settling", "units", "devices", "processes", "losses"]);
+    has(&boot["phases"][0], &["name", "start_ns", "end_ns", "starts", "ends", "recorded_ns", "work", "certainty"]);
+    has(&boot["settling"], &["idle_ns", "busy_ns"]);
+    has(&boot["units"][0], &["name", "group", "start_ns", "end_ns", "duration_ns", "command"]);
+    has(&boot["devices"][0], &["kind", "device", "driver", "start_ns", "pend_ns", "end_ns"]);
+    has(&boot["processes"][0], &["pid", "image", "start_ns", "end_ns"]);
+}
+
+#[test]
+fn documented_names_of_linux_are_the_emitted_ones() {
+    let Some(samples) = onoff_testkit::real::samples("linux") else {
+        return;
+    };
+    let documentation = Documentation::read();
+    let folder = Folder::new();
+    let mut met = BTreeSet::new();
+    for (verb, sample) in [("suspend", "suspend-s3"), ("suspend", "hibernate-s4"), ("shutdown", "shutdown-slowstop")] {
+        let path = samples.join(format!("{sample}.tar.xz"));
+        std::fs::copy(path, folder.path("linux.tar.xz")).unwrap();
+        let answer = folder.answer(&format!("{verb} linux.tar.xz --format json"));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let heading = format!("onoff {verb} --format json` of a Linux recording");
+        documentation.check_object(&heading, &answer, sample, &mut met);
+    }
+    for name in [
+        "LinuxSleep",
+        "Phase",
+        "CallbackStep",
+        "DeviceWorkOfCallback",
+        "DeviceSleep",
+        "FrozenTask",
+        "MemoryImage",
+        "WakeSource",
+        "Phase",
+        "Unit",
+        "UnitProcess",
+        "StopStep",
+        "ProcessStop",
+        "LongestStop",
+        "MissingEvidence",
+    ] {
+        assert!(met.contains(name), "no sample holds a {name}");
+    }
+}

@@ -1,0 +1,156 @@
+//! The questions of a new user: each has an answer in the book of at most three commands, and they answer.
+
+use std::path::Path;
+
+use onoff_testkit::simulate::Scenario;
+
+use crate::running::Folder;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
+
+/// What the answers to a question must say. The recordings are simulated, so that is known.
+const TRUTH: [(usize, &[&str]); 15] = [
+    (1, &["LegacyScan", "ROOT\\LEGACYSCAN\\0000"]),
+    (2, &["The boot is ", " slower: ", "ProfSvc"]),
+    (3, &["to a usable desktop", "WinLogonInit", "SoundShaper", "ExplorerInit"]),
+    (4, &["MsMpEng.exe", "AgGlFaultHistory.db"]),
+    (5, &["CloudBox.exe", "messenger.exe"]),
+    (6, &["synctool.exe", "BackupAgent"]),
+    (7, &["**exceeded**", "boot.total"]),
+    (8, &["SoundShaper", "Spooler"]),
+    (9, &["wpr -boottrace", "onoff.wprp"]),
+    (10, &[]),
+    (11, &[]),
+    (12, &[]),
+    (13, &["slow-shutdown.etl", "slow-boot.etl"]),
+    (14, &["CloudBox.exe", "ntdll.dll", "with its calls"]),
+    (15, &["ProfSvc"]),
+];
+
+struct Question {
+    number: usize,
+    commands: Vec<String>,
+}
+
+/// The questions of the page: its headings, and the lines of the block below each.
+fn questions() -> Vec<Question> {
+    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/src/do/questions.md")).unwrap();
+    let mut questions: Vec<Question> = Vec::new();
+    let mut in_block = false;
+    for line in page.lines() {
+        if let Some((number, _)) = line.strip_prefix("## ").and_then(|heading| heading.split_once('.')) {
+            questions.push(Question { number: number.parse().unwrap(), commands: Vec::new() });
+        } else if line.starts_with("```") {
+            in_block = line == "```console";
+        } else if in_block {
+            questions.last_mut().unwrap().commands.push(line.to_owned());
+        }
+    }
+    questions
+}
+
+/// Words of a command line, `'…'` and `"…"` kept together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for character in line.chars() {
+        match quote {
+            Some(mark) if mark == character => quote = None,
+            Some(_) => words.last_mut().unwrap().push(character),
+            None if matches!(character, '\'' | '"') => quote = Some(character),
+            None if character == ' ' => words.push(String::new()),
+            None => words.last_mut().unwrap().push(character),
+        }
+    }
+    words
+}
+
+fn copy(folder: &Folder, from: &str, to: &str) {
+    let target = folder.path(to);
+    std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+    std::fs::copy(Path::new(ROOT).join("samples").join(from), target).unwrap();
+}
+
+/// The recordings that the page speaks of.
+fn recordings() -> Folder {
+    let folder = Folder::new();
+    copy(&folder, "slow-boot.etl", "boot.etl");
+    copy(&folder, "slow-shutdown.etl", "shutdown.etl");
+    for name in ["slow-boot.etl", "slow-shutdown.etl", "slow-sleep.etl", "linux-boot.tar.xz"] {
+        copy(&folder, name, &format!("fleet/{name}"));
+    }
+    for run in 1..=3 {
+        copy(&folder, &format!("runs/before/{run}.etl.xz"), &format!("old/{run}.etl.xz"));
+        copy(&folder, &format!("runs/after/{run}.etl.xz"), &format!("new/{run}.etl.xz"));
+    }
+    folder
+}
+
+#[test]
+fn each_question_has_an_answer_of_at_most_three_commands() {
+    let folder = recordings();
+    let questions = questions();
+    assert_eq!(questions.iter().map(|question| question.number).collect::<Vec<_>>(), (1..=15).collect::<Vec<_>>());
+    for Question { number, commands } in &questions {
+        assert!((1..=3).contains(&commands.len()), "question {number}: {commands:?}");
+        let mut answers = String::new();
+        for command in commands {
+            let words = words(command);
+            let is_served = words.get(1).is_some_and(|verb| verb == "view") && !words.contains(&"-o".to_owned());
+            // Programs of others are not at hand everywhere, and a page is served until somebody ends it.
+            if words[0] != "onoff" || is_served {
+                continue;
+            }
+            let output = folder.command("").args(&words[1..]).output().unwrap();
+            let expected = if words[1] == "gate" { 1 } else { 0 };
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(expected), "question {number}: {command}: {stderr}");
+            answers += &String::from_utf8_lossy(&output.stdout);
+        }
+        let (_, truth) = TRUTH.iter().find(|(of, _)| of == number).unwrap();
+        for part in *truth {
+            assert!(answers.contains(part), "question {number}: no '{part}' in\n{answers}");
+        }
+    }
+    assert!(std::fs::read_to_string(folder.path("report.html")).unwrap().contains("SoundShaper"));
+    let services = std::fs::read_to_string(folder.path("services.csv")).unwrap();
+    assert!(services.starts_with("name,") && services.contains("duration_ns"), "{services}");
+}
+
+/// Three boots, and three after an update in which the service ProfSvc takes 2 s longer; nothing else differs but by milliseconds.
+fn runs() -> Vec<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/healthy-boot.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(text.contains("init = \"55ms\"") && text.contains("\"sleep 300ms\""));
+    let mut runs = Vec::new();
+    for (side, added_ms) in [("before", 0), ("after", 2000)] {
+        for (run, other_ms) in [(1, 0), (2, 7), (3, 12)] {
+            let init = 55 + added_ms + other_ms;
+            let sleep = 300 + 3 * other_ms;
+            let text = text
+                .replace("init = \"55ms\"", &format!("init = \"{init}ms\""))
+                .replace("\"sleep 300ms\"", &format!("\"sleep {sleep}ms\""));
+            runs.push((format!("{side}/{run}.etl.xz"), text));
+        }
+    }
+    runs
+}
+
+/// With `ONOFF_WRITE_SAMPLES` they are made anew; `make samples` does so, and packs them.
+#[test]
+fn the_runs_in_samples_are_what_the_simulator_plays() {
+    let samples = Path::new(ROOT).join("samples/runs");
+    for (name, text) in runs() {
+        let played = Scenario::from_toml(&text).unwrap().simulate().unwrap().files.remove(0);
+        let path = samples.join(&name);
+        if std::env::var_os("ONOFF_WRITE_SAMPLES").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path.with_extension(""), &played).unwrap();
+            continue;
+        }
+        let mut kept = Vec::new();
+        let file = std::fs::File::open(&path).unwrap();
+        std::io::Read::read_to_end(&mut lzma_rust2::XzReader::new(file, false), &mut kept).unwrap();
+        assert!(kept == played, "samples/runs/{name} differs from its scenario; `make samples` makes it again");
+    }
+}

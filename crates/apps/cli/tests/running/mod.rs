@@ -1,0 +1,141 @@
+//! Running the real program on recordings made for the test.
+
+pub mod symbols;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use onoff_testkit::simulate::{Scenario, Truth};
+use tempfile::TempDir;
+
+/// A folder with recordings, gone at the end of the test.
+pub struct Folder {
+    folder: TempDir,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A file with these bytes.
+    pub fn file(&self, name: &str, bytes: &[u8]) -> &Self {
+        std::fs::write(self.path(name), bytes).unwrap();
+        self
+    }
+
+    /// The boot of one of the simulator's scenarios, as `boot.etl`.
+    pub fn boot(scenario: &str) -> Self {
+        Self::boot_and_truth(scenario).0
+    }
+
+    /// The same, with what really happened in it.
+    pub fn boot_and_truth(scenario: &str) -> (Self, Truth) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios").join(scenario);
+        let text = std::fs::read_to_string(path).unwrap();
+        let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
+        let folder = Self::new();
+        folder.file("boot.etl", &simulated.files[0]);
+        (folder, simulated.truth)
+    }
+
+    /// The program, to be run in the folder with arguments separated by blanks.
+    pub fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_onoff"));
+        command.args(arguments.split_whitespace()).current_dir(self.folder.path()).stdin(Stdio::null());
+        command
+            .env_remove("NO_COLOR")
+            .env_remove("CLICOLOR_FORCE")
+            .env_remove("_NT_SYMBOL_PATH")
+            .env_remove("ONOFF_OFFLINE");
+        command
+    }
+
+    pub fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// A run whose reader closed the pipe before the first byte.
+    pub fn unread(&self, mut command: Command) -> Output {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap()
+    }
+
+    /// Stdout of a run that must answer.
+    pub fn answer(&self, arguments: &str) -> String {
+        let output = self.run(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "onoff {arguments}: {stderr}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Stdout and stderr of a run that must answer with columns and nothing below them: exit code 0, the reason on stderr.
+    pub fn columns_alone(&self, arguments: &str) -> (String, String) {
+        let output = self.run(arguments);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "onoff {arguments}: {stderr}");
+        assert!(!output.stdout.is_empty(), "onoff {arguments}");
+        (String::from_utf8(output.stdout).unwrap(), stderr)
+    }
+
+    /// Exit code and stderr of a run that must not answer: nothing on stdout, one line on stderr.
+    pub fn refusal(&self, arguments: &str) -> (i32, String) {
+        let output = self.run(arguments);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "onoff {arguments}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(stderr.lines().count(), 1, "onoff {arguments}: {stderr}");
+        (output.status.code().unwrap(), stderr)
+    }
+}
+
+/// The parts of a small Linux recording: `slow.service` takes 6 s on the way to the default target, beside it `side.service`
+/// 8 s; the journal has another boot before.
+pub const LINUX_BOOT: [(&str, &str); 3] = [
+    (
+        "manager.txt",
+        "Version=252\nFirmwareTimestampMonotonic=5448538\nLoaderTimestampMonotonic=269138\nKernelTimestampMonotonic=0\n\
+         InitRDTimestampMonotonic=0\nUserspaceTimestampMonotonic=11261759\nFinishTimestampMonotonic=34678924\n\
+         GeneratorsStartTimestampMonotonic=12191558\nGeneratorsFinishTimestampMonotonic=13753609\n\
+         UnitsLoadStartTimestampMonotonic=13754114\nUnitsLoadFinishTimestampMonotonic=14459293\n",
+    ),
+    (
+        "units.txt",
+        "Id=-.slice\nLoadState=loaded\nInactiveExitTimestampMonotonic=14463484\nActiveEnterTimestampMonotonic=14463484\n\n\
+         Id=slow.service\nLoadState=loaded\nAfter=-.slice\nExecMainPID=217\nExecMainStartTimestampMonotonic=17174263\n\
+         ExecStart={ path=/bin/sleep ; argv[]=/bin/sleep 6 ; ignore_errors=no }\n\
+         InactiveExitTimestampMonotonic=17175001\nActiveEnterTimestampMonotonic=23282470\n\n\
+         Id=side.service\nLoadState=loaded\nAfter=-.slice\nInactiveExitTimestampMonotonic=15000000\n\
+         ActiveEnterTimestampMonotonic=23000000\n\n\
+         Id=failed.service\nLoadState=loaded\nResult=exit-code\nActiveState=failed\nAfter=slow.service\n\
+         InactiveExitTimestampMonotonic=24000000\nInactiveEnterTimestampMonotonic=25000000\n\n\
+         Id=multi-user.target\nNames=multi-user.target default.target\nLoadState=loaded\nAfter=slow.service side.service\n\
+         InactiveExitTimestampMonotonic=23290000\nActiveEnterTimestampMonotonic=23290000\n",
+    ),
+    (
+        "journal.export",
+        "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1700000000000000\n__MONOTONIC_TIMESTAMP=1000000\n\
+         _BOOT_ID=000000000000000000000000000000aa\n_PID=1\n_COMM=systemd\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\
+         KERNEL_USEC=2000000\nUSERSPACE_USEC=3000000\n\
+         MESSAGE=Startup finished in 1.5s (firmware) + 500ms (loader) + 2s (kernel) + 3s (userspace) = 7s.\n\n\
+         __CURSOR=s=2\n__REALTIME_TIMESTAMP=1700000100000000\n__MONOTONIC_TIMESTAMP=34679602\n\
+         _BOOT_ID=000000000000000000000000000000bb\n_PID=1\n_COMM=systemd\nMESSAGE_ID=b07a249cd024414a82dd00cd181378ff\n\
+         KERNEL_USEC=11261759\nUSERSPACE_USEC=23417165\nMESSAGE=Startup finished in 34.678s.\n\n",
+    ),
+];
+
+impl Folder {
+    /// [`LINUX_BOOT`] as the folder `linux`.
+    pub fn linux_boot() -> Self {
+        let folder = Self::new();
+        std::fs::create_dir(folder.path("linux")).unwrap();
+        for (name, text) in LINUX_BOOT {
+            folder.file(&format!("linux/{name}"), text.as_bytes());
+        }
+        folder
+    }
+}

@@ -1,0 +1,58 @@
+//! A program whose functions have names.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use onoff_testkit::simulate::Scenario;
+
+use super::Folder;
+
+/// A recording whose program has the PDB of `crates/support/symbols/tests` and waits with a known call stack.
+const WITH_SYMBOLS: &str = r#"
+name = "A program with symbols"
+seed = 7
+[machine]
+processors = 2
+mhz = 2400
+build = 19041
+[recording]
+tail = "1s"
+at_most = "6s"
+readied_by_dpc = true
+switch_stacks_percent = 100
+[[process]]
+image = "driver.exe"
+at = "500ms"
+symbols = "662C4326-0F04-F962-4C4C-44205044422E"
+stack = [0x1045, 0x1025, 0x1005]
+[[process.thread]]
+work = ["cpu 1ms", "sleep 3s", "cpu 1ms"]
+"#;
+/// The identity of that PDB.
+pub const PDB_IDENTITY: &str = "662C43260F04F9624C4C44205044422E1";
+
+/// A folder with it as `boot.etl`.
+pub fn with_symbols() -> Folder {
+    simulated(WITH_SYMBOLS)
+}
+
+/// The same with samples, of which the program's innermost function takes 50 ms.
+pub fn with_samples() -> Folder {
+    let sampled = WITH_SYMBOLS.replace("tail =", "sample_interval = \"1ms\"\ntail =");
+    simulated(&sampled.replace("cpu 1ms\", \"sleep", "cpu 50ms\", \"sleep"))
+}
+
+fn simulated(scenario: &str) -> Folder {
+    let simulated = Scenario::from_toml(scenario).unwrap().simulate().unwrap();
+    let folder = Folder::new();
+    folder.file("boot.etl", &simulated.files[0]);
+    folder
+}
+
+/// The PDB.
+pub fn pdb() -> Vec<u8> {
+    let packed = include_bytes!("../../../../support/symbols/tests/data/driver.pdb.gz");
+    let mut pdb = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut pdb).unwrap();
+    pdb
+}

@@ -1,0 +1,120 @@
+//! Text in a terminal: its width, its colours, its shortest form.
+
+use onoff_testkit::simulate::Scenario;
+use unicode_width::UnicodeWidthStr;
+
+use crate::running::Folder;
+
+/// Recordings of each kind of answer, by the name of their scenario.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for name in ["slow-boot", "slow-shutdown", "slow-sleep"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../support/testkit/scenarios")
+            .join(format!("{name}.toml"));
+        let simulated = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap().simulate().unwrap();
+        folder.file(&format!("{name}.etl"), &simulated.files[0]);
+    }
+    folder
+}
+
+const VERBS: [&str; 14] = [
+    "slow-boot.etl",
+    "boot slow-boot.etl",
+    "shutdown slow-shutdown.etl",
+    "suspend slow-sleep.etl",
+    "diagnose slow-boot.etl",
+    "why slow-boot.etl",
+    "why slow-boot.etl --service Spooler",
+    "summary slow-boot.etl slow-sleep.etl slow-shutdown.etl",
+    "info slow-boot.etl",
+    "services slow-boot.etl",
+    "cpu slow-boot.etl --by thread",
+    "disk slow-boot.etl --by path",
+    "io slow-boot.etl",
+    "processes slow-boot.etl",
+];
+
+#[test]
+fn text_fits_80_and_120_columns_and_says_the_same() {
+    let folder = folder();
+    for verb in VERBS {
+        let whole = folder.answer(verb);
+        for columns in [80, 120] {
+            let answer = folder.answer(&format!("{verb} --width {columns}"));
+            for line in answer.lines() {
+                // Only a word that is longer than the terminal may stand out.
+                let is_one_word = !line.trim().contains(' ');
+                assert!(line.width() <= columns || is_one_word, "onoff {verb} at {columns}: {line}");
+            }
+            // Every number with its unit is still there.
+            let numbers = |text: &str| {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                let units = ["s", "ms", "µs", "%", "MiB", "KiB"];
+                let with_unit =
+                    words.windows(2).filter(|pair| units.contains(&pair[1].trim_end_matches(['.', ',', ';', ':'])));
+                with_unit.filter(|pair| pair[0].chars().all(|it| it.is_ascii_digit() || it == '.')).count()
+            };
+            assert!(numbers(&answer) >= numbers(&whole), "onoff {verb} at {columns}");
+        }
+        assert_eq!(folder.answer(&format!("{verb} --wide")).lines().count(), whole.lines().count(), "{verb}");
+    }
+    insta::assert_snapshot!("boot_80", folder.answer("boot slow-boot.etl --width 80"));
+    insta::assert_snapshot!("boot_120", folder.answer("boot slow-boot.etl --width 120"));
+    insta::assert_snapshot!("diagnose_80", folder.answer("diagnose slow-boot.etl --width 80"));
+    insta::assert_snapshot!("suspend_80", folder.answer("suspend slow-sleep.etl --width 80"));
+    insta::assert_snapshot!("suspend_120", folder.answer("suspend slow-sleep.etl --width 120"));
+}
+
+#[test]
+fn what_programs_read_is_never_fitted_or_cut() {
+    let folder = folder();
+    for verb in
+        ["boot slow-boot.etl --format json", "services slow-boot.etl --format csv", "boot slow-boot.etl --format xml"]
+    {
+        assert_eq!(folder.answer(verb), folder.answer(&format!("{verb} --width 40 --brief")), "{verb}");
+    }
+    let events = "events slow-boot.etl --event P-Start";
+    assert_eq!(folder.answer(events), folder.answer(&format!("{events} --width 40 --brief")));
+}
+
+#[test]
+fn brief_is_the_answer_in_five_lines() {
+    let folder = folder();
+    for verb in VERBS {
+        let whole = folder.answer(verb);
+        let brief = folder.answer(&format!("{verb} --brief"));
+        assert!(whole.starts_with(&brief) && (1..=5).contains(&brief.lines().count()), "{verb}: {brief}");
+    }
+}
+
+#[test]
+fn colour_and_width_stand_before_or_after_the_verb() {
+    let folder = folder();
+    let plain = folder.answer("boot slow-boot.etl");
+    assert!(!plain.contains('\u{1b}'));
+    let colored = folder.answer("boot slow-boot.etl --color always");
+    assert!(colored.contains('\u{1b}'));
+    assert_eq!(folder.answer("--color always boot slow-boot.etl"), colored);
+    assert_eq!(
+        folder.answer("--color always --width 80 slow-boot.etl"),
+        folder.answer("slow-boot.etl --width 80 --color always")
+    );
+    let with = |value: &str, arguments: &str| folder.command(arguments).env("ONOFF_COLOR", value).output().unwrap();
+    assert_eq!(String::from_utf8(with("always", "boot slow-boot.etl").stdout).unwrap(), colored);
+    assert_eq!(String::from_utf8(with("always", "boot slow-boot.etl --color never").stdout).unwrap(), plain);
+    assert_eq!(String::from_utf8(with("", "boot slow-boot.etl").stdout).unwrap(), plain);
+    assert_eq!(with("red", "boot slow-boot.etl").status.code(), Some(64));
+}
+
+#[test]
+fn the_short_help_is_a_page_and_the_long_one_has_examples() {
+    let folder = Folder::new();
+    for verb in ["boot", "compare", "events", "cpu", "record", "netboot", "io"] {
+        let short = folder.answer(&format!("{verb} -h"));
+        let long = folder.answer(&format!("{verb} --help"));
+        assert!(short.lines().count() <= 60, "{verb}: {} lines\n{short}", short.lines().count());
+        assert!(!short.contains("Examples:") && short.contains("--help' says more"), "{verb}: {short}");
+        assert!(long.contains("Examples:"), "{verb}");
+    }
+}

@@ -1,0 +1,97 @@
+//! A recording whose tables do not fit into memory gets the answers of one whose tables do, and a longer one those of a shorter one.
+
+use std::fs::File;
+use std::path::Path;
+
+use onoff::Session;
+use onoff::analysis::transition::boot::BootOptions;
+use onoff::analysis::waits::PathOptions;
+use onoff::analysis::why::{About, WhyQuestion};
+use onoff::trace::{Batches, Table, TableName, Tables};
+use onoff_testkit::simulate::Scenario;
+
+/// What is asked, as JSON and as text.
+fn answers(session: &Session) -> Vec<String> {
+    let mut answers = Vec::new();
+    let mut answer = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        write(&mut out);
+        answers.push(String::from_utf8(out).unwrap());
+    };
+    let boot = session.boot(&BootOptions::default()).unwrap();
+    answer(&|out| boot.write_json(&[], out).unwrap());
+    answer(&|out| boot.write_text(out).unwrap());
+    answers.extend(paths(session));
+    answers.push(format!("{:?}", session.diagnose(&Default::default()).unwrap()));
+    answers
+}
+
+/// The critical path of every phase, step for step.
+fn paths(session: &Session) -> Vec<String> {
+    let question = WhyQuestion {
+        about: About::Phase(None, None),
+        at_ns: None,
+        within: None,
+        min_ns: 0,
+        top: None,
+        waits_for_work: false,
+        path: PathOptions { shortest_ns: 0, most_steps: usize::MAX },
+    };
+    session.why(&question).unwrap().stretches.iter().map(|stretch| format!("{stretch:?}")).collect()
+}
+
+fn open(path: &Path, tables_in_memory_bytes: Option<usize>) -> Session {
+    let options = onoff_files::Options { tables_in_memory_bytes, ..onoff_files::Options::default() };
+    Session::open(&[path.to_owned()], &options).unwrap()
+}
+
+/// Rows of a table, and the bytes of memory that it takes.
+fn size<T: Table>(batches: &Batches<T>) -> (usize, usize) {
+    (batches.len(), batches.memory())
+}
+
+/// The boot of the benchmark, on which threads wake a fortieth as often, until it has so many records.
+fn simulate(path: &Path, records: u64) {
+    let text = include_str!("../../../support/testkit/scenarios/benchmark.toml");
+    let text =
+        ["us/390us", "us/410us", "us/420us"].iter().fold(text.to_owned(), |text, often| text.replace(often, "us/16ms"));
+    Scenario::from_toml(&text).unwrap().simulate_into(File::create(path).unwrap(), None, Some(records)).unwrap();
+}
+
+#[test]
+fn tables_in_a_file_give_the_same_answers_as_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("boot.etl");
+    simulate(&path, 0);
+
+    let (held, shelved) = (open(&path, None), open(&path, Some(0)));
+    let wanted = Tables::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Stacks]);
+    let (in_memory, in_file) = (held.tables(wanted).unwrap(), shelved.tables(wanted).unwrap());
+    for (held, shelved) in [
+        (size(&in_memory.context_switches), size(&in_file.context_switches)),
+        (size(&in_memory.ready_threads), size(&in_file.ready_threads)),
+        (size(&in_memory.stacks), size(&in_file.stacks)),
+    ] {
+        assert_eq!(held.0, shelved.0);
+        assert!(held.0 > 10_000, "{} rows", held.0);
+        assert!(shelved.1 < held.1 / 10, "{} of {} bytes are in memory", shelved.1, held.1);
+    }
+    assert!(in_file.stack_pool.memory() <= in_memory.stack_pool.memory());
+    for (held, shelved) in answers(&held).iter().zip(&answers(&shelved)) {
+        assert_eq!(held, shelved);
+    }
+}
+
+#[test]
+fn what_a_longer_recording_holds_besides_changes_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (short, long) = (folder.path().join("short.etl"), folder.path().join("long.etl"));
+    simulate(&short, 0);
+    simulate(&long, 1_000_000);
+    let (short, long) = (open(&short, None), open(&long, Some(1 << 20)));
+    let recorded = |session: &Session| session.tables(Tables::default()).unwrap().duration_ns;
+    assert!(recorded(&long) > recorded(&short) * 2, "{} ns, {} ns", recorded(&long), recorded(&short));
+    let (expected, found) = (paths(&short), paths(&long));
+    assert!(expected.len() > 4, "{} phases", expected.len());
+    assert_eq!(expected, found);
+}

@@ -1,0 +1,199 @@
+//! What front ends rely on: the same answers from paths and from bytes, tables read once, and refusals that say what there is.
+#![allow(clippy::unwrap_used)]
+
+mod boot_history;
+mod call_graphs;
+mod large_recordings;
+mod linux_counts;
+mod linux_sleeps;
+mod many_sleeps;
+mod netboot_properties;
+mod questions;
+mod sleep_runs;
+
+use onoff::analysis::compare::RunSubject;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use onoff::analysis::recording::Provenance;
+use onoff::analysis::transition::boot::BootOptions;
+use onoff::analysis::transition::shutdown::ShutdownOptions;
+use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::report::table::Order;
+use onoff::report::text::time_point::TimePoint;
+use onoff::sources::Pattern;
+use onoff::trace::{TableName, Tables};
+use onoff::{Boot, Error, List, ListQuestion, NoList, OutOfRange, Refusal, Session, TransitionAnswer, Transitions};
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples").join(name)
+}
+
+fn session(name: &str) -> Session {
+    Session::open(&[sample(name)], &onoff_files::Options::default()).unwrap()
+}
+
+#[test]
+fn a_recording_holds_the_transition_it_was_made_of_and_no_other() {
+    for (name, expected) in [
+        ("slow-boot.etl", Transitions { boot: true, ..Transitions::default() }),
+        ("slow-shutdown.etl", Transitions { shutdown: true, ..Transitions::default() }),
+        ("slow-sleep.etl", Transitions { sleep: true, ..Transitions::default() }),
+    ] {
+        assert_eq!(session(name).transitions().unwrap(), expected, "{name}");
+    }
+}
+
+#[test]
+fn bytes_answer_as_their_file_does() {
+    let path = sample("slow-boot.etl");
+    let text = |session: &Session| {
+        let mut text = Vec::new();
+        session.boot(&BootOptions::default()).unwrap().write_text(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let of_file = Session::open(std::slice::from_ref(&path), &onoff_files::Options::default()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let of_bytes = Session::from_bytes([(path.display().to_string(), bytes)]).unwrap();
+    assert_eq!(text(&of_file), text(&of_bytes));
+    assert!(matches!(of_file.boot(&BootOptions::default()), Ok(TransitionAnswer { report: Boot::Windows(_), .. })));
+}
+
+#[test]
+fn provenance_is_of_the_content_however_it_is_packed() {
+    let path = sample("slow-boot.etl");
+    let bytes = std::fs::read(&path).unwrap();
+    let mut packed = Vec::new();
+    std::io::copy(&mut flate2::read::GzEncoder::new(&bytes[..], flate2::Compression::fast()), &mut packed).unwrap();
+    let of_file = Session::open(&[path], &onoff_files::Options::default()).unwrap().provenance().unwrap();
+    let of_packed = Session::from_bytes([("boot.etl.gz".to_owned(), packed)]).unwrap().provenance().unwrap();
+    let content = |provenance: &Provenance| (provenance.files[0].bytes, provenance.files[0].sha256.clone());
+    assert_eq!(content(&of_file), content(&of_packed));
+    assert_eq!((of_file.computer.as_str(), of_file.os.as_str()), ("LAPTOP-7F3", "Windows 10 22H2"));
+
+    // One other bit is another recording.
+    let mut other = bytes.clone();
+    *other.last_mut().unwrap() ^= 1;
+    let of_other = Session::from_bytes([("boot.etl".to_owned(), other)]).unwrap().provenance().unwrap();
+    assert_ne!(content(&of_file), content(&of_other));
+}
+
+#[test]
+fn tables_that_are_there_are_not_read_again() {
+    let session = session("slow-boot.etl");
+    let wanted = Tables::of(&[TableName::Processes, TableName::Milestones]);
+    let first = session.tables(wanted).unwrap();
+    let fewer = session.tables(Tables::of(&[TableName::Processes])).unwrap();
+    assert!(Arc::ptr_eq(&first, &fewer));
+    let more = session.tables(Tables::of(&[TableName::DiskIos])).unwrap();
+    assert!(!Arc::ptr_eq(&first, &more));
+    assert_eq!(more.table(TableName::Processes).len(), first.table(TableName::Processes).len());
+    assert!(!more.disk_ios.is_empty());
+}
+
+#[test]
+fn a_refusal_says_what_there_is() {
+    let boot = session("slow-boot.etl");
+    assert!(matches!(boot.shutdown(&ShutdownOptions::default()), Err(Refusal::Nothing(_))));
+    assert!(matches!(boot.sleeps(&SuspendOptions::default()), Err(Refusal::Nothing(_))));
+    let noise = Session::from_bytes([("noise.bin".to_owned(), vec![7; 4096])]);
+    assert!(matches!(noise, Err(Error::NotARecording { .. })));
+    let none = Session::from_bytes(Vec::new());
+    assert!(matches!(none, Err(Error::NoFile)));
+}
+
+#[test]
+fn runs_are_of_the_first_transition_that_there_is() {
+    let runs = |name| session(name).runs(name.to_owned(), None, None).unwrap();
+    assert_eq!(runs("slow-boot.etl").transition, RunSubject::Boot);
+    assert_eq!(runs("slow-shutdown.etl").transition, RunSubject::Shutdown);
+    let sleep = runs("slow-sleep.etl");
+    assert_eq!((sleep.transition, sleep.runs.len()), (RunSubject::Suspend, 1));
+    let refused = session("slow-boot.etl").runs("boot".to_owned(), Some(RunSubject::Shutdown), None);
+    assert!(matches!(refused, Err(Refusal::Nothing(why)) if why.starts_with("boot: ")));
+}
+
+fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut bytes = Vec::new();
+    write(&mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn lists_are_answers_of_the_library() {
+    let session = session("slow-boot.etl");
+    let processes = session.list(&List::Processes, &ListQuestion::default()).unwrap();
+    let rows = written(|out| processes.write_csv(out));
+    assert!(rows.starts_with("image,"), "{rows}");
+    assert!(rows.contains("\nwinlogon.exe,"), "{rows}");
+    // One row fewer is said to be left out.
+    let order = Order { top: Some(rows.lines().count() - 2), ..Order::default() };
+    let cut = session.list(&List::Processes, &ListQuestion { order, ..ListQuestion::default() }).unwrap();
+    assert!(written(|out| cut.write_text(out)).contains("and 1 more row;"));
+}
+
+#[test]
+fn a_list_that_cannot_be_says_why() {
+    let session = session("slow-boot.etl");
+    let refused = |list: &List, question: &ListQuestion| match session.list(list, question) {
+        Err(Refusal::Nothing(why)) => why,
+        answer => panic!("{answer:?}"),
+    };
+    let sorted =
+        ListQuestion { order: Order { sort: Some("speed".to_owned()), ..Order::default() }, ..ListQuestion::default() };
+    assert!(matches!(refused(&List::Processes, &sorted), NoList::Column(_)));
+    let far = TimePoint::SinceStart(i64::MAX - 1);
+    let later = ListQuestion { range: Some((far, TimePoint::SinceStart(i64::MAX))), ..ListQuestion::default() };
+    assert!(matches!(
+        refused(&List::Processes, &later),
+        NoList::Range(OutOfRange::Range { start_ns: 0, end_ns: 1.., .. })
+    ));
+    let chosen = ListQuestion { processes: vec![Pattern::new("nobody.exe")], ..ListQuestion::default() };
+    assert!(matches!(refused(&List::Processes, &chosen), NoList::Nothing(_)));
+    assert!(matches!(refused(&List::Devices, &chosen), NoList::OfNoProcess(_)));
+}
+
+#[test]
+fn sections_are_the_tables_of_the_text_with_all_their_rows() {
+    let session = session("slow-boot.etl");
+    let boot = session.boot(&BootOptions::default()).unwrap();
+    let text = written(|out| boot.write_text(out));
+    let sections = boot.sections(1);
+    let names: Vec<&str> = sections.iter().map(|section| section.name).collect();
+    assert!(names.starts_with(&["phases"]) && names.contains(&"units"), "{names:?}");
+    assert!(sections.iter().all(|section| text.contains(&*section.title)));
+    let Boot::Windows(report) = &boot.report else { panic!("{boot:?}") };
+    let units: Vec<_> = boot.sections(1).into_iter().filter(|section| section.name == "units").collect();
+    let rows = written(|out| onoff::report::section::csv::write(&units, out));
+    assert_eq!(rows.lines().count(), report.units.len() + 1);
+}
+
+#[test]
+fn a_lane_shows_what_its_pixels_can_and_counts_the_rest() {
+    use onoff::analysis::lanes::DrawnLane;
+    const PIXELS: u32 = 40;
+
+    let session = session("slow-boot.etl");
+    let lanes = session.lanes().unwrap();
+    let trace = session.tables(Tables::of(&[TableName::Processes])).unwrap();
+    let processes: Vec<_> =
+        lanes.tracks().into_iter().filter(|track| track.name.starts_with("svchost.exe (")).collect();
+    assert!(!processes.is_empty(), "hosts of services");
+    for track in lanes.tracks() {
+        let count = |drawn: &DrawnLane| match drawn {
+            DrawnLane::Slices(slices) => {
+                assert!(slices.rows.iter().all(|row| row.count.len() <= 2 * PIXELS as usize + 1), "{}", track.name);
+                slices.rows.iter().flat_map(|row| &row.count).map(|&count| u64::from(count)).sum::<u64>()
+            }
+            DrawnLane::Shares(shares) => shares.busy.len() as u64,
+        };
+        let whole = count(&lanes.draw(track.id, 0, trace.duration_ns, PIXELS).unwrap());
+        // Half of the recording holds no more than the whole, and the two halves together all of it.
+        let middle = trace.duration_ns / 2;
+        let halves = [(0, middle), (middle, trace.duration_ns)];
+        let of_halves = halves.map(|(from, to)| count(&lanes.draw(track.id, from, to, PIXELS).unwrap()));
+        assert!(of_halves.iter().all(|&half| half <= whole), "{}: {of_halves:?} of {whole}", track.name);
+        assert!(of_halves.iter().sum::<u64>() >= whole, "{}: {of_halves:?} of {whole}", track.name);
+    }
+    assert!(lanes.draw(u32::MAX, 0, 1, PIXELS).is_none());
+}

@@ -1,0 +1,168 @@
+//! Which events have names, fields and columns: a page of the book, written by `make reference` and held to what the code knows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use onoff_sources::{EventFilter, EventStream, known_kernel_events, known_provider_events, xperf_event_names};
+use onoff_trace::EventOrigin;
+use onoff_xperf::layouts::dumper::has_columns;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/src/reference/event-names.md");
+const OF_SAMPLES: &str = "## Public recordings\n";
+
+const BEGINNING: &str = "\
+# Names of events
+
+What an event is called, and whether its fields are known, without a manifest and without a description in the recording. Written by `make reference`; a test compares it
+with the code. A recording's own descriptions and `--manifest` add to it.
+
+";
+
+/// What the tables of kernel events and of providers say.
+fn known() -> String {
+    let mut text = BEGINNING.to_owned();
+    let events = known_kernel_events();
+    let names: BTreeMap<u16, &str> = xperf_event_names().collect();
+    let described = events.iter().filter(|event| event.layouts > 0).count();
+    writeln!(
+        text,
+        "## The kernel\n\n{} kinds of event, {described} of them with fields, {} with xperf's name in a dump.\n",
+        events.len(),
+        names.len()
+    )
+    .unwrap();
+    text += "| class | events | with fields | with xperf's name | with its columns |\n| --- | ---: | ---: | ---: | ---: |\n";
+    let classes: BTreeSet<&str> = events.iter().map(|event| &*event.class).collect();
+    for class in classes {
+        let of_class: Vec<_> = events.iter().filter(|event| &*event.class == class).collect();
+        let name = |hook: u16| names.get(&hook).copied();
+        let counts = [
+            of_class.len(),
+            of_class.iter().filter(|event| event.layouts > 0).count(),
+            of_class.iter().filter(|event| name(event.hook).is_some()).count(),
+            of_class.iter().filter(|event| name(event.hook).is_some_and(has_columns)).count(),
+        ];
+        let [all, fields, named, columns] = counts;
+        writeln!(text, "| {class} | {all} | {fields} | {named} | {columns} |").unwrap();
+    }
+
+    text += "\nNames in a dump, and of which kernel events they are; of those without columns of xperf's, rows have the fields of the event's class. \
+             Rows that are of no kernel event: `Pmc`, `ImageId`, `VolumeMapping`, `WinSAT_…`.\n\n";
+    text += "| name | event of the kernel | columns |\n| --- | --- | --- |\n";
+    let mut hooks: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (&hook, &name) in &names {
+        let event = events.iter().find(|event| event.hook == hook);
+        let of_class = event.map_or_else(String::new, |event| format!(" {}/{}", event.class, event.name));
+        hooks.entry(name).or_default().push(format!("`{hook:#06x}`{of_class}"));
+    }
+    for (name, hooks) in hooks {
+        let columns = if has_columns(name) { "xperf's" } else { "the class's" };
+        writeln!(text, "| `{name}` | {} | {columns} |", hooks.join(", ")).unwrap();
+    }
+
+    let providers = known_provider_events();
+    let with_events: Vec<_> = providers.iter().filter(|provider| provider.events > 0).collect();
+    writeln!(
+        text,
+        "\n## Providers\n\n{} providers, of {} of which {} events (of each version) are known with all their fields; of the other {} the name \
+         (`onoff xperf -providers` lists all).\n",
+        providers.len(),
+        with_events.len(),
+        with_events.iter().map(|provider| provider.events).sum::<usize>(),
+        providers.len() - with_events.len()
+    )
+    .unwrap();
+    text += "| provider | events | GUID |\n| --- | ---: | --- |\n";
+    for provider in with_events {
+        writeln!(text, "| {} | {} | `{}` |", provider.name, provider.events, provider.guid).unwrap();
+    }
+    text
+}
+
+/// How the events of a recording are known.
+#[derive(Default)]
+struct Coverage {
+    events: u64,
+    /// With fields.
+    described: u64,
+    /// Messages, whose text is in a file of the program that logged them.
+    messages: u64,
+    /// Of a provider whose name is known.
+    named: u64,
+}
+
+fn coverage(path: &Path) -> Option<Coverage> {
+    let options = onoff_sources::Options::default();
+    let files = onoff_files::open_all(&[path.to_owned()], &options.limits).ok()?;
+    let mut coverage = Coverage::default();
+    let stream = EventStream::open(&files, &options).ok()?.without_stack_fields();
+    let end = stream.for_each(&EventFilter::default(), &options, |event| {
+        coverage.events += 1;
+        match event.origin {
+            EventOrigin::Message => coverage.messages += 1,
+            _ if event.described => coverage.described += 1,
+            _ if !event.guid.is_empty() && event.provider != event.guid => coverage.named += 1,
+            _ => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    Some(coverage)
+}
+
+/// What the table of public recordings says; `None` where they are not at hand.
+fn of_samples() -> Option<String> {
+    let folder = onoff_testkit::real::samples("etl")?;
+    let in_folder = |folder: &Path| -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        found.retain(|path| [".etl", ".etl.xz"].iter().any(|end| path.to_string_lossy().ends_with(end)));
+        found.sort();
+        found
+    };
+    let mut text = OF_SAMPLES.to_owned();
+    text += "\nEvents of the public recordings that onoff is tested with. *Messages* are software tracing (WPP), whose text is in a file of the program that logged them.\n\n";
+    text += "| recording | events | with fields | messages | provider's name only | neither |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
+    let mut all = Coverage::default();
+    let mut line = |name: &str, of: &Coverage| {
+        let neither = of.events - of.described - of.messages - of.named;
+        writeln!(text, "| {name} | {} | {} | {} | {} | {neither} |", of.events, of.described, of.messages, of.named)
+            .unwrap();
+    };
+    for path in in_folder(&folder).into_iter().chain(in_folder(&folder.join("sawbuck"))) {
+        let Some(of) = coverage(&path) else {
+            continue;
+        };
+        line(&path.file_name().unwrap().to_string_lossy(), &of);
+        all.events += of.events;
+        all.described += of.described;
+        all.messages += of.messages;
+        all.named += of.named;
+    }
+    line("all", &all);
+    Some(text)
+}
+
+#[test]
+fn the_reference_page_of_names_is_what_the_code_knows() {
+    let stored = std::fs::read_to_string(PAGE).unwrap_or_default();
+    let (_, stored_samples) = stored.split_once(OF_SAMPLES).unwrap_or_default();
+    // Where the recordings are not at hand, what was found of them is kept.
+    let samples = of_samples().unwrap_or_else(|| format!("{OF_SAMPLES}{stored_samples}"));
+    let page = format!("{}\n{samples}", known());
+    if std::env::var_os("ONOFF_WRITE_REFERENCE").is_some() {
+        std::fs::write(PAGE, &page).unwrap();
+    }
+    let stored = std::fs::read_to_string(PAGE).unwrap();
+    assert_eq!(stored, page, "docs/src/reference/event-names.md is not up to date: make reference");
+}
+
+#[test]
+fn every_kernel_event_that_xperf_names_has_fields() {
+    let events = known_kernel_events();
+    for (hook, name) in xperf_event_names() {
+        let event = events.iter().find(|event| event.hook == hook);
+        assert!(event.is_some_and(|event| event.layouts > 0), "{hook:#06x} {name}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Writes the schemas that are embedded in the library.
+//!
+//! ```text
+//! cargo run -p onoff-etw --example catalogue -- ../shared/reference
+//! ```
+//!
+//! The folder holds `providers.json` and `kernel-mof.json`; the results go to `crates/formats/etw/src/catalogue/`.
+
+mod generate;
+
+use std::path::Path;
+
+fn main() -> anyhow::Result<()> {
+    let Some(reference) = std::env::args_os().nth(1) else {
+        anyhow::bail!("the folder of providers.json and kernel-mof.json is missing");
+    };
+    let reference = Path::new(&reference);
+    let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalogue");
+    for (from, to, generate) in [
+        ("providers.json", "providers.bin", generate::providers as fn(&str) -> _),
+        ("kernel-mof.json", "kernel.bin", generate::kernel),
+    ] {
+        let json = std::fs::read_to_string(reference.join(from))?;
+        let catalogue = generate(&json)?;
+        std::fs::write(into.join(to), catalogue.encoded()?)?;
+    }
+    Ok(())
+}

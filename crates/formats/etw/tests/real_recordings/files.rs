@@ -1,0 +1,50 @@
+//! The real recordings the tests read, where they are present.
+
+use std::io::Read as _;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use onoff_etl::{Input, Record, Recording};
+use onoff_etw::Schemas;
+
+/// The folder of samples: `ONOFF_SAMPLES`, else beside the workspace.
+pub fn folder() -> PathBuf {
+    std::env::var_os("ONOFF_SAMPLES").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/samples")),
+        PathBuf::from,
+    )
+}
+
+/// The bytes of a file of the samples, unpacked; `None`, and said so, when it is not there.
+pub fn read(name: &str) -> Option<Vec<u8>> {
+    let path = folder().join("etl").join(name);
+    let Ok(bytes) = std::fs::read(&path) else {
+        println!("skipped: {} is not there", path.display());
+        return None;
+    };
+    if !name.ends_with(".xz") {
+        return Some(bytes);
+    }
+    let mut unpacked = Vec::new();
+    lzma_rust2::XzReader::new(&bytes[..], true).read_to_end(&mut unpacked).expect("valid .xz");
+    Some(unpacked)
+}
+
+/// Visits all records of a file, in time order. Returns how many there were.
+pub fn each(bytes: &[u8], mut visit: impl FnMut(&Record<'_>)) -> u64 {
+    let recording = Recording::open(&[Input { name: "sample", bytes }]).expect("a recording");
+    let mut count = 0;
+    let _walk = recording.for_each(|record| {
+        count += 1;
+        visit(record);
+        ControlFlow::<()>::Continue(())
+    });
+    count
+}
+
+/// The schemas a file teaches, beside those that come with the program.
+pub fn learn(bytes: &[u8]) -> Schemas {
+    let mut schemas = Schemas::new();
+    each(bytes, |record| schemas.observe(record));
+    schemas
+}

@@ -1,0 +1,497 @@
+//! Every recording there is, read both ways: what the tables say is what the stream of events says.
+//!
+//! The stream is what `xperf -a dumper`, the other listeners of `xperf` and events as JSON are written from.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use onoff_etl::{ExtendedItem, Input, Recording};
+use onoff_files::open_all;
+use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern, open_files};
+use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
+use onoff_testkit::events::kernel::{Image, Moment, Process, sampled_profile, stack_definition, stack_reference};
+use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation};
+use onoff_testkit::simulate::{Scenario, Truth};
+use onoff_trace::{DescribedEvent, EventOrigin, Losses, TableName, Tables, Trace};
+
+/// Recordings of Windows in `folder` and below, whole or packed.
+fn recordings(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(recordings(&path));
+        } else if name.ends_with(".etl") || name.ends_with(".etl.xz") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// One call stack: its event's time, its thread, its return addresses.
+type Stack = (i64, u32, u32, Vec<u64>);
+
+/// What one way of reading says of a recording.
+#[derive(Debug, Default, PartialEq)]
+struct Said {
+    switches: usize,
+    /// Time and thread.
+    samples: Vec<(i64, u32)>,
+    /// Completion, bytes, file.
+    disk_requests: Vec<(i64, u64, String)>,
+    /// Time, file.
+    hard_faults: Vec<(i64, String)>,
+    /// Id, image.
+    processes: BTreeSet<(u32, String)>,
+    /// Id, process.
+    threads: BTreeSet<(u32, u32)>,
+    /// Process, address, path.
+    images: BTreeSet<(u32, u64, String)>,
+    services: BTreeSet<String>,
+    stacks: Vec<Stack>,
+}
+
+const TABLES: &[TableName] = &[
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::DiskIos,
+    TableName::HardFaults,
+    TableName::Processes,
+    TableName::Threads,
+    TableName::Images,
+    TableName::ServiceTransitions,
+    TableName::Stacks,
+];
+
+impl Said {
+    fn by_tables(trace: &Trace) -> Self {
+        let text = |id| trace.text(id).to_owned();
+        let (path, file_name) = (|id| on_volume(trace.text(id)), |id| file_name(trace.text(id)));
+        let mut said = Self {
+            switches: trace.context_switches.len(),
+            samples: trace.samples.iter().map(|sample| (sample.time_ns, sample.tid)).collect(),
+            disk_requests: trace.disk_ios.iter().map(|io| (io.complete_ns, io.size, path(io.file))).collect(),
+            hard_faults: trace.hard_faults.iter().map(|fault| (fault.end_ns, path(fault.file))).collect(),
+            processes: trace
+                .processes
+                .iter()
+                .map(|process| (process.pid, text(process.image)))
+                .collect::<BTreeSet<_>>(),
+            threads: trace.threads.iter().map(|thread| (thread.tid, thread.pid)).collect(),
+            images: trace.images.iter().map(|image| (image.pid, image.base, file_name(image.path))).collect(),
+            services: trace.service_transitions.iter().map(|row| text(row.service)).collect(),
+            stacks: trace
+                .stacks
+                .iter()
+                .map(|stack| (stack.time_ns, stack.pid, stack.tid, trace.stack_pool.get(stack.stack).to_vec()))
+                .collect(),
+        };
+        said.sort();
+        said
+    }
+
+    fn sort(&mut self) {
+        self.samples.sort_unstable();
+        self.disk_requests.sort_unstable();
+        self.hard_faults.sort_unstable();
+        self.stacks.sort_unstable();
+    }
+
+    fn take(&mut self, event: &DescribedEvent<'_>) {
+        let number = |names: &[&str]| names.iter().find_map(|name| event.number(name)).unwrap_or_default();
+        let id = |names: &[&str]| u32::try_from(number(names)).unwrap();
+        let text = |names: &[&str]| {
+            let value = names.iter().find_map(|name| event.field(name)?.as_text());
+            value.unwrap_or_default().to_owned()
+        };
+        let file = || on_volume(event.derived.file.unwrap_or_default());
+        const PID: &[&str] = &["ProcessId", "ProcessID"];
+        const TID: &[&str] = &["TThreadId", "ThreadID"];
+        let process = |pid: u32| event.directory.process(pid).unwrap_or_default().to_owned();
+        match (event.provider, event.id) {
+            ("Microsoft-Windows-Services", _) => {
+                self.services.extend(Some(text(&["ServiceName"])).filter(|it| !it.is_empty()))
+            }
+            ("Microsoft-Windows-Kernel-Process", 1 | 2 | 15) => {
+                self.processes.insert((id(PID), process(id(PID))));
+            }
+            ("Microsoft-Windows-Kernel-Process", 3 | 4) => {
+                self.threads.insert((id(TID), id(PID)));
+            }
+            ("Microsoft-Windows-Kernel-Process", 5 | 6) => {
+                self.images.insert((id(PID), number(&["ImageBase"]), file_name(&text(&["ImageName"]))));
+            }
+            _ => {}
+        }
+        // What is cut is a loss, and neither way makes anything of it.
+        let EventOrigin::Kernel { hook } = event.origin else { return };
+        if event.payload_size == 0 {
+            return;
+        }
+        match hook {
+            0x0524 => self.switches += 1,
+            0x0f2e => self.samples.push((event.time_ns, event.tid.unwrap())),
+            0x010a | 0x010b | 0x0137 | 0x0138 => {
+                self.disk_requests.push((event.time_ns, number(&["TransferSize"]), file()));
+            }
+            0x010e | 0x0139 => self.disk_requests.push((event.time_ns, 0, file())),
+            0x0220 => self.hard_faults.push((event.time_ns, file())),
+            0x0301..=0x0304 => {
+                self.processes.insert((id(PID), process(id(PID))));
+            }
+            0x0501..=0x0504 => {
+                self.threads.insert((id(TID), event.directory.process_of_thread(id(TID)).unwrap()));
+            }
+            0x030a | 0x1402..=0x1404 => {
+                let path = text(&["FileName", "ImageFileName"]);
+                self.images.insert((id(PID), number(&["ImageBase", "BaseAddress"]), file_name(&path)));
+            }
+            0x1820 | 0x1825 | 0x1826 => {
+                let frames = event.derived.frames.unwrap_or_default().to_vec();
+                let stack = (event.derived.stack_of_ns.unwrap(), event.pid.unwrap(), event.tid.unwrap(), frames);
+                self.stacks.push(stack);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The last part of a path: rundowns spell the folders of one module in several ways.
+fn file_name(path: &str) -> String {
+    path.rsplit('\\').next().unwrap_or(path).to_owned()
+}
+
+/// A path without its volume: the table has the device's name, the stream the drive's letter.
+fn on_volume(path: &str) -> String {
+    let on_drive = path.get(1..2) == Some(":");
+    let rest = if on_drive {
+        path.get(2..)
+    } else {
+        path.strip_prefix(r"\Device\").and_then(|rest| rest.get(rest.find('\\')?..))
+    };
+    rest.unwrap_or(path).to_owned()
+}
+
+/// Stacks that came with events of providers, by time; they are rows of the table and no events.
+fn stacks_with_events(files: &Files) -> usize {
+    let inputs: Vec<Input<'_>> = files.iter().map(|file| Input { name: file.name(), bytes: file.bytes() }).collect();
+    let recording = Recording::open(&inputs).unwrap();
+    let mut count = 0;
+    let _ = recording.for_each(|record| {
+        let is_stack = |item: &ExtendedItem<'_>| {
+            matches!(
+                item.kind,
+                ExtendedItem::STACK_TRACE_32
+                    | ExtendedItem::STACK_TRACE_64
+                    | ExtendedItem::STACK_KEY_32
+                    | ExtendedItem::STACK_KEY_64
+            )
+        };
+        count += record.extended_items().filter(is_stack).count();
+        ControlFlow::<Infallible>::Continue(())
+    });
+    count
+}
+
+/// How the two ways differ, in a line each.
+fn differences(path: &Path) -> Vec<String> {
+    let options = Options::default();
+    let files = open_all(&[path.to_owned()], &Limits::default()).unwrap();
+    let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
+    let mut tables = Said::by_tables(&trace);
+
+    let mut stream = EventStream::open(&files, &options).unwrap();
+    let _ = stream.survey(&EventFilter::default());
+    let mut events = Said::default();
+    // Lives of process ids, as the table has them.
+    let mut lives: BTreeMap<u32, Vec<(i64, i64, &str)>> = BTreeMap::new();
+    for process in trace.processes.iter() {
+        let (start, end) = (process.start_ns.unwrap_or(i64::MIN), process.end_ns.unwrap_or(i64::MAX));
+        lives.entry(process.pid).or_default().push((start, end, trace.text(process.image)));
+    }
+    let mut names = BTreeMap::new();
+    let end = stream.for_each(&EventFilter::default(), &options, |event| {
+        events.take(event);
+        if let Some(pid) = event.pid.filter(|&pid| pid != 0) {
+            let alive =
+                lives.get(&pid).into_iter().flatten().find(|life| life.0 <= event.time_ns && event.time_ns < life.1);
+            let by_stream = event.directory.process(pid).unwrap_or_default();
+            if let Some(&(_, _, by_table)) = alive
+                && by_table != by_stream
+            {
+                *names.entry((pid, by_table, by_stream.to_owned())).or_insert(0) += 1;
+            }
+        }
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    events.sort();
+    // The idle process is called so whether or not the recording names it.
+    tables.processes.retain(|&(pid, _)| pid != 0);
+    events.processes.retain(|&(pid, _)| pid != 0);
+    // The stacks of the table that are no events are those that came with events.
+    let mut left: BTreeMap<&Stack, i64> = BTreeMap::new();
+    tables.stacks.iter().for_each(|stack| *left.entry(stack).or_default() += 1);
+    events.stacks.iter().for_each(|stack| *left.entry(stack).or_default() -= 1);
+    let (missing, invented): (i64, i64) =
+        left.values().fold((0, 0), |(missing, invented), &count| (missing + count.max(0), invented + (-count).max(0)));
+    let mut differences = Vec::new();
+    let with_events = i64::try_from(stacks_with_events(&files)).unwrap();
+    if (missing, invented) != (with_events, 0) {
+        let example = left.iter().find(|(_, count)| **count < 0);
+        differences.push(format!(
+            "stacks: of {} in the table {missing} are not in the events ({with_events} came with events), of {} in the events \
+             {invented} are not in the table, e.g. {example:?}",
+            tables.stacks.len(),
+            events.stacks.len()
+        ));
+    }
+    (tables.stacks, events.stacks) = (Vec::new(), Vec::new());
+    if !names.is_empty() {
+        differences.push(format!("processes, as the table and the events name them: {names:?}"));
+    }
+    macro_rules! compare {
+        ($($field:ident),+) => {
+            $(if tables.$field != events.$field {
+                let (table, stream) = (format!("{:?}", tables.$field), format!("{:?}", events.$field));
+                let at = table.bytes().zip(stream.bytes()).take_while(|(a, b)| a == b).count().saturating_sub(100);
+                let part = |text: &str| text.get(at..).map(|rest| rest.chars().take(240).collect::<String>());
+                differences.push(format!("{}: table {:?}, events {:?}", stringify!($field), part(&table), part(&stream)));
+            })+
+        };
+    }
+    compare!(switches, samples, disk_requests, hard_faults, processes, threads, images, services);
+    differences
+}
+
+fn agree_in(folder: &Path, least: usize) {
+    let recordings = recordings(folder);
+    assert!(recordings.len() >= least, "{} recordings in {}", recordings.len(), folder.display());
+    let found: Vec<String> = recordings
+        .iter()
+        .flat_map(|path| {
+            differences(path)
+                .into_iter()
+                .map(|difference| format!("{}: {difference}", path.display()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn tables_and_events_agree_on_every_real_recording() {
+    if let Some(folder) = onoff_testkit::real::samples("etl") {
+        agree_in(&folder, 30);
+    }
+}
+
+#[test]
+fn tables_and_events_agree_on_every_sample_of_the_repository() {
+    agree_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../samples"), 15);
+}
+
+/// A short boot with the events that `change` adds, and what happened in it.
+fn boot(change: impl FnOnce(&mut Scenario)) -> (Files, Truth) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/short-boot.toml");
+    let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
+    change(&mut scenario);
+    let played = scenario.simulate().unwrap();
+    let files = (0..).zip(played.files).map(|(number, bytes)| (format!("{number}.etl"), bytes));
+    (Files::held(files, &Limits::default()).unwrap(), played.truth)
+}
+
+#[test]
+fn keys_of_stacks_that_are_given_again_stand_for_the_stack_of_their_time() {
+    let (files, truth) = boot(|scenario| {
+        scenario.recording.switch_stacks_percent = 50;
+        scenario.recording.sample_interval = Some("5ms".parse().unwrap());
+        scenario.recording.keyed_stacks = true;
+    });
+    assert!(truth.kinds["1825"] > 300 && truth.kinds["1823"] > 300, "keys are given again: {:?}", truth.kinds);
+    let mut played: Vec<Stack> =
+        truth.stacks.into_iter().map(|stack| (stack.event_ns, stack.pid, stack.tid, stack.frames)).collect();
+    played.sort_unstable();
+    let options = Options::default();
+    let trace = open_files(&files, Tables::of(TABLES), &options).unwrap();
+    assert_eq!(Said::by_tables(&trace).stacks, played);
+    assert_eq!(trace.losses.count("stack_key_unknown"), 0);
+    let mut events = Said::default();
+    let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
+        events.take(event);
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    events.sort();
+    assert_eq!(events.stacks, played);
+}
+
+#[test]
+fn addresses_and_ports_of_network_events_are_as_people_write_them() {
+    let (files, _) = boot(|scenario| {
+        let sends = ["send 1460 192.0.2.9:443", "send 84 [2001:db8::9]:8443"];
+        scenario.logon.work.extend(sends.map(|step| step.parse().unwrap()));
+    });
+    let options = Options::default();
+    let mut transfers = Vec::new();
+    let filter =
+        EventFilter { providers: vec![Pattern::new("Microsoft-Windows-Kernel-Network")], ..EventFilter::default() };
+    let end = EventStream::open(&files, &options).unwrap().for_each(&filter, &options, |event| {
+        assert!(event.complete && event.described, "{event:?}");
+        let text = |name: &str| event.field(name).and_then(|value| value.as_text()).unwrap().to_owned();
+        let number = |name: &str| event.number(name).unwrap();
+        assert_eq!((number("connid"), event.number("PID")), (0xffff_a10f_0000_1230, event.pid.map(u64::from)));
+        transfers.push(format!(
+            "{}: {} of {}:{} to {}:{}",
+            event.id,
+            number("size"),
+            text("saddr"),
+            number("sport"),
+            text("daddr"),
+            number("dport")
+        ));
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    assert_eq!(
+        transfers,
+        [
+            "10: 1460 of 10.0.0.7:49152 to 192.0.2.9:443",
+            "11: 1460 of 192.0.2.9:443 to 10.0.0.7:49152",
+            "26: 84 of fd00::7:49152 to 2001:db8::9:8443",
+            "27: 84 of 2001:db8::9:8443 to fd00::7:49152",
+        ]
+    );
+}
+
+/// Ticks of a time in ms: ten thousand to a ms, from the session's begin.
+fn at(ms: u64) -> u64 {
+    Session::windows_10(1).start_ticks + ms * 10_000
+}
+
+/// A recording with these records.
+fn recording_of(records: &[Record<'_>]) -> Files {
+    let mut builder = EtlBuilder::new(Session::windows_10(1));
+    for record in records {
+        builder.push(0, record);
+    }
+    Files::held([("trace.etl".to_owned(), builder.finish())], &Limits::default()).unwrap()
+}
+
+/// The events of a recording with these records; gives what was lost.
+fn stream_of(records: &[Record<'_>], mut visit: impl FnMut(&DescribedEvent<'_>)) -> Losses {
+    let (files, options) = (recording_of(records), Options::default());
+    let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
+        visit(event);
+        ControlFlow::<Infallible>::Continue(())
+    });
+    assert!(end.outcome.is_continue());
+    end.losses
+}
+
+#[test]
+fn a_file_key_given_again_stands_for_the_file_of_its_time() {
+    const KEY: u64 = 0xffff_e288_0000_1230;
+    let read = |ms: u64| {
+        let request = DiskRequest {
+            disk: 0,
+            operation: Operation::Read,
+            size: 4096,
+            offset: ms << 12,
+            file: KEY,
+            irp: 0x1000 + ms,
+            priority: IoPriority::Normal,
+            thread: 101,
+        };
+        request.complete(at(ms), 10_000)
+    };
+    let named = |hook: u16, ms: u64, path: &str| {
+        Record::system(hook, 2, at(ms), 101, 100, Payload::wide().pointer(KEY).text(path))
+    };
+    let records = [
+        read(10),
+        // What was open before the recording began is named by its end.
+        named(0x0423, 20, r"\Windows\first.dll"),
+        named(0x0420, 30, r"\Windows\second.dll"),
+        read(40),
+        named(0x0423, 50, r"\Windows\second.dll"),
+        named(0x0420, 60, r"\Windows\third.dll"),
+        read(70),
+        named(0x0424, 90, r"\Windows\third.dll"),
+    ];
+    let mut files = Vec::new();
+    let _ = stream_of(&records, |event| {
+        if event.name == "DiskRead" {
+            files.push(event.derived.file.unwrap_or_default().to_owned());
+        }
+    });
+    assert_eq!(files, [r"\Windows\first.dll", r"\Windows\second.dll", r"\Windows\third.dll"]);
+}
+
+#[test]
+fn an_address_is_in_the_module_that_was_there_at_the_time() {
+    let process = Process {
+        id: 100,
+        parent: 4,
+        session: 1,
+        exit_status: 0,
+        image: "spin.exe",
+        command_line: "spin.exe",
+        user: &[18],
+    };
+    let image = |base: u64, path: &'static str| Image { process: 100, base, size: 0x4000, path, time_stamp: 7 };
+    let (first, second) = (image(0x1_0000, r"\Windows\first.dll"), image(0x1_2000, r"\Windows\second.dll"));
+    let unload = |image: &Image<'_>, ms: u64| {
+        let payload = Payload::wide().pointer(image.base).pointer(image.size).u32(100).u32(0).u32(7).u32(0);
+        let payload = payload.pointer(0).u32(0).u32(0).u32(0).u32(0).text(image.path);
+        Record::system(0x1402, 3, at(ms), 101, 100, payload)
+    };
+    let records = [
+        process.record(Moment::RundownStart, at(0), 101, 100),
+        sample_of(10),
+        // Loaded before the recording began: its end is the first that is said of it.
+        unload(&first, 20),
+        second.record(Moment::Start, at(30), 101, 100),
+        sample_of(40),
+        second.record(Moment::RundownEnd, at(90), 101, 100),
+    ];
+    let mut modules = Vec::new();
+    let _ = stream_of(&records, |event| {
+        if event.name == "SampledProfile" {
+            modules.push(event.directory.module(100, 0x1_2800).unwrap_or_default().to_owned());
+        }
+    });
+    assert_eq!(modules, ["first.dll", "second.dll"]);
+}
+
+#[test]
+fn a_stack_whose_key_is_never_explained_has_no_frames_and_is_counted() {
+    const KEY: u64 = 0xffff_8a00_0000_1000;
+    let records = [
+        stack_definition(true, at(10), KEY, &[0x7ff8_1234_0010]),
+        sample_of(20),
+        // The key was given again, and nothing says for what.
+        stack_reference(at(21), at(20), 100, 101, KEY),
+    ];
+    let mut frames = Vec::new();
+    let losses = stream_of(&records, |event| {
+        if event.name == "Stack" {
+            frames.push(event.derived.frames.map(<[u64]>::to_vec));
+        }
+    });
+    assert_eq!(frames, [None]);
+    let trace = open_files(&recording_of(&records), Tables::of(TABLES), &Options::default()).unwrap();
+    assert_eq!([losses.count("stack_key_unknown"), trace.losses.count("stack_key_unknown")], [1, 1]);
+    assert_eq!(Said::by_tables(&trace).stacks.len(), 1);
+    assert!(Said::by_tables(&trace).stacks[0].3.is_empty());
+}
+
+fn sample_of(ms: u64) -> Record<'static> {
+    Record::perfinfo(0x0f2e, 2, at(ms), Payload::wide().bytes(&sampled_profile(0x7ff8_1234_0010, 101)))
+}

@@ -1,0 +1,352 @@
+//! Recordings as they are shared: packed, renamed, damaged, or something else altogether.
+
+#![allow(clippy::unwrap_used)]
+
+use std::io::{Cursor, Write};
+
+use onoff_files::open;
+use onoff_sources::{Error, Files, Limits, Options, open_files};
+use onoff_testkit::assemble::{EtlBuilder, Session};
+use onoff_testkit::events::{device, kernel};
+use onoff_trace::{TableName, Tables, Trace};
+
+fn recording() -> Vec<u8> {
+    recording_of(Session::windows_10(2))
+}
+
+fn recording_of(session: Session) -> Vec<u8> {
+    let start = session.start_ticks;
+    let mut builder = EtlBuilder::new(session);
+    builder.push(0, &kernel::mark(start + 10, "one"));
+    builder.push(1, &device::boot_start(true).at(start + 20, 8, 4));
+    builder.push(0, &kernel::mark(start + 30, "two"));
+    builder.finish()
+}
+
+fn read(contents: Vec<(&str, Vec<u8>)>) -> Result<Trace, Error> {
+    let named = contents.into_iter().map(|(name, bytes)| (name.into(), bytes));
+    let files = Files::held(named, &Limits::default())?;
+    open_files(&files, Tables::all(), &Options::default())
+}
+
+fn marks(trace: &Trace) -> Vec<&str> {
+    let milestones = trace.milestones.iter();
+    milestones.map(|row| trace.text(row.detail)).collect()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(bytes: &[u8]) -> Vec<u8> {
+    let options = lzma_rust2::XzOptions::with_preset(1);
+    let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    ruzstd::encoding::compress_to_vec(bytes, level)
+}
+
+fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in members {
+        let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+        archive.start_file(*name, options).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+#[test]
+fn packings_are_told_by_content_and_undone() {
+    let plain = recording();
+    for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
+        let trace = read(vec![("misnamed.txt", packed.clone())]).unwrap();
+        assert_eq!(marks(&trace), ["one", "", "two"]);
+        assert_eq!(trace.files[0].bytes, packed.len() as u64);
+    }
+}
+
+#[test]
+fn several_streams_in_one_file_follow_each_other() {
+    let plain = recording();
+    let (first, second) = plain.split_at(plain.len() / 2);
+    for halves in [[gzip(first), gzip(second)], [zstd(first), zstd(second)], [xz(first), xz(second)]] {
+        let trace = read(vec![("halves", halves.concat())]).unwrap();
+        assert_eq!(marks(&trace), ["one", "", "two"]);
+    }
+    let mut skippable = 0x184D_2A53u32.to_le_bytes().to_vec();
+    skippable.extend([3, 0, 0, 0, 1, 2, 3]);
+    let framed = [zstd(first), skippable, zstd(second)].concat();
+    assert_eq!(marks(&read(vec![("framed", framed)]).unwrap()).len(), 3);
+}
+
+#[test]
+fn an_archive_gives_its_recordings_and_leaves_the_rest() {
+    let plain = recording();
+    // One computer runs no two sessions of a name at a time.
+    let other = recording_of(Session { logger_name: "UserTrace".to_owned(), ..Session::windows_10(2) });
+    let packed = archive(&[
+        ("readme.txt", b"how to read this"),
+        ("kernel.etl.xz", &xz(&plain)),
+        ("user.etl", &other),
+        ("again/user.etl", &other),
+    ]);
+    let files = Files::held([("boot.zip".to_owned(), packed)], &Limits::default()).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.name()).collect();
+    assert_eq!(names, ["boot.zip/kernel.etl.xz", "boot.zip/user.etl"]);
+
+    // Whatever follows the last buffer: the log is a copy, or of another computer, and its events are not to be counted twice.
+    let copy = [plain.as_slice(), &[0; 16]].concat();
+    let several = archive(&[("a.etl", &plain), ("b.etl", &copy)]);
+    assert!(matches!(read(vec![("boots.zip", several)]), Err(Error::SeveralRecordings { count: 2, .. })));
+
+    let none = read(vec![("texts.zip", archive(&[("a.txt", b"a"), ("b.txt", b"b")]))]);
+    assert!(matches!(none, Err(Error::NoRecordingInside { members: 2, .. })), "{none:?}");
+}
+
+#[test]
+fn expansion_is_bounded() {
+    let bomb = gzip(&vec![0; 64 << 20]);
+    let limits = Limits { unpacked_bytes: 16 << 20, ..Limits::default() };
+    let refused = Files::held([("bomb.gz".to_owned(), bomb.clone())], &limits);
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("bomb.gz") && message.contains("16777216"), "{message}");
+
+    let limits = Limits { ratio: 10, free_bytes: 1 << 20, ..Limits::default() };
+    for packed in [bomb.clone(), archive(&[("inside.gz", &bomb)])] {
+        let refused = Files::held([("bomb".to_owned(), packed)], &limits);
+        assert!(matches!(refused, Err(Error::TooLarge { .. })), "{refused:?}");
+    }
+
+    let nested = (0..4).fold(recording(), |bytes, _| gzip(&bytes));
+    let refused = Files::held([("nested.gz".to_owned(), nested)], &Limits::default());
+    assert!(matches!(refused, Err(Error::TooDeep { .. })), "{refused:?}");
+}
+
+#[test]
+fn damage_is_an_error_that_names_the_file() {
+    let plain = recording();
+    for packed in [gzip(&plain), xz(&plain), zstd(&plain), archive(&[("a.etl", &plain)])] {
+        let cut = packed[..packed.len() / 2].to_vec();
+        let message = read(vec![("cut.bin", cut)]).unwrap_err().to_string();
+        assert!(message.starts_with("cut.bin"), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_recording_says_so() {
+    for bytes in [
+        b"#!/bin/sh\necho not a recording of anything at all, however long the text may be, and it is long enough\n"
+            .to_vec(),
+        vec![0xFF; 4096],
+    ] {
+        let message = read(vec![("script.etl", bytes)]).unwrap_err().to_string();
+        assert!(message.starts_with("script.etl: byte offset 0"), "{message}");
+    }
+    for empty in [Vec::new(), vec![0; 70_000]] {
+        let message = read(vec![("empty.etl", empty)]).unwrap_err().to_string();
+        assert!(message.contains("empty.etl") && message.contains("empty"), "{message}");
+    }
+    let none = open(&[], Tables::NONE, &onoff_files::Options::default());
+    assert!(matches!(none, Err(Error::NoFile)));
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().into(), folder.path().join("absent.etl")] {
+        let missing = open(std::slice::from_ref(&path), Tables::NONE, &onoff_files::Options::default());
+        let message = missing.unwrap_err().to_string();
+        assert!(message.starts_with(&path.display().to_string()), "{message}");
+    }
+}
+
+#[test]
+fn a_mapped_file_reads_like_a_held_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("boot.etl");
+    std::fs::write(&path, recording()).unwrap();
+    let mapped = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
+    let held = read(vec![("boot.etl", recording())]).unwrap();
+    assert_eq!(marks(&mapped), marks(&held));
+    assert_eq!(mapped.inventory, held.inventory);
+}
+
+/// Any damage gives a result with its losses or an error, never a panic.
+#[test]
+fn damaged_recordings_are_survived() {
+    let text = include_str!("../../../support/testkit/scenarios/table-7-slow-service-in-group.toml");
+    let scenario = onoff_testkit::simulate::Scenario::from_toml(text).unwrap();
+    let whole = scenario.simulate().unwrap().files.remove(0);
+    let wanted = Tables::all();
+    let survive = |bytes: Vec<u8>| {
+        let Ok(files) = Files::held([("damaged.etl".to_owned(), bytes)], &Limits::default()) else {
+            return;
+        };
+        // Either is fine; what counts is to come back.
+        let _ = open_files(&files, wanted, &Options::default());
+    };
+    // A multiplicative congruential generator: the same damage on every run.
+    let mut state = 88_172_645_463_325_252u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..12 {
+        survive(whole[..random(whole.len())].to_vec());
+    }
+    for _ in 0..24 {
+        let mut bytes = whole.clone();
+        for _ in 0..64 {
+            let place = random(bytes.len());
+            bytes[place] ^= 1 << random(8);
+        }
+        survive(bytes);
+    }
+    for _ in 0..12 {
+        let mut bytes = whole.clone();
+        let start = random(bytes.len() - 4096);
+        for byte in &mut bytes[start..start + 4096] {
+            *byte = random(256) as u8;
+        }
+        survive(bytes);
+    }
+}
+
+#[test]
+fn an_interrupted_recording_is_read_to_its_end() {
+    let session = Session::windows_10(1);
+    let start = session.start_ticks;
+    let mut builder = EtlBuilder::new(session);
+    builder.push(0, &kernel::mark(start + 10, "kept"));
+    let trace = read(vec![("power-loss.etl", builder.finish_interrupted())]).unwrap();
+    assert_eq!(marks(&trace), ["kept"]);
+    assert!(!trace.files[0].finished);
+    assert_eq!(trace.losses.count("unfinished_file"), 1);
+    let wanted = [TableName::Milestones];
+    assert!(trace.losses.touching(&wanted).count() >= 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_becomes_shorter_is_an_error_and_one_that_grows_or_is_replaced_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("boot.etl");
+    let session = Session::windows_10(1);
+    let start = session.start_ticks;
+    let mut builder = EtlBuilder::new(session);
+    for number in 0..40_000 {
+        builder.push(0, &kernel::mark(start + number, "one of many marks"));
+    }
+    let bytes = builder.finish();
+    assert!(bytes.len() > 1 << 20);
+    std::fs::write(&path, &bytes).unwrap();
+    let read = |change: &dyn Fn()| {
+        let files = onoff_files::open_all(std::slice::from_ref(&path), &Limits::default()).unwrap();
+        change();
+        open_files(&files, Tables::all(), &Options::default())
+    };
+    let whole = read(&|| {}).unwrap();
+    assert_eq!(whole.milestones.len(), 40_000);
+    let truncate = |length| std::fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+    for length in [0, 100, 4096, 200_000, bytes.len() as u64 - 1] {
+        let message = read(&|| truncate(length)).unwrap_err().to_string();
+        let expected = format!("became shorter while it was read ({} bytes before, {length} now)", bytes.len());
+        assert!(message.contains("boot.etl: ") && message.contains(&expected), "{message}");
+        std::fs::write(&path, &bytes).unwrap();
+    }
+    read(&|| {
+        let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.write_all(&[0; 100]).unwrap();
+    })
+    .unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    read(&|| {
+        std::fs::write(folder.path().join("new"), b"short").unwrap();
+        std::fs::rename(folder.path().join("new"), &path).unwrap();
+    })
+    .unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_without_end_is_refused_at_the_first_look() {
+    for (device, what) in [("/dev/zero", "are zeros"), ("/dev/urandom", "are of no known kind; they begin with ")] {
+        let message = onoff_files::open_all(&[device.into()], &Limits::default()).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("{device}: no recording: the first 65536 bytes ")), "{message}");
+        assert!(message.contains(what), "{message}");
+    }
+}
+
+#[test]
+fn a_processor_count_that_no_machine_has_is_not_believed() {
+    let of = |processors: u32, buffers: u32| {
+        let session = Session { processors, ..Session::windows_10(processors.min(buffers)) };
+        let start = session.start_ticks;
+        let mut builder = EtlBuilder::new(Session { processors: buffers, ..session.clone() });
+        for cpu in 0..buffers {
+            builder.push(cpu as u16, &kernel::mark(start + u64::from(cpu) + 10, "mark"));
+        }
+        let mut bytes = builder.finish();
+        // The logfile header: behind the buffer's header and the record's.
+        let stated = buffers.to_le_bytes();
+        let at = 0x48 + 32 + 0x0C;
+        assert_eq!(bytes[at..at + 4], stated);
+        bytes[at..at + 4].copy_from_slice(&processors.to_le_bytes());
+        let trace = read(vec![("a.etl", bytes)]).unwrap();
+        let lost = trace.losses.iter().any(|loss| loss.counter == "processor_count_impossible");
+        (trace.system.processors, lost)
+    };
+    assert_eq!(of(4, 4), (4, false));
+    assert_eq!(of(2048, 4), (2048, false));
+    assert_eq!(of(2049, 4), (4, true));
+    assert_eq!(of(1 << 24, 3), (3, true));
+    assert_eq!(of(u32::MAX, 1), (1, true));
+}
+
+#[test]
+fn a_pointer_size_that_no_machine_has_is_not_known() {
+    let of = |size: u32| {
+        let mut bytes = EtlBuilder::new(Session::windows_10(1)).finish();
+        let at = 0x48 + 32 + 0x2C;
+        assert_eq!(bytes[at..at + 4], 8_u32.to_le_bytes());
+        bytes[at..at + 4].copy_from_slice(&size.to_le_bytes());
+        read(vec![("a.etl", bytes)]).map(|trace| trace.system.pointer_bits)
+    };
+    assert_eq!(of(8).unwrap(), 64);
+    for size in [0, 1, 7, 16, 1 << 29, u32::MAX] {
+        assert_eq!(of(size).unwrap(), 0, "{size}");
+    }
+}
+
+#[test]
+fn unpacking_says_how_far_it_has_come_by_packed_bytes() {
+    use std::sync::{Arc, Mutex};
+
+    let mut plain = recording();
+    // Bytes that do not shrink, behind the recording.
+    let mut state = 1_u64;
+    plain.extend((0..3_000_000).map(|_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    }));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, packed) in [("a.xz", xz(&plain)), ("a.gz", gzip(&plain))] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &packed).unwrap();
+        let said: Arc<Mutex<Vec<(u64, u64)>>> = Arc::default();
+        let listener = Arc::clone(&said);
+        let options = onoff_files::Options {
+            progress: Some(Arc::new(move |it| listener.lock().unwrap().push((it.done_bytes, it.total_bytes)))),
+            ..onoff_files::Options::default()
+        };
+        onoff_files::open_all_with_progress(&[path], &options).unwrap();
+        let said = said.lock().unwrap();
+        let total = packed.len() as u64;
+        assert!(said.len() > 5 && said.iter().all(|&(done, of)| of == total && done <= total), "{name}: {said:?}");
+        assert!(said[0].0 < total / 4 && said.windows(2).all(|two| two[0].0 <= two[1].0), "{name}: {said:?}");
+        assert!(said.last().unwrap().0 > total / 10 * 9, "{name}: {said:?}");
+    }
+}

@@ -1,0 +1,126 @@
+//! The registry: every table is there, says what it means, and is read by its name. The reference page is written from it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use onoff_trace::column::{ColumnType, Meaning, Value};
+use onoff_trace::registry::{DECLARATIONS, TableDeclaration};
+use onoff_trace::{Sample, Samples, TableName, Trace};
+
+#[test]
+fn every_name_has_a_table_but_for_the_inventory() {
+    let named: Vec<TableName> = DECLARATIONS.iter().map(|table| table.name).collect();
+    let others: Vec<&TableName> = TableName::ALL.iter().filter(|name| !named.contains(name)).collect();
+    assert_eq!(others, [&TableName::Inventory]);
+    let trace = Trace::default();
+    for &name in TableName::ALL {
+        assert_eq!(TableName::named(name.as_str()), Some(name));
+        let view = trace.table(name);
+        assert!(view.is_empty());
+        assert_eq!(view.declaration().map(|table| table.name), named.contains(&name).then_some(name));
+    }
+    assert_eq!(TableName::named("no such table"), None);
+}
+
+#[test]
+fn every_column_says_what_it_is_and_times_say_which() {
+    for table in DECLARATIONS {
+        let of = |meaning: Meaning| table.columns.iter().filter(|column| column.meaning == meaning).count();
+        let name = table.name.as_str();
+        assert!(table.documentation.trim().ends_with('.'), "{name}");
+        assert!(of(Meaning::Time) + of(Meaning::Start) <= 1, "{name}: one begin");
+        assert!(
+            of(Meaning::End) <= 1 && (of(Meaning::End) == 0 || of(Meaning::Start) == 1),
+            "{name}: an end has a begin"
+        );
+        for column in table.columns {
+            let place = format!("{name}.{}", column.name);
+            assert!(!column.documentation.trim().is_empty(), "{place}");
+            assert_eq!(column.name.ends_with("_ns"), column.meaning.unit() == "ns", "{place}");
+            if column.meaning.unit() == "ns" {
+                assert_eq!(column.column_type, ColumnType::Int64, "{place}");
+            }
+            for (of_thread, meanings) in
+                [("tid", [Meaning::Thread, Meaning::OtherThread]), ("pid", [Meaning::Process, Meaning::OtherProcess])]
+            {
+                if column.name == of_thread || column.name.ends_with(&format!("_{of_thread}")) {
+                    assert!(meanings.contains(&column.meaning), "{place}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_is_read_by_name_across_its_pieces() {
+    let sample = |time_ns| Sample { time_ns, cpu: 3, tid: 1, address: 2, count: 1, source: 0 };
+    let mut trace = Trace::default();
+    trace.samples.push(Samples::from_iter([sample(1), sample(2)]));
+    trace.samples.push(Samples::from_iter([sample(5)]));
+    let view = trace.table(TableName::Samples);
+    assert_eq!((view.len(), view.pieces().len()), (3, 2));
+    let times: Vec<Value> =
+        view.pieces().iter().flat_map(|piece| (0..piece.rows()).map(|row| piece.columns()[0].value(row))).collect();
+    assert_eq!(times, [Value::Signed(1), Value::Signed(2), Value::Signed(5)]);
+    assert_eq!(view.known_cells(), [3; 6]);
+    assert_eq!(view.pieces()[0].columns()[0].value(9), Value::Absent);
+}
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/src/reference/tables.md");
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Tables\n\nA recording of any kind becomes these tables. A library reads them by name (`Trace::table`), and with the feature \
+         `arrow` as Arrow record batches whose schema carries unit, role and description of each column in its metadata \
+         (`onoff.unit`, `onoff.role`, `description`).\n\nA moment counts nanoseconds since the recording's first event; on Linux since \
+         the kernel's start. A cell that may be empty says \"yes\" in the column *empty*: what it would hold was not recorded, or has \
+         not happened. The role says which column begins and ends a row's work, and whose work it is.\n\nThis page is written from the \
+         declarations: `make reference`.\n",
+    );
+    for table in DECLARATIONS {
+        section(table, &mut page);
+    }
+    page
+}
+
+fn section(table: &TableDeclaration, page: &mut String) {
+    let text = |text: &str| links_undone(text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|"));
+    writeln!(page, "\n## {}\n\n{} Order: {}", table.name.as_str(), text(table.documentation), text(table.order))
+        .unwrap();
+    page.push_str("\n| column | type | unit | role | empty | |\n| --- | --- | --- | --- | --- | --- |\n");
+    for column in table.columns {
+        let codes = match column.column_type {
+            ColumnType::Code(names) => {
+                format!(" One of {}.", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            }
+            _ => String::new(),
+        };
+        writeln!(
+            page,
+            "| `{}` | {} | {} | {} | {} | {}{codes} |",
+            column.name,
+            column.column_type.as_str(),
+            column.meaning.unit(),
+            column.meaning.role(),
+            if column.nullable { "yes" } else { "" },
+            text(column.documentation),
+        )
+        .unwrap();
+    }
+}
+
+/// Links into the code's own documentation lead nowhere in the book: only their names stay.
+fn links_undone(text: String) -> String {
+    text.replace("[`crate::", "[`").replace("[`", "`").replace("`]", "`")
+}
+
+/// Set `ONOFF_WRITE_REFERENCE` to have the page written instead of compared; `make reference` does.
+#[test]
+fn the_reference_page_is_what_the_declarations_say() {
+    let page = page();
+    if std::env::var_os("ONOFF_WRITE_REFERENCE").is_some() {
+        std::fs::write(PAGE, &page).unwrap();
+    }
+    let stored = std::fs::read_to_string(Path::new(PAGE)).unwrap();
+    assert_eq!(stored, page, "docs/src/reference/tables.md is not up to date: make reference");
+}

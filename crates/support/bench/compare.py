@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""Measures onoff beside `cat` and beside the public readers, on the same files, and prints a Markdown page.
+
+    crates/support/bench/compare.py [--size 1GiB] [--cut 32MiB] [--runs 3] [--big FILE] [--skip-readers]
+
+The big file is a simulated boot, made once by the test kit and kept beside the build. The public readers run in Python
+and would need hours for it, so they get its first part; onoff is measured on that part too. Real recordings are taken
+from ONOFF_SAMPLES, or from ../shared/samples, when there are any.
+"""
+
+import argparse
+import json
+import lzma
+import os
+import pathlib
+import platform
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+KEPT = TARGET / "bench"
+MIB = 1024 * 1024
+
+# Recordings that at least one public reader opens, and the largest real ones.
+REAL = [
+    "ShutdownPerfDiagLogger.etl",
+    "net.4.5.2.x64.etl",
+    "TraceLoggingTester.etl.xz",
+]
+
+
+def size(text):
+    for suffix, factor in (("GiB", 1024 * MIB), ("MiB", MIB), ("KiB", 1024)):
+        if text.endswith(suffix):
+            return int(float(text[: -len(suffix)]) * factor)
+    return int(text)
+
+
+def say(*words):
+    print("bench:", *words, file=sys.stderr, flush=True)
+
+
+# A small parent of its own, so that the peak and the CPU times are those of one program alone.
+WRAPPER = """
+import json, resource, subprocess, sys, time
+with open(sys.argv[1], "wb") as output:
+    began = time.perf_counter()
+    status = subprocess.call(sys.argv[2:], stdout=output, stdin=subprocess.DEVNULL)
+    wall = time.perf_counter() - began
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({"status": status, "wall": wall, "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss * 1024}))
+"""
+
+
+def measured(command, runs=1, seconds_allowed=None, **environment):
+    """The quickest of `runs`: wall and CPU seconds, peak resident bytes, and what the program said as JSON."""
+    best = None
+    for _ in range(runs):
+        output = KEPT / "output"
+        process = subprocess.Popen(
+            [sys.executable, "-c", WRAPPER, output, *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+        try:
+            answer, errors = process.communicate(timeout=seconds_allowed)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return {"error": f"not finished after {seconds_allowed} s"}
+        result = json.loads(answer)
+        if result["status"] != 0:
+            return {"error": (errors.decode(errors="replace").strip().splitlines() or ["failed"])[-1]}
+        text = output.read_bytes()
+        result["json"] = json.loads(text) if len(text) < 4096 and text.startswith(b"{") else None
+        if best is None or result["wall"] < best["wall"]:
+            best = result
+    return best
+
+
+def build():
+    say("building")
+    cargo = ["cargo", "build", "--quiet", "--locked", "--release"]
+    subprocess.run([*cargo, "--package", "onoff", "--package", "onoff-bench"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "--package", "onoff-testkit", "--example", "make_trace"], cwd=ROOT, check=True)
+
+
+def big_file(wanted):
+    path = KEPT / f"boot-{wanted}.etl"
+    if not path.exists():
+        say("simulating", path.name)
+        scenario = ROOT / "crates/support/testkit/scenarios/benchmark.toml"
+        partial = path.with_suffix(".partial")
+        program = TARGET / "release/examples/make_trace"
+        subprocess.run([program, scenario, partial, "--size", wanted], cwd=ROOT, check=True)
+        partial.rename(path)
+    return path
+
+
+def cut_of(path, length):
+    """The first buffers of a recording, `length` bytes or a little less.
+
+    A buffer's header says twice how far it is filled. Recorders leave the first place empty in some buffers, where
+    etl-parser then finds no event: here it is filled in, rounded up to where a next record would begin.
+    """
+    cut = KEPT / f"{path.stem}-first-{length // MIB}MiB.etl"
+    with open(path, "rb") as whole, open(cut, "wb") as part:
+        while True:
+            header = whole.read(0x48)
+            if len(header) < 0x48:
+                break
+            size, saved = struct.unpack_from("<II", header)
+            (filled,) = struct.unpack_from("<I", header, 0x30)
+            if size < 0x48 or part.tell() + size > length:
+                break
+            part.write(header[:4] + struct.pack("<I", saved or (filled + 7) & ~7) + header[8:])
+            part.write(whole.read(size - 0x48))
+    return cut
+
+
+def real_files():
+    folder = pathlib.Path(os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared/samples")) / "etl"
+    for name in REAL:
+        path = folder / name
+        if not path.exists():
+            say("not there, skipped:", name)
+            continue
+        if path.suffix == ".xz":
+            unpacked = KEPT / path.stem
+            if not unpacked.exists():
+                with lzma.open(path) as packed, open(unpacked, "wb") as plain:
+                    shutil.copyfileobj(packed, plain)
+            path = unpacked
+        yield path
+
+
+class Table:
+    def __init__(self, path, note=""):
+        self.path = path
+        self.bytes = path.stat().st_size
+        self.note = note
+        self.rows = []
+
+    def add(self, what, result, events=None):
+        if "error" in result:
+            self.rows.append((what, None, result["error"]))
+            say(f"  {what}: {result['error']}")
+            return
+        self.rows.append((what, {**result, "events": events}, ""))
+        say(f"  {what}: {result['wall']:.3f} s, {result['cpu']:.2f} s of CPU")
+
+    def rates(self, what):
+        """Events per second by the clock and per CPU second; the latter is one processor against one."""
+        for name, result, _ in self.rows:
+            if name == what and result and result["events"]:
+                return result["events"] / result["wall"], result["events"] / result["cpu"]
+        return None
+
+    def markdown(self):
+        lines = [
+            f"### `{self.path.name}`, {self.bytes / MIB:.1f} MiB{self.note}",
+            "",
+            "| | events | s | CPU s | events/s | MiB/s | MiB/CPU s | peak MiB |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        ]
+        for what, result, error in self.rows:
+            if not result:
+                lines.append(f"| {what} | {error} | | | | | | |")
+                continue
+            events, seconds = result["events"], result["wall"]
+            cells = [
+                what,
+                f"{events:,}" if events else "",
+                f"{seconds:.3f}",
+                f"{result['cpu']:.3f}",
+                f"{events / seconds:,.0f}" if events else "",
+                f"{self.bytes / MIB / seconds:,.1f}",
+                f"{self.bytes / MIB / result['cpu']:,.1f}",
+                f"{result['peak'] / MIB:,.0f}",
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+        return "\n".join(lines)
+
+
+def measure_onoff(table, runs):
+    bench = TARGET / "release/onoff-bench"
+    file = table.path
+    table.add("`cat FILE > /dev/null`", measured(["cat", file], runs))
+    for what, arguments, environment in (
+        ("onoff's library, every header", ["headers"], {}),
+        ("onoff's library, every event into tables", ["decode"], {}),
+        ("onoff's library, every event into tables, 1 thread", ["decode"], {"RAYON_NUM_THREADS": "1"}),
+    ):
+        result = measured([bench, *arguments, file], runs, **environment)
+        table.add(what, result, (result.get("json") or {}).get("events"))
+
+
+def measure_program(table, runs, events):
+    """The program, whose start and whose writing count: where a boot's time went, and every event as text (JSON)."""
+    program = TARGET / "release/onoff"
+    if "boot" in table.path.name:
+        table.add("the program, `onoff boot FILE`", measured([program, "boot", table.path], runs))
+    written = measured([program, "events", table.path, "--format", "json", "-o", "/dev/null"], runs)
+    table.add("the program, `onoff events FILE --format json`: every event with its fields, written", written, events)
+
+
+def measure_readers(table, seconds_allowed):
+    python = TARGET / "readers/bin/python"
+    for reader in ("dissect.etl", "etl-parser"):
+        for depth, what in (("headers", "every header"), ("fields", "every field it knows")):
+            result = measured([python, ROOT / "bench/readers.py", reader, depth, table.path], 1, seconds_allowed)
+            answer = result.get("json") or {}
+            if answer.get("events"):
+                note = f" ({answer['decoded']:,} decoded)" if depth == "fields" else ""
+                # Its start, which reads its schemas, is not counted.
+                result.update(wall=answer["wall"], cpu=answer["cpu"])
+                table.add(f"{reader}, {what}{note}", result, answer["events"])
+            else:
+                table.add(f"{reader}, {what}", {"error": result.get("error") or f"no event: {answer.get('error')}"})
+
+
+def ratios(ours, theirs):
+    """How many times as many events per second onoff took, in `ours`, as each public reader in `theirs`."""
+    of_ours = {
+        "header": ours.rates("onoff's library, every header"),
+        "field": ours.rates("onoff's library, every event into tables"),
+        "written": ours.rates("the program, `onoff events FILE --format json`: every event with its fields, written"),
+    }
+    for name, result, _ in theirs.rows:
+        if not result or not result["events"] or not name.startswith(("dissect", "etl-parser")):
+            continue
+        for of, what in (("header", "the library"),) if "header" in name else (("field", "the library"), ("written", "the program")):
+            if rates := of_ours[of]:
+                clock, cpu = (
+                    rate * result[of] / result["events"] for rate, of in zip(rates, ("wall", "cpu"), strict=True)
+                )
+                times = f"{clock:,.0f} times by the clock, {cpu:,.0f} times by CPU seconds"
+                yield f"- {what} against {name.split(' (')[0]}: {times}"
+
+
+def processor():
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", default="1GiB", help="of the simulated boot")
+    parser.add_argument("--cut", default="32MiB", help="what the public readers get of it")
+    parser.add_argument("--runs", type=int, default=3, help="of onoff and cat; the quickest counts")
+    parser.add_argument("--big", type=pathlib.Path, help="a large recording to use instead of a simulated one")
+    parser.add_argument("--skip-readers", action="store_true", help="onoff and cat alone")
+    parser.add_argument("--seconds-allowed", type=int, default=900, help="for one run of a public reader")
+    options = parser.parse_args()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    build()
+    big = options.big or big_file(options.size)
+    cut = cut_of(big, size(options.cut))
+
+    print(
+        f"{os.cpu_count()} processors ({processor()}), {platform.system()}; load {os.getloadavg()[0]:.1f} at the start."
+    )
+    print(f"The quickest of {options.runs} runs, files in the page cache.")
+    print("Peak memory counts the pages of the mapped file that were resident.")
+
+    tables = [Table(big, ", simulated boot"), Table(cut, ", its first part"), *map(Table, real_files())]
+    for table in tables:
+        say(table.path.name)
+        measure_onoff(table, options.runs)
+        counted = [result["events"] for _, result, _ in table.rows if result and result["events"]]
+        measure_program(table, options.runs, counted[0] if counted else None)
+        if table.path != big and not options.skip_readers:
+            measure_readers(table, options.seconds_allowed)
+        print("\n" + table.markdown())
+        for ours, what in ((table, "onoff here"), (tables[0], "onoff on the whole of it")):
+            # Only the first part of the big file has a whole.
+            if ours is table or table is tables[1]:
+                lines = list(ratios(ours, table))
+                if lines:
+                    print(f"\nEvents per second of {what}, against each reader here:\n\n" + "\n".join(lines))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+//! What `make bench` measures of the libraries: one measure a call, the answer as one line of JSON.
+//!
+//! ```text
+//! onoff-bench headers FILE...   every record header, buffer by buffer, on every thread
+//! onoff-bench ordered FILE...   every record, all processors merged into time order, on one thread
+//! onoff-bench decode FILE...    every event into the tables of the model, on every thread
+//! ```
+//!
+//! `crates/support/bench/compare.py` runs it, takes its time and its memory from outside, and puts other programs beside it.
+
+#![allow(clippy::print_stdout, reason = "the answer is what it is run for")]
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use onoff_etl::{BufferSpace, Recording};
+use onoff_files::Options;
+use onoff_sources::Limits;
+use onoff_trace::Tables;
+use rayon::prelude::*;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args_os().skip(1);
+    let measure = arguments.next().context("which measure: headers, ordered or decode?")?;
+    let paths: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
+    let began = Instant::now();
+    let events = match measure.to_str() {
+        Some("headers") => headers(&paths)?,
+        Some("ordered") => ordered(&paths)?,
+        Some("decode") => decode(&paths)?,
+        _ => bail!("no such measure: {}", measure.display()),
+    };
+    let answer = serde_json::json!({ "events": events, "seconds": began.elapsed().as_secs_f64() });
+    println!("{answer}");
+    Ok(())
+}
+
+fn headers(paths: &[PathBuf]) -> Result<u64> {
+    let files = onoff_files::open_all(paths, &Limits::default())?;
+    let recording = Recording::open(&files.inputs())?;
+    Ok(recording
+        .buffers()
+        .par_iter()
+        .map_init(BufferSpace::default, |space, buffer| {
+            let walk = recording.for_each_in_buffer(buffer, space, |_| ControlFlow::<()>::Continue(()));
+            walk.records
+        })
+        .sum())
+}
+
+fn ordered(paths: &[PathBuf]) -> Result<u64> {
+    let files = onoff_files::open_all(paths, &Limits::default())?;
+    let recording = Recording::open(&files.inputs())?;
+    Ok(recording.for_each(|_| ControlFlow::<()>::Continue(())).records)
+}
+
+fn decode(paths: &[PathBuf]) -> Result<u64> {
+    let trace = onoff_files::open(paths, Tables::all(), &Options::default())?;
+    Ok(trace.inventory.map_or(0, |inventory| inventory.events))
+}

@@ -1,0 +1,237 @@
+//! The recorder profile against the rules that Microsoft publishes for it: "Authoring Recording Profiles" (order of
+//! definitions, file and memory versions, the form of identifiers), the pages of each element (attributes, children), and
+//! "WPRControlProfiles Schema" (values).
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::HashSet;
+
+use onoff_record::windows::profile::text;
+use roxmltree::{Document, Node};
+
+/// An element's page: attributes that it must have, that it may have, and its children in their order.
+struct Rule {
+    element: &'static str,
+    required: &'static [&'static str],
+    optional: &'static [&'static str],
+    children: &'static [&'static str],
+}
+
+const fn rule(
+    element: &'static str,
+    required: &'static [&'static str],
+    optional: &'static [&'static str],
+    children: &'static [&'static str],
+) -> Rule {
+    Rule { element, required, optional, children }
+}
+
+const RULES: [Rule; 20] = [
+    rule(
+        "WindowsPerformanceRecorder",
+        &["Version", "Author"],
+        &["Team", "Copyright", "Company", "Comments", "Tag"],
+        &["Profiles", "TraceMergeProperties", "OnOffTransitionConfigurations"],
+    ),
+    rule(
+        "Profiles",
+        &[],
+        &[],
+        &[
+            "SystemCollector",
+            "EventCollector",
+            "HeapEventCollector",
+            "SystemProvider",
+            "EventProvider",
+            "HeapEventProvider",
+            "Profile",
+        ],
+    ),
+    rule("SystemCollector", &["Id", "Name"], &["Base", "Realtime"], &["BufferSize", "Buffers", "StackCaching"]),
+    rule(
+        "EventCollector",
+        &["Id", "Name"],
+        &["Base", "Private", "ProcessPrivate", "Secure", "Realtime"],
+        &["BufferSize", "Buffers", "StackCaching"],
+    ),
+    rule("BufferSize", &["Value"], &[], &[]),
+    rule("Buffers", &["Value"], &["PercentageOfTotalMemory", "MaximumBufferSpace"], &[]),
+    rule(
+        "SystemProvider",
+        &["Id"],
+        &["Base"],
+        &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave", "CaptureStateOnDemand", "Stacks", "PoolTags"],
+    ),
+    rule(
+        "EventProvider",
+        &["Id", "Name"],
+        &["Base", "NonPagedMemory", "Stack", "SID", "TSID", "Level", "CaptureStateOnly", "Strict", "EventKey"],
+        &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave", "CaptureStateOnDemand", "Stacks", "EventFilters"],
+    ),
+    rule("Keywords", &[], &["Operation"], &["Keyword"]),
+    rule("Keyword", &["Value"], &["Strict"], &[]),
+    rule("Stacks", &[], &["Operation"], &["Stack"]),
+    rule("Stack", &["Value"], &[], &[]),
+    rule(
+        "Profile",
+        &["Id", "Name", "Description", "LoggingMode", "DetailLevel"],
+        &["Base", "Strict", "Internal", "Default"],
+        &["ProblemCategories", "Collectors", "TraceMergeProperties"],
+    ),
+    rule("ProblemCategories", &[], &["Operation"], &["ProblemCategory"]),
+    rule("ProblemCategory", &["Value"], &[], &[]),
+    rule("Collectors", &[], &["Operation"], &["SystemCollectorId", "EventCollectorId", "HeapEventCollectorId"]),
+    rule("SystemCollectorId", &["Value"], &[], &["BufferSize", "Buffers", "SystemProviderId", "SystemProvider"]),
+    rule("EventCollectorId", &["Value"], &[], &["BufferSize", "Buffers", "EventProviders"]),
+    rule("EventProviders", &[], &["Operation"], &["EventProviderId", "EventProvider"]),
+    rule("SystemProviderId", &["Value"], &[], &["Keywords", "Stacks", "PoolTags"]),
+];
+
+const ID_RULE: Rule =
+    rule("EventProviderId", &["Value"], &[], &["Keywords", "CaptureStateOnStart", "CaptureStateOnSave"]);
+
+/// Values of `SystemKeywordEnumeration` that a recording of turning on and off may need.
+const SYSTEM_KEYWORDS: [&str; 24] = [
+    "AllFaults",
+    "Alpc",
+    "CompactCSwitch",
+    "CpuConfig",
+    "CSwitch",
+    "DiskIO",
+    "DiskIOInit",
+    "DPC",
+    "Drivers",
+    "FileIO",
+    "FileIOInit",
+    "Filename",
+    "FilterIO",
+    "HardFaults",
+    "Interrupt",
+    "Loader",
+    "MemoryInfo",
+    "NetworkTrace",
+    "Power",
+    "Priority",
+    "ProcessThread",
+    "ReadyThread",
+    "Registry",
+    "SampledProfile",
+];
+const SYSTEM_STACKS: [&str; 6] =
+    ["SampledProfile", "CSwitch", "ReadyThread", "ThreadCreate", "ProcessCreate", "ImageLoad"];
+const SYSTEM_COLLECTORS: [&str; 2] = ["NT Kernel Logger", "Circular Kernel Context Logger"];
+
+fn check(node: Node<'_, '_>) {
+    let name = node.tag_name().name();
+    let rule = RULES.iter().find(|rule| rule.element == name).unwrap_or(&ID_RULE);
+    assert_eq!(rule.element, name, "an element that the schema does not know");
+    for required in rule.required {
+        assert!(node.has_attribute(*required), "{name} without {required}");
+    }
+    for attribute in node.attributes() {
+        let known = rule.required.contains(&attribute.name()) || rule.optional.contains(&attribute.name());
+        assert!(known, "{name} with {}", attribute.name());
+    }
+    let mut place = 0;
+    for child in node.children().filter(Node::is_element) {
+        let child_name = child.tag_name().name();
+        let at = rule.children.iter().position(|it| *it == child_name);
+        let at = at.unwrap_or_else(|| panic!("{child_name} in {name}"));
+        assert!(at >= place, "{child_name} in {name} comes too late");
+        place = at;
+        check(child);
+    }
+}
+
+fn all<'a>(document: &'a Document<'_>, name: &str) -> Vec<Node<'a, 'a>> {
+    document.descendants().filter(|node| node.tag_name().name() == name).collect()
+}
+
+#[test]
+fn elements_their_order_and_their_attributes_are_those_of_the_schema() {
+    let text = text();
+    let document = Document::parse(&text).unwrap();
+    assert_eq!(document.root_element().tag_name().name(), "WindowsPerformanceRecorder");
+    check(document.root_element());
+}
+
+#[test]
+fn identifiers_are_unique_well_formed_and_resolve() {
+    let text = text();
+    let document = Document::parse(&text).unwrap();
+    let mut known: HashSet<(&str, &str)> = HashSet::new();
+    for node in document.descendants() {
+        let Some(id) = node.attribute("Id") else {
+            continue;
+        };
+        assert!(!id.is_empty() && !id.contains([':', ' ']), "{id}");
+        assert!(known.insert((node.tag_name().name(), id)), "{id} twice");
+    }
+    let mut references = 0;
+    for node in document.descendants() {
+        if let Some(kind) = node.tag_name().name().strip_suffix("Id") {
+            let id = node.attribute("Value").unwrap();
+            assert!(known.contains(&(kind, id)), "{kind} {id} is nowhere");
+            references += 1;
+        }
+    }
+    assert!(references > 40, "{references}");
+}
+
+#[test]
+fn each_detail_has_a_file_and_a_memory_version_of_one_name() {
+    let text = text();
+    let document = Document::parse(&text).unwrap();
+    let profiles = all(&document, "Profile");
+    assert!((1..=4).contains(&profiles.len()));
+    let mut versions = HashSet::new();
+    for profile in profiles {
+        let value = |name| profile.attribute(name).unwrap();
+        assert_eq!(value("Id"), format!("{}.{}.{}", value("Name"), value("DetailLevel"), value("LoggingMode")));
+        assert_eq!(value("Name"), "OnOff");
+        assert!(["Light", "Verbose"].contains(&value("DetailLevel")));
+        assert!(["File", "Memory"].contains(&value("LoggingMode")));
+        versions.insert((value("DetailLevel"), value("LoggingMode")));
+    }
+    assert_eq!(versions.len(), 4);
+}
+
+#[test]
+fn values_are_those_of_the_schema() {
+    let text = text();
+    let document = Document::parse(&text).unwrap();
+    for collector in all(&document, "SystemCollector") {
+        assert!(SYSTEM_COLLECTORS.contains(&collector.attribute("Name").unwrap()));
+    }
+    for keyword in all(&document, "Keyword") {
+        let value = keyword.attribute("Value").unwrap();
+        let of = keyword.parent().unwrap().parent().unwrap();
+        if of.tag_name().name() == "SystemProvider" {
+            assert!(SYSTEM_KEYWORDS.contains(&value), "{value}");
+        } else {
+            assert!(u64::from_str_radix(value.strip_prefix("0x").unwrap(), 16).is_ok(), "{value}");
+        }
+    }
+    for stack in all(&document, "Stack") {
+        assert!(SYSTEM_STACKS.contains(&stack.attribute("Value").unwrap()));
+    }
+    for provider in all(&document, "EventProvider") {
+        assert!((1..=5).contains(&provider.attribute("Level").unwrap().parse::<u8>().unwrap()));
+        let name = provider.attribute("Name").unwrap();
+        assert_eq!(name.len(), 36, "a GUID: {name}");
+        assert!(provider.attribute("NonPagedMemory").is_none_or(|it| it == "true"));
+    }
+    for buffers in all(&document, "Buffers") {
+        let value: u32 = buffers.attribute("Value").unwrap().parse().unwrap();
+        let is_percentage = buffers.attribute("PercentageOfTotalMemory") == Some("true");
+        let most = if is_percentage { 100 } else { 1024 };
+        assert!((1..=most).contains(&value));
+    }
+}
+
+/// The one in the repository, which people take without having the program.
+#[test]
+fn the_profile_in_the_repository_is_what_the_program_writes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../windows/onoff.wprp");
+    let kept = std::fs::read_to_string(path).unwrap().replace("\r\n", "\n");
+    assert_eq!(kept, text(), "write it anew with 'make reference'");
+}
