@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_analysis::netboot::{NetbootOptions, analyse};
+use onoff_network::{NetbootOptions, analyse};
 use onoff_sources::{Files, Limits, Options, RecordingKind, read_capture};
 
 fuzz_target!(|bytes: &[u8]| {

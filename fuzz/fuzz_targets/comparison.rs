@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_analysis::compare::baseline::{Baseline, BaselineHead};
-use onoff_analysis::compare::gate::{Limit, cannot_judge, judge};
-use onoff_analysis::compare::study::Study;
-use onoff_analysis::compare::table::TableSpecification;
-use onoff_analysis::compare::{CompareOptions, Configuration, Factor, Run, compare};
+use onoff_compare::baseline::{Baseline, BaselineHead};
+use onoff_compare::gate::{Limit, cannot_judge, judge};
+use onoff_compare::study::Study;
+use onoff_compare::table::TableSpecification;
+use onoff_compare::{CompareOptions, Configuration, Factor, Run, compare};
 use onoff_report::{csv, github, json, junit, markdown, sarif, section};
 
 /// The runs of a baseline's text, as the program takes them.

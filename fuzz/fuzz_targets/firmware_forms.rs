@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_analysis::firmware::{FirmwareOptions, analyse};
+use onoff_firmware_times::{FirmwareOptions, analyse};
 use onoff_sources::{Limits, open_firmware_bytes};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use onoff::analysis::netboot::NetbootOptions;
-use onoff::analysis::transition::boot::BootOptions;
-use onoff::analysis::transition::shutdown::ShutdownOptions;
-use onoff::analysis::transition::suspend::SuspendOptions;
-use onoff::analysis::waits::PathOptions;
-use onoff::analysis::why::{About, WhyQuestion};
+use onoff::answers::network::NetbootOptions;
+use onoff::answers::transitions::boot::BootOptions;
+use onoff::answers::transitions::shutdown::ShutdownOptions;
+use onoff::answers::transitions::suspend::SuspendOptions;
+use onoff::answers::blame::waits::PathOptions;
+use onoff::answers::blame::why::{About, WhyQuestion};
 use onoff::findings::diagnosis::DiagnosisOptions;
 use onoff::report::json::document;
 use onoff::sources::{Error, RecordingKind};

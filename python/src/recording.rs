@@ -9,7 +9,7 @@ use arrow_array::types::{DurationNanosecondType, Int64Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use onoff::Session;
-use onoff::analysis::recording::summarise;
+use onoff::answers::evidence::recording::summarise;
 use onoff::report::json::document;
 use onoff::report::text::causes::with_causes;
 use onoff::trace::arrow::ArrowTables;

@@ -4,13 +4,13 @@
 //! name, its phase and its cost from there, so that every verb says the same. Findings of one subject are one: the one that
 //! costs most leads, the others are folded below it. What encloses a subject (a policy around its script) is that subject's.
 
-use onoff_analysis::Certainty;
-use onoff_analysis::account::{
+use onoff_blame::account::{
     AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, NotKnown, PhaseAccount,
     VIDEO_DRIVERS, has_no_path,
 };
-use onoff_analysis::interval::covered_ns;
-use onoff_analysis::transition::PhaseName;
+use onoff_evidence::Certainty;
+use onoff_evidence::interval::covered_ns;
+use onoff_transitions::PhaseName;
 
 use crate::cost::{Cost, Stretch};
 use crate::finding::{CostBasis, FindingEvidence, FindingSubject, FindingSubjectKind, FoldedFinding, RuleFinding};
@@ -234,7 +234,7 @@ impl ByAccount<'_> {
         let explained = account
             .entries
             .iter()
-            .filter(|entry| entry.kind.is_somebody() && !onoff_analysis::account::is_of_every_transition(entry))
+            .filter(|entry| entry.kind.is_somebody() && !onoff_blame::account::is_of_every_transition(entry))
             .fold(0_i64, |sum, entry| sum.saturating_add(entry.ns));
         let is_known = account.not_known_ns.saturating_mul(NOT_KNOWN) < account.duration_ns;
         if !is_subject
@@ -330,9 +330,10 @@ impl ByAccount<'_> {
                 | FindingSubjectKind::Device
                 | FindingSubjectKind::Driver
         );
-        let within = finding.when.filter(|_| is_enclosing).and_then(|when| {
-            self.largest_within(when, |entry| !onoff_analysis::account::is_of_every_transition(entry))
-        });
+        let within = finding
+            .when
+            .filter(|_| is_enclosing)
+            .and_then(|when| self.largest_within(when, |entry| !onoff_blame::account::is_of_every_transition(entry)));
         within.filter(|&(_, ns)| ns.saturating_mul(IS_ABOUT) >= own_ns && ns > 0).map(|(place, _)| place)
     }
 
@@ -661,7 +662,7 @@ fn without_ending(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_analysis::account::{AccountStretch, DidShare, PhaseAccount, culprits};
+    use onoff_blame::account::{AccountStretch, DidShare, PhaseAccount, culprits};
 
     const MS: i64 = 1_000_000;
 

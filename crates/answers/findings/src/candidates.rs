@@ -8,7 +8,7 @@
 //! names the NFS client, with what it cost; the text that this project has holds none of its other examples. What the others here are for
 //! is what Windows itself says about them, in our words.
 
-use onoff_analysis::image::{ImageReport, ServiceEntry, ServiceStart};
+use onoff_image::{ImageReport, ServiceEntry, ServiceStart};
 use serde::Serialize;
 
 /// A service that starts with the computer and that the computer may not need.

@@ -1,22 +1,22 @@
 //! What rules look at: a transition's analysis, the recording, and what of its time was on the path.
 
-use onoff_analysis::lacking::{Lacking, Unanswered};
-use onoff_analysis::processes::Images;
-use onoff_analysis::transition::boot::BootReport;
-use onoff_analysis::transition::linux::boot::LinuxBootReport;
-use onoff_analysis::transition::shutdown::ShutdownReport;
-use onoff_analysis::transition::suspend::PowerTransition;
-use onoff_analysis::transition::{MissingEvidence, Phase, PhaseName};
-use onoff_analysis::units::Unit;
-use onoff_analysis::waits::{StepKind, Waits};
+use onoff_blame::waits::{StepKind, Waits};
+use onoff_evidence::missing_evidence::{Lacking, Unanswered};
 use onoff_trace::{TableName, Trace};
+use onoff_transitions::boot::BootReport;
+use onoff_transitions::linux::boot::LinuxBootReport;
+use onoff_transitions::shutdown::ShutdownReport;
+use onoff_transitions::suspend::PowerTransition;
+use onoff_transitions::{MissingEvidence, Phase, PhaseName};
+use onoff_usage::processes::Images;
+use onoff_usage::units::Unit;
 
 use crate::cost::{Cost, Stretch};
 use crate::not_checked::NotChecked;
 use crate::path::{MainPath, Step};
 use crate::quantities::time;
 use crate::thresholds;
-use onoff_analysis::interval::covered_ns;
+use onoff_evidence::interval::covered_ns;
 
 /// A boot, as rules see it.
 #[derive(Debug)]

@@ -2,19 +2,19 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use onoff_analysis::account::{AccountedPhase, Culprit, FixFirst, accounts_by, culprits};
-use onoff_analysis::lacking::Lacking;
-use onoff_analysis::processes::Images;
-use onoff_analysis::transition::boot::{self, BootOptions};
-use onoff_analysis::transition::linux::suspend::SleepOutcome;
-use onoff_analysis::transition::shutdown::ShutdownOptions;
-use onoff_analysis::transition::suspend::SuspendOptions;
-use onoff_analysis::transition::{
+use onoff_blame::account::{AccountedPhase, Culprit, FixFirst, accounts_by, culprits};
+use onoff_blame::waits::{self, Waits};
+use onoff_evidence::missing_evidence::Lacking;
+use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
+use onoff_transitions::boot::{self, BootOptions};
+use onoff_transitions::linux::suspend::SleepOutcome;
+use onoff_transitions::shutdown::ShutdownOptions;
+use onoff_transitions::suspend::SuspendOptions;
+use onoff_transitions::{
     self, Details, MissingEvidence, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, TypedTransition,
     Variant,
 };
-use onoff_analysis::waits::{self, Waits};
-use onoff_trace::{Losses, ServiceTransition, SystemKind, TableName, Tables, Trace};
+use onoff_usage::processes::Images;
 use serde::Serialize;
 
 use crate::by_account::{ByAccount, GENERAL};
@@ -28,7 +28,7 @@ use crate::thresholds;
 
 /// The tables that the rules read. What was opened with fewer is checked against fewer rules.
 pub const TABLES: Tables =
-    transition::tables(None).union(waits::TABLES).union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
+    onoff_transitions::tables(None).union(waits::TABLES).union(Tables::of(&[TableName::FileIos, TableName::Inventory]));
 
 /// What a caller can choose.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ pub fn diagnose(trace: &Trace, options: &DiagnosisOptions) -> Diagnosis {
     // Made once: it is most of what a diagnosis costs.
     let waits = Waits::of(trace);
     let mut accounted: Option<(TransitionKind, Vec<AccountedPhase>)> = None;
-    for transition in transition::all(trace, &how) {
+    for transition in onoff_transitions::all(trace, &how) {
         // A fast startup is diagnosed as the sleep that it is.
         if (transition.kind, transition.variant) == (TransitionKind::Boot, Variant::FastStartup) {
             continue;

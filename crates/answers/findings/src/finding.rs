@@ -1,7 +1,7 @@
 //! What a rule found.
 
-use onoff_analysis::Certainty;
-use onoff_analysis::account::FixFirst;
+use onoff_blame::account::FixFirst;
+use onoff_evidence::Certainty;
 use onoff_trace::named;
 use serde::Serialize;
 

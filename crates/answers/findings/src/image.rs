@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use onoff_analysis::image::{ImageReport, OverlayGrowth, ServiceEntry};
+use onoff_image::{ImageReport, OverlayGrowth, ServiceEntry};
 use serde::Serialize;
 
 pub use crate::candidates::ServiceCandidate;

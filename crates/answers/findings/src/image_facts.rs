@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use onoff_analysis::image::{HiveKind, Image, ImageReport, OverlayGrowth, ServiceEntry, Setting, WriteFilter};
+use onoff_image::{HiveKind, Image, ImageReport, OverlayGrowth, ServiceEntry, Setting, WriteFilter};
 
 use crate::context::lacks_other;
 use crate::finding::{FindingSubject, RuleFinding};

@@ -1,6 +1,6 @@
 //! That a rule could not be checked.
 
-use onoff_analysis::transition::MissingEvidence;
+use onoff_transitions::MissingEvidence;
 
 /// A rule could not be checked, and which events it would have needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,16 +1,17 @@
 //! The path that a boot really took, and how long it was in a subject or in what that waited for.
 
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 use std::collections::BTreeMap;
 
-use onoff_analysis::transition::boot::BootReport;
-use onoff_analysis::waits::{PathOptions, PathStep, StepKind, Waits};
-use onoff_analysis::{Certainty, Interval};
+use onoff_blame::waits::{PathOptions, PathStep, StepKind, Waits};
+use onoff_evidence::Certainty;
+use onoff_evidence::Interval;
 use onoff_trace::{Lives, Trace};
+use onoff_transitions::boot::BootReport;
 
 use crate::cost::{Cost, Stretch};
 use crate::thresholds;
-use onoff_analysis::interval::{covered_ns, union};
+use onoff_evidence::interval::{covered_ns, union};
 
 /// Steps kept of a phase, at most: the longest.
 const MOST_STEPS: usize = 50_000;

@@ -9,7 +9,7 @@
 //! Embedded Standard 7). The list holds Windows' own services that others declare they depend on, those that hold the
 //! session, security and storage up, and the protected ones of malware protection.
 
-use onoff_analysis::image::{ErrorControl, ServiceEntry, ServiceStart};
+use onoff_image::{ErrorControl, ServiceEntry, ServiceStart};
 
 /// Names in lower case.
 const PROTECTED: &[&str] = &[

@@ -1,10 +1,10 @@
 //! A rule: its code, its words, and the check itself.
 
-use onoff_analysis::account::Culprit;
-use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
-use onoff_analysis::transition::linux::suspend::LinuxSleep;
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_blame::account::Culprit;
 use onoff_trace::Trace;
+use onoff_transitions::linux::shutdown::LinuxShutdownReport;
+use onoff_transitions::linux::suspend::LinuxSleep;
+use onoff_transitions::suspend::PowerTransition;
 use serde::Serialize;
 
 use crate::context::{BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts};

@@ -119,7 +119,7 @@ pub const READS_PERCENT: f64 = 20.0;
 pub const DPC_NS: i64 = 10 * MS;
 
 /// Normal range of a phase's length, ns, upper end; with its source where accounts are.
-pub const PHASE_LIMITS_NS: [(&str, i64); 4] = onoff_analysis::account::NORMAL_PHASES_NS;
+pub const PHASE_LIMITS_NS: [(&str, i64); 4] = onoff_blame::account::NORMAL_PHASES_NS;
 
 /// A unit that holds the way to the default target for this long is slow, ns. Chosen.
 pub const UNIT_NS: i64 = SECOND;

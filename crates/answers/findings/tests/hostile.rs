@@ -3,19 +3,13 @@
 
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_testkit::hostile::{Source, hostile};
 use onoff_trace::{
     Activity, ActivityKind, Interrupt, InterruptKind, Interrupts, Milestone, ReadyThread, ReadyThreads, StringId,
     SystemKind, Tables, Trace, milestone, power_phase,
 };
 
-/// The generator that the analyses of transitions are tested with.
-#[allow(dead_code, reason = "its other parts are used there")]
-#[path = "../../analysis/src/transition/hostile.rs"]
-mod any_recording;
-
 use std::collections::BTreeSet;
-
-use any_recording::{Source, hostile};
 
 const SEEDS: u64 = 1_500;
 

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use onoff_analysis::image::{HiveKind, Image, ImageHive, OverlayGrowth, StartupEntry, TaskFile, analyse};
-use onoff_analysis::prefetch::{self, PrefetchFile, PrefetchOptions, PrefetchReport};
 use onoff_findings::RULES;
 use onoff_findings::image::{ImageAudit, ImageFacts, audit};
 use onoff_findings::rule::Check;
 use onoff_hive::Hive;
+use onoff_image::prefetch::{self, PrefetchFile, PrefetchOptions, PrefetchReport};
+use onoff_image::{HiveKind, Image, ImageHive, OverlayGrowth, StartupEntry, TaskFile, analyse};
 use onoff_testkit::hive::KeyFile;
 use onoff_testkit::prefetch::PlanFile;
 use onoff_trace::DriverFile;
@@ -463,7 +463,7 @@ const SCENARIOS: &str = "support/testkit/expected/findings.toml";
 const DIAGNOSE: &str = "apps/cli/tests/diagnose.rs";
 const SIGNED: &str = "drivers_files_tell_how_they_are_signed";
 const ADVICE: &str = "apps/cli/tests/netboot_advice.rs";
-const IO: &str = "answers/analysis/src/io/tests.rs";
+const IO: &str = "answers/requests/src/tests.rs";
 
 #[test]
 fn every_rule_of_the_audit_has_its_place_and_its_test() {

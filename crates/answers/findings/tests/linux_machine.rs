@@ -1,8 +1,7 @@
 //! Every rule of Linux on a machine that is played and written down as recorders do: it speaks where something was put in, is
 //! silent where nothing was, and is not taken in by what looks alike. The truth is the machine's own.
 
-use onoff_analysis::account::{accounts, culprits};
-use onoff_analysis::transition::TransitionKind;
+use onoff_blame::account::{accounts, culprits};
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
@@ -11,6 +10,7 @@ use onoff_testkit::linux::{
     Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Played,
 };
 use onoff_trace::{Tables, Trace};
+use onoff_transitions::TransitionKind;
 
 const MS: i64 = 1_000_000;
 

@@ -33,8 +33,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use onoff_analysis::idle::IdleMetric;
-use onoff_analysis::transition::TransitionKind;
+use onoff_transitions::TransitionKind;
+use onoff_usage::idle::IdleMetric;
 
 use collect::CollectArguments;
 use compare::CompareArguments;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use crate::running::Folder;
-use onoff_analysis::lacking::{for_boot, for_shutdown, for_suspend};
+use onoff_evidence::missing_evidence::{for_boot, for_shutdown, for_suspend};
 use onoff_record::windows::providers::{LIGHT, PROVIDERS};
 use onoff_trace::{Tables, Trace};
 

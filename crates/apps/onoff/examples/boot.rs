@@ -7,7 +7,7 @@ use std::io::stdout;
 use std::path::PathBuf;
 
 use onoff::Session;
-use onoff::analysis::transition::boot::BootOptions;
+use onoff::answers::transitions::boot::BootOptions;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let paths: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();

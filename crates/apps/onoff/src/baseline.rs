@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::baseline::{Baseline, BaselineHead, MOST_BASELINE_BYTES};
-use onoff_analysis::compare::{Run, RunSubject};
+use onoff_compare::baseline::{Baseline, BaselineHead, MOST_BASELINE_BYTES};
+use onoff_compare::{Run, RunSubject};
 use onoff_report::json::escape::write_compact;
 
 use crate::error::Error;

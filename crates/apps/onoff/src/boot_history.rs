@@ -1,6 +1,6 @@
 //! The boots of one journal, compared with each other.
 
-use onoff_analysis::boot_history::{BootHistory, BootSample, TABLES, history};
+use onoff_compare::boot_history::{BootHistory, BootSample, TABLES, history};
 use onoff_trace::RecordedBoot;
 
 use crate::error::Error;

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff_analysis::compare::baseline::MOST_BASELINE_BYTES;
-use onoff_analysis::compare::study::{MOST_STUDY_BYTES, Study};
-use onoff_analysis::compare::{Configuration, Factor, Run, RunSubject};
-use onoff_analysis::recording::Provenance;
+use onoff_compare::baseline::MOST_BASELINE_BYTES;
+use onoff_compare::study::{MOST_STUDY_BYTES, Study};
+use onoff_compare::{Configuration, Factor, Run, RunSubject};
+use onoff_evidence::recording::Provenance;
 use onoff_files::{Options, open_all, recordings};
 use onoff_report::text::causes::with_causes;
 use onoff_sources::{Limits, Progress, RecordingKind};

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use onoff_analysis::transition::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{
     EventFilter, EventStream, EventWriter, LinuxEventStream, RecordingKind, STRETCH_EVENTS, StreamEnd, writers_at_once,
 };
 use onoff_trace::{DescribedEvent, StreamHeader, SystemKind};
+use onoff_transitions::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 
 use crate::error::{Error, Refusal};
 use crate::range::{OutOfRange, check_order};

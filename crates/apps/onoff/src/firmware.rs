@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use onoff_analysis::boot_axis::{self, AxisFirmware, BootAxis};
-use onoff_analysis::firmware::{FirmwareOptions, FirmwareReport, NoTimes, analyse};
-use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::recording::{Provenance, ProvenanceFile};
-use onoff_analysis::transition::boot::{BootOptions, GivenFirmware};
+use onoff_evidence::recording::{Provenance, ProvenanceFile};
 use onoff_files::{Options, open_firmware, open_firmware_boot, read_guid_names};
+use onoff_firmware_times::{FirmwareOptions, FirmwareReport, NoTimes, analyse};
+use onoff_network::NetbootOptions;
 use onoff_report::text;
 use onoff_trace::firmware::FirmwareInput;
+use onoff_transitions::boot::{BootOptions, GivenFirmware};
+use onoff_transitions::boot_axis::{self, AxisFirmware, BootAxis};
 
 use crate::error::Refusal;
 use crate::session::Session;

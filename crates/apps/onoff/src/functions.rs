@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use onoff_analysis::functions::{CodePlace, FunctionNames};
-use onoff_analysis::waits::StackFrame;
-use onoff_analysis::why::WhyReport;
+use onoff_blame::waits::StackFrame;
+use onoff_blame::why::WhyReport;
 use onoff_report::text::quantity::counted;
 use onoff_symbols::SymbolFinder;
 use onoff_trace::{Image, SystemKind, Trace};
+use onoff_usage::functions::{CodePlace, FunctionNames};
 
 use crate::error::Error;
 use crate::session::Session;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use onoff_analysis::image::{
+use onoff_files::open_image;
+use onoff_findings::image::{ImageAudit, ImageFacts, UnreadableHive, audit};
+use onoff_image::{
     HiveKind, Image, ImageHive, ImageReport, OVERLAY_TABLES, OverlayGrowth, OverlayLimits, StartupEntry, TaskFile,
     analyse, overlay_growth,
 };
-use onoff_files::open_image;
-use onoff_findings::image::{ImageAudit, ImageFacts, UnreadableHive, audit};
 use onoff_trace::Tables;
 
 use crate::error::Error;

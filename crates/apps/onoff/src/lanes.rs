@@ -1,11 +1,11 @@
 //! What a screen can show of a recording.
 
-use onoff_analysis::account::has_no_path;
-use onoff_analysis::lanes::tracks::{TABLES, tracks};
-use onoff_analysis::lanes::{DrawnLane, Track, TrackSummary};
-use onoff_analysis::transition::{self, TransitionOptions};
-use onoff_analysis::units::Unit;
-use onoff_analysis::waits::{PathOptions, Waits, phases};
+use onoff_blame::account::has_no_path;
+use onoff_blame::waits::{PathOptions, Waits, phases};
+use onoff_lanes::tracks::{TABLES, tracks};
+use onoff_lanes::{DrawnLane, Track, TrackSummary};
+use onoff_transitions::TransitionOptions;
+use onoff_usage::units::Unit;
 
 use crate::error::Error;
 use crate::session::Session;
@@ -31,8 +31,10 @@ impl Session {
             true => Vec::new(),
             false => with_path.map(|phase| waits.phase(phase.range, PathOptions::default())).collect(),
         };
-        let units: Vec<Unit> =
-            transition::all(&trace, &TransitionOptions::default()).into_iter().flat_map(|one| one.units).collect();
+        let units: Vec<Unit> = onoff_transitions::all(&trace, &TransitionOptions::default())
+            .into_iter()
+            .flat_map(|one| one.units)
+            .collect();
         Ok(Lanes { tracks: tracks(&trace, &paths, &units) })
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use onoff::{Session, Transitions};
-//! use onoff::analysis::transition::boot::BootOptions;
+//! use onoff::answers::transitions::boot::BootOptions;
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../samples/slow-boot.etl");
 //! # let bytes = std::fs::read(path)?;
 //!
@@ -28,7 +28,6 @@
 
 #![forbid(unsafe_code)]
 
-mod answers;
 mod baseline;
 mod boot_history;
 #[cfg(feature = "files")]
@@ -55,8 +54,8 @@ mod session;
 #[cfg(feature = "files")]
 mod summary;
 mod tables;
+mod transition_answers;
 
-pub use answers::{Boot, BootAnswer, OfAnySystem, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer};
 pub use baseline::{read_baseline, write_baseline};
 #[cfg(feature = "files")]
 pub use configurations::{
@@ -88,8 +87,25 @@ pub use session::{Session, Transitions};
 #[cfg(feature = "files")]
 pub use summary::summarise_all;
 pub use tables::tables_of_runs;
+pub use transition_answers::{
+    Boot, BootAnswer, OfAnySystem, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer,
+};
 
-pub use onoff_analysis as analysis;
+/// What a recording means, a module for each kind of answer.
+pub mod answers {
+    pub use onoff_blame as blame;
+    pub use onoff_compare as compare;
+    pub use onoff_evidence as evidence;
+    pub use onoff_firmware_times as firmware_times;
+    pub use onoff_image as image;
+    pub use onoff_lanes as lanes;
+    pub use onoff_lists as lists;
+    pub use onoff_network as network;
+    pub use onoff_requests as requests;
+    pub use onoff_transitions as transitions;
+    pub use onoff_usage as usage;
+}
+
 pub use onoff_findings as findings;
 pub use onoff_report as report;
 pub use onoff_sources as sources;

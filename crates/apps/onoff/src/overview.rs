@@ -2,27 +2,27 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::Scope;
-use onoff_analysis::io::{self as requests, IoOptions};
-use onoff_analysis::lists::cpu::CpuGroup;
-use onoff_analysis::lists::interrupts::InterruptGroup;
-use onoff_analysis::lists::{cpu, devices, interrupts, policy, processes, services};
-use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::storage::{Key, disk, files, hard_faults};
-use onoff_analysis::transition::boot::BootOptions;
-use onoff_analysis::transition::shutdown::ShutdownOptions;
-use onoff_analysis::transition::suspend::SuspendOptions;
-use onoff_analysis::waits::PathOptions;
-use onoff_analysis::why::{About, WhyQuestion};
+use onoff_blame::waits::PathOptions;
+use onoff_blame::why::{About, WhyQuestion};
+use onoff_evidence::Scope;
+use onoff_evidence::recording::RecordingSummary;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_findings::finding::CostBasis;
+use onoff_lists::cpu::CpuGroup;
+use onoff_lists::interrupts::InterruptGroup;
+use onoff_lists::{cpu, devices, interrupts, policy, processes, services};
+use onoff_network::NetbootOptions;
 use onoff_report::table::TableReport;
 use onoff_report::text;
 use onoff_report::text::overview::{Overview, OverviewLine};
 use onoff_report::text::quantity::{counted, duration, size};
+use onoff_requests::{self as requests, IoOptions};
 use onoff_sources::RecordingKind;
 use onoff_trace::{TableName, Tables, Trace};
+use onoff_transitions::boot::BootOptions;
+use onoff_transitions::shutdown::ShutdownOptions;
+use onoff_transitions::suspend::SuspendOptions;
+use onoff_usage::storage::{Key, disk, files, hard_faults};
 
 use crate::error::{Error, Refusal};
 use crate::session::Session;

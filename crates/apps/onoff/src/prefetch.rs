@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use onoff_analysis::image::{HiveKind, Image, ImageHive};
-use onoff_analysis::prefetch::{
+use onoff_files::{open_image, open_prefetch};
+use onoff_image::prefetch::{
     PrefetchFile, PrefetchOptions, PrefetchReport, UnreadablePrefetchFile, VolumeFile, analyse, is_prefetch_file,
 };
-use onoff_files::{open_image, open_prefetch};
+use onoff_image::{HiveKind, Image, ImageHive};
 
 use crate::error::Error;
 

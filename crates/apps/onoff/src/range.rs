@@ -1,6 +1,6 @@
 //! Parts of a recording, from one time to another.
 
-use onoff_analysis::Scope;
+use onoff_evidence::Scope;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::time_point::TimePoint;
 use onoff_trace::Trace;

@@ -1,12 +1,12 @@
 //! What programs did with their files, layer by layer.
 
-use onoff_analysis::io::{self, GroupKey, IoOptions, IoReport, TABLES};
-use onoff_analysis::transition::PHASE_TABLES;
-use onoff_analysis::waits::{self, phases};
+use onoff_blame::waits::{self, phases};
 use onoff_report::text;
 use onoff_report::text::time_point::TimePoint;
+use onoff_requests::{GroupKey, IoOptions, IoReport, TABLES};
 use onoff_sources::Pattern;
 use onoff_trace::TableName;
+use onoff_transitions::PHASE_TABLES;
 
 use crate::error::Refusal;
 use crate::range::{OutOfRange, scope_of};
@@ -49,14 +49,14 @@ impl Session {
             }
         }
         let scope = scope.of_processes(processes.to_vec());
-        let mut report = io::analyse(&trace, &scope, &options);
+        let mut report = onoff_requests::analyse(&trace, &scope, &options);
         if report.views.is_empty() {
             return Err(Refusal::Nothing(NoRequests::Nothing(text::io::nothing(&report, &trace.recorder))));
         }
         // Whether somebody waited for what a finding names: only recordings with context switches know.
         if !report.findings.is_empty() && self.kind().gives().contains(TableName::ContextSwitches) {
             let trace = self.tables(TABLES.union(PHASE_TABLES).union(waits::TABLES))?;
-            io::add_path_time(&trace, &scope, &phases(&trace, None), &mut report.findings);
+            onoff_requests::add_path_time(&trace, &scope, &phases(&trace, None), &mut report.findings);
         }
         Ok(report)
     }

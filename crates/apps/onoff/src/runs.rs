@@ -1,16 +1,16 @@
 //! A recording as runs of a transition, for comparisons.
 
-use onoff_analysis::account::{AccountedPhase, accounts};
-use onoff_analysis::compare::Run;
-use onoff_analysis::compare::RunSubject;
-use onoff_analysis::compare::measures::{self, Origin};
-use onoff_analysis::firmware::FirmwareReport;
-use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::transition::suspend::{self, SuspendOptions};
-use onoff_analysis::transition::{self, Half, Phase, Transition, TransitionKind, TransitionOptions, Variant};
-use onoff_analysis::waits;
+use onoff_blame::account::{AccountedPhase, accounts};
+use onoff_blame::waits;
+use onoff_compare::Run;
+use onoff_compare::RunSubject;
+use onoff_compare::measures::{self, Origin};
+use onoff_firmware_times::FirmwareReport;
+use onoff_network::NetbootOptions;
 use onoff_sources::RecordingKind;
 use onoff_trace::{Tables, Trace};
+use onoff_transitions::suspend::{self, SuspendOptions};
+use onoff_transitions::{Half, Phase, Transition, TransitionKind, TransitionOptions, Variant};
 
 use crate::Session;
 use crate::error::Refusal;
@@ -99,7 +99,7 @@ fn runs(trace: &Trace, origin: &Origin, subject: RunSubject, number: Option<u32>
         suspend: SuspendOptions { transition: number, ..SuspendOptions::default() },
         ..TransitionOptions::default()
     };
-    let found = match transition::rules_of(trace.system.kind).find(|rules| rules.kind == kind) {
+    let found = match onoff_transitions::rules_of(trace.system.kind).find(|rules| rules.kind == kind) {
         Some(rules) => (rules.find)(trace, &options),
         None => Err(format!("no rules find a {} of this system", kind.as_str())),
     };

@@ -1,27 +1,27 @@
 //! A recording that questions are asked of.
 
-use onoff_analysis::transition::{Transition, Variant};
+use onoff_transitions::{Transition, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use onoff_analysis::netboot::report::NetbootReport;
-use onoff_analysis::netboot::{self, NetbootOptions, NoNetboot};
-use onoff_analysis::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
-use onoff_analysis::transition::boot::{self, BootOptions, BootReport, NotABoot};
-use onoff_analysis::transition::linux;
-use onoff_analysis::transition::shutdown::{self, NotAShutdown, ShutdownOptions};
-use onoff_analysis::transition::suspend::{self, NoSuspend, SuspendOptions};
-use onoff_analysis::transition::{self, NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
-use onoff_analysis::why::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
+use onoff_blame::why::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
+use onoff_evidence::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_network::report::NetbootReport;
+use onoff_network::{NetbootOptions, NoNetboot};
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::{Files, Limits, Options, RecordingKind};
 use onoff_trace::{RecordedBoot, SystemKind, TableName, Tables, Trace};
+use onoff_transitions::boot::{self, BootOptions, BootReport, NotABoot};
+use onoff_transitions::linux;
+use onoff_transitions::shutdown::{self, NotAShutdown, ShutdownOptions};
+use onoff_transitions::suspend::{self, NoSuspend, SuspendOptions};
+use onoff_transitions::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
 
-use crate::answers::{Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer};
 use crate::error::{Error, Refusal};
 use crate::range::OutOfRange;
 use crate::tables::tables_of_runs;
+use crate::transition_answers::{Boot, BootAnswer, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer};
 
 /// A recording, opened; every question about it is asked here.
 #[derive(Debug)]
@@ -267,7 +267,7 @@ impl Session {
     /// A recording that is no capture, or a capture without a network boot.
     pub fn netboot(&self, options: &NetbootOptions) -> Result<NetbootReport, Refusal<NoNetboot>> {
         let capture = onoff_sources::read_capture(&self.files, &self.options)?;
-        netboot::analyse(&capture, options).map_err(Refusal::Nothing)
+        onoff_network::analyse(&capture, options).map_err(Refusal::Nothing)
     }
 }
 
@@ -291,7 +291,10 @@ fn diagnosed<D>(transition: Transition<D>, diagnosis: &Diagnosis) -> Transition<
     Transition { culprits: known.culprits.clone(), fix_first: known.fix_first.clone(), ..transition }
 }
 
-fn all_diagnosed<D>(found: transition::Transitions<D>, diagnosis: &Diagnosis) -> transition::Transitions<D> {
+fn all_diagnosed<D>(
+    found: onoff_transitions::Transitions<D>,
+    diagnosis: &Diagnosis,
+) -> onoff_transitions::Transitions<D> {
     let transitions = found.transitions.into_iter().map(|one| diagnosed(one, diagnosis)).collect();
-    transition::Transitions { transitions, ..found }
+    onoff_transitions::Transitions { transitions, ..found }
 }

@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::sleep_statistics::{OneSleep, sleeps, statistics};
-use onoff_analysis::summary::{self, Summary, SummaryRow};
+use onoff_compare::sleep_statistics::{OneSleep, sleeps, statistics};
+use onoff_compare::summary::{self, Summary, SummaryRow};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_network::NetbootOptions;
 use onoff_sources::RecordingKind;
 use rayon::prelude::*;
 

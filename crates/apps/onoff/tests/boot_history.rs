@@ -2,7 +2,7 @@
 //! journal says nothing, and one slow boot is no change.
 
 use onoff::Session;
-use onoff::analysis::boot_history::{BootChange, BootHistory, UpdateKind};
+use onoff::answers::compare::boot_history::{BootChange, BootHistory, UpdateKind};
 use onoff::report::text::linux::boot::history;
 use onoff_testkit::linux::{JournalledBoot, LinuxMachine, LinuxUnit, Played, journal_of_boots};
 

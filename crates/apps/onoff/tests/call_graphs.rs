@@ -1,8 +1,8 @@
 //! The kernel's calls in slow callbacks and initialisation functions: said where they are recorded, and only of the thread that did the work.
 
-use onoff::analysis::call_graph::CallGraph;
-use onoff::analysis::transition::boot::BootOptions;
-use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::answers::evidence::call_graph::CallGraph;
+use onoff::answers::transitions::boot::BootOptions;
+use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::trace::{CallGraphSubject, Severity};
 use onoff::{Boot, Session, Sleeps};
 use onoff_testkit::linux::{Initcall, LinuxDevice, LinuxMachine, LinuxSleepPlan};

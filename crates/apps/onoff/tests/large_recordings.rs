@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::Path;
 
 use onoff::Session;
-use onoff::analysis::transition::boot::BootOptions;
-use onoff::analysis::waits::PathOptions;
-use onoff::analysis::why::{About, WhyQuestion};
+use onoff::answers::blame::waits::PathOptions;
+use onoff::answers::blame::why::{About, WhyQuestion};
+use onoff::answers::transitions::boot::BootOptions;
 use onoff::trace::{Batches, Table, TableName, Tables};
 use onoff_testkit::simulate::Scenario;
 

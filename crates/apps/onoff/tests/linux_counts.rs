@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use onoff::analysis::Scope;
-use onoff::analysis::io::{self, IoOptions};
-use onoff::analysis::lists::cpu::CpuGroup;
-use onoff::analysis::lists::{cpu, devices, processes};
-use onoff::analysis::storage::{Key, disk};
+use onoff::answers::evidence::Scope;
+use onoff::answers::lists::cpu::CpuGroup;
+use onoff::answers::lists::{cpu, devices, processes};
+use onoff::answers::requests::{self, IoOptions};
+use onoff::answers::usage::storage::{Key, disk};
 use onoff::trace::Tables;
 use onoff::{EventQuestion, Session};
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit};
@@ -71,7 +71,7 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
     let requests = trace.disk_ios.len() as u64;
     assert_eq!((disks.total.requests, disks.recorded), (requests, requests), "{name}");
     assert_eq!(disks.groups.iter().map(|group| group.amounts.requests).sum::<u64>(), requests, "{name}");
-    let asked = io::analyse(&trace, &whole, &IoOptions::default());
+    let asked = requests::analyse(&trace, &whole, &IoOptions::default());
     let of_io = |direction: &str| {
         asked.views.iter().filter(|view| view.direction == direction).map(|view| view.table.requests).sum::<u64>()
     };

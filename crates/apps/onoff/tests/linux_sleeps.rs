@@ -1,8 +1,8 @@
 //! Sleeps of Linux: how deep they were, what they took from the battery, when the network was back. And units that are not the system's.
 
-use onoff::analysis::transition::boot::BootOptions;
-use onoff::analysis::transition::linux::suspend::LinuxSleep;
-use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::answers::transitions::boot::BootOptions;
+use onoff::answers::transitions::linux::suspend::LinuxSleep;
+use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::{Boot, Session, Sleeps};
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan, Played};
 
@@ -68,7 +68,7 @@ fn a_log_with_a_wall_clock_says_that_the_machine_slept_and_not_how_long_the_ways
         text += &line("10:10:03", what);
     }
     let (sleep, answer) = sleep(vec![("journal.txt".to_owned(), text.into_bytes())]);
-    assert_eq!(sleep.details.outcome, onoff::analysis::transition::linux::suspend::SleepOutcome::Slept);
+    assert_eq!(sleep.details.outcome, onoff::answers::transitions::linux::suspend::SleepOutcome::Slept);
     assert_eq!(
         (sleep.total_ns, sleep.details.suspend.duration_ns, sleep.details.resume.duration_ns),
         (None, None, None)

@@ -11,14 +11,14 @@ mod netboot_properties;
 mod questions;
 mod sleep_runs;
 
-use onoff::analysis::compare::RunSubject;
+use onoff::answers::compare::RunSubject;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff::analysis::recording::Provenance;
-use onoff::analysis::transition::boot::BootOptions;
-use onoff::analysis::transition::shutdown::ShutdownOptions;
-use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::answers::evidence::recording::Provenance;
+use onoff::answers::transitions::boot::BootOptions;
+use onoff::answers::transitions::shutdown::ShutdownOptions;
+use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::report::table::Order;
 use onoff::report::text::time_point::TimePoint;
 use onoff::sources::Pattern;
@@ -170,7 +170,7 @@ fn sections_are_the_tables_of_the_text_with_all_their_rows() {
 
 #[test]
 fn a_lane_shows_what_its_pixels_can_and_counts_the_rest() {
-    use onoff::analysis::lanes::DrawnLane;
+    use onoff::answers::lanes::DrawnLane;
     const PIXELS: u32 = 40;
 
     let session = session("slow-boot.etl");

@@ -1,8 +1,8 @@
 //! A recording of many sleeps: each is looked at as if it were the only one.
 
-use onoff::analysis::account;
-use onoff::analysis::transition::suspend::{PowerTransition, SuspendOptions};
-use onoff::analysis::transition_kind::TransitionKind;
+use onoff::answers::blame::account;
+use onoff::answers::evidence::transition_kind::TransitionKind;
+use onoff::answers::transitions::suspend::{PowerTransition, SuspendOptions};
 use onoff::{Session, Sleeps};
 use onoff_testkit::simulate::Scenario;
 
@@ -59,7 +59,7 @@ fn the_last_of_many_sleeps_is_looked_at_as_if_it_were_alone() {
         assert!((0..=300 * MS).contains(&off_ns), "{number}: {} ns busy", settling.busy_ns);
         assert!(sleep.phases.iter().filter(|phase| phase.duration_ns > Some(0)).all(|phase| phase.cpu.is_some()));
     }
-    let trace = session.tables(onoff::analysis::waits::TABLES).unwrap();
+    let trace = session.tables(onoff::answers::blame::waits::TABLES).unwrap();
     let accounts = account::accounts(&trace, Some(TransitionKind::Suspend));
     let settled = accounts.iter().filter(|phase| phase.phase == "PostResume").count();
     assert_eq!(settled, SLEEPS as usize);

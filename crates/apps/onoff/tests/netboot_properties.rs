@@ -1,9 +1,9 @@
 //! What holds of every capture, however odd: stages cover the whole boot, the parts of a transfer sum to its duration, and a failed boot
 //! has exactly one finding that says why.
 
-use onoff::analysis::netboot::outcome::Verdict;
-use onoff::analysis::netboot::report::{FileTransfer, NetworkBoot};
-use onoff::analysis::netboot::{NetbootOptions, NoNetboot};
+use onoff::answers::network::outcome::Verdict;
+use onoff::answers::network::report::{FileTransfer, NetworkBoot};
+use onoff::answers::network::{NetbootOptions, NoNetboot};
 use onoff::{Refusal, Session};
 use onoff_testkit::capture::{Dhcp, DhcpFields, Flood, Scene, TftpTransfer};
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 
-use onoff::analysis::compare::{Run, RunSubject, SetApartReason};
+use onoff::answers::compare::{Run, RunSubject, SetApartReason};
 use onoff::report::text::time_point::TimePoint;
 use onoff::sources::{EventFilter, Pattern};
 use onoff::trace::SystemKind;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use onoff::analysis::summary::Summary;
+use onoff::answers::compare::summary::Summary;
 use onoff::report::lists::write_on;
 use onoff::report::paper::TextPaper;
 use onoff::summarise_all;

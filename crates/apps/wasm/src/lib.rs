@@ -16,9 +16,9 @@
 use std::fmt::{Debug, Display};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use onoff::analysis::transition::boot::BootOptions;
-use onoff::analysis::transition::shutdown::ShutdownOptions;
-use onoff::analysis::transition::suspend::SuspendOptions;
+use onoff::answers::transitions::boot::BootOptions;
+use onoff::answers::transitions::shutdown::ShutdownOptions;
+use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::report::table::{Order, TEXT_ROWS};
 use onoff::report::text::boot::no_boot;
 use onoff::report::text::shutdown::no_shutdown;

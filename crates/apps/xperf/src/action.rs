@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use onoff_analysis::address_names::AddressNames;
-use onoff_analysis::functions::NameFunctions;
 use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader, Tables, Trace};
+use onoff_usage::address_names::AddressNames;
+use onoff_usage::functions::NameFunctions;
 
 use super::command_words::{Range, Words};
 use crate::failure::Failure;

@@ -1,10 +1,10 @@
 //! What the boot's read-ahead did, as far as disk requests show it: its own reads belong to no file.
 
-use onoff_analysis::transition::PhaseName;
 use onoff_trace::{DiskIo, DiskOperation, Trace};
+use onoff_transitions::PhaseName;
 
-use onoff_analysis::disk::{DiskWork, is_read_ahead};
-use onoff_analysis::transition::boot::BootReport;
+use onoff_transitions::boot::BootReport;
+use onoff_usage::disk::{DiskWork, is_read_ahead};
 
 /// Reads and writes of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use hashbrown::HashMap;
 use onoff_trace::{TableName, Tables, Trace};
 
-use onoff_analysis::disk::DiskOperations;
-use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
-use onoff_analysis::processes::Images;
-use onoff_analysis::scope::Scope;
+use onoff_evidence::scope::Scope;
+use onoff_lists::cpu::{CpuGroup, list, tables};
+use onoff_usage::disk::DiskOperations;
+use onoff_usage::processes::Images;
 
 /// The tables this is made from.
 #[must_use]

@@ -1,6 +1,6 @@
 //! The part of a recording that a `-range` means.
 
-use onoff_analysis::Scope;
+use onoff_evidence::Scope;
 use onoff_trace::{Clock, Trace};
 
 use crate::command_words::{Range, usage};

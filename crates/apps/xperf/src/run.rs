@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use onoff_analysis::address_names::{ADDRESS_TABLES, AddressNames, MOST_ADDRESSES};
-use onoff_analysis::functions::{CodePlace, FunctionNames, NameFunctions};
-use onoff_analysis::transition::{PHASE_TABLES, named_phase};
 use onoff_report::text::{losses, printable::printable, quantity::duration};
 use onoff_sink::OutputFile;
 use onoff_trace::{Tables, Trace};
+use onoff_transitions::{PHASE_TABLES, named_phase};
+use onoff_usage::address_names::{ADDRESS_TABLES, AddressNames, MOST_ADDRESSES};
+use onoff_usage::functions::{CodePlace, FunctionNames, NameFunctions};
 
 use super::command_line::Processing;
 use super::command_words::{PhaseTimes, usage};

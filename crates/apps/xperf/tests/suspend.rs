@@ -1,14 +1,14 @@
 //! A sleep with a service that does not answer, as each format shows it. The lines are written by hand.
 #![allow(clippy::unwrap_used)]
 
-use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::suspend::{SuspendOptions, TABLES, analyse};
+use onoff_evidence::recording::summarise;
 use onoff_report::paper::TextPaper;
 use onoff_report::text::transition::{LISTED, TransitionReport};
 use onoff_report::{csv::timed, section};
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
 };
+use onoff_transitions::suspend::{SuspendOptions, TABLES, analyse};
 use onoff_xperf::layouts::suspend_xml::{SuspendXmlOptions, write as write_xml};
 use onoff_xperf::layouts::time_unit::TimeUnit;
 

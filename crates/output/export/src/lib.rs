@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onoff::Session;
-use onoff::analysis::recording::summarise;
+use onoff::answers::evidence::recording::summarise;
 use onoff::report::json;
 use onoff::sources::read_tables;
 use onoff::trace::{DECLARATIONS, TableName, TableView, Tables, Trace};

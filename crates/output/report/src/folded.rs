@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_analysis::flame::Flame;
-use onoff_analysis::waits::{PathStep, StepKind};
-use onoff_analysis::why::{WhyReport, WhyStretch};
+use onoff_blame::waits::{PathStep, StepKind};
+use onoff_blame::why::{WhyReport, WhyStretch};
+use onoff_lists::flame::Flame;
 
 use crate::text::why::was;
 
@@ -97,8 +97,8 @@ fn frame(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_analysis::waits::{CriticalPath, PathThread, StackFrame};
-    use onoff_analysis::why::StretchKind;
+    use onoff_blame::waits::{CriticalPath, PathThread, StackFrame};
+    use onoff_blame::why::StretchKind;
 
     #[test]
     fn a_step_is_one_line_from_the_outermost_frame_in() {
@@ -111,7 +111,7 @@ mod tests {
             kind: StepKind::Disk,
             detail: "C:\\x".to_owned(),
             service: None,
-            certainty: onoff_analysis::Certainty::Measured,
+            certainty: onoff_evidence::Certainty::Measured,
             wait_reason: String::new(),
             readies_tid: None,
             waiters: vec![64, 44],
@@ -128,7 +128,7 @@ mod tests {
                 start_ns: 0,
                 end_ns: 40,
                 duration_ns: 40,
-                account: onoff_analysis::account::PhaseAccount::default(),
+                account: onoff_blame::account::PhaseAccount::default(),
                 path: CriticalPath { steps: vec![step], left_out_ns: 10, ..CriticalPath::default() },
             }],
             ..WhyReport::default()

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::gate::{GateReport, GateVerdict};
+use onoff_compare::gate::{GateReport, GateVerdict};
 
 use crate::text::gate::{LimitCase, cases, headline};
 

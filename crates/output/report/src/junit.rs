@@ -5,8 +5,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::MeasureUnit;
-use onoff_analysis::compare::gate::{GateReport, GateVerdict};
+use onoff_compare::MeasureUnit;
+use onoff_compare::gate::{GateReport, GateVerdict};
 use quick_xml::escape::escape;
 
 use crate::terminal::printable::printable;

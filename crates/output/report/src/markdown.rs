@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::gate::{GateReport, GateVerdict};
-use onoff_analysis::compare::study_table::StudyTable;
+use onoff_compare::gate::{GateReport, GateVerdict};
+use onoff_compare::study_table::StudyTable;
 
 use crate::terminal::printable::printable;
 use crate::text::compare::{number, signed_percent, value};

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::gate::{GateReport, GateVerdict};
+use onoff_compare::gate::{GateReport, GateVerdict};
 use serde_json::{Value, json};
 
 use crate::terminal::printable::printable;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use onoff_analysis::flame::Flame;
+use onoff_lists::flame::Flame;
 use serde::Serialize;
 
 #[derive(Serialize)]

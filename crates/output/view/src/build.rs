@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use onoff_analysis::account::{self, Accountant, PhaseAccount};
-use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
-use onoff_analysis::lanes::tracks::{self, tracks};
-use onoff_analysis::lanes::{Lane, Track, TrackGroup};
-use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::boot::BootOptions;
-use onoff_analysis::transition::{self, TransitionOptions};
-use onoff_analysis::units::Unit;
-use onoff_analysis::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, phases};
+use onoff_blame::account::{self, Accountant, PhaseAccount};
+use onoff_blame::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, phases};
+use onoff_evidence::recording::summarise;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
+use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_lanes::tracks::{self, tracks};
+use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::why::account as said;
 use onoff_trace::{Tables, Trace};
+use onoff_transitions::TransitionOptions;
+use onoff_transitions::boot::BootOptions;
+use onoff_usage::units::Unit;
 
 use crate::events::EventReader;
 use crate::page::{PageMissing, PageRecording, PageTransition, loss_list};
@@ -62,7 +62,7 @@ impl Shown {
         let mut diagnosis = diagnose(&trace, &DiagnosisOptions { boot: boot.clone(), ..DiagnosisOptions::default() });
         diagnosis.name_recording(trace.files.iter().map(|file| file.name.as_str()));
         let all = phases(&trace, None);
-        let found = transition::all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
+        let found = onoff_transitions::all(&trace, &TransitionOptions { boot, ..TransitionOptions::default() });
         let found = transitions::shown(&found);
         // A phase that ends when the computer is idle has no path: nobody at its end was waited for.
         let with_path = all.iter().filter(|phase| !account::has_no_path(&phase.name));

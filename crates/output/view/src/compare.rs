@@ -2,16 +2,14 @@
 
 use hashbrown::HashMap;
 
-use onoff_analysis::compare::{
-    Category, ComparedMeasure, Comparison, Configuration, MeasureUnit, PartChange, Run, Verdict,
-};
+use onoff_compare::{Category, ComparedMeasure, Comparison, Configuration, MeasureUnit, PartChange, Run, Verdict};
 use onoff_report::text::compare as said;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::why::account::kind;
 use serde::Serialize;
 
 use crate::track::{PageMark, PageTrack};
-use onoff_analysis::lanes::TrackGroup;
+use onoff_lanes::TrackGroup;
 
 /// Measures of a category besides totals and phases that the page lists, those that differ most.
 const MOST_MEASURES: usize = 60;
@@ -164,7 +162,7 @@ pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> 
 }
 
 fn explanations(comparison: &Comparison) -> Vec<PageExplanation> {
-    let one = |one: &onoff_analysis::compare::Explanation| PageExplanation {
+    let one = |one: &onoff_compare::Explanation| PageExplanation {
         phase: one.phase.clone(),
         sentence: said::explanation(one),
         difference_ns: one.difference_ns,
@@ -342,10 +340,10 @@ pub fn mark(tracks: &mut [PageTrack], comparison: &Comparison, is_baseline: bool
 
 #[cfg(test)]
 mod tests {
-    use onoff_analysis::lanes::{LaneKind, TrackSummary};
+    use onoff_lanes::{LaneKind, TrackSummary};
 
     use super::*;
-    use onoff_analysis::compare::{CompareOptions, Measure, RunSubject, compare};
+    use onoff_compare::{CompareOptions, Measure, RunSubject, compare};
 
     fn run(name: &str, measures: &[(&str, Category, i64)]) -> Run {
         Run {

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use onoff_analysis::Certainty;
-use onoff_analysis::firmware::{FirmwareInterval, FirmwarePhase, FirmwareReport, FirmwareStage};
-use onoff_analysis::interval::covered_ns;
-use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
-use onoff_analysis::lanes::{Lane, Track, TrackGroup};
+use onoff_evidence::Certainty;
+use onoff_evidence::interval::covered_ns;
+use onoff_firmware_times::{FirmwareInterval, FirmwarePhase, FirmwareReport, FirmwareStage};
+use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::text::boot_axis::title as stage_title;
 use onoff_report::text::firmware::sentences;
 use onoff_report::text::quantity::counted;
@@ -160,8 +160,8 @@ fn work_label(work: &FirmwareInterval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_analysis::firmware::FirmwareStageName;
-    use onoff_analysis::rule::Rule;
+    use onoff_evidence::rule::Rule;
+    use onoff_firmware_times::FirmwareStageName;
 
     const MS: i64 = 1_000_000;
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use onoff_analysis::Certainty;
-use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
-use onoff_analysis::lanes::{Lane, Track, TrackGroup};
-use onoff_analysis::netboot::outcome::Verdict;
-use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
+use onoff_evidence::Certainty;
+use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_lanes::{Lane, Track, TrackGroup};
+use onoff_network::outcome::Verdict;
+use onoff_network::report::{NetbootReport, NetworkBoot, Stage, StageKind};
 use onoff_report::text::netboot::verdict;
 use onoff_report::text::quantity::{duration, size};
 

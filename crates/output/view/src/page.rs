@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-use onoff_analysis::Certainty;
+use onoff_evidence::Certainty;
 use onoff_trace::Losses;
 
 use crate::compare::PageComparison;
 use crate::path::{self, Arrow, DrawnArrow, PageSteps};
 use crate::ranges::PageFlame;
 use crate::track::PageTrack;
-use onoff_analysis::lanes::{DrawnLane, Track};
+use onoff_lanes::{DrawnLane, Track};
 
 /// Everything the page shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

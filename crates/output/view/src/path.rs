@@ -3,10 +3,10 @@
 
 use hashbrown::HashMap;
 
-use onoff_analysis::Certainty;
-use onoff_analysis::lanes::path_tracks::{SECTION, order, process};
-use onoff_analysis::lanes::{Track, TrackGroup};
-use onoff_analysis::waits::{CriticalPath, PathStep};
+use onoff_blame::waits::{CriticalPath, PathStep};
+use onoff_evidence::Certainty;
+use onoff_lanes::path_tracks::{SECTION, order, process};
+use onoff_lanes::{Track, TrackGroup};
 use onoff_report::text::why;
 use serde::Serialize;
 
@@ -164,16 +164,16 @@ fn more(step: &PathStep) -> Vec<String> {
     if !step.wait_reason.is_empty() {
         more.push(format!("Wait reason: {}", step.wait_reason));
     }
-    more.extend(step.stack.iter().map(onoff_analysis::waits::StackFrame::label));
+    more.extend(step.stack.iter().map(onoff_blame::waits::StackFrame::label));
     more
 }
 
 #[cfg(test)]
 mod tests {
-    use onoff_analysis::lanes::path_tracks::path_tracks;
+    use onoff_lanes::path_tracks::path_tracks;
 
     use super::*;
-    use onoff_analysis::waits::{PathThread, StepKind};
+    use onoff_blame::waits::{PathThread, StepKind};
 
     fn step(start_ns: i64, end_ns: i64, tid: u32, process: &str, readies_tid: Option<u32>) -> PathStep {
         PathStep {

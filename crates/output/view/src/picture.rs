@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
+use onoff_evidence::Certainty;
 use onoff_report::svg::drawing::{HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, line, line_at, open, shortened};
 use onoff_report::svg::{escaped, step, tick, ticks};
 use onoff_report::text::quantity::duration;

@@ -1,16 +1,17 @@
 //! What happened in any range, as tables that can be grouped anew and as flame graphs. The lists are those of the program's own
 //! verbs (`onoff cpu`, `disk`, `files`, `hardfaults`, `interrupts`, `processes`), with the same columns.
 
-use onoff_analysis::flame;
-use onoff_analysis::functions::FunctionNames;
-use onoff_analysis::lists::cpu::{self, CpuGroup};
-use onoff_analysis::lists::interrupts::{self, InterruptGroup};
-use onoff_analysis::lists::{devices, processes, services};
-use onoff_analysis::storage::{Key, disk, files, hard_faults};
-use onoff_analysis::waits::{CriticalPath, PathShare, StepKind};
-use onoff_analysis::{Interval, Scope};
+use onoff_blame::waits::{CriticalPath, PathShare, StepKind};
+use onoff_evidence::Interval;
+use onoff_evidence::Scope;
+use onoff_lists::cpu::{self, CpuGroup};
+use onoff_lists::flame;
+use onoff_lists::interrupts::{self, InterruptGroup};
+use onoff_lists::{devices, processes, services};
 use onoff_report::table::{Column, Kind, TableReport, Value};
 use onoff_trace::{TableName, Tables, Trace};
+use onoff_usage::functions::FunctionNames;
+use onoff_usage::storage::{Key, disk, files, hard_faults};
 use serde::Serialize;
 
 use crate::events::{self, EventReader};

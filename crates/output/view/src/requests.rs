@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use onoff_analysis::Certainty;
-use onoff_analysis::io::IoReport;
-use onoff_analysis::lanes::request_tracks::request_tracks;
+use onoff_evidence::Certainty;
+use onoff_lanes::request_tracks::request_tracks;
 use onoff_report::text::io;
 use onoff_report::text::quantity::{counted, size};
+use onoff_requests::IoReport;
 use onoff_trace::Trace;
 
 use crate::build::Shown;

@@ -1,6 +1,6 @@
 //! Tracks as the page lists them.
 
-use onoff_analysis::lanes::{Track, TrackSummary};
+use onoff_lanes::{Track, TrackSummary};
 use serde::Serialize;
 
 /// A track.

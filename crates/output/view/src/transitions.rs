@@ -1,23 +1,23 @@
 //! The transitions of a recording as the page shows them: their phases with what set them and who held them, time limits, the time
 //! asleep, and what firmware and packets say of the time before the kernel.
 
-use onoff_analysis::Certainty;
-use onoff_analysis::account::PhaseAccount;
-use onoff_analysis::boot_axis::{AxisSource, AxisStage, AxisZero, BootAxis};
-use onoff_analysis::idle::Settling;
-use onoff_analysis::lanes::slices::{LaneSlice, SliceLane, Tone};
-use onoff_analysis::lanes::{Lane, Track, TrackGroup};
-use onoff_analysis::transition::{Details, Phase, PhaseName, Transition, TransitionKind, Variant};
-use onoff_analysis::units::TimeOut;
-use onoff_analysis::waits::TransitionPhase;
+use onoff_blame::account::PhaseAccount;
+use onoff_blame::waits::TransitionPhase;
+use onoff_evidence::Certainty;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_findings::finding::CostBasis;
+use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
+use onoff_lanes::{Lane, Track, TrackGroup};
 use onoff_report::glossary;
 use onoff_report::text::boot_axis::{join_sentence, title as stage_title};
 use onoff_report::text::fix_first;
 use onoff_report::text::phases::shown as shown_name;
 use onoff_report::text::quantity::duration;
 use onoff_trace::Trace;
+use onoff_transitions::boot_axis::{AxisSource, AxisStage, AxisZero, BootAxis};
+use onoff_transitions::{Details, Phase, PhaseName, Transition, TransitionKind, Variant};
+use onoff_usage::idle::Settling;
+use onoff_usage::units::TimeOut;
 
 use crate::page::{PageBand, PageFinding, PageFold, PagePhase, PageSlice, PageTick, PageTransition};
 use crate::usage::{account_entries, usage};
@@ -375,8 +375,8 @@ fn band(settling: &Settling) -> Option<PageBand> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use onoff_analysis::transition::suspend::{SuspendOptions, analyse};
     use onoff_trace::{Milestone, StringId, milestone};
+    use onoff_transitions::suspend::{SuspendOptions, analyse};
 
     const SECOND: i64 = 1_000_000_000;
 

@@ -1,9 +1,11 @@
 //! Who held a phase, and who used processors and disks in it, as the page lists them.
 
-use onoff_analysis::account::PhaseAccount;
-use onoff_analysis::{Certainty, cpu, disk};
+use onoff_blame::account::PhaseAccount;
+use onoff_evidence::Certainty;
 use onoff_report::text::why::account as said;
 use onoff_trace::Trace;
+use onoff_usage::cpu;
+use onoff_usage::disk;
 
 use crate::page::{PageAccountEntry, PageUsage, PageUsageRow};
 

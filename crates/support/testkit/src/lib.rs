@@ -7,10 +7,12 @@
 //! * [`events`] names the events of a Windows boot.
 //! * [`file_operations`] plays a run of programs' requests to files, and writes it as two recorders do.
 //! * [`hive`] writes registry hives and their logs.
+//! * [`hostile`] builds recordings that no machine makes, from a seed.
 //! * [`journal`] writes files of the systemd journal, whole or damaged.
 //! * [`linux`] plays a machine of Linux, and writes what its recorders do.
 //! * [`prefetch`] writes plans, boots' traces of ReadyBoot and databases of SuperFetch.
 //! * [`program`] makes a file of a Windows program, signed or not.
+//! * [`synthetic`] builds small traces in memory, row by row.
 //! * [`real`] finds the real recordings, which tests use where they are present.
 //! * [`simulate`] plays a scenario into a whole boot with known truth.
 //!
@@ -22,6 +24,7 @@ pub mod compress;
 pub mod events;
 pub mod file_operations;
 pub mod hive;
+pub mod hostile;
 pub mod journal;
 pub mod linux;
 pub mod prefetch;
@@ -29,5 +32,6 @@ mod program;
 pub mod real;
 pub mod sample_image;
 pub mod simulate;
+pub mod synthetic;
 
 pub use program::program;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use onoff_analysis::account::{AccountEntry, AccountSubjectKind, AccountedPhase, accounts, culprits};
+use onoff_blame::account::{AccountEntry, AccountSubjectKind, AccountedPhase, accounts, culprits};
 use onoff_files::Options;
 use onoff_testkit::simulate::{Scenario, Simulated, Truth};
 use onoff_trace::Trace;

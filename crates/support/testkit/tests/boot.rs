@@ -1,13 +1,13 @@
 //! From a scenario through the whole chain (file, reader, tables, boot analysis) to the truth.
 #![allow(clippy::unwrap_used)]
 
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use onoff_analysis::transition::boot::{self, BootOptions, BootReport};
 use onoff_files::Options;
 use onoff_testkit::simulate::{Scenario, Simulated, Truth};
+use onoff_transitions::boot::{self, BootOptions, BootReport};
 
 const LONG: &[&str] = &["benchmark"];
 

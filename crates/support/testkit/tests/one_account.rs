@@ -4,13 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use onoff_analysis::account::{
+use onoff_blame::account::{
     AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, MIN_RELAY_MEMBER_NS, PhaseAccount, VIDEO_DRIVERS,
     accounts, culprits,
 };
-use onoff_analysis::transition::TransitionKind;
-use onoff_analysis::waits::PathOptions;
-use onoff_analysis::why::{About, WhyQuestion, WhyStretch, why};
+use onoff_blame::waits::PathOptions;
+use onoff_blame::why::{About, WhyQuestion, WhyStretch, why};
 use onoff_files::Options;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::DiagnosisOptions;
@@ -21,6 +20,7 @@ use onoff_trace::{
     ContextSwitch, ContextSwitches, Counter, Pattern, ReadyThreads, ServiceTransitions, Severity, Thread, Threads,
     Trace,
 };
+use onoff_transitions::TransitionKind;
 use proptest::prelude::*;
 
 use crate::accounts::{names, played, recorded};

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use onoff_analysis::transition::boot::{BootOptions, of_fast_startup};
-use onoff_analysis::transition::suspend::{PowerTransition, SuspendOptions, analyse};
-use onoff_analysis::transition::{PhaseName, Variant};
 use onoff_testkit::simulate::{Scenario, Truth};
 use onoff_trace::Trace;
+use onoff_transitions::boot::{BootOptions, of_fast_startup};
+use onoff_transitions::suspend::{PowerTransition, SuspendOptions, analyse};
+use onoff_transitions::{PhaseName, Variant};
 
 use crate::accounts::played;
 
@@ -117,7 +117,7 @@ fn the_boot_in_a_fast_startup_is_the_new_session_and_nothing_that_came_back() {
 #[test]
 fn a_shutdown_lasts_until_the_kernels_last_step_even_after_its_orderly_part() {
     let (trace, truth) = play(&text("shutdown-closes-late"));
-    let found = onoff_analysis::transition::shutdown::analyse(&trace, &Default::default()).unwrap();
+    let found = onoff_transitions::shutdown::analyse(&trace, &Default::default()).unwrap();
     let steps = || truth.transitions.activities.iter().filter(|row| row.kind == "kernel_shutdown_step");
     let last = steps().filter_map(|row| row.end_ns).max().unwrap();
     let orderly = steps().find(|row| row.name == "graceful_shutdown").unwrap().end_ns.unwrap();
@@ -129,7 +129,7 @@ fn a_shutdown_lasts_until_the_kernels_last_step_even_after_its_orderly_part() {
 fn a_person_counts_in_the_session_of_the_desktop_until_it_is_ready() {
     let person = |name: &str| {
         let (trace, _) = play(&text(name));
-        let report = onoff_analysis::transition::boot::analyse(&trace, &BootOptions::default()).unwrap();
+        let report = onoff_transitions::boot::analyse(&trace, &BootOptions::default()).unwrap();
         report.person_ns / MS
     };
     assert_eq!(person("person-logs-on"), 6_500);
@@ -142,7 +142,7 @@ fn a_person_counts_in_the_session_of_the_desktop_until_it_is_ready() {
 fn the_longest_phase_is_of_a_half_that_was_recorded() {
     let longest = |text: &str| {
         let (trace, _) = play(text);
-        let all = onoff_analysis::transition::overview::overview(&trace);
+        let all = onoff_transitions::overview::overview(&trace);
         all[0].longest().map(|(phase, _)| phase.name)
     };
     let boot = text("fast-startup-boot");

@@ -1,13 +1,13 @@
 //! Whose a wait is, and whose time is in no length, of machines made for the question.
 #![allow(clippy::unwrap_used)]
 
-use onoff_analysis::account::{AccountSubjectKind, AccountedPhase, accounts, culprits};
-use onoff_analysis::summary::{self, SummaryRow};
-use onoff_analysis::transition::boot::{BootOptions, BootReport, analyse};
+use onoff_blame::account::{AccountSubjectKind, AccountedPhase, accounts, culprits};
+use onoff_compare::summary::{self, SummaryRow};
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions, diagnose};
 use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_testkit::simulate::Scenario;
 use onoff_trace::{Milestone, StringId, Trace, milestone};
+use onoff_transitions::boot::{BootOptions, BootReport, analyse};
 
 use crate::accounts::{played, recorded};
 use crate::one_account::differences_of_why;

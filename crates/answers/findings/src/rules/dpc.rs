@@ -1,7 +1,7 @@
 //! What the rules about deferred procedure calls share.
 
-use onoff_analysis::Scope;
-use onoff_analysis::lists::interrupts::{InterruptGroup, list};
+use onoff_evidence::Scope;
+use onoff_lists::interrupts::{InterruptGroup, list};
 use onoff_trace::{InterruptKind, Trace};
 
 use super::prelude::*;

@@ -11,7 +11,7 @@ pub(crate) mod suspend;
 
 /// What every rule's file uses.
 mod prelude {
-    pub(crate) use onoff_analysis::Certainty;
+    pub(crate) use onoff_evidence::Certainty;
 
     pub(crate) use crate::context::{
         BootFacts, LinuxBootFacts, ShutdownFacts, SuspendFacts, lacks_kernel, lacks_other,
@@ -21,5 +21,5 @@ mod prelude {
     pub(crate) use crate::quantities::{counted, file_name, folder, listed, time};
     pub(crate) use crate::rule::{Outcome, rule};
     pub(crate) use crate::thresholds;
-    pub(crate) use onoff_analysis::interval::covered_ns;
+    pub(crate) use onoff_evidence::interval::covered_ns;
 }

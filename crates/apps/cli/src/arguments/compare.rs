@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use onoff_analysis::compare::SetApartReason;
+use onoff_compare::SetApartReason;
 
 use super::{Choice, EXIT_CODES, OutputArguments, one_of};
 

@@ -1,8 +1,8 @@
 //! The arguments of `onoff cpu`.
 
 use clap::Args;
-use onoff_analysis::lists::cpu::CpuGroup;
-use onoff_analysis::lists::functions::{CodeGroup, TimeOf};
+use onoff_lists::cpu::CpuGroup;
+use onoff_lists::functions::{CodeGroup, TimeOf};
 
 use super::storage::Grouping;
 use super::symbols::SymbolArguments;

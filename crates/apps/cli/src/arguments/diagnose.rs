@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use onoff_analysis::idle::IdleMetric;
+use onoff_usage::idle::IdleMetric;
 
 use super::{EXIT_CODES, IDLE, OutputArguments, PlainFormat, RecordingArguments, one_of};
 

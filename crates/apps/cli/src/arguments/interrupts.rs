@@ -1,7 +1,7 @@
 //! The arguments of `onoff interrupts`.
 
 use clap::Args;
-use onoff_analysis::lists::interrupts::InterruptGroup;
+use onoff_lists::interrupts::InterruptGroup;
 
 use super::table::TableArguments;
 use super::{Choice, EXIT_CODES, OutputArguments, RecordingArguments, one_of};

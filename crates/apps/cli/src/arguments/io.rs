@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use onoff_analysis::io::GroupKey;
 use onoff_record::file_operations::Tracer;
+use onoff_requests::GroupKey;
 
 use super::table::TableFormat;
 use super::{Choice, EXIT_CODES, OutputArguments, one_of};

@@ -1,8 +1,8 @@
 //! The arguments of `onoff disk`, `onoff files` and `onoff hardfaults`.
 
 use clap::Args;
-use onoff_analysis::lists::functions::CodeGroup;
-use onoff_analysis::storage::Key;
+use onoff_lists::functions::CodeGroup;
+use onoff_usage::storage::Key;
 
 use super::symbols::SymbolArguments;
 use super::table::TableArguments;

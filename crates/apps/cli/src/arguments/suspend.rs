@@ -1,7 +1,7 @@
 //! The arguments of `onoff suspend`.
 
 use clap::{Args, ValueEnum};
-use onoff_analysis::idle::IdleMetric;
+use onoff_usage::idle::IdleMetric;
 
 use super::{EXIT_CODES, IDLE, OutputArguments, RecordingArguments, one_of};
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use onoff_analysis::transition::TransitionKind;
+use onoff_transitions::TransitionKind;
 
 use super::symbols::SymbolArguments;
 use super::{EXIT_CODES, OutputArguments, RecordingArguments};

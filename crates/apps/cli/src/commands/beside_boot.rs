@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use onoff::{add_capture, add_firmware};
-use onoff_analysis::recording::Provenance;
-use onoff_analysis::transition::boot::BootOptions;
+use onoff_evidence::recording::Provenance;
 use onoff_files::Options;
+use onoff_transitions::boot::BootOptions;
 
 use crate::failure::Failure;
 

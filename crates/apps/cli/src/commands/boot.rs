@@ -1,10 +1,10 @@
 //! `onoff boot`.
 
 use onoff::{Boot, Refusal, boot_axis_without_a_recording};
-use onoff_analysis::recording::Provenance;
-use onoff_analysis::transition::boot::{BootOptions, NotABoot};
-use onoff_analysis::transition::{TransitionKind, linux};
+use onoff_evidence::recording::Provenance;
 use onoff_report::{json, text};
+use onoff_transitions::boot::{BootOptions, NotABoot};
+use onoff_transitions::{TransitionKind, linux};
 use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};
 use onoff_xperf::layouts::pnp_csv;
 use onoff_xperf::layouts::services_csv::{self, PointsOfInterest};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use onoff::{
     BadRecording, ConfigurationSource, ReadRuns, RunsQuestion, TransitionChoice, files_of_one_recording, read_study,
 };
-use onoff_analysis::compare::table::TableSpecification;
-use onoff_analysis::compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
+use onoff_compare::table::TableSpecification;
+use onoff_compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
 use onoff_files::Options;
 use onoff_report::{csv, json, markdown, section, text};
 use onoff_view::picture;

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use onoff_analysis::recording::summarise;
-use onoff_analysis::transition::boot::BootOptions;
+use onoff_evidence::recording::summarise;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::image::speak_together;
 use onoff_findings::{RULES, Rule, RuleList, TABLES};
 use onoff_report::text::time_point::TimePoint;
 use onoff_report::{json, text};
+use onoff_transitions::boot::BootOptions;
 
 use crate::arguments::PlainFormat;
 use crate::arguments::diagnose::DiagnoseArguments;

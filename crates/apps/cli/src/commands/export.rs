@@ -1,11 +1,11 @@
 //! `onoff export`.
 
-use onoff_analysis::Scope;
-use onoff_analysis::functions::FunctionNames;
-use onoff_analysis::lists::functions::{CodeTimes, TimeOf};
+use onoff_evidence::Scope;
 use onoff_export::{ExportError, ExportedTable, Format, Question, export};
+use onoff_lists::functions::{CodeTimes, TimeOf};
 use onoff_report::text::quantity::{count, size};
 use onoff_trace::Trace;
+use onoff_usage::functions::FunctionNames;
 use onoff_view::export::{firefox, perfetto};
 
 use super::symbols::SymbolTask;

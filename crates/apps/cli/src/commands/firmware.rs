@@ -1,8 +1,8 @@
 //! `onoff firmware`.
 
 use onoff::{Refusal, firmware, provenance_of_firmware};
-use onoff_analysis::firmware::compare;
 use onoff_files::Options;
+use onoff_firmware_times::compare;
 use onoff_report::{csv, json, section, text};
 
 use crate::arguments::firmware::{FirmwareArguments, FirmwareFormat};

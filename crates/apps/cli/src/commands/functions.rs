@@ -1,9 +1,9 @@
 //! Where the functions of an answer's call stacks are looked up.
 
 use onoff::function_names;
-use onoff_analysis::functions::{CodePlace, FunctionNames};
 use onoff_symbols::SymbolFinder;
 use onoff_trace::Trace;
+use onoff_usage::functions::{CodePlace, FunctionNames};
 
 use super::symbols::SymbolTask;
 

@@ -4,8 +4,8 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use onoff::{BadRecording, ReadRuns, write_baseline};
-use onoff_analysis::compare::gate::{GateVerdict, Limit, cannot_judge, judge};
-use onoff_analysis::compare::{Run, compare};
+use onoff_compare::gate::{GateVerdict, Limit, cannot_judge, judge};
+use onoff_compare::{Run, compare};
 use onoff_report::text::quantity::counted;
 use onoff_report::{github, json, junit, markdown, sarif, text};
 use onoff_sink::OutputFile;

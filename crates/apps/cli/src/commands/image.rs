@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use onoff::{ImageKnowledge, OpenedImage};
-use onoff_analysis::image::{OverlayLimits, compare};
 use onoff_findings::image::ImageAnswer;
+use onoff_image::{OverlayLimits, compare};
 use onoff_report::{json, section, text};
 
 use super::{io, table};

@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use onoff::{NoRequests, Refusal};
-use onoff_analysis::io::{self, DeviceOrigin, IoOptions, IoReport, StorageDevice};
-use onoff_analysis::recording::Provenance;
+use onoff_evidence::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
 use onoff_report::text::time_point::TimePoint;
 use onoff_report::{json, section, text};
+use onoff_requests::{DeviceOrigin, IoOptions, IoReport, StorageDevice};
 use onoff_sources::Pattern;
 use tempfile::NamedTempFile;
 
@@ -176,7 +176,7 @@ fn run(recording: Recording, question: &Question, destination: &Destination) -> 
     };
     let other = Recording::of(vec![other.clone()]);
     let (other, provenance_of_other) = read(other, question)?;
-    let comparison = io::compare(&other, &report);
+    let comparison = onoff_requests::compare(&other, &report);
     destination.write(|out| {
         match question.format {
             TableFormat::Text => text::io::write_comparison(&comparison, out)?,

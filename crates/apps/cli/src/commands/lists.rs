@@ -1,11 +1,11 @@
 //! The verbs that list rows of any range.
 
 use onoff::{List, ListAnswer, ListQuestion, NoList, OutOfRange, Refusal, Session};
-use onoff_analysis::lists::cpu::CpuGroup;
-use onoff_analysis::lists::functions::{CodeGroup, TimeOf};
-use onoff_analysis::storage::Key;
+use onoff_lists::cpu::CpuGroup;
+use onoff_lists::functions::{CodeGroup, TimeOf};
 use onoff_report::text::quantity::duration;
 use onoff_report::{folded, speedscope, svg};
+use onoff_usage::storage::Key;
 
 use super::symbols::SymbolTask;
 use super::{functions, table};

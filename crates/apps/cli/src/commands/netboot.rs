@@ -1,8 +1,8 @@
 //! `onoff netboot`.
 
-use onoff_analysis::netboot::model::Settings;
-use onoff_analysis::netboot::{ClientFilter, NetbootOptions};
 use onoff_netboot::MacAddress;
+use onoff_network::model::Settings;
+use onoff_network::{ClientFilter, NetbootOptions};
 use onoff_report::text::netboot::NetbootTextOptions;
 use onoff_report::{csv, json, section, svg, text};
 

@@ -1,6 +1,6 @@
 //! A transition as a picture: `--format svg` of `onoff boot`, `shutdown` and `suspend`.
 
-use onoff_analysis::transition::{TransitionKind, Variant};
+use onoff_transitions::{TransitionKind, Variant};
 use onoff_view::page::PageTransition;
 use onoff_view::picture;
 

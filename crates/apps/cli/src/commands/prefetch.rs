@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use onoff::Session;
-use onoff_analysis::prefetch::{ReadAheadWork, TABLES, of_boot};
-use onoff_analysis::transition::boot::{self, BootOptions};
+use onoff_image::prefetch::{ReadAheadWork, TABLES, of_boot};
 use onoff_report::{json, section, text};
 use onoff_sources::{EventFilter, EventStream, Pattern};
+use onoff_transitions::boot::{self, BootOptions};
 use onoff_xperf::collected::ready_boot::{EVENTS, ReadyBoot};
 
 use super::table;

@@ -1,9 +1,9 @@
 //! `onoff shutdown`.
 
 use onoff::Shutdown;
-use onoff_analysis::transition::TransitionKind;
-use onoff_analysis::transition::shutdown::ShutdownOptions;
 use onoff_report::text;
+use onoff_transitions::TransitionKind;
+use onoff_transitions::shutdown::ShutdownOptions;
 use onoff_xperf::layouts::shutdown_xml::{self, ShutdownXmlOptions};
 
 use super::picture;

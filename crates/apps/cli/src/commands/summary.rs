@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use onoff::summarise_all;
-use onoff_analysis::summary::Summary;
+use onoff_compare::summary::Summary;
 use onoff_files::volume::Volume;
 use onoff_report::lists::write_on;
 use onoff_report::paper::{HtmlPaper, TextPaper};

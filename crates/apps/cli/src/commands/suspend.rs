@@ -1,8 +1,8 @@
 //! `onoff suspend`.
 
 use onoff::Sleeps;
-use onoff_analysis::transition::TransitionKind;
-use onoff_analysis::transition::suspend::SuspendOptions;
+use onoff_transitions::TransitionKind;
+use onoff_transitions::suspend::SuspendOptions;
 use onoff_xperf::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
 
 use super::picture;

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, firmware};
-use onoff_analysis::compare::{CompareOptions, compare};
-use onoff_analysis::io::{self, IoOptions};
-use onoff_analysis::netboot::NetbootOptions;
-use onoff_analysis::transition::boot::BootOptions;
+use onoff_compare::{CompareOptions, compare};
+use onoff_network::NetbootOptions;
+use onoff_requests::IoOptions;
 use onoff_sources::{EventFilter, RecordingKind};
+use onoff_transitions::boot::BootOptions;
 use onoff_view::build::{Shown, TABLES};
 use onoff_view::compare::{PageComparison, comparison, mark, typical_run};
 use onoff_view::events::{EventReader, Visit};
@@ -152,7 +152,7 @@ fn shown(files: &[PathBuf], recording: &Recording, boot: BootOptions) -> Result<
             Err(refusal) => Err(Failure::refused(refusal, |instead| instead.to_string())),
         },
         RecordingKind::FileOperations => match session.requests(None, &[], &IoOptions::default()) {
-            Ok(report) => Ok(Shown::of_requests(name, session.tables(io::TABLES)?, &report)),
+            Ok(report) => Ok(Shown::of_requests(name, session.tables(onoff_requests::TABLES)?, &report)),
             Err(refusal) => Err(super::io::refused(refusal)),
         },
         _ => {

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use onoff::{OutOfRange, Session};
-use onoff_analysis::waits::{CriticalPath, PathOptions};
-use onoff_analysis::why::{About, WhyQuestion, WhyReport};
-use onoff_analysis::{Interval, flame};
+use onoff_blame::waits::{CriticalPath, PathOptions};
+use onoff_blame::why::{About, WhyQuestion, WhyReport};
+use onoff_evidence::Interval;
+use onoff_lists::flame;
 use onoff_report::text::time_point::TimePoint;
 use onoff_report::text::why::WhyTextOptions;
 use onoff_report::{folded, json, svg, text};

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use onoff_analysis::functions::NameFunctions;
+use onoff_usage::functions::NameFunctions;
 use onoff_xperf::{CommandLine, help};
 
 use super::functions;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::layouts::boot_xml::{self, BootXmlOptions};
-use onoff_analysis::transition::boot::{self, BootOptions};
 use onoff_report::text;
+use onoff_transitions::boot::{self, BootOptions};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

@@ -3,8 +3,8 @@
 use crate::boot_prefetch;
 use crate::collected::ready_boot::{EVENTS, ReadyBoot};
 use crate::layouts::boot_prefetch as report;
-use onoff_analysis::transition::boot::{self, BootOptions};
 use onoff_report::text;
+use onoff_transitions::boot::{self, BootOptions};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

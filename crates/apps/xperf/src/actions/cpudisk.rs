@@ -2,11 +2,11 @@
 
 use crate::cpu_disk;
 use crate::layouts::cpudisk;
-use onoff_analysis::Scope;
-use onoff_analysis::cpu::processors;
+use onoff_evidence::Scope;
 use onoff_report::text::time_point::TimePoint;
 use onoff_sources::Pattern;
 use onoff_trace::{TableName, Trace, milestone};
+use onoff_usage::cpu::processors;
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

@@ -2,9 +2,9 @@
 
 use crate::layouts::cswitch::{self, CswitchOptions};
 use crate::layouts::utilization::{self, Share};
-use onoff_analysis::cpu::CpuSource;
-use onoff_analysis::cpu::grid::{INTERVALS, grid, steps};
-use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
+use onoff_lists::cpu::{CpuGroup, list, tables};
+use onoff_usage::cpu::CpuSource;
+use onoff_usage::cpu::grid::{INTERVALS, grid, steps};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

@@ -1,7 +1,7 @@
 //! `-a diskidlehistogram`: how long at a time each disk had nothing to do.
 
 use crate::layouts::diskidlehistogram::{self, DiskIdleOptions};
-use onoff_analysis::storage::disk;
+use onoff_usage::storage::disk;
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

@@ -1,7 +1,7 @@
 //! `-a diskio`: how busy the disks were, and every request to them.
 
 use crate::layouts::diskio::{self, DiskIoOptions};
-use onoff_analysis::storage::disk;
+use onoff_usage::storage::disk;
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

@@ -1,8 +1,8 @@
 //! `-a dpcisr`: deferred procedure calls and interrupts.
 
 use crate::layouts::dpcisr;
-use onoff_analysis::interrupt_modules::by_module;
-use onoff_analysis::lists::interrupts::TABLES;
+use onoff_lists::interrupts::TABLES;
+use onoff_usage::interrupt_modules::by_module;
 
 use super::cswitch::{SECOND_NS, cuts, interval};
 use crate::action::{Action, Question};

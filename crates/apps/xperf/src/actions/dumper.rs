@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::layouts::dumper::Dumper;
-use onoff_analysis::address_names::AddressNames;
 use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, EventColumns, StreamHeader};
+use onoff_usage::address_names::AddressNames;
 
 use crate::action::{Action, Listener, Question};
 use crate::command_words::Words;

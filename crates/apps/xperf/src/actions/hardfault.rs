@@ -1,7 +1,7 @@
 //! `-a hardfault`: pages that had to be read.
 
 use crate::layouts::hardfault::{self, HardFaultOptions};
-use onoff_analysis::storage::hard_faults;
+use onoff_usage::storage::hard_faults;
 
 use crate::action::{Action, Question};
 use crate::command_words::Words;

@@ -1,8 +1,8 @@
 //! `-a pnp`: work on drivers and devices.
 
 use crate::layouts::pnp_csv;
-use onoff_analysis::devices;
 use onoff_trace::{TableName, Tables};
+use onoff_usage::devices;
 
 use crate::action::{Action, Question};
 use crate::command_words::Words;

@@ -2,10 +2,10 @@
 
 use crate::layouts::profile::{self, CodeTime};
 use crate::layouts::utilization::{self, Share};
-use onoff_analysis::cpu::CpuSource;
-use onoff_analysis::cpu::grid::grid;
-use onoff_analysis::lists::cpu::{CpuGroup, list, tables};
-use onoff_analysis::lists::functions::{self, CodeGroup, CodeTimes, TimeOf};
+use onoff_lists::cpu::{CpuGroup, list, tables};
+use onoff_lists::functions::{self, CodeGroup, CodeTimes, TimeOf};
+use onoff_usage::cpu::CpuSource;
+use onoff_usage::cpu::grid::grid;
 
 use super::cswitch::{SECOND_NS, cuts, interval};
 use crate::action::{Action, Question};

@@ -1,8 +1,9 @@
 //! `-a services`: services that started or stopped.
 
 use crate::layouts::services_csv::{self, PointsOfInterest};
-use onoff_analysis::{auto_start, units};
+use onoff_evidence::auto_start;
 use onoff_trace::{TableName, Tables};
+use onoff_usage::units;
 
 use crate::action::{Action, Question};
 use crate::command_words::Words;

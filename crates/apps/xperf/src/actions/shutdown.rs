@@ -1,8 +1,8 @@
 //! `-a shutdown`: the summary of a shutdown as XML.
 
 use crate::layouts::shutdown_xml::{self, ShutdownXmlOptions};
-use onoff_analysis::transition::shutdown::{self, ShutdownOptions};
 use onoff_report::text;
+use onoff_transitions::shutdown::{self, ShutdownOptions};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

@@ -2,7 +2,7 @@
 
 use crate::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions};
 use crate::layouts::time_unit::TimeUnit;
-use onoff_analysis::transition::suspend::{self, SuspendOptions};
+use onoff_transitions::suspend::{self, SuspendOptions};
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

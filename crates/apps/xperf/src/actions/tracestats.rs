@@ -1,8 +1,8 @@
 //! `-a tracestats`: how much was recorded, by whom, and what was lost.
 
 use crate::layouts::trace_stats::{self, TraceStatsOptions};
-use onoff_analysis::call_stacks;
 use onoff_trace::{TableName, Tables};
+use onoff_usage::call_stacks;
 
 use crate::action::{Action, Question};
 use crate::command_words::{Words, usage};

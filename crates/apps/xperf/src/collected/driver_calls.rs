@@ -135,7 +135,7 @@ fn plain(driver: &str) -> String {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, number};
+    use super::super::synthetic::{Made, number};
     use super::*;
 
     #[test]

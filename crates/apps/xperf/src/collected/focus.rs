@@ -107,7 +107,7 @@ impl FocusListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, number};
+    use super::super::synthetic::{Made, number};
     use super::*;
 
     #[test]

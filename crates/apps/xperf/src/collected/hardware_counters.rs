@@ -137,7 +137,7 @@ impl HardwareCounterListener {
 mod tests {
     use onoff_trace::{Derived, Directory};
 
-    use super::super::hand_made::{Made, number};
+    use super::super::synthetic::{Made, number};
     use super::*;
 
     /// Switches of one processor: when, from, to, the counters.

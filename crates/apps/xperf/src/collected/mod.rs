@@ -5,8 +5,6 @@
 
 pub mod driver_calls;
 pub mod focus;
-#[cfg(test)]
-mod hand_made;
 pub mod hardware_counters;
 pub mod heap;
 pub mod pool;
@@ -15,6 +13,8 @@ pub mod process_counters;
 pub mod ready_boot;
 pub mod registry;
 pub mod spin_locks;
+#[cfg(test)]
+mod synthetic;
 pub mod work;
 
 use std::cmp::Reverse;

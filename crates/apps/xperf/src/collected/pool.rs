@@ -96,7 +96,7 @@ impl PoolListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, number};
+    use super::super::synthetic::{Made, number};
     use super::*;
 
     #[test]

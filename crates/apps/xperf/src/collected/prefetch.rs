@@ -89,7 +89,7 @@ impl PrefetchListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, number, text};
+    use super::super::synthetic::{Made, number, text};
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! ReadyBoot: the reads of a boot that its read-ahead looked at.
 
-use onoff_analysis::prefetch::ReadyBootSums;
+use onoff_image::prefetch::ReadyBootSums;
 use onoff_trace::DescribedEvent;
 
 use super::{MOST_KEYS, number};
@@ -84,7 +84,7 @@ impl ReadyBoot {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, number};
+    use super::super::synthetic::{Made, number};
     use super::*;
 
     #[test]

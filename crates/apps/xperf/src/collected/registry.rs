@@ -161,7 +161,7 @@ fn join(base: &str, name: &str) -> String {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, number, text};
+    use super::super::synthetic::{Made, number, text};
     use super::*;
 
     #[test]

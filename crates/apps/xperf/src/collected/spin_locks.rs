@@ -82,7 +82,7 @@ impl SpinLockListener {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, number};
+    use super::super::synthetic::{Made, number};
     use super::*;
 
     #[test]

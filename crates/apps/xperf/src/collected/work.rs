@@ -123,7 +123,7 @@ fn plain(value: &FieldValue<'_>) -> Option<String> {
 mod tests {
     use onoff_trace::Directory;
 
-    use super::super::hand_made::{Made, text};
+    use super::super::synthetic::{Made, text};
     use super::*;
 
     #[test]

@@ -1,11 +1,11 @@
 //! `xperf -a bootprefetch`: what the boot's read-ahead did.
 
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 use std::io::{self, Write};
 
 use crate::boot_prefetch::BootPrefetch;
 use crate::collected::ready_boot::ReadyBoot;
-use onoff_analysis::disk::DiskWork;
+use onoff_usage::disk::DiskWork;
 
 use super::microseconds;
 use onoff_report::text::printable::printable;

@@ -1,13 +1,13 @@
 //! `xperf -a boot`: the summary of a boot as XML, in ms.
 
-use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_transitions::{Phase, PhaseName};
 use std::io::{self, Write};
 
-use onoff_analysis::devices::{Device, DevicePhaseSpan};
-use onoff_analysis::processes::{Lifetime, ProcessLife};
-use onoff_analysis::transition::boot::BootReport;
-use onoff_analysis::units::Unit;
 use onoff_trace::{DeviceOperationKind, DevicePhase};
+use onoff_transitions::boot::BootReport;
+use onoff_usage::devices::{Device, DevicePhaseSpan};
+use onoff_usage::processes::{Lifetime, ProcessLife};
+use onoff_usage::units::Unit;
 
 use super::interval_xml::{attribute, container, write_cpu, write_disk};
 use super::{milliseconds, rounded, whole_milliseconds};

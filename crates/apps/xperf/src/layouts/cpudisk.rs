@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::cpu_disk::CpuDiskRow;
-use onoff_analysis::Interval;
+use onoff_evidence::Interval;
 
 use super::microseconds;
 use super::process_name::ProcessName;

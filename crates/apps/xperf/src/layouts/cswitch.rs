@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::cpu::CpuSource;
-use onoff_analysis::lists::cpu::{CpuList, CpuRow};
+use onoff_lists::cpu::{CpuList, CpuRow};
+use onoff_usage::cpu::CpuSource;
 
 use super::microseconds;
 use super::process_name::ProcessName;

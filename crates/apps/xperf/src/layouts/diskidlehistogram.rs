@@ -4,9 +4,9 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::Scope;
-use onoff_analysis::storage::idle_gaps::{DiskGaps, gaps};
+use onoff_evidence::Scope;
 use onoff_trace::Trace;
+use onoff_usage::storage::idle_gaps::{DiskGaps, gaps};
 
 use super::whole_microseconds;
 

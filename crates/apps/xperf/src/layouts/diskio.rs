@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::storage::disk;
-use onoff_analysis::storage::requests::{self, Request};
-use onoff_analysis::storage::utilisation::{queue_depths, utilisation};
-use onoff_analysis::storage::{Key, NO_FILE_READ};
-use onoff_analysis::{Interval, Scope};
+use onoff_evidence::Interval;
+use onoff_evidence::Scope;
 use onoff_trace::{DiskOperation, IoPriority, Trace};
+use onoff_usage::storage::disk;
+use onoff_usage::storage::requests::{self, Request};
+use onoff_usage::storage::utilisation::{queue_depths, utilisation};
+use onoff_usage::storage::{Key, NO_FILE_READ};
 
 use super::{process_cell, whole_microseconds};
 use onoff_report::text::printable::printable;

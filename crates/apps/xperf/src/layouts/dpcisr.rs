@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::interrupt_modules::{InterruptModules, ModuleInterrupts};
+use onoff_usage::interrupt_modules::{InterruptModules, ModuleInterrupts};
 
 use super::microseconds;
 use onoff_report::text::printable::printable;

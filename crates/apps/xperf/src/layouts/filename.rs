@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use onoff_analysis::storage::DrivePaths;
 use onoff_trace::{DescribedEvent, EventOrigin};
+use onoff_usage::storage::DrivePaths;
 
 use onoff_report::text::printable::printable;
 

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_analysis::Scope;
-use onoff_analysis::storage::Key;
-use onoff_analysis::storage::hard_faults::{self, HardFaultAmounts, HardFaultGroup};
+use onoff_evidence::Scope;
 use onoff_trace::Trace;
+use onoff_usage::storage::Key;
+use onoff_usage::storage::hard_faults::{self, HardFaultAmounts, HardFaultGroup};
 
 use super::whole_microseconds;
 use onoff_report::text::printable::printable;

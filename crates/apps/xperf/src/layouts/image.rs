@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use onoff_analysis::processes::Images as ProcessImages;
 use onoff_trace::{Image, Trace};
+use onoff_usage::processes::Images as ProcessImages;
 
 use super::microseconds;
 use super::process_name::ProcessName;

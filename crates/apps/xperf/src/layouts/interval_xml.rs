@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::cpu::CpuUsage;
-use onoff_analysis::disk::{DiskOperations, DiskUsage, DiskWork};
+use onoff_usage::cpu::CpuUsage;
+use onoff_usage::disk::{DiskOperations, DiskUsage, DiskWork};
 
 use super::milliseconds;
 use onoff_report::text::printable::printable;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::devices::{Device, DeviceTotal, by_device, by_driver};
+use onoff_usage::devices::{Device, DeviceTotal, by_device, by_driver};
 
 use super::microseconds;
 use onoff_report::text::printable::printable;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use onoff_analysis::Interval;
+use onoff_evidence::Interval;
 use onoff_trace::{Process, Trace};
 
 use super::microseconds;
@@ -64,7 +64,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn sort_in(&mut self) {
-        let lives = onoff_analysis::processes::Images::of(self.trace);
+        let lives = onoff_usage::processes::Images::of(self.trace);
         if self.options.tree {
             for (row, process) in self.trace.processes.iter().enumerate() {
                 let created_ns = process.start_ns.unwrap_or(0);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_analysis::cpu::{CpuSource, CpuTotals};
-use onoff_analysis::functions::CodeFrame;
-use onoff_analysis::lists::cpu::{CpuList, CpuRow};
-use onoff_analysis::lists::functions::FunctionRow;
+use onoff_lists::cpu::{CpuList, CpuRow};
+use onoff_lists::functions::FunctionRow;
+use onoff_usage::cpu::{CpuSource, CpuTotals};
+use onoff_usage::functions::CodeFrame;
 
 use super::microseconds;
 use super::process_name::ProcessName;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::Span;
-use onoff_analysis::units::Unit;
+use onoff_evidence::Span;
 use onoff_trace::ServiceChange;
+use onoff_usage::units::Unit;
 
 use super::milliseconds;
 use onoff_report::text::printable::printable;

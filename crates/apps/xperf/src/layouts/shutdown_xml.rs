@@ -3,11 +3,11 @@
 //! Times are cut to whole milliseconds, not rounded: the paper's session from 448 to 7091 took 6642, and the posted one from
 //! 197 to 745 took 547, which no rounding of both ends and the length allows for both.
 
-use onoff_analysis::transition::Phase;
+use onoff_transitions::Phase;
 use std::io::{self, Write};
 
-use onoff_analysis::transition::shutdown::{ApplicationEnd, SessionEnd, ShutdownInterval, ShutdownReport};
-use onoff_analysis::units::ServiceNotification;
+use onoff_transitions::shutdown::{ApplicationEnd, SessionEnd, ShutdownInterval, ShutdownReport};
+use onoff_usage::units::ServiceNotification;
 
 use super::boot_xml::write_service;
 use super::interval_xml::{attribute, write_cpu, write_disk};

@@ -3,11 +3,11 @@
 //! No such document is known in public. Elements and attributes are those that the Microsoft paper "Windows On/Off
 //! Transition Performance Analysis" names; what it leaves open is listed in the book under "xperf's formats".
 
-use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_transitions::{Phase, PhaseName};
 use std::io::{self, Write};
 
-use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition, SuspendReport};
 use onoff_trace::NotificationKind;
+use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTransition, SuspendReport};
 
 use super::interval_xml::attribute;
 pub use super::time_unit::TimeUnit;

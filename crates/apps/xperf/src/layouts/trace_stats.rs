@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use onoff_analysis::call_stacks::stacks_by_event;
 use onoff_trace::{CivilTime, Inventory, KindCount, Trace};
+use onoff_usage::call_stacks::stacks_by_event;
 
 use onoff_report::text::printable::printable;
 

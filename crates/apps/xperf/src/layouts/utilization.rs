@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::cpu::CpuSource;
-use onoff_analysis::cpu::grid::ProcessorGrid;
+use onoff_usage::cpu::CpuSource;
+use onoff_usage::cpu::grid::ProcessorGrid;
 
 use super::microseconds;
 use onoff_report::text::quantity::share;

@@ -1,6 +1,6 @@
 //! A comparison: one row per measure and configuration.
 
-use onoff_analysis::compare::{Change, Comparison, Configuration, MeasureUnit};
+use onoff_compare::{Change, Comparison, Configuration, MeasureUnit};
 
 use crate::section::Section;
 use crate::table::Value;

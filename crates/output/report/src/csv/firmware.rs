@@ -1,6 +1,6 @@
 //! A firmware's time: stages, phases and every measured piece of work, one row each.
 
-use onoff_analysis::firmware::{FirmwareComparison, FirmwareReport};
+use onoff_firmware_times::{FirmwareComparison, FirmwareReport};
 
 use crate::section::Section;
 use crate::table::Value;

@@ -1,7 +1,7 @@
 //! Network boots: every stage, transfer and download, one row each.
 
-use onoff_analysis::netboot::report::{FileTransfer, NetbootReport, NetworkBoot};
 use onoff_netboot::transfer::Outcome;
+use onoff_network::report::{FileTransfer, NetbootReport, NetworkBoot};
 
 use crate::section::Section;
 use crate::table::Value;

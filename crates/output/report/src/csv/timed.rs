@@ -1,12 +1,12 @@
 //! Everything that took time in a shutdown or a sleep, one row each, whichever system it is of.
 
-use onoff_analysis::activity::Work;
-use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
-use onoff_analysis::transition::linux::suspend::LinuxSuspendReport;
-use onoff_analysis::transition::shutdown::ShutdownReport;
-use onoff_analysis::transition::suspend::{PowerDevice, PowerTransition, SuspendReport};
-use onoff_analysis::transition::{Phase, PhaseName};
-use onoff_analysis::units::{TimeOut, Unit};
+use onoff_evidence::activity::Work;
+use onoff_transitions::linux::shutdown::LinuxShutdownReport;
+use onoff_transitions::linux::suspend::LinuxSuspendReport;
+use onoff_transitions::shutdown::ShutdownReport;
+use onoff_transitions::suspend::{PowerDevice, PowerTransition, SuspendReport};
+use onoff_transitions::{Phase, PhaseName};
+use onoff_usage::units::{TimeOut, Unit};
 
 use crate::section::{Heading, Section};
 use crate::table::Value;

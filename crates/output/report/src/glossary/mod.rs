@@ -130,7 +130,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use onoff_analysis::transition::PhaseName;
+    use onoff_transitions::PhaseName;
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::cpu::CpuSource;
-use onoff_analysis::lacking::MissingRecords;
-use onoff_analysis::lists::cpu::{CpuGroup, CpuList, CpuRow};
+use onoff_evidence::missing_evidence::MissingRecords;
+use onoff_lists::cpu::{CpuGroup, CpuList, CpuRow};
+use onoff_usage::cpu::CpuSource;
 
 use super::{headline, processors_line, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::devices::Device;
-use onoff_analysis::lists::devices::DeviceList;
+use onoff_lists::devices::DeviceList;
+use onoff_usage::devices::Device;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::storage::Shared;
-use onoff_analysis::storage::disk::{DiskActivity, DiskGroup, DiskReport};
+use onoff_usage::storage::Shared;
+use onoff_usage::storage::disk::{DiskActivity, DiskGroup, DiskReport};
 
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};

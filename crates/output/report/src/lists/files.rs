@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::storage::Shared;
-use onoff_analysis::storage::files::{FileFlush, FileGroup, FileReport};
+use onoff_usage::storage::Shared;
+use onoff_usage::storage::files::{FileFlush, FileGroup, FileReport};
 
 use super::grouped::{self, Grouped};
 use super::{headline, write_losses};

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::functions::CodeFrame;
-use onoff_analysis::lacking::MissingRecords;
-use onoff_analysis::lists::functions::{CodeGroup, FunctionList, FunctionRow, TimeOf};
+use onoff_evidence::missing_evidence::MissingRecords;
+use onoff_lists::functions::{CodeGroup, FunctionList, FunctionRow, TimeOf};
+use onoff_usage::functions::CodeFrame;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};

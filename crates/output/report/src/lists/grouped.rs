@@ -1,6 +1,6 @@
 //! The columns of what the members of a group share.
 
-use onoff_analysis::storage::{Key, Shared};
+use onoff_usage::storage::{Key, Shared};
 
 use crate::table::{Column, Kind, Value};
 

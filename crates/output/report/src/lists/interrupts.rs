@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::lists::interrupts::{InterruptGroup, InterruptList, InterruptRow};
+use onoff_lists::interrupts::{InterruptGroup, InterruptList, InterruptRow};
 
 use super::{headline, write_losses};
 use crate::section::{self, Section};
@@ -61,9 +61,8 @@ impl TableReport for InterruptList {
     }
 
     fn write_before(&self, _: usize, out: &mut dyn Write) -> io::Result<()> {
-        let sum = |of: fn(&onoff_analysis::lists::interrupts::ProcessorInterrupts) -> u64| {
-            self.processors.iter().map(of).sum::<u64>()
-        };
+        let sum =
+            |of: fn(&onoff_lists::interrupts::ProcessorInterrupts) -> u64| self.processors.iter().map(of).sum::<u64>();
         let answer =
             format!("{} and {}", counted(sum(|row| row.interrupts), "interrupt"), counted(sum(|row| row.dpcs), "DPC"),);
         headline(&answer, self.range, out)

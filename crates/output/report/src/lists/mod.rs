@@ -1,4 +1,4 @@
-//! How the lists of [`onoff_analysis::lists`] and [`onoff_analysis::storage`] look: their columns, and the text around them.
+//! How the lists of [`onoff_lists`] and [`onoff_usage::storage`] look: their columns, and the text around them.
 
 mod cpu;
 mod devices;
@@ -18,9 +18,9 @@ pub use text::write as write_on;
 
 use std::io::{self, Write};
 
-use onoff_analysis::Interval;
-use onoff_analysis::cpu::{CpuSource, CpuTotals};
+use onoff_evidence::Interval;
 use onoff_trace::Losses;
+use onoff_usage::cpu::{CpuSource, CpuTotals};
 
 use crate::terminal::losses;
 use crate::terminal::quantity::{duration, percent};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::activity::Work;
-use onoff_analysis::lists::policy::PolicyList;
+use onoff_evidence::activity::Work;
+use onoff_lists::policy::PolicyList;
 use onoff_trace::ActivityKind;
 
 use super::{headline, write_losses};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::lists::processes::{ProcessList, ProcessRow};
+use onoff_lists::processes::{ProcessList, ProcessRow};
 
 use super::{headline, processors_line, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::lists::services::ServiceList;
-use onoff_analysis::units::Unit;
+use onoff_lists::services::ServiceList;
+use onoff_usage::units::Unit;
 
 use super::{headline, write_losses};
 use crate::table::{Column, Kind, TableReport, Value};

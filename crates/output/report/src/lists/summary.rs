@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::sleep_statistics::SleepStatistics;
-use onoff_analysis::summary::{Summary, SummaryRow};
+use onoff_compare::sleep_statistics::SleepStatistics;
+use onoff_compare::summary::{Summary, SummaryRow};
 
 use crate::table::{Column, Kind, TableReport, Value};
 use crate::terminal::printable::printable;

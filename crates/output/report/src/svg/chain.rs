@@ -3,9 +3,9 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::waits::{PathStep, StepKind};
-use onoff_analysis::why::{WhyReport, WhyStretch};
+use onoff_blame::waits::{PathStep, StepKind};
+use onoff_blame::why::{WhyReport, WhyStretch};
+use onoff_evidence::Certainty;
 
 use super::drawing::{self, CHARACTER, HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, shortened};
 use crate::terminal::quantity::duration;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::flame::Flame;
+use onoff_lists::flame::Flame;
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, fitting};
 use crate::terminal::quantity::duration;

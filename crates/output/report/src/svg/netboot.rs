@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::netboot::report::{NetbootReport, NetworkBoot, Stage, StageKind};
+use onoff_network::report::{NetbootReport, NetworkBoot, Stage, StageKind};
 
 use super::{escaped, step, tick, ticks};
 use crate::terminal::quantity::{duration, percent};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::summary::{Summary, SummaryRow};
+use onoff_compare::summary::{Summary, SummaryRow};
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, fitting, shortened};
 use crate::lists::summary::kind;

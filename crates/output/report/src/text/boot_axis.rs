@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::boot_axis::{
+use onoff_transitions::boot_axis::{
     AxisEvidence, AxisEvidenceKind, AxisJoin, AxisMoment, AxisPart, AxisSource, AxisStage, BootAxis,
 };
 

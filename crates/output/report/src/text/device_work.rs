@@ -1,6 +1,6 @@
 //! The work on drivers and devices that kept a boot waiting longest.
 
-use onoff_analysis::devices::Device;
+use onoff_usage::devices::Device;
 
 use super::printable::printable;
 use super::quantity::count;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::lacking::Lacking;
+use onoff_evidence::missing_evidence::Lacking;
 use onoff_trace::Losses;
 
 use super::{lacking, losses};

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::account::FixFirst;
-use onoff_analysis::transition::Transition;
+use onoff_blame::account::FixFirst;
+use onoff_transitions::Transition;
 
 use super::printable::printable;
 use super::quantity::duration;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
+use onoff_compare::gate::{GateReport, GateVerdict, LimitCheck, LimitReport};
 
 use super::compare::{configurations, set_apart, signed, signed_percent, value, write_explanations, write_notes};
 use super::printable::printable;

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::image::{
-    HiveReport, ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, ServiceKind, WriteFilter,
-};
 use onoff_findings::finding::FindingSeverity;
 use onoff_findings::image::{ImageAnswer, ImageAudit, UnreadableHive};
 use onoff_findings::protected::{PART_OF_WINDOWS, guard};
+use onoff_image::{
+    HiveReport, ImageComparison, ImageReport, OverlayGrowth, OverlayKind, ServiceEntry, ServiceKind, WriteFilter,
+};
 
 use super::bar::sparkline;
 use super::printable::printable;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::recording::RecordingSummary;
+use onoff_evidence::recording::RecordingSummary;
 use onoff_trace::ClockConversion;
 
 use super::losses;

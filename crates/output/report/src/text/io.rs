@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::io::{
+use onoff_requests::{
     CacheCurve, DeviceOrigin, FilterCosts, FindingCode, IoComparison, IoFinding, IoGroup, IoReport, IoView,
 };
 

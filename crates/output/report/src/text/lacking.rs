@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::lacking::{Lacking, PartOfLinux, RecordingCommand};
-use onoff_analysis::transition::MissingEvidence;
+use onoff_evidence::missing_evidence::{Lacking, PartOfLinux, RecordingCommand};
+use onoff_transitions::MissingEvidence;
 
 use super::style::QUIET;
 use crate::section::{self, Cell, Section};

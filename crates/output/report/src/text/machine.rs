@@ -1,6 +1,6 @@
 //! The recorded machine, in one line.
 
-use onoff_analysis::recording::RecordingSummary;
+use onoff_evidence::recording::RecordingSummary;
 use onoff_trace::SystemKind;
 
 use super::printable::printable;

@@ -1,13 +1,13 @@
 //! The phases of any transition on one axis: when each was, how long it took, and what set its end.
 
 use anstyle::Style;
-use onoff_analysis::Certainty;
-use onoff_analysis::cpu::CpuSource;
-use onoff_analysis::firmware::FirmwareStageName;
-use onoff_analysis::idle::Settling;
-use onoff_analysis::rule::Rule;
-use onoff_analysis::transition::{Half, Phase, PhaseName};
+use onoff_evidence::Certainty;
+use onoff_evidence::rule::Rule;
+use onoff_firmware_times::FirmwareStageName;
 use onoff_trace::firmware::FirmwareFault;
+use onoff_transitions::{Half, Phase, PhaseName};
+use onoff_usage::cpu::CpuSource;
+use onoff_usage::idle::Settling;
 
 use super::bar::Axis;
 use super::printable::printable;

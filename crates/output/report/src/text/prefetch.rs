@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use onoff_analysis::disk::DiskWork;
-use onoff_analysis::prefetch::{BootTrace, PlanReport, PlannedVolume, PrefetchReport, ReadAheadWork, TrainingEvidence};
-use onoff_analysis::transition::boot::{ReadAhead, TrainingState};
+use onoff_image::prefetch::{BootTrace, PlanReport, PlannedVolume, PrefetchReport, ReadAheadWork, TrainingEvidence};
+use onoff_transitions::boot::{ReadAhead, TrainingState};
+use onoff_usage::disk::DiskWork;
 
 use super::bar::sparkline;
 use super::printable::printable;

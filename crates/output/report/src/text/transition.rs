@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use onoff_analysis::recording::{Provenance, RecordingSummary};
-use onoff_analysis::transition::{Transition, Transitions};
+use onoff_evidence::recording::{Provenance, RecordingSummary};
+use onoff_transitions::{Transition, Transitions};
 
 use super::machine::machine;
 use super::printable::printable;

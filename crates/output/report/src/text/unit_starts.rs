@@ -1,8 +1,8 @@
 //! The services or units of a boot that took longest to start, and who waited for them.
 
-use onoff_analysis::transition::Transition;
-use onoff_analysis::units::{Unit, WaitKind};
 use onoff_trace::{ServiceOutcome, SystemKind};
+use onoff_transitions::Transition;
+use onoff_usage::units::{Unit, WaitKind};
 
 use super::printable::printable;
 use super::quantity::counted;

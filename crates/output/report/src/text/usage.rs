@@ -1,9 +1,9 @@
 //! What processors and disks did, phase by phase.
 
-use onoff_analysis::Certainty;
-use onoff_analysis::cpu::{CpuSource, CpuUsage, ProcessCpu};
-use onoff_analysis::disk::DiskUsage;
-use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_evidence::Certainty;
+use onoff_transitions::{Phase, PhaseName};
+use onoff_usage::cpu::{CpuSource, CpuUsage, ProcessCpu};
+use onoff_usage::disk::DiskUsage;
 
 use super::phases;
 use super::printable::printable;

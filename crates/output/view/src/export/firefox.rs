@@ -9,12 +9,13 @@ use fxprof_processed_profile::{
     StringHandle, ThreadHandle, Timestamp,
 };
 use hashbrown::HashMap;
-use onoff_analysis::functions::FunctionNames;
-use onoff_analysis::{Interval, flame};
+use onoff_evidence::Interval;
+use onoff_lists::flame;
+use onoff_usage::functions::FunctionNames;
 
 use super::perfetto::{group_name, tone_name};
 use crate::build::Shown;
-use onoff_analysis::lanes::{Lane, TrackGroup};
+use onoff_lanes::{Lane, TrackGroup};
 
 /// Writes all that is known of a recording; `names` are those of the functions of its samples.
 ///

@@ -11,8 +11,8 @@ use hashbrown::HashMap;
 use prost::Message;
 
 use crate::build::Shown;
-use onoff_analysis::lanes::slices::Tone;
-use onoff_analysis::lanes::{Lane, TrackGroup};
+use onoff_lanes::slices::Tone;
+use onoff_lanes::{Lane, TrackGroup};
 
 /// The one sequence of packets of this file.
 const SEQUENCE: u32 = 1;

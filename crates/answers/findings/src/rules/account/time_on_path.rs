@@ -1,6 +1,6 @@
 //! Whoever took long on the path, and is named by no other rule.
 
-use onoff_analysis::account::{Culprit, has_no_path};
+use onoff_blame::account::{Culprit, has_no_path};
 
 use crate::rules::prelude::*;
 

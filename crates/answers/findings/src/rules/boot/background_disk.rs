@@ -1,7 +1,7 @@
 //! Programs that use the disk while the shell needs it.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::waits::StepKind;
+use onoff_blame::waits::StepKind;
+use onoff_transitions::PhaseName;
 
 use super::antivirus::is_antivirus;
 use crate::rules::prelude::*;

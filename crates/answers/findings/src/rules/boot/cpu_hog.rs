@@ -3,7 +3,7 @@
 use super::antivirus::is_antivirus;
 use crate::rules::prelude::*;
 use crate::shell_argument::argument;
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 
 rule! {
     /// # What it finds

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use onoff_analysis::disk::DiskWork;
-use onoff_analysis::interval::union;
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::waits::StepKind;
+use onoff_blame::waits::StepKind;
+use onoff_evidence::interval::union;
 use onoff_trace::DiskOperation;
+use onoff_transitions::PhaseName;
+use onoff_usage::disk::DiskWork;
 
 use crate::path::Step;
 use crate::rules::prelude::*;

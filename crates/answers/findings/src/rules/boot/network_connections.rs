@@ -1,6 +1,6 @@
 //! Work with files on a network before the desktop.
 
-use onoff_analysis::lacking::Unanswered;
+use onoff_evidence::missing_evidence::Unanswered;
 use std::collections::BTreeSet;
 
 use crate::rules::prelude::*;

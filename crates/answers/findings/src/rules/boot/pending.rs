@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use onoff_analysis::devices::Device;
 use onoff_trace::DeviceOperationKind;
+use onoff_usage::devices::Device;
 
 use crate::rules::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Phases longer than usual.
 
 use crate::rules::prelude::*;
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 
 rule! {
     /// # What it finds

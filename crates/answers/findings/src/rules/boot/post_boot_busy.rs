@@ -1,7 +1,7 @@
 //! A desktop that does not come to rest.
 
-use onoff_analysis::Scope;
-use onoff_analysis::lists::cpu::{CpuGroup, list};
+use onoff_evidence::Scope;
+use onoff_lists::cpu::{CpuGroup, list};
 
 use crate::rules::prelude::*;
 
@@ -73,7 +73,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
 /// Who used processors (at normal priority and above) and disk, most first.
 fn users(
     facts: &BootFacts<'_>,
-    phase: &onoff_analysis::transition::Phase,
+    phase: &onoff_transitions::Phase,
     (start, end): Stretch,
 ) -> Vec<(String, Option<u32>, i64)> {
     /// Threads below this priority do not count for the metric.

@@ -1,7 +1,7 @@
 //! A boot whose reads nobody read ahead.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::waits::StepKind;
+use onoff_blame::waits::StepKind;
+use onoff_transitions::PhaseName;
 
 use crate::rules::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Services that wait for one another.
 
-use onoff_analysis::units::Unit;
+use onoff_usage::units::Unit;
 
 use super::starts::starts;
 use crate::finding::CostBasis;

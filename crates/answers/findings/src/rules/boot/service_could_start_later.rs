@@ -1,7 +1,7 @@
 //! Services that nothing waited for but that used processors and disks while the boot needed them.
 
-use onoff_analysis::units::{Unit, WaitKind};
-use onoff_analysis::waits::StepKind;
+use onoff_blame::waits::StepKind;
+use onoff_usage::units::{Unit, WaitKind};
 
 use super::starts::starts;
 use crate::path::Step;

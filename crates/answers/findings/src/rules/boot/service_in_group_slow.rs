@@ -30,7 +30,7 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Services")?;
     Ok(starts(facts)
-        .filter(|service| onoff_analysis::units::holds_up_its_group(facts.trace, service))
+        .filter(|service| onoff_usage::units::holds_up_its_group(facts.trace, service))
         .filter(|service| !super::nfs_client::is_nfs_client(&service.name))
         .filter(|service| service.duration_ns.is_none_or(|ns| ns >= thresholds::SERVICE_START_NS))
         .map(|service| {

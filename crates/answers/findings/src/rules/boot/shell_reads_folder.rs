@@ -1,10 +1,10 @@
 //! A shell that reads for long in one folder before it is ready.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::waits::StepKind;
+use onoff_blame::waits::StepKind;
+use onoff_transitions::PhaseName;
 
 use crate::rules::prelude::*;
-use onoff_analysis::storage::DrivePaths;
+use onoff_usage::storage::DrivePaths;
 
 rule! {
     /// # What it finds

@@ -1,7 +1,7 @@
 //! What the rules about services share.
 
-use onoff_analysis::units::Unit;
 use onoff_trace::ServiceChange;
+use onoff_usage::units::Unit;
 
 use crate::rules::prelude::*;
 

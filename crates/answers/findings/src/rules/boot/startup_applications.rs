@@ -26,7 +26,7 @@ rule! {
 fn check(facts: &BootFacts<'_>) -> Outcome {
     facts.needs("Microsoft-Windows-Shell-Core")?;
     let programs = &facts.report.details.startup_applications.programs;
-    let cost = |program: &onoff_analysis::transition::boot::StartupApplication| {
+    let cost = |program: &onoff_transitions::boot::StartupApplication| {
         program.cpu_ns.unwrap_or(0).saturating_add(program.disk_service_ns.unwrap_or(0))
     };
     let total: i64 = programs.iter().map(cost).fold(0, i64::saturating_add);

@@ -1,7 +1,7 @@
 //! USB devices that take long to come up.
 
-use onoff_analysis::devices::Device;
 use onoff_trace::DeviceOperationKind;
+use onoff_usage::devices::Device;
 
 use super::pending::{driver_name, is_usb, not_pended, tids};
 use crate::rules::prelude::*;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use onoff_analysis::Span;
+use onoff_evidence::Span;
 use onoff_trace::{DiskOperation, Trace};
 
 use crate::rules::prelude::*;

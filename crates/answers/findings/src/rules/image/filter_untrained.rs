@@ -1,6 +1,6 @@
 //! A write filter is on before the read-ahead was trained.
 
-use onoff_analysis::transition::boot::TrainingState;
+use onoff_transitions::boot::TrainingState;
 
 use super::prelude::*;
 

@@ -37,10 +37,8 @@ pub(crate) mod write_filter_on;
 
 /// What the rules' files use.
 mod prelude {
-    pub(crate) use onoff_analysis::Certainty;
-    pub(crate) use onoff_analysis::image::{
-        HiveKind, HormBlocker, ServiceEntry, ServiceStart, Setting, WriteFilterKind,
-    };
+    pub(crate) use onoff_evidence::Certainty;
+    pub(crate) use onoff_image::{HiveKind, HormBlocker, ServiceEntry, ServiceStart, Setting, WriteFilterKind};
 
     pub(crate) use crate::context::lacks_other;
     pub(crate) use crate::finding::{FindingSeverity, FindingSubject, FindingSubjectKind, RuleFinding};

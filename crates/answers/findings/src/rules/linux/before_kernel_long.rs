@@ -1,7 +1,7 @@
 //! Firmware or a loader that takes long.
 
 use crate::rules::prelude::*;
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 
 rule! {
     /// # What it finds

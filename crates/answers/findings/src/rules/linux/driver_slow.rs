@@ -1,7 +1,7 @@
 //! Drivers and initialisation functions of the kernel that take long.
 
-use onoff_analysis::devices::Device;
 use onoff_trace::DeviceOperationKind;
+use onoff_usage::devices::Device;
 
 use super::initrd_unpack_slow;
 use crate::rules::prelude::*;

@@ -1,6 +1,6 @@
 //! An initial file system that takes long.
 
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 
 use crate::rules::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Units whose start is a wait for something that is known: the network, devices, the check of a file system. Each has its rule, with
 //! its advice.
 
-use onoff_analysis::interval::covered_ns;
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::units::Unit;
+use onoff_evidence::interval::covered_ns;
+use onoff_transitions::PhaseName;
+use onoff_usage::units::Unit;
 
 use crate::rule::NotChecked;
 use crate::rules::prelude::*;

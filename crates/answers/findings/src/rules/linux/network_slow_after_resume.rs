@@ -1,6 +1,6 @@
 //! Networks that come back long after the machine.
 
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
+use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
 use crate::rules::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Firmware that takes long on the way up.
 
-use onoff_analysis::transition::Variant;
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
+use onoff_transitions::Variant;
+use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
 use crate::rules::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Devices that a sleep or a resume of Linux waits for.
 
-use onoff_analysis::transition::{Half, Phase};
+use onoff_transitions::{Half, Phase};
 use std::collections::BTreeMap;
 
-use onoff_analysis::transition::linux::suspend::{DeviceCallback, LinuxSleep};
+use onoff_transitions::linux::suspend::{DeviceCallback, LinuxSleep};
 
 use crate::rules::prelude::*;
 

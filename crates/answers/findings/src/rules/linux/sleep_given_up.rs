@@ -1,6 +1,6 @@
 //! Sleeps that were given up.
 
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
+use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
 use crate::rules::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Tasks that are slow to freeze.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::linux::suspend::{FrozenTask, LinuxSleep};
+use onoff_transitions::PhaseName;
+use onoff_transitions::linux::suspend::{FrozenTask, LinuxSleep};
 
 use crate::rules::prelude::*;
 

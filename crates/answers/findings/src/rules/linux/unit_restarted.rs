@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use onoff_analysis::units::Unit;
 use onoff_trace::ServiceOutcome;
+use onoff_usage::units::Unit;
 
 use crate::rules::prelude::*;
 

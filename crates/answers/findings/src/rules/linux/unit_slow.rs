@@ -1,7 +1,7 @@
 //! Units that the way to the default target waits for.
 
-use onoff_analysis::units::Unit;
 use onoff_trace::ServiceOutcome;
+use onoff_usage::units::Unit;
 
 use super::known_waits::waits;
 use super::{

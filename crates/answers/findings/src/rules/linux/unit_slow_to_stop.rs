@@ -1,6 +1,6 @@
 //! Units that a shutdown waits for.
 
-use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
+use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 
 use crate::rules::prelude::*;
 

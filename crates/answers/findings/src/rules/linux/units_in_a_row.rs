@@ -1,7 +1,7 @@
 //! Services that start one after the other.
 
-use onoff_analysis::transition::linux::boot::UnitPathStep;
-use onoff_analysis::units::WaitKind;
+use onoff_transitions::linux::boot::UnitPathStep;
+use onoff_usage::units::WaitKind;
 
 use crate::rules::prelude::*;
 

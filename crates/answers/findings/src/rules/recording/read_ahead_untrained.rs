@@ -1,6 +1,6 @@
 //! A boot whose read-ahead is not trained.
 
-use onoff_analysis::transition::boot::{ReadAhead, TrainingState};
+use onoff_transitions::boot::{ReadAhead, TrainingState};
 
 use crate::rules::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Applications that take long to end.
 
-use onoff_analysis::transition::shutdown::ProgramKind;
+use onoff_transitions::shutdown::ProgramKind;
 
 use super::applications::{about, applications};
 use crate::context::waits_for_others;

@@ -1,6 +1,6 @@
 //! Applications that run into their time-out.
 
-use onoff_analysis::transition::shutdown::ProgramKind;
+use onoff_transitions::shutdown::ProgramKind;
 
 use super::applications::{about, applications, certainty};
 use crate::context::waits_for_others;

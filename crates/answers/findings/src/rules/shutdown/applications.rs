@@ -1,6 +1,6 @@
 //! What the rules about applications at a shutdown share.
 
-use onoff_analysis::transition::shutdown::{ApplicationEnd, SessionEnd};
+use onoff_transitions::shutdown::{ApplicationEnd, SessionEnd};
 
 use crate::rules::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Services that take long to stop.
 
-use onoff_analysis::units::ServiceNotification;
+use onoff_usage::units::ServiceNotification;
 
 use crate::rules::prelude::*;
 use crate::shell_argument::argument;

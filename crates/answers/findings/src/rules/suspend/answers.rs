@@ -1,7 +1,7 @@
 //! What the rules about applications and services at a suspend share.
 
-use onoff_analysis::transition::suspend::{PowerNotification, PowerTransition};
 use onoff_trace::NotificationKind;
+use onoff_transitions::suspend::{PowerNotification, PowerTransition};
 
 use crate::rules::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Applications slow to answer that the computer suspends.
 
-use onoff_analysis::transition::suspend::PowerTransition;
 use onoff_trace::NotificationKind;
+use onoff_transitions::suspend::PowerTransition;
 
 use super::answers::slow;
 use crate::rules::prelude::*;

@@ -1,7 +1,7 @@
 //! What the rules about devices share.
 
-use onoff_analysis::transition::Half;
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_transitions::Half;
+use onoff_transitions::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
 

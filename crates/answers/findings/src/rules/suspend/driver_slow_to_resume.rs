@@ -1,8 +1,8 @@
 //! Drivers that hold the resume.
 
-use onoff_analysis::lacking::Unanswered;
-use onoff_analysis::transition::Half;
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_evidence::missing_evidence::Unanswered;
+use onoff_transitions::Half;
+use onoff_transitions::suspend::PowerTransition;
 
 use super::devices::slow;
 use crate::rules::prelude::*;

@@ -1,6 +1,6 @@
 //! Long deferred procedure calls while the computer resumes.
 
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_transitions::suspend::PowerTransition;
 
 use crate::rules::dpc::long_calls;
 use crate::rules::prelude::*;

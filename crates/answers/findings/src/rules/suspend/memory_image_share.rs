@@ -1,7 +1,7 @@
 //! A memory image that is most of a hibernation.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_transitions::PhaseName;
+use onoff_transitions::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
 

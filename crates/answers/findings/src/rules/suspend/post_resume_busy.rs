@@ -1,9 +1,9 @@
 //! A computer that stays busy after it resumed.
 
-use onoff_analysis::Scope;
-use onoff_analysis::lists::cpu::{CpuGroup, list};
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_evidence::Scope;
+use onoff_lists::cpu::{CpuGroup, list};
+use onoff_transitions::PhaseName;
+use onoff_transitions::suspend::PowerTransition;
 
 use crate::rules::prelude::*;
 

@@ -13,8 +13,8 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use onoff_analysis::address_names::AddressNames;
 use onoff_trace::{DescribedEvent, EventColumns, EventOrigin, StreamHeader};
+use onoff_usage::address_names::AddressNames;
 
 use layout::{FRAME_TITLES, GROUP_MASK_TITLES, LAYOUTS, Layout, Rows, STACK_TITLES, layout_of, layout_with};
 use row::Plan;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use onoff_analysis::call_stacks::{CallStacks, ModuleHits, Neighbour};
+use onoff_usage::call_stacks::{CallStacks, ModuleHits, Neighbour};
 use quick_xml::escape::escape;
 
 use onoff_report::text::quantity::share;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::call_stacks::{CallStacks, Neighbour};
+use onoff_usage::call_stacks::{CallStacks, Neighbour};
 use quick_xml::escape::escape;
 
 use onoff_report::text::printable::printable;

@@ -62,7 +62,7 @@ struct Cycle {
     state: &'static str,
     /// `deep`, `s2idle`, …
     detail: String,
-    phases: Vec<Activity>,
+    pub phases: Vec<Activity>,
     points: Vec<(i64, &'static str, String, Option<i64>)>,
     /// Begin of what is open: its phase and time, and when it last went on.
     open: Vec<(&'static str, i64, Option<i64>)>,

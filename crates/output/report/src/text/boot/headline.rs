@@ -1,15 +1,15 @@
 //! How long the boot took and where most of it went, in a few sentences.
 
-use onoff_analysis::transition::Variant;
-use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_transitions::Variant;
+use onoff_transitions::{Phase, PhaseName};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::devices::Device;
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::boot::BootReport;
-use onoff_analysis::units::Unit;
+use onoff_evidence::Certainty;
+use onoff_evidence::recording::RecordingSummary;
+use onoff_transitions::boot::BootReport;
+use onoff_usage::devices::Device;
+use onoff_usage::units::Unit;
 
 use crate::text::device_work;
 use crate::text::fix_first;

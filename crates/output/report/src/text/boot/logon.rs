@@ -1,9 +1,9 @@
 //! Logon, policy, programs that start with the session, and what else happened around them.
 
-use onoff_analysis::Span;
-use onoff_analysis::activity::Work;
-use onoff_analysis::transition::boot::{BootReport, TrainingState};
+use onoff_evidence::Span;
+use onoff_evidence::activity::Work;
 use onoff_trace::ActivityKind;
+use onoff_transitions::boot::{BootReport, TrainingState};
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

@@ -6,9 +6,9 @@ mod phases;
 
 use std::io::{self, Write};
 
-use onoff_analysis::devices::Device;
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::boot::{BootReport, NotABoot, WindowsBoot};
+use onoff_evidence::recording::RecordingSummary;
+use onoff_transitions::boot::{BootReport, NotABoot, WindowsBoot};
+use onoff_usage::devices::Device;
 
 use super::phases::touched_by;
 use super::quantity::{counted, duration};

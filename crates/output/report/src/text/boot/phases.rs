@@ -1,7 +1,7 @@
 //! The phases of a boot, with what happened before the kernel.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::boot::{BootReport, EarlierTime};
+use onoff_transitions::PhaseName;
+use onoff_transitions::boot::{BootReport, EarlierTime};
 
 use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};

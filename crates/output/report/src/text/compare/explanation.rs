@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::account::{AccountSubjectKind, has_no_path};
-use onoff_analysis::compare::{ExplainedPart, Explanation, MeasureUnit, PartChange, RunSubject};
+use onoff_blame::account::{AccountSubjectKind, has_no_path};
+use onoff_compare::{ExplainedPart, Explanation, MeasureUnit, PartChange, RunSubject};
 
 use super::signed;
 use crate::text::phases::shown;

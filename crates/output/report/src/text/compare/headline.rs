@@ -1,9 +1,9 @@
 //! The answer: one sentence for each configuration beside the baseline.
 
-use onoff_analysis::compare::RunSubject;
+use onoff_compare::RunSubject;
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{Change, ComparedMeasure, Comparison, ConfigurationSummary, Verdict};
+use onoff_compare::{Change, ComparedMeasure, Comparison, ConfigurationSummary, Verdict};
 
 use super::{explanation, notes, value};
 use crate::text::printable::printable;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
+use onoff_compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 
 use super::{LEAST_SHOWN_NS, signed, signed_percent, value};
 use crate::section::{self, Cell, Heading, Section, SectionOf};

@@ -10,7 +10,7 @@ mod study;
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{Category, Comparison, ConfigurationSummary, MeasureUnit, SetApartReason};
+use onoff_compare::{Category, Comparison, ConfigurationSummary, MeasureUnit, SetApartReason};
 
 use super::printable::printable;
 use super::quantity::{count, counted, duration, size};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{Comparison, Moved};
+use onoff_compare::{Comparison, Moved};
 
 use crate::section::{self, Heading, Section};
 use crate::table::Value;

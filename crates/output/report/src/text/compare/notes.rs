@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::compare::{ComparisonNote, ComparisonNoteKind, MachineProperty};
+use onoff_compare::{ComparisonNote, ComparisonNoteKind, MachineProperty};
 
 use crate::text::printable::printable;
 use crate::text::quantity::duration;

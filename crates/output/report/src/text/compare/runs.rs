@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::compare::{ComparedMeasure, Comparison, Configuration, Run};
+use onoff_compare::{ComparedMeasure, Comparison, Configuration, Run};
 
 use super::value;
 use crate::section::{self, Cell, Heading, Section};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::compare::study_table::{CellUnit, StudyCell, StudyTable};
+use onoff_compare::study_table::{CellUnit, StudyCell, StudyTable};
 
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;

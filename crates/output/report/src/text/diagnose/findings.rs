@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::transition::MissingEvidence;
+use onoff_evidence::Certainty;
 use onoff_findings::diagnosis::Diagnosis;
 use onoff_findings::finding::{CostBasis, FindingSeverity, RuleFinding};
+use onoff_transitions::MissingEvidence;
 
 use super::rules::wrapped;
 use crate::text::lacking::write_commands;

@@ -6,7 +6,7 @@ mod rules;
 
 use std::io::{self, Write};
 
-use onoff_analysis::recording::RecordingSummary;
+use onoff_evidence::recording::RecordingSummary;
 use onoff_findings::Diagnosis;
 
 pub use rules::{explain, list};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::firmware::{FirmwareChange, FirmwareComparison};
+use onoff_firmware_times::{FirmwareChange, FirmwareComparison};
 
 use crate::section::{self, Cell, Section};
 use crate::table::Value;

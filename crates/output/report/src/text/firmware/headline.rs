@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::firmware::{FirmwareIntervals, FirmwareReport, FirmwareStageName};
+use onoff_firmware_times::{FirmwareIntervals, FirmwareReport, FirmwareStageName};
 
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalised, counted, duration, percent, share};

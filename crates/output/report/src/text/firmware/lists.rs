@@ -1,6 +1,6 @@
 //! The worst of each kind: stretches without measurement, drivers, devices.
 
-use onoff_analysis::firmware::{FirmwareGap, FirmwareReport};
+use onoff_firmware_times::{FirmwareGap, FirmwareReport};
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;

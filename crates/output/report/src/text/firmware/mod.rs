@@ -7,7 +7,7 @@ mod stages;
 
 use std::io::{self, Write};
 
-use onoff_analysis::firmware::{FirmwareMissing, FirmwareReport, NoTimes};
+use onoff_firmware_times::{FirmwareMissing, FirmwareReport, NoTimes};
 use onoff_trace::firmware::{FirmwareFault, FirmwareLoggedBoot, FirmwareTable};
 
 use super::printable::printable;

@@ -1,9 +1,9 @@
 //! The stages from reset to the operating system on one axis, and the firmware's phases below.
 
 use anstyle::Style;
-use onoff_analysis::Certainty;
-use onoff_analysis::firmware::{FirmwareReport, FirmwareStageName};
-use onoff_analysis::rule::Rule;
+use onoff_evidence::Certainty;
+use onoff_evidence::rule::Rule;
+use onoff_firmware_times::{FirmwareReport, FirmwareStageName};
 
 use super::headline::stage;
 use crate::section::{Cell, Section};

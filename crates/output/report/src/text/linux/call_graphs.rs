@@ -1,6 +1,6 @@
 //! The functions that slow initialisation functions and callbacks spent their time in.
 
-use onoff_analysis::call_graph::{CallGraph, CalledFunction};
+use onoff_evidence::call_graph::{CallGraph, CalledFunction};
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

@@ -1,7 +1,7 @@
 //! The dialogues with DHCP and boot servers.
 
-use onoff_analysis::netboot::dhcp::{DhcpExchange, DhcpStep};
-use onoff_analysis::netboot::report::NetworkBoot;
+use onoff_network::dhcp::{DhcpExchange, DhcpStep};
+use onoff_network::report::NetworkBoot;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::netboot::report::NetworkBoot;
+use onoff_network::report::NetworkBoot;
 
 use super::title;
 use crate::text::printable::printable;

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::netboot::outcome::Verdict;
-use onoff_analysis::netboot::report::{CaptureSide, NetbootReport, NetworkBoot, StageKind};
+use onoff_network::outcome::Verdict;
+use onoff_network::report::{CaptureSide, NetbootReport, NetworkBoot, StageKind};
 
 use super::name;
 use crate::text::printable::printable;

@@ -1,7 +1,7 @@
 //! Files over HTTP and HTTPS.
 
-use onoff_analysis::netboot::http::Download;
-use onoff_analysis::netboot::report::NetworkBoot;
+use onoff_network::http::Download;
+use onoff_network::report::NetworkBoot;
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;

@@ -10,9 +10,9 @@ mod transfers;
 
 use std::io::{self, Write};
 
-use onoff_analysis::netboot::model::Settings;
-use onoff_analysis::netboot::outcome::Verdict;
-use onoff_analysis::netboot::report::{Client, NetbootReport, NetworkBoot};
+use onoff_network::model::Settings;
+use onoff_network::outcome::Verdict;
+use onoff_network::report::{Client, NetbootReport, NetworkBoot};
 
 pub use headline::verdict;
 

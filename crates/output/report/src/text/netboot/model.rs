@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::netboot::model::{LatencyModel, Prediction, Settings};
-use onoff_analysis::netboot::report::NetworkBoot;
+use onoff_network::model::{LatencyModel, Prediction, Settings};
+use onoff_network::report::NetworkBoot;
 
 use crate::section::{self, Cell, Heading, Section};
 use crate::text::quantity::{duration, percent, share};

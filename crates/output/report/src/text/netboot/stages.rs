@@ -1,6 +1,6 @@
 //! The stages, with bars on a common axis.
 
-use onoff_analysis::netboot::report::{NetworkBoot, Stage, StageKind};
+use onoff_network::report::{NetworkBoot, Stage, StageKind};
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

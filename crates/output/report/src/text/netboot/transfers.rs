@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::netboot::report::{Costs, FileTransfer, NetworkBoot};
 use onoff_netboot::transfer::Outcome;
+use onoff_network::report::{Costs, FileTransfer, NetworkBoot};
 
 use super::{file_name, title};
 use crate::section::{self, Cell, Section};

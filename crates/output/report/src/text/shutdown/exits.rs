@@ -1,6 +1,6 @@
 //! What the ends of processes show, where the providers of a shutdown were not recorded.
 
-use onoff_analysis::transition::shutdown::{ProcessExit, ShutdownReport};
+use onoff_transitions::shutdown::{ProcessExit, ShutdownReport};
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

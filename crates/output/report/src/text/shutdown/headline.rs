@@ -1,13 +1,13 @@
 //! How long the shutdown took and where most of it went, in a few sentences.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::Variant;
+use onoff_transitions::PhaseName;
+use onoff_transitions::Variant;
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::reason::Reason;
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::shutdown::{LongestKind, LongestWork, ShutdownReport};
+use onoff_evidence::Certainty;
+use onoff_evidence::reason::Reason;
+use onoff_evidence::recording::RecordingSummary;
+use onoff_transitions::shutdown::{LongestKind, LongestWork, ShutdownReport};
 
 use super::work::words;
 use crate::text::fix_first;

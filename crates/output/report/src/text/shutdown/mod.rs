@@ -8,8 +8,8 @@ mod work;
 
 use std::io::{self, Write};
 
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::shutdown::{NotAShutdown, ShutdownReport, WindowsShutdown};
+use onoff_evidence::recording::RecordingSummary;
+use onoff_transitions::shutdown::{NotAShutdown, ShutdownReport, WindowsShutdown};
 
 use super::phases::touched_by;
 use super::transition::{Once, no_transition};

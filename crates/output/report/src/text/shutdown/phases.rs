@@ -1,8 +1,8 @@
 //! The phases of a shutdown, and what was between them.
 
-use onoff_analysis::transition::Variant;
-use onoff_analysis::transition::shutdown::{ShutdownInterval, ShutdownReport};
 use onoff_trace::duration::ExactTime;
+use onoff_transitions::Variant;
+use onoff_transitions::shutdown::{ShutdownInterval, ShutdownReport};
 
 use super::work::words;
 use crate::section::{Line, Section};

@@ -1,8 +1,8 @@
 //! Applications and services, the slowest first.
 
-use onoff_analysis::Certainty;
-use onoff_analysis::transition::shutdown::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownReport};
-use onoff_analysis::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
+use onoff_evidence::Certainty;
+use onoff_transitions::shutdown::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownReport};
+use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

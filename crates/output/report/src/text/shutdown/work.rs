@@ -1,8 +1,8 @@
 //! Logoff work, the kernel's steps, and explicit flushes.
 
-use onoff_analysis::activity::Work;
-use onoff_analysis::transition::shutdown::ShutdownReport;
+use onoff_evidence::activity::Work;
 use onoff_trace::{ActivityKind, shutdown_step};
+use onoff_transitions::shutdown::ShutdownReport;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

@@ -1,7 +1,7 @@
 //! What the events measure and what the kernel counted, and the parts of a resume from a memory image.
 
-use onoff_analysis::transition::Variant;
-use onoff_analysis::transition::suspend::{PowerTotal, PowerTransition};
+use onoff_transitions::Variant;
+use onoff_transitions::suspend::{PowerTotal, PowerTransition};
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

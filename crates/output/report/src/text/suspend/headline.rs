@@ -1,11 +1,11 @@
 //! How long it took and what most of it went to, in a few sentences.
 
-use onoff_analysis::transition::Variant;
-use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_transitions::Variant;
+use onoff_transitions::{Phase, PhaseName};
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTotal, PowerTransition};
+use onoff_evidence::Certainty;
+use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTotal, PowerTransition};
 
 use crate::text::printable::printable;
 use crate::text::quantity::{capitalised, duration, duration_or_dash, percent, share};
@@ -210,7 +210,7 @@ fn between(transition: &PowerTransition) -> Option<String> {
         parts.push(format!("woken by {}", printable(&transition.details.wake_source)));
     }
     if let Some(state) = transition.details.woke_from_state {
-        parts.push(format!("from {}", onoff_analysis::transition::suspend::state_name(state)));
+        parts.push(format!("from {}", onoff_transitions::suspend::state_name(state)));
     }
     (!parts.is_empty()).then(|| capitalised(&parts.join(", ")) + ".")
 }

@@ -1,8 +1,8 @@
 //! The applications, services, devices and drivers that took longest.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::suspend::{PowerDevice, PowerNotification, PowerTransition};
 use onoff_trace::NotificationKind;
+use onoff_transitions::PhaseName;
+use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTransition};
 
 use super::headline::{device_name, told_name};
 use crate::section::{Cell, Section};

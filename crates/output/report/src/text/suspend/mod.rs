@@ -8,7 +8,7 @@ mod phases;
 
 use std::io::{self, Write};
 
-use onoff_analysis::transition::suspend::{PowerTransition, WindowsSuspend};
+use onoff_transitions::suspend::{PowerTransition, WindowsSuspend};
 
 use super::transition::Sleep;
 use crate::section::Section;

@@ -1,6 +1,6 @@
 //! Several transitions as a list.
 
-use onoff_analysis::transition::suspend::PowerTransition;
+use onoff_transitions::suspend::PowerTransition;
 
 use super::headline::{cause, kind_name, longest_phase};
 use crate::section::{Cell, Section};

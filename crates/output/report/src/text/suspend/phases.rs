@@ -1,8 +1,8 @@
 //! The phases of a power transition on one axis from which the sleep is taken out.
 
-use onoff_analysis::Certainty;
-use onoff_analysis::transition::suspend::{PowerTransition, STOOD_STILL_NS};
-use onoff_analysis::transition::{Phase, PhaseName};
+use onoff_evidence::Certainty;
+use onoff_transitions::suspend::{PowerTransition, STOOD_STILL_NS};
+use onoff_transitions::{Phase, PhaseName};
 
 use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};

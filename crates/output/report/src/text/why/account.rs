@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::account::{
+use onoff_blame::account::{
     AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, Culprit, Did, FileReader, PhaseAccount, culprits,
 };
-use onoff_analysis::why::{StretchKind, WhyStretch};
+use onoff_blame::why::{StretchKind, WhyStretch};
 
 use crate::section::{self, Cell, Section};
 use crate::table::Value;
@@ -108,7 +108,7 @@ const fn verb(measure: AccountMeasure, kind: AccountSubjectKind) -> &'static str
 }
 
 fn inferred(entry: &AccountEntry) -> &'static str {
-    if entry.certainty == onoff_analysis::Certainty::Measured { "" } else { " (inferred)" }
+    if entry.certainty == onoff_evidence::Certainty::Measured { "" } else { " (inferred)" }
 }
 
 /// The subjects, the largest of them.

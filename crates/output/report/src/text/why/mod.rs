@@ -6,10 +6,10 @@ mod sentence;
 use std::io::{self, Write};
 
 use anstyle::Style;
-use onoff_analysis::account::has_no_path;
-use onoff_analysis::lacking::MissingRecords;
-use onoff_analysis::waits::{PathShare, PathStep, StepGroup, StepKind};
-use onoff_analysis::why::{StretchKind, WhyReport, WhyStretch};
+use onoff_blame::account::has_no_path;
+use onoff_blame::waits::{PathShare, PathStep, StepGroup, StepKind};
+use onoff_blame::why::{StretchKind, WhyReport, WhyStretch};
+use onoff_evidence::missing_evidence::MissingRecords;
 
 use super::losses;
 use super::phases::shown;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use onoff_analysis::Certainty;
-use onoff_analysis::waits::{PathStep, PathThread, StepGroup, StepKind};
+use onoff_blame::waits::{PathStep, PathThread, StepGroup, StepKind};
+use onoff_evidence::Certainty;
 
 use crate::text::printable::printable;
 

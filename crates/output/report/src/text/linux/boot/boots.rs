@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::transition::linux::boot::BootList;
 use onoff_trace::RecordedBoot;
+use onoff_transitions::linux::boot::BootList;
 
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;

@@ -1,12 +1,12 @@
 //! How long the boot took and who was waited for most, in a few sentences.
 
-use onoff_analysis::transition::PhaseName;
+use onoff_transitions::PhaseName;
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
-use onoff_analysis::units::Unit;
+use onoff_evidence::Certainty;
+use onoff_evidence::recording::RecordingSummary;
+use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
+use onoff_usage::units::Unit;
 
 use super::boots;
 use crate::text::fix_first;

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use onoff_analysis::boot_history::{BootChange, BootHistory, ChangedUnit, HistoricBoot, SystemUpdate, UpdateKind};
-use onoff_analysis::transition::PhaseName;
+use onoff_compare::boot_history::{BootChange, BootHistory, ChangedUnit, HistoricBoot, SystemUpdate, UpdateKind};
 use onoff_trace::CivilTime;
+use onoff_transitions::PhaseName;
 
 use crate::section::{self, Cell, Heading, Section};
 use crate::table::Value;

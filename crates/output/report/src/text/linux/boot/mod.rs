@@ -9,8 +9,8 @@ mod phases;
 
 use std::io::{self, Write};
 
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::boot::{LinuxBoot, LinuxBootReport, OtherUnit};
+use onoff_evidence::recording::RecordingSummary;
+use onoff_transitions::linux::boot::{LinuxBoot, LinuxBootReport, OtherUnit};
 
 pub use boots::write as write_boots;
 

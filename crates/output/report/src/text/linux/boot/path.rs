@@ -1,9 +1,9 @@
 //! The way to the default target: who was waited for, step by step.
 
 use anstyle::Style;
-use onoff_analysis::cpu::ProcessCpu;
-use onoff_analysis::transition::linux::boot::{LinuxBootReport, UnitPathStep};
-use onoff_analysis::units::WaitKind;
+use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
+use onoff_usage::cpu::ProcessCpu;
+use onoff_usage::units::WaitKind;
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

@@ -1,7 +1,7 @@
 //! The phases on one axis, and what set their ends.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::linux::boot::LinuxBootReport;
+use onoff_transitions::PhaseName;
+use onoff_transitions::linux::boot::LinuxBootReport;
 
 use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};

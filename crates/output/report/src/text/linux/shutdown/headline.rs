@@ -1,12 +1,12 @@
 //! How long the shutdown took and where most of it went, in a few sentences.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::Variant;
+use onoff_transitions::PhaseName;
+use onoff_transitions::Variant;
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::reason::Reason;
-use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, LongestStop};
+use onoff_evidence::Certainty;
+use onoff_evidence::reason::Reason;
+use onoff_transitions::linux::shutdown::{LinuxShutdownReport, LongestStop};
 
 use super::phases::words;
 use crate::text::printable::printable;

@@ -6,8 +6,8 @@ mod units;
 
 use std::io::{self, Write};
 
-use onoff_analysis::recording::RecordingSummary;
-use onoff_analysis::transition::linux::shutdown::{LinuxShutdown, LinuxShutdownReport};
+use onoff_evidence::recording::RecordingSummary;
+use onoff_transitions::linux::shutdown::{LinuxShutdown, LinuxShutdownReport};
 
 use crate::section::Section;
 use crate::text::fix_first;

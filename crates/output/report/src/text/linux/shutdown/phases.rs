@@ -1,8 +1,8 @@
 //! The phases of a shutdown of Linux.
 
-use onoff_analysis::transition::PhaseName;
-use onoff_analysis::transition::linux::shutdown::LinuxShutdownReport;
 use onoff_trace::duration::ExactTime;
+use onoff_transitions::PhaseName;
+use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 
 use crate::section::Section;
 use crate::text::phases::{self, PhaseRow, PhaseTable};

@@ -1,8 +1,8 @@
 //! Units that took long to stop, who waited for whom, and processes.
 
-use onoff_analysis::Certainty;
-use onoff_analysis::transition::linux::shutdown::{LinuxShutdownReport, ProcessStop};
-use onoff_analysis::units::{Unit, UnitProcess};
+use onoff_evidence::Certainty;
+use onoff_transitions::linux::shutdown::{LinuxShutdownReport, ProcessStop};
+use onoff_usage::units::{Unit, UnitProcess};
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;

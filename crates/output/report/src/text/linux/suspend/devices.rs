@@ -1,7 +1,7 @@
 //! Devices, the paths of the phases that waited for them, and tasks that were frozen.
 
-use onoff_analysis::transition::linux::suspend::LinuxSleep;
-use onoff_analysis::transition::{CallbackReason, Phase, PhaseName};
+use onoff_transitions::linux::suspend::LinuxSleep;
+use onoff_transitions::{CallbackReason, Phase, PhaseName};
 
 use crate::section::{Cell, Heading, Section};
 use crate::table::Value;

@@ -1,12 +1,12 @@
 //! How long it took and what most of it went to, in a few sentences.
 
-use onoff_analysis::transition::Variant;
-use onoff_analysis::transition::{Half, Phase};
+use onoff_transitions::Variant;
+use onoff_transitions::{Half, Phase};
 use std::io::{self, Write};
 
-use onoff_analysis::Certainty;
-use onoff_analysis::rule::Rule;
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, SleepOutcome};
+use onoff_evidence::Certainty;
+use onoff_evidence::rule::Rule;
+use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
 
 use crate::text::phases::{self, device};
 use crate::text::printable::printable;

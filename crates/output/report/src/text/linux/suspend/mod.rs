@@ -6,7 +6,7 @@ mod phases;
 
 use std::io::{self, Write};
 
-use onoff_analysis::transition::linux::suspend::{LinuxSleep, LinuxSuspend};
+use onoff_transitions::linux::suspend::{LinuxSleep, LinuxSuspend};
 
 use crate::section::{Cell, Section};
 use crate::table::Value;

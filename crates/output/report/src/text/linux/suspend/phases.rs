@@ -1,9 +1,9 @@
 //! The phases of a sleep of Linux on one axis, with what their ends waited for.
 
-use onoff_analysis::transition::Half;
-use onoff_analysis::transition::linux::suspend::LinuxSleep;
 use onoff_trace::duration::ExactTime;
 use onoff_trace::power_phase;
+use onoff_transitions::Half;
+use onoff_transitions::linux::suspend::LinuxSleep;
 
 use crate::section::Section;
 use crate::text::phases::{self, PhaseTable};

@@ -1,0 +1,730 @@
+//! Who a thread is at a time: the driver whose request it carries out, the service it works for, the script it runs, else its
+//! program. Ids are used again, so every question has a time.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use onoff_trace::{
+    ActivityKind, Lives, NotificationKind, PowerRequestScope, ServiceChange, StringId, SystemKind, ThreadKey, Trace,
+    Upid, Utid, milestone,
+};
+
+use super::culprits::VIDEO_DRIVERS;
+use super::ledger::{Subject, SubjectId, Subjects};
+use crate::waits::driver_name;
+use onoff_evidence::account_model::AccountSubjectKind;
+use onoff_transitions::linux;
+use onoff_usage::devices;
+use onoff_usage::drive_paths::DrivePaths;
+use onoff_usage::modules::Modules;
+use onoff_usage::owners::file_name;
+use onoff_usage::person::is_answered_by_a_person;
+use onoff_usage::processes::Images;
+use onoff_usage::units::declared_order::first;
+use onoff_usage::units::hosted;
+
+/// The process of the kernel of Windows, whose threads work for drivers.
+const SYSTEM: u32 = 4;
+/// The first process of Linux.
+const FIRST_PROCESS: u32 = 1;
+/// Requests of one thread that are looked at for one moment.
+const MOST_NESTED: usize = 64;
+/// Generations of processes looked at to find a unit's.
+const MOST_PARENTS: usize = 32;
+/// Generations of processes looked at to find a script, at most.
+const MOST_GENERATIONS: usize = 8;
+/// Services named of a host of many, at most.
+const NAMED_SERVICES: usize = 4;
+
+/// What a thread was doing for somebody, from one time to another.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    start_ns: i64,
+    end_ns: i64,
+    /// The latest end of this and all that began before it.
+    longest_before_ns: i64,
+    of: TaskOf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum TaskOf {
+    Device {
+        driver: StringId,
+        device: StringId,
+    },
+    Activity {
+        kind: AccountSubjectKind,
+        name: StringId,
+    },
+    /// Somebody is told something, and answers: a program, by process id and a time, or else by name.
+    Answer {
+        pid: Option<u32>,
+        name: StringId,
+        time_ns: i64,
+    },
+    /// The service manager waits for a service's change of state.
+    Service {
+        name: StringId,
+    },
+    /// The service manager waits until a service's process is there: one after the other.
+    Container {
+        name: StringId,
+    },
+}
+
+impl TaskOf {
+    /// Whether somebody may wait for several such at once.
+    const fn is_one_of_many(&self) -> bool {
+        matches!(self, Self::Service { .. } | Self::Answer { .. })
+    }
+
+    /// Whether the answer of one and the same is waited for: a program is asked in several ways, one within the other.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Answer { pid: Some(pid), .. }, Self::Answer { pid: Some(other), .. }) => pid == other,
+            (Self::Answer { pid: None, name, .. }, Self::Answer { pid: None, name: other, .. }) => name == other,
+            _ => self == other,
+        }
+    }
+}
+
+/// A service on its way, in a process.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    start_ns: i64,
+    end_ns: i64,
+    service: StringId,
+}
+
+/// A thread's subject, and whether it names more than the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Actor {
+    pub(super) subject: SubjectId,
+    /// Whether the thread is at work on a request, a service's change or a script: what it does or waits for is that one's.
+    pub(super) at_work: bool,
+    /// Whether it is a thread of the kernel that works for somebody else: those who wait for it say for whom.
+    pub(super) is_kernel: bool,
+}
+
+/// From threads and times to subjects.
+#[derive(Debug)]
+pub(super) struct Actors<'t> {
+    trace: &'t Trace,
+    images: Images<'t>,
+    tasks: HashMap<ThreadKey, Vec<Task>>,
+    /// Services by the tag that their threads carry.
+    tags: HashMap<u32, String>,
+    /// Services by the thread that entered their main function.
+    mains: HashMap<ThreadKey, Vec<(i64, StringId)>>,
+    /// Changes of services by the row of the process that hosts them.
+    changes: HashMap<usize, Vec<Change>>,
+    /// Every service of a process, by the process's row.
+    hosted: HashMap<usize, BTreeSet<String>>,
+    /// From the start of csrss.exe to that of the process after it, and in whose session.
+    video: Vec<(i64, i64, &'static str)>,
+    /// Steps of the kernel's shutdown, by start.
+    kernel_steps: Vec<(i64, i64, StringId)>,
+    /// Linux: when the first program ran, and when that of the root file system did.
+    first_programs_ns: (i64, i64),
+    task_ids: HashMap<TaskOf, SubjectId>,
+    process_ids: HashMap<usize, SubjectId>,
+    module_ids: HashMap<StringId, SubjectId>,
+    service_ids: HashMap<(String, Option<u32>), SubjectId>,
+    file_ids: HashMap<(StringId, u32), SubjectId>,
+    /// Paths with drive letters, where the recording has them.
+    paths: DrivePaths<'t>,
+    pub(super) subjects: Subjects,
+}
+
+impl<'t> Actors<'t> {
+    pub(super) fn of(trace: &'t Trace) -> Self {
+        let images = Images::of(trace);
+        let mut changes: HashMap<usize, Vec<Change>> = HashMap::new();
+        let mut hosted = hosted(trace, &images);
+        let mut mains: HashMap<ThreadKey, Vec<(i64, StringId)>> = HashMap::new();
+        for row in trace.service_transitions.iter() {
+            let end_ns = row.end_ns.unwrap_or(i64::MAX);
+            let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
+            let host = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, seen_ns));
+            if let Some(host) = host {
+                changes.entry(host).or_default().push(Change { start_ns: row.start_ns, end_ns, service: row.service });
+            }
+            if let (Some(tid), Some(load_ns)) = (row.main_tid, row.load_ns) {
+                mains.entry(images.lives().key(tid, load_ns)).or_default().push((load_ns, row.service));
+            }
+        }
+        for list in mains.values_mut() {
+            list.sort_by_key(|&(time, _)| time);
+        }
+        if trace.system.kind == SystemKind::Linux {
+            // Whoever stops a unit works for it.
+            for ((unit, stop_ns), pid) in linux::shutdown::stoppers(trace) {
+                let mut lives = trace.processes.iter().enumerate().filter(|(_, life)| life.pid == pid);
+                let stopper = lives.find(|(_, life)| life.start_ns.is_some_and(|start| start >= stop_ns));
+                if let Some((row, _)) = stopper {
+                    hosted.entry(row).or_default().insert(trace.text(unit).to_owned());
+                }
+            }
+        }
+        let mut tags = HashMap::new();
+        for service in &trace.system.services {
+            if service.tag != 0 {
+                tags.insert(service.tag, service.name.clone());
+            }
+        }
+        let mut actors = Self {
+            trace,
+            video: video_gaps(trace),
+            kernel_steps: kernel_steps(trace),
+            first_programs_ns: first_programs(trace),
+            tasks: tasks(trace, images.lives()),
+            images,
+            tags,
+            mains,
+            changes,
+            hosted,
+            task_ids: HashMap::new(),
+            process_ids: HashMap::new(),
+            module_ids: HashMap::new(),
+            service_ids: HashMap::new(),
+            file_ids: HashMap::new(),
+            paths: DrivePaths::of(trace),
+            subjects: Subjects::default(),
+        };
+        actors.meet_all();
+        actors
+    }
+
+    /// Meets drivers and services in the order of the recording: how one is spelled and which of its devices is named must not
+    /// depend on which phase is looked at first.
+    fn meet_all(&mut self) {
+        let trace = self.trace;
+        let operations = trace.device_operations.iter().map(|row| (devices::owner(&row), row.device));
+        let requests = trace.power_requests.iter().map(|row| (row.driver, row.device));
+        for (driver, device) in operations.chain(requests).filter(|&(driver, _)| driver != StringId::EMPTY) {
+            self.request_id(driver, device);
+        }
+        for row in trace.service_transitions.iter().filter(|row| row.service != StringId::EMPTY) {
+            self.service_id(trace.text(row.service).to_owned(), row.container_pid);
+        }
+        for row in trace.images.iter().filter(|row| row.pid == 0 || row.pid == SYSTEM) {
+            self.driver(row.path);
+        }
+    }
+
+    fn life(&self, tid: u32, time_ns: i64) -> Option<Utid> {
+        self.images.lives().thread(tid, time_ns)
+    }
+
+    /// Who thread `tid` is at `time_ns`; `None` for the idle thread and for threads of which nothing was recorded.
+    pub(super) fn thread(&mut self, tid: u32, time_ns: i64, modules: &Modules) -> Option<Actor> {
+        if tid == 0 {
+            return None;
+        }
+        if let Some(of) = self.task(tid, time_ns) {
+            return Some(Actor { subject: self.task_id(of), at_work: true, is_kernel: false });
+        }
+        let life = self.life(tid, time_ns)?;
+        let thread = self.trace.threads.get(life.row())?;
+        let process = self.images.lives().process_of(life).map(Upid::row);
+        if let Some(service) = self.service_of(Some(life), time_ns, thread.service_tag, process) {
+            let at_work = process.and_then(|row| self.changes.get(&row)).is_some_and(|changes| {
+                changes.iter().any(|change| {
+                    change.start_ns <= time_ns
+                        && time_ns < change.end_ns
+                        && self.trace.text(change.service).eq_ignore_ascii_case(&service)
+                })
+            });
+            let subject = self.service_id(service, Some(thread.pid));
+            return Some(Actor { subject, at_work, is_kernel: false });
+        }
+        if thread.pid == SYSTEM && self.trace.system.kind != SystemKind::Linux {
+            let module = modules.at(0, thread.start_address, time_ns).filter(|&path| !is_kernel(self.trace.text(path)));
+            if let Some(path) = module {
+                return Some(Actor { subject: self.driver(path), at_work: false, is_kernel: false });
+            }
+            return Some(Actor { subject: self.process_id(process?, thread.pid), at_work: false, is_kernel: true });
+        }
+        let process = process?;
+        let is_linux = self.trace.system.kind == SystemKind::Linux;
+        if is_linux && thread.pid == FIRST_PROCESS {
+            return Some(self.first_process(process, time_ns));
+        }
+        let is_kernel = is_linux && self.is_kernel_of_linux(process);
+        Some(Actor { subject: self.process_id(process, thread.pid), at_work: false, is_kernel })
+    }
+
+    /// Whether a process of Linux is a thread of the kernel, or a program that one of those runs for whoever waits for it: threads of
+    /// the kernel are children of the second process.
+    fn is_kernel_of_linux(&self, process: usize) -> bool {
+        const MAKER: u32 = 2;
+        let is_thread = |row: usize| {
+            self.trace.processes.get(row).is_some_and(|row| row.parent_pid == Some(MAKER) || row.pid == MAKER)
+        };
+        let parent = || {
+            let life = self.trace.processes.get(process)?;
+            self.images.row_at(life.parent_pid?, life.start_ns?)
+        };
+        is_thread(process) || parent().is_some_and(is_thread)
+    }
+
+    /// The first process of Linux is the kernel, then the program of the initial file system, then the service manager.
+    fn first_process(&mut self, process: usize, time_ns: i64) -> Actor {
+        let (first_ns, of_root_ns) = self.first_programs_ns;
+        let is_kernel = time_ns < first_ns;
+        let subject = if is_kernel {
+            self.subjects.id(Subject::new(AccountSubjectKind::Kernel, "kernel"))
+        } else if time_ns < of_root_ns {
+            self.subjects.id(Subject {
+                pid: Some(FIRST_PROCESS),
+                ..Subject::new(AccountSubjectKind::Process, "init of the initial file system")
+            })
+        } else {
+            self.process_id(process, FIRST_PROCESS)
+        };
+        Actor { subject, at_work: false, is_kernel }
+    }
+
+    /// The innermost request that the thread carries out.
+    fn task(&self, tid: u32, time_ns: i64) -> Option<TaskOf> {
+        let tasks = self.tasks.get(&self.images.lives().key(tid, time_ns))?;
+        let after = tasks.partition_point(|task| task.start_ns <= time_ns);
+        let begun = tasks.get(..after)?.iter().rev().take(MOST_NESTED);
+        let mut open = begun.filter(|task| task.end_ns > time_ns);
+        let innermost = open.next()?;
+        if !innermost.of.is_one_of_many() {
+            return Some(innermost.of);
+        }
+        // Who waits for several answers at once goes on with the last of them.
+        let mut last = innermost;
+        for other in open.filter(|other| other.of.is_one_of_many() && !other.of.is_about_the_same(&last.of)) {
+            if other.end_ns == last.end_ns {
+                return None;
+            }
+            if other.end_ns > last.end_ns {
+                last = other;
+            }
+        }
+        Some(last.of)
+    }
+
+    /// The session of the thread that had id `tid` at `time_ns`.
+    pub(super) fn session(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        let process = self.images.lives().process_of(self.life(tid, time_ns)?)?;
+        self.trace.processes.get(process.row())?.session
+    }
+
+    /// A file on a disk.
+    pub(super) fn file(&mut self, file: StringId, disk: u32) -> SubjectId {
+        if let Some(&id) = self.file_ids.get(&(file, disk)) {
+            return id;
+        }
+        let disks = &self.trace.system.disks;
+        let model = disks.iter().find(|row| row.number == disk).map_or("", |row| row.model.as_str());
+        let device = if model.is_empty() { format!("disk {disk}") } else { model.to_owned() };
+        let subject =
+            Subject { device, ..Subject::new(AccountSubjectKind::File, self.paths.readable(self.trace.text(file))) };
+        let id = self.subjects.id(subject);
+        self.file_ids.insert((file, disk), id);
+        id
+    }
+
+    /// The step of the kernel's shutdown at `time_ns`.
+    pub(super) fn kernel_step(&mut self, time_ns: i64) -> Option<SubjectId> {
+        let after = self.kernel_steps.partition_point(|&(start, ..)| start <= time_ns);
+        let begun = self.kernel_steps.get(..after)?.iter().rev().take(MOST_NESTED);
+        let &(_, _, name) = begun.into_iter().find(|step| step.1 > time_ns)?;
+        Some(self.subjects.id(Subject::new(AccountSubjectKind::Kernel, self.trace.text(name))))
+    }
+
+    fn task_id(&mut self, of: TaskOf) -> SubjectId {
+        if let Some(&id) = self.task_ids.get(&of) {
+            return id;
+        }
+        let subject = match of {
+            TaskOf::Device { driver, device } => self.device_subject(driver, device),
+            TaskOf::Activity { kind: AccountSubjectKind::Kernel, .. } => {
+                Subject::new(AccountSubjectKind::Kernel, "kernel")
+            }
+            TaskOf::Activity { kind: AccountSubjectKind::Person, .. } => {
+                Subject::new(AccountSubjectKind::Person, "credentials")
+            }
+            TaskOf::Activity { kind: AccountSubjectKind::Policy, name }
+                if matches!(self.trace.text(name), "computer" | "user") =>
+            {
+                Subject::new(AccountSubjectKind::Policy, format!("{} policy", self.trace.text(name)))
+            }
+            TaskOf::Activity { kind: AccountSubjectKind::Script, name } => {
+                Subject::new(AccountSubjectKind::Script, format!("{} script", self.trace.text(name)))
+            }
+            TaskOf::Activity { kind: AccountSubjectKind::Process, name } => {
+                Subject::new(AccountSubjectKind::Process, file_name(self.trace.text(name)))
+            }
+            TaskOf::Activity { kind, name } => Subject::new(kind, self.trace.text(name)),
+            TaskOf::Service { name } | TaskOf::Container { name } => {
+                let id = self.service_id(self.trace.text(name).to_owned(), None);
+                self.task_ids.insert(of, id);
+                return id;
+            }
+            TaskOf::Answer { pid, name, time_ns } => {
+                let by_pid = pid.and_then(|pid| self.process(pid, time_ns));
+                if let Some(id) = by_pid {
+                    self.task_ids.insert(of, id);
+                    return id;
+                }
+                Subject::new(AccountSubjectKind::Process, file_name(self.trace.text(name)))
+            }
+        };
+        let id = self.subjects.id(subject);
+        self.task_ids.insert(of, id);
+        id
+    }
+
+    /// The driver and device of a request.
+    pub(super) fn request_id(&mut self, driver: StringId, device: StringId) -> SubjectId {
+        self.task_id(TaskOf::Device { driver, device })
+    }
+
+    /// Adds the begins and ends of work of thread `tid`, and of services' changes in its process, between two times; at most
+    /// `most`.
+    pub(super) fn edges(&self, tid: u32, start_ns: i64, end_ns: i64, most: usize, edges: &mut Vec<i64>) {
+        let mut left = most;
+        let mut add = |at: i64| {
+            if at > start_ns && at < end_ns && left > 0 {
+                edges.push(at);
+                left -= 1;
+            }
+        };
+        let life = self.life(tid, start_ns);
+        if let Some(tasks) = self.tasks.get(&self.images.lives().key(tid, start_ns)) {
+            let after = tasks.partition_point(|task| task.start_ns < end_ns);
+            for task in tasks.get(..after).unwrap_or(&[]).iter().rev() {
+                add(task.start_ns);
+                add(task.end_ns);
+                if task.longest_before_ns <= start_ns {
+                    break;
+                }
+            }
+        }
+        let process = life.and_then(|life| self.images.lives().process_of(life)).map(Upid::row);
+        for change in process.and_then(|row| self.changes.get(&row)).into_iter().flatten() {
+            add(change.start_ns);
+            add(change.end_ns);
+        }
+        let after = self.video.partition_point(|&(start, ..)| start < end_ns);
+        if let Some(&(start, end, _)) = after.checked_sub(1).and_then(|at| self.video.get(at)) {
+            add(start);
+            add(end);
+        }
+    }
+
+    fn device_subject(&self, driver: StringId, device: StringId) -> Subject {
+        let device = self.trace.text(device);
+        let mut name = driver_name(self.trace.text(driver));
+        if name.is_empty() {
+            name = self.driver_of_device(device).unwrap_or(device);
+        }
+        Subject { device: device.to_owned(), ..Subject::new(AccountSubjectKind::Driver, name) }
+    }
+
+    /// The driver that other requests to the device, or the configuration, name.
+    fn driver_of_device(&self, device: &str) -> Option<&'t str> {
+        if device.is_empty() {
+            return None;
+        }
+        let operations = self.trace.device_operations.iter().map(|row| (row.device, row.driver));
+        let requests = self.trace.power_requests.iter().map(|row| (row.device, row.driver));
+        operations
+            .chain(requests)
+            .find(|&(id, driver)| driver != StringId::EMPTY && self.trace.text(id).eq_ignore_ascii_case(device))
+            .map(|(_, driver)| driver_name(self.trace.text(driver)))
+    }
+
+    /// A driver by its file, as the subject of its interrupts and of threads that begin in it.
+    pub(super) fn driver(&mut self, path: StringId) -> SubjectId {
+        if let Some(&id) = self.module_ids.get(&path) {
+            return id;
+        }
+        let id = self.subjects.id(Subject::new(AccountSubjectKind::Driver, driver_name(self.trace.text(path))));
+        self.module_ids.insert(path, id);
+        id
+    }
+
+    /// The service that a thread works for, by its tag, by the main function that it entered, by the one service of its
+    /// process that changes state then, or the only one that the process hosts.
+    fn service_of(&self, thread: Option<Utid>, time_ns: i64, tag: u32, process: Option<usize>) -> Option<String> {
+        if self.trace.system.kind == SystemKind::Linux {
+            return self.unit_of(process?, time_ns);
+        }
+        if tag != 0
+            && let Some(name) = self.tags.get(&tag)
+        {
+            return Some(name.clone());
+        }
+        if let Some(mains) = thread.and_then(|thread| self.mains.get(&ThreadKey::Life(thread))) {
+            let after = mains.partition_point(|&(time, _)| time <= time_ns);
+            if let Some(&(_, service)) = after.checked_sub(1).and_then(|at| mains.get(at)) {
+                return Some(self.trace.text(service).to_owned());
+            }
+        }
+        let process = process?;
+        let under_way = |change: &&Change| change.start_ns <= time_ns && time_ns < change.end_ns;
+        let mut changes = self.changes.get(&process).into_iter().flatten().filter(under_way);
+        if let (Some(only), None) = (changes.next(), changes.next()) {
+            return Some(self.trace.text(only.service).to_owned());
+        }
+        let hosted = self.hosted.get(&process)?;
+        hosted.iter().next().filter(|_| hosted.len() == 1).cloned()
+    }
+
+    /// The unit that a process of Linux belongs to: its own, or that of the nearest ancestor which is a unit's main process.
+    fn unit_of(&self, process: usize, time_ns: i64) -> Option<String> {
+        let mut row = process;
+        for _ in 0..MOST_PARENTS {
+            let life = self.trace.processes.get(row)?;
+            if life.pid <= 2 {
+                return None;
+            }
+            if let Some(hosted) = self.hosted.get(&row)
+                && let Some(name) = hosted.iter().next()
+            {
+                return Some(name.clone());
+            }
+            let born_ns = life.start_ns.unwrap_or(time_ns);
+            row = self.images.row_at(life.parent_pid?, born_ns)?;
+        }
+        None
+    }
+
+    pub(super) fn service_id(&mut self, name: String, pid: Option<u32>) -> SubjectId {
+        let kind = if self.trace.system.kind == SystemKind::Linux {
+            AccountSubjectKind::Unit
+        } else {
+            AccountSubjectKind::Service
+        };
+        let key = (name, pid);
+        if let Some(&id) = self.service_ids.get(&key) {
+            return id;
+        }
+        // A service is one subject, whatever processes work for it.
+        let id = self.subjects.id(Subject::new(kind, key.0.clone()));
+        self.service_ids.insert(key, id);
+        id
+    }
+
+    fn process_id(&mut self, row: usize, pid: u32) -> SubjectId {
+        if let Some(&id) = self.process_ids.get(&row) {
+            return id;
+        }
+        if let Some(script) = self.script_of(row) {
+            let id = self.subjects.id(Subject::new(AccountSubjectKind::Script, script));
+            self.process_ids.insert(row, id);
+            return id;
+        }
+        let image = self.trace.processes.image.get(row).map_or("", |&image| file_name(self.trace.text(image)));
+        let mut name = if image.is_empty() { format!("process {pid}") } else { image.to_owned() };
+        if let Some(hosted) = self.hosted.get(&row).filter(|hosted| hosted.len() > 1) {
+            let mut names: Vec<&str> = hosted.iter().take(NAMED_SERVICES).map(String::as_str).collect();
+            if hosted.len() > NAMED_SERVICES {
+                names.push("…");
+            }
+            name = format!("{name} ({})", names.join(", "));
+        }
+        let id = self.subjects.id(Subject { pid: Some(pid), ..Subject::new(AccountSubjectKind::Process, name) });
+        self.process_ids.insert(row, id);
+        id
+    }
+
+    /// The script that a process runs, where it or an ancestor was started by a thread that was at work on a policy script.
+    fn script_of(&self, row: usize) -> Option<String> {
+        let mut row = row;
+        for _ in 0..MOST_GENERATIONS {
+            let life = self.trace.processes.get(row)?;
+            let start_ns = life.start_ns?;
+            if let Some(TaskOf::Activity { kind: AccountSubjectKind::Script, name }) =
+                life.creator_tid.and_then(|tid| self.task(tid, start_ns))
+            {
+                let command = self.trace.text(life.command_line);
+                return Some(match script_file(command) {
+                    Some(file) => file.to_owned(),
+                    None if command.is_empty() => format!("{} script", self.trace.text(name)),
+                    None => command.to_owned(),
+                });
+            }
+            row = self.images.row_at(life.parent_pid?, start_ns)?;
+        }
+        None
+    }
+
+    /// The video driver, where a session waits for its graphics at `time_ns`: the paper's inference from the start of
+    /// csrss.exe to that of the process after it. Only a wait of the session manager that nobody else explains is its.
+    pub(super) fn video(&mut self, tid: u32, time_ns: i64) -> Option<SubjectId> {
+        let after = self.video.partition_point(|&(start, ..)| start <= time_ns);
+        let &(_, end, name) = self.video.get(after.checked_sub(1)?)?;
+        let thread = self.trace.threads.get(self.life(tid, time_ns)?.row())?;
+        let image = self.images.at(thread.pid, time_ns)?;
+        if time_ns >= end || !image.eq_ignore_ascii_case("smss.exe") {
+            return None;
+        }
+        Some(self.subjects.id(Subject::new(AccountSubjectKind::Driver, name)))
+    }
+
+    /// The subject of a process's thread that used a processor or a disk; `None` for the idle thread.
+    pub(super) fn user(&mut self, tid: u32, time_ns: i64, modules: &Modules) -> Option<SubjectId> {
+        self.thread(tid, time_ns, modules).map(|actor| actor.subject)
+    }
+
+    /// The program with process id `pid` at `time_ns`.
+    pub(super) fn process(&mut self, pid: u32, time_ns: i64) -> Option<SubjectId> {
+        let row = self.images.row_at(pid, time_ns)?;
+        let service = self.service_of(None, time_ns, 0, Some(row));
+        Some(match service {
+            Some(service) => self.service_id(service, Some(pid)),
+            None => self.process_id(row, pid),
+        })
+    }
+}
+
+/// Whether a module is the kernel itself.
+pub(super) fn is_kernel(path: &str) -> bool {
+    let name = file_name(path);
+    ["ntoskrnl.exe", "ntkrnlmp.exe", "ntkrnlpa.exe", "ntkrpamp.exe", "hal.dll"]
+        .iter()
+        .any(|kernel| name.eq_ignore_ascii_case(kernel))
+}
+
+/// The file of a script in a command line.
+fn script_file(command: &str) -> Option<&str> {
+    const ENDINGS: [&str; 8] = [".cmd", ".bat", ".vbs", ".vbe", ".ps1", ".js", ".wsf", ".kix"];
+    command.split(['"', ' ', '\t']).map(file_name).find(|word| {
+        let ending = word.len().checked_sub(4).and_then(|at| word.get(at..)).unwrap_or_default();
+        let short = word.len().checked_sub(3).and_then(|at| word.get(at..)).unwrap_or_default();
+        ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known) || short.eq_ignore_ascii_case(known))
+    })
+}
+
+/// What every thread was asked to do, by thread and begin. What nobody saw the end of is over with its thread.
+fn tasks(trace: &Trace, lives: &Lives) -> HashMap<ThreadKey, Vec<Task>> {
+    let open = |end: Option<i64>| end.unwrap_or(i64::MAX);
+    let operations = trace.device_operations.iter().filter_map(|row| {
+        let of = TaskOf::Device { driver: devices::owner(&row), device: row.device };
+        Some((row.tid?, task(row.start_ns, open(row.pend_ns.or(row.end_ns)), of)))
+    });
+    // The thread that sent a power request waits for it, pended or not.
+    let requests = trace.power_requests.iter().filter(|row| row.scope == PowerRequestScope::Device).filter_map(|row| {
+        let of = TaskOf::Device { driver: row.driver, device: row.device };
+        Some((row.tid?, task(row.start_ns, open(row.end_ns), of)))
+    });
+    // Whoever tells somebody of a transition waits for the answer.
+    let answers = trace.notifications.iter().filter_map(|row| {
+        let pid = row.pid.filter(|&pid| pid != 0);
+        let of = match is_of_service(row.kind) && row.name != StringId::EMPTY {
+            true => TaskOf::Service { name: row.name },
+            false => TaskOf::Answer { pid, name: row.name, time_ns: row.start_ns },
+        };
+        Some((row.teller_tid?, task(row.start_ns, open(row.end_ns), of)))
+    });
+    let services = trace.service_transitions.iter().flat_map(|row| {
+        let whole = task(row.start_ns, open(row.end_ns), TaskOf::Service { name: row.service });
+        let is_start = row.kind == ServiceChange::Start;
+        let container = row.checkpoint_ns.filter(|_| is_start);
+        let container = container.map(|at| task(row.start_ns, at, TaskOf::Container { name: row.service }));
+        let tasks = [Some(whole), container].into_iter().flatten();
+        tasks.filter_map(move |task| Some((row.tid?, task)))
+    });
+    let is_linux = trace.system.kind == SystemKind::Linux;
+    let activities = trace.activities.iter().filter_map(|row| {
+        let kind = match row.kind {
+            // Whoever wrote to /sys/power/state runs the kernel from then on.
+            ActivityKind::PowerPhase if is_linux => AccountSubjectKind::Kernel,
+            ActivityKind::GroupPolicyScript => AccountSubjectKind::Script,
+            ActivityKind::GroupPolicy | ActivityKind::GroupPolicyExtension => AccountSubjectKind::Policy,
+            ActivityKind::NotificationSubscriber => AccountSubjectKind::Subscriber,
+            ActivityKind::SessionProgram => AccountSubjectKind::Process,
+            ActivityKind::CredentialRequest if is_answered_by_a_person(row.start_ns, row.end_ns) => {
+                AccountSubjectKind::Person
+            }
+            _ => return None,
+        };
+        let of = TaskOf::Activity { kind, name: row.name };
+        Some((row.tid?, task(row.start_ns, open(row.end_ns), of)))
+    });
+    let mut tasks: HashMap<ThreadKey, Vec<Task>> = HashMap::new();
+    for (tid, task) in operations.chain(requests).chain(answers).chain(services).chain(activities) {
+        let named = match task.of {
+            TaskOf::Device { driver, device } => driver != StringId::EMPTY || device != StringId::EMPTY,
+            TaskOf::Activity { kind, name } => name != StringId::EMPTY || kind == AccountSubjectKind::Person,
+            TaskOf::Answer { pid, name, .. } => pid.is_some() || name != StringId::EMPTY,
+            TaskOf::Service { name } | TaskOf::Container { name } => name != StringId::EMPTY,
+        };
+        if named && task.end_ns > task.start_ns {
+            tasks.entry(lives.key(tid, task.start_ns)).or_default().push(task);
+        }
+    }
+    for list in tasks.values_mut() {
+        list.sort_by_key(|task| task.start_ns);
+        let mut longest_ns = i64::MIN;
+        for task in list {
+            longest_ns = longest_ns.max(task.end_ns);
+            task.longest_before_ns = longest_ns;
+        }
+    }
+    tasks
+}
+
+/// Whether a notification is a service's.
+pub(super) const fn is_of_service(kind: NotificationKind) -> bool {
+    matches!(
+        kind,
+        NotificationKind::ServiceQuerySuspend | NotificationKind::ServiceSuspend | NotificationKind::ServiceResume
+    )
+}
+
+const fn task(start_ns: i64, end_ns: i64, of: TaskOf) -> Task {
+    Task { start_ns, end_ns, longest_before_ns: end_ns, of }
+}
+
+/// The steps of the kernel's shutdown, by start.
+fn kernel_steps(trace: &Trace) -> Vec<(i64, i64, StringId)> {
+    let steps = trace.activities.iter().filter(|row| row.kind == ActivityKind::KernelShutdownStep);
+    let mut steps: Vec<(i64, i64, StringId)> = steps
+        .filter(|row| row.name != StringId::EMPTY)
+        .map(|row| (row.start_ns, row.end_ns.unwrap_or(i64::MAX), row.name))
+        .collect();
+    steps.sort_by_key(|&(start, ..)| start);
+    steps
+}
+
+/// When Linux ran its first program, and when the first one of the root file system, ns. Where neither is known process 1 is a program
+/// from the start.
+fn first_programs(trace: &Trace) -> (i64, i64) {
+    let at = |name: &str| first(trace, name).map(|row| row.time_ns);
+    let of_root_ns = at(milestone::USER_SPACE_BEGIN);
+    let first_ns = at(milestone::INITRD_BEGIN).or(of_root_ns).unwrap_or(i64::MIN);
+    (first_ns, of_root_ns.unwrap_or(first_ns))
+}
+
+/// From the start of csrss.exe to the start of wininit.exe or winlogon.exe after it: where a session waits for its graphics. The name
+/// of the video driver there.
+fn video_gaps(trace: &Trace) -> Vec<(i64, i64, &'static str)> {
+    let mut starts: Vec<(i64, Option<&'static str>)> = trace
+        .processes
+        .iter()
+        .filter_map(|row| {
+            let image = file_name(trace.text(row.image));
+            let is_first = image.eq_ignore_ascii_case("csrss.exe");
+            let of_session = match image.to_ascii_lowercase().as_str() {
+                "wininit.exe" => Some(VIDEO_DRIVERS[0]),
+                "winlogon.exe" => Some(VIDEO_DRIVERS[1]),
+                _ => None,
+            };
+            (is_first || of_session.is_some()).then_some((row.start_ns?, of_session))
+        })
+        .collect();
+    starts.sort();
+    let gap = |pair: &[(i64, Option<&'static str>)]| match pair {
+        &[(start, None), (end, Some(name))] => Some((start, end, name)),
+        _ => None,
+    };
+    starts.windows(2).filter_map(gap).collect()
+}

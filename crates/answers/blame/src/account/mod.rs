@@ -1,0 +1,305 @@
+//! Who made a transition slow: the time of each phase, divided without gap or overlap among those who took it.
+//!
+//! A phase with a path is divided along it: at every moment the time belongs to the innermost one of those who wait for one
+//! another, down to the driver whose request it was, the service, the script, the program, or whoever had the processors. The
+//! time after the desktop and after a resume has no path; there the idle rule's own measure is divided, slice by slice.
+//! Entries sum to the phase, to the nanosecond; what nobody can be named for is an entry that says why.
+//!
+//! ```
+//! use crate::account::Accountant;
+//! use crate::waits::Waits;
+//! use onoff_evidence::Interval;
+//! use onoff_trace::Trace;
+//!
+//! let trace = Trace { duration_ns: 12_000_000, ..Trace::default() };
+//! let waits = Waits::of(&trace);
+//! let account = Accountant::of(&waits).path(Interval::new(0, 12_000_000), None);
+//! assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), account.duration_ns);
+//! assert_eq!(account.not_known_ns, 12_000_000);
+//! ```
+
+mod actors;
+mod culprits;
+mod disks;
+mod ledger;
+mod path;
+mod processors;
+mod recorded;
+mod slices;
+#[cfg(test)]
+mod tests;
+
+use onoff_trace::{StringId, SystemKind, Trace};
+use serde::Serialize;
+
+pub use culprits::{
+    MIN_CULPRIT_NS, MIN_DISK_CULPRIT_NS, MIN_RELAY_MEMBER_NS, MIN_SLEEP_CULPRIT_NS, NORMAL_PHASES_NS,
+    SETTLES_WITHIN_NS, VIDEO_DRIVERS, culprits, is_of_every_transition,
+};
+
+use crate::waits::{self, EndThread, RawStep, TransitionPhase, Waits, Walked};
+use actors::Actors;
+use ledger::{Ledger, Part, Subject, Who};
+use onoff_evidence::Certainty;
+pub use onoff_evidence::account_model::{
+    AccountEntry, AccountMeasure, AccountStretch, AccountSubjectKind, Culprit, Did, DidShare, DriverRequests,
+    FileReader, FixFirst, NotKnown, PhaseAccount,
+};
+use onoff_evidence::interval::Interval;
+use onoff_evidence::phase_name::SETTLING;
+use onoff_evidence::transition_kind::TransitionKind;
+use onoff_usage::cpu;
+use onoff_usage::devices;
+use onoff_usage::idle::{self, IdleMetric, Settling};
+use onoff_usage::owners::Owners;
+use path::PathDivider;
+use recorded::RecordedWork;
+
+/// Makes accounts of one recording. Make one and ask it often.
+#[derive(Debug)]
+pub struct Accountant<'w, 't> {
+    trace: &'t Trace,
+    waits: &'w Waits<'t>,
+    actors: Actors<'t>,
+    divider: PathDivider<'t>,
+    owners: Owners,
+    recorded: Option<RecordedWork>,
+}
+
+impl<'w, 't> Accountant<'w, 't> {
+    /// Of the recording that `waits` is of, which should hold [`crate::waits::TABLES`].
+    #[must_use]
+    pub fn of(waits: &'w Waits<'t>) -> Self {
+        let trace = waits.trace();
+        Self {
+            trace,
+            waits,
+            actors: Actors::of(trace),
+            divider: PathDivider::of(trace),
+            owners: Owners::of(trace),
+            recorded: None,
+        }
+    }
+
+    /// The account of `range` along its critical path, from `end`, or else from the thread that logged the record at its end.
+    /// Where no context switches were recorded, recorded work stands in.
+    pub fn path(&mut self, range: Interval, end: Option<&EndThread>) -> PhaseAccount {
+        let whole_ns = self.trace.duration_ns.max(0);
+        let start_ns = range.start_ns.clamp(0, whole_ns);
+        let end_ns = range.end_ns.clamp(start_ns, whole_ns);
+        let mut ledger = Ledger::default();
+        let switches = match self.trace.system.kind {
+            // The kernel of Linux is known to run before its first switch.
+            SystemKind::Linux => Some((start_ns, end_ns)).filter(|&ends| self.waits.has_switches(ends)),
+            _ => switches(self.trace)
+                .map(|(from, to)| (from.max(start_ns), to.min(end_ns)))
+                .filter(|(from, to)| from < to),
+        };
+        let (from, to) = switches.unwrap_or((end_ns, end_ns));
+        self.recorded_work((to, end_ns), &mut ledger);
+        if from < to {
+            let found;
+            let end = match end {
+                Some(end) => end,
+                None => {
+                    found = self.waits.end_at(to);
+                    &found
+                }
+            };
+            if end.tid.is_some() {
+                let walked = self.waits.walked((from, to), end);
+                let waits = self.waits;
+                let held = |step: &RawStep| waits.held_service(step);
+                self.divider.divide(self.waits, &mut self.actors, &walked, &held, &mut ledger);
+            } else {
+                self.recorded_work((from, to), &mut ledger);
+            }
+        }
+        self.recorded_work((start_ns, from), &mut ledger);
+        let measure = if from < to { AccountMeasure::CriticalPath } else { AccountMeasure::RecordedWork };
+        self.with_requests(ledger.finish(&self.actors.subjects, (start_ns, end_ns), measure))
+    }
+
+    /// The account of a walk that was made before; `held` says which service a step waited for.
+    pub(crate) fn of_walk(
+        &mut self,
+        walked: &Walked,
+        ends: (i64, i64),
+        held: &dyn Fn(&RawStep) -> Option<StringId>,
+    ) -> PhaseAccount {
+        let mut ledger = Ledger::default();
+        self.divider.divide(self.waits, &mut self.actors, walked, held, &mut ledger);
+        self.with_requests(ledger.finish(&self.actors.subjects, ends, AccountMeasure::CriticalPath))
+    }
+
+    /// The account with the requests of its drivers.
+    fn with_requests(&self, mut account: PhaseAccount) -> PhaseAccount {
+        // Linux calls a driver's functions; nothing is pended there.
+        if self.trace.system.kind == SystemKind::Linux {
+            return account;
+        }
+        for entry in account.entries.iter_mut().filter(|entry| entry.kind == AccountSubjectKind::Driver) {
+            let mut requests = DriverRequests::default();
+            for row in self.trace.device_operations.iter() {
+                // Until it is pended a request keeps others waiting.
+                let end_ns = row.pend_ns.or(row.end_ns).unwrap_or(i64::MAX);
+                let is_under_way = entry.stretches.iter().any(|it| row.start_ns < it.end_ns && it.start_ns < end_ns);
+                let is_its =
+                    || waits::driver_name(self.trace.text(devices::owner(&row))).eq_ignore_ascii_case(&entry.name);
+                if is_under_way && is_its() {
+                    requests.count += 1;
+                    requests.not_pended += u64::from(row.pend_ns.is_none());
+                }
+            }
+            entry.requests = (requests.count > 0).then_some(requests);
+        }
+        account
+    }
+
+    /// The account of the time in which a computer settles, up to `end_ns`: who kept it from being idle.
+    pub fn settling(&mut self, settling: &Settling) -> Option<PhaseAccount> {
+        let start_ns = settling.start_ns?;
+        let slice_ns = settling.metric.slice_ns.max(1);
+        let end_ns = settling.slices.last()?.start_ns.saturating_add(slice_ns);
+        let mut ledger = Ledger::default();
+        slices::divide(self.trace, &mut self.owners, settling, &mut self.actors, self.waits.modules(), &mut ledger);
+        Some(ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::BusySlices))
+    }
+
+    /// The account of a phase of a transition, by its measure.
+    pub fn phase(&mut self, phase: &TransitionPhase) -> PhaseAccount {
+        if let Some(account) = self.without_path(phase) {
+            return account;
+        }
+        match self.waits.walked_by_units(phase) {
+            Some((walked, _)) => self.phase_of_walk(phase, &walked),
+            None => self.path(phase.range, None),
+        }
+    }
+
+    /// The same, of a walk that was made before.
+    pub(crate) fn phase_of_walk(&mut self, phase: &TransitionPhase, walked: &Walked) -> PhaseAccount {
+        self.without_path(phase).unwrap_or_else(|| {
+            if !self.waits.has_switches((phase.range.start_ns, phase.range.end_ns)) {
+                return self.path(phase.range, None);
+            }
+            let ends = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
+            {
+                let waits = self.waits;
+                self.of_walk(walked, ends, &|step| waits.held_service(step))
+            }
+        })
+    }
+
+    /// The account of a phase whose end nobody waits for on a path.
+    fn without_path(&mut self, phase: &TransitionPhase) -> Option<PhaseAccount> {
+        if AWAY.contains(&phase.name.as_str()) {
+            return Some(self.away(phase.range));
+        }
+        if BEFORE_KERNEL.contains(&phase.name.as_str()) {
+            return Some(self.before_kernel(phase));
+        }
+        if SETTLING.contains(&phase.name.as_str()) {
+            let settling = idle::settle_before(
+                self.trace,
+                &mut self.owners,
+                phase.range.start_ns,
+                phase.range.end_ns,
+                IdleMetric::XPERF,
+            );
+            let account = self.settling(&settling)?;
+            // It had not settled when the recording ended: what was recorded is divided, up to the last whole slice.
+            if settling.end_ns.is_none() && phase.range.end_ns >= self.trace.duration_ns {
+                return Some(PhaseAccount { is_cut: true, ..account });
+            }
+            return Some(account).filter(|account| account.end_ns == phase.range.end_ns);
+        }
+        None
+    }
+
+    /// The account of a time in which the computer was off or asleep: nobody made it long.
+    fn away(&self, range: Interval) -> PhaseAccount {
+        let mut ledger = Ledger::default();
+        let (start_ns, end_ns) = (range.start_ns, range.end_ns.max(range.start_ns));
+        let certainty = Certainty::Measured;
+        ledger.add(Part { start_ns, end_ns, who: Who::Idle, did: Did::Nothing, certainty });
+        ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::None)
+    }
+
+    /// The account of a phase of the firmware or the loader, which is one piece of work of its own.
+    fn before_kernel(&mut self, phase: &TransitionPhase) -> PhaseAccount {
+        let mut ledger = Ledger::default();
+        let (start_ns, end_ns) = (phase.range.start_ns, phase.range.end_ns.max(phase.range.start_ns));
+        let id = self.actors.subjects.id(Subject::new(AccountSubjectKind::Firmware, phase.name.as_str()));
+        let (who, certainty) = (Who::Subject(id), Certainty::Measured);
+        ledger.add(Part { start_ns, end_ns, who, did: Did::Ran, certainty });
+        ledger.finish(&self.actors.subjects, (start_ns, end_ns), AccountMeasure::RecordedWork)
+    }
+
+    fn recorded_work(&mut self, ends: (i64, i64), ledger: &mut Ledger) {
+        if ends.0 < ends.1 {
+            let actors = &mut self.actors;
+            let recorded = self.recorded.get_or_insert_with(|| RecordedWork::of(self.trace, actors));
+            recorded.divide(ends, ledger);
+        }
+    }
+}
+
+/// Phases before the kernel's clock starts.
+const BEFORE_KERNEL: [&str; 2] = ["firmware", "loader"];
+/// Phases in which the computer is asleep, or off.
+const AWAY: [&str; 3] = ["Asleep", "Standby", "machine"];
+/// Whether a phase of that name has no path: nobody is waited for at its end.
+#[must_use]
+pub fn has_no_path(phase: &str) -> bool {
+    AWAY.contains(&phase) || SETTLING.contains(&phase)
+}
+
+/// A phase of a transition and its account.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AccountedPhase {
+    /// Of which transition.
+    pub transition: &'static str,
+    /// The phase's name, as the transition's own report has it.
+    pub phase: String,
+    /// Who made it as long as it was.
+    pub account: PhaseAccount,
+}
+
+/// The accounts of all phases of the transitions in `trace`, or of those of one kind, whose ends are both known; and of the time
+/// in which a computer should have settled and had not when the recording ended.
+#[must_use]
+pub fn accounts(trace: &Trace, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
+    let phases = waits::phases(trace, kind);
+    let unsettled = waits::unsettled_phases(trace, kind);
+    if phases.is_empty() && unsettled.is_empty() {
+        return Vec::new();
+    }
+    accounts_of(&Waits::of(trace), &phases, &unsettled)
+}
+
+/// The same, of a recording whose waits are indexed already.
+#[must_use]
+pub fn accounts_by(waits: &Waits<'_>, kind: Option<TransitionKind>) -> Vec<AccountedPhase> {
+    let trace = waits.trace();
+    accounts_of(waits, &waits::phases(trace, kind), &waits::unsettled_phases(trace, kind))
+}
+
+fn accounts_of(waits: &Waits<'_>, phases: &[TransitionPhase], unsettled: &[TransitionPhase]) -> Vec<AccountedPhase> {
+    let mut accountant = Accountant::of(waits);
+    let of = |phase: &TransitionPhase, account| AccountedPhase {
+        transition: phase.transition.as_str(),
+        phase: phase.name.clone(),
+        account,
+    };
+    let mut accounts: Vec<AccountedPhase> = phases.iter().map(|phase| of(phase, accountant.phase(phase))).collect();
+    let cut = unsettled.iter().filter_map(|phase| Some(of(phase, accountant.without_path(phase)?)));
+    accounts.extend(cut);
+    accounts
+}
+
+/// When context switches were recorded, ns.
+fn switches(trace: &Trace) -> Option<(i64, i64)> {
+    if trace.context_switches.is_empty() { None } else { cpu::recorded(trace) }
+}

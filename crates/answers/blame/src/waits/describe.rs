@@ -1,0 +1,408 @@
+//! From a walk's steps to a critical path that says names.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use onoff_trace::{StringId, Trace, Upid};
+
+use super::cause::Unknown;
+use super::identities::Identities;
+use super::path::{
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StepGroup, StepKind, SubjectKind,
+    WaitedService, driver_name,
+};
+use super::reason;
+use super::requests::{Overlap, Request, Requests};
+use super::service_waits::Holds;
+use super::walk::{NO_REASON, NO_STACK, NOT_HELD, RawStep, Walked, Work, threads_of};
+use onoff_evidence::Certainty;
+use onoff_usage::cpu::percent_of;
+use onoff_usage::drive_paths::DrivePaths;
+use onoff_usage::owners::file_name;
+
+/// Groups of steps, at most: the longest.
+const MOST_GROUPS: usize = 64;
+/// Waiters listed with a step, at most.
+const LISTED_WAITERS: usize = 16;
+
+/// Which steps to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathOptions {
+    /// Steps shorter than this are left out of the list, ns; they count in all sums.
+    pub shortest_ns: i64,
+    /// The longest steps that are listed.
+    pub most_steps: usize,
+}
+
+impl Default for PathOptions {
+    fn default() -> Self {
+        Self { shortest_ns: 100_000, most_steps: 1000 }
+    }
+}
+
+impl Unknown {
+    /// As a phrase.
+    const fn phrase(self) -> &'static str {
+        match self {
+            Self::NotOver => "the wait was not over when the recording ended",
+            Self::NoReady => "no ready-thread event says who ended the wait",
+            Self::Interrupt => "ended in an interrupt (timer or device) that was not recorded",
+            Self::NotSeen => "the thread never ran in the recording",
+            Self::Cycle => "the chain comes back to a thread that waits for it: events contradict each other",
+            Self::TooLong => "the chain has too many steps",
+            Self::BeforeRecording => "the wait began before the recording, and nothing says who ended it",
+            Self::Creator => "no event says who created the thread",
+            Self::Gone => "the thread had ended; others took note of it",
+            Self::NoSwitches => "no context switches were recorded for this time",
+            Self::NoServiceThread => "no thread of the service is known",
+            Self::Asleep => "the machine was asleep",
+        }
+    }
+}
+
+/// A share's key; a process's life tells processes of one name, and of one id, apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Name {
+    Process(Option<u32>, Option<Upid>),
+    Text(StringId),
+    Why(Unknown),
+    Kernel,
+}
+
+/// What makes steps alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct GroupKey {
+    kind: StepKind,
+    tid: u32,
+    /// Ids are used again.
+    pid: Option<u32>,
+    hold: u32,
+    what: Option<Name>,
+    device: StringId,
+}
+
+/// What steps that are alike come to.
+#[derive(Clone, Copy, Debug)]
+struct GroupSum {
+    count: u64,
+    ns: i64,
+    /// Length and place of the longest.
+    longest: (i64, usize),
+    start_ns: i64,
+    end_ns: i64,
+}
+
+/// What ran before any thread is known to have run.
+const KERNEL: &str = "the kernel, before its first recorded switch";
+
+pub(super) struct Describer<'a, 't> {
+    pub(super) trace: &'t Trace,
+    pub(super) identities: &'a Identities<'t>,
+    pub(super) requests: &'a Requests,
+    pub(super) holds: &'a Holds,
+    pub(super) options: PathOptions,
+}
+
+impl Describer<'_, '_> {
+    /// The path of `walked`, which runs from `start_ns` to `end_ns`.
+    pub(super) fn describe(&self, walked: &Walked, (start_ns, end_ns): (i64, i64)) -> CriticalPath {
+        let duration_ns = end_ns.saturating_sub(start_ns).max(0);
+        let mut path = CriticalPath { start_ns, end_ns, duration_ns, ..CriticalPath::default() };
+        let mut shares: HashMap<(StepKind, Name), i64> = HashMap::new();
+        for step in &walked.steps {
+            let ns = step.end_ns.saturating_sub(step.start_ns);
+            let name = self.name_of(step);
+            *shares.entry((kind_of(step), name)).or_default() += ns;
+            match certainty_of(step) {
+                Certainty::Measured => path.measured_ns += ns,
+                Certainty::Inferred => path.inferred_ns += ns,
+                Certainty::Missing => path.missing_ns += ns,
+            }
+        }
+        path.shares = self.shares(shares, duration_ns);
+        path.kinds = kinds(&path.shares, duration_ns);
+        path.on_path = self.on_path(walked, duration_ns);
+        path.services = self.services(walked, duration_ns);
+        self.list(walked, &mut path);
+        path.groups = self.groups(walked);
+        path
+    }
+
+    /// Steps that are alike, summed.
+    fn groups(&self, walked: &Walked) -> Vec<StepGroup> {
+        let mut sums: HashMap<GroupKey, GroupSum> = HashMap::new();
+        for (place, step) in walked.steps.iter().enumerate() {
+            let what = match step.work {
+                Work::Disk(row) => Some(Name::Text(self.file_of(row))),
+                Work::Timer(driver) | Work::Device(driver) => Some(Name::Text(driver)),
+                Work::Unknown(why) => Some(Name::Why(why)),
+                Work::Running | Work::Ready | Work::Kernel => None,
+            };
+            let ns = step.end_ns.saturating_sub(step.start_ns);
+            let pid = self.identities.pid_of(step.tid, step.start_ns);
+            // Waits at requests to two devices are two things; who ran does so at many.
+            let request = what.and_then(|_| self.request(walked, step));
+            let device = request.map_or(StringId::EMPTY, Request::subject);
+            let key = GroupKey { kind: kind_of(step), tid: step.tid, pid, hold: step.hold, what, device };
+            let sum = sums.entry(key).or_insert_with(|| GroupSum {
+                count: 0,
+                ns: 0,
+                longest: (0, place),
+                start_ns: step.start_ns,
+                end_ns: step.end_ns,
+            });
+            sum.count += 1;
+            sum.ns = sum.ns.saturating_add(ns);
+            sum.longest = sum.longest.max((ns, place));
+            sum.start_ns = sum.start_ns.min(step.start_ns);
+            sum.end_ns = sum.end_ns.max(step.end_ns);
+        }
+        let mut list: Vec<(GroupKey, GroupSum)> = sums.into_iter().filter(|(_, sum)| sum.count > 1).collect();
+        list.sort_by_key(|(_, sum)| (std::cmp::Reverse(sum.ns), sum.start_ns, sum.longest.1));
+        list.truncate(MOST_GROUPS);
+        list.into_iter()
+            .filter_map(|(key, sum)| {
+                let step = self.step(walked, walked.steps.get(sum.longest.1)?);
+                Some(StepGroup {
+                    kind: step.kind,
+                    thread: step.thread,
+                    detail: step.detail,
+                    service: step.service.map(|service| service.name).unwrap_or_default(),
+                    device: self.trace.text(key.device).to_owned(),
+                    count: sum.count,
+                    ns: sum.ns,
+                    longest_ns: sum.longest.0,
+                    start_ns: sum.start_ns,
+                    end_ns: sum.end_ns,
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn thread(&self, tid: u32, time_ns: i64) -> PathThread {
+        let pid = self.identities.pid_of(tid, time_ns);
+        PathThread {
+            tid,
+            name: self.identities.thread_name(tid, time_ns).to_owned(),
+            pid,
+            process: self.process(pid, time_ns),
+            services: pid.map_or_else(Vec::new, |pid| self.identities.services(pid, time_ns)),
+        }
+    }
+
+    fn process(&self, pid: Option<u32>, time_ns: i64) -> String {
+        pid.and_then(|pid| self.identities.image(pid, time_ns)).unwrap_or_default().to_owned()
+    }
+
+    fn name_of(&self, step: &RawStep) -> Name {
+        match step.work {
+            Work::Device(driver) => Name::Text(driver),
+            Work::Timer(driver) if driver != StringId::EMPTY => Name::Text(driver),
+            Work::Unknown(_) if let Some(hold) = self.holds.get(step.hold) => Name::Text(hold.service),
+            Work::Unknown(why) => Name::Why(why),
+            Work::Kernel => Name::Kernel,
+            Work::Running | Work::Ready | Work::Timer(_) | Work::Disk(_) => {
+                let (pid, life) = (
+                    self.identities.pid_of(step.tid, step.start_ns),
+                    self.identities.process_of(step.tid, step.start_ns),
+                );
+                Name::Process(pid, life)
+            }
+        }
+    }
+
+    fn file_of(&self, row: u32) -> StringId {
+        let files = &self.trace.disk_ios.file;
+        files.get(row as usize).copied().unwrap_or_default()
+    }
+
+    fn shares(&self, shares: HashMap<(StepKind, Name), i64>, duration_ns: i64) -> Vec<PathShare> {
+        // Different ids may have the same name: drivers in two folders.
+        let mut named: BTreeMap<(StepKind, String, Option<u32>), i64> = BTreeMap::new();
+        for ((kind, name), ns) in shares {
+            let (name, pid) = match name {
+                Name::Process(pid, life) => {
+                    (life.map_or_else(String::new, |life| self.identities.image_of(life).to_owned()), pid)
+                }
+                Name::Text(text) if kind == StepKind::ServiceDependency => (self.trace.text(text).to_owned(), None),
+                Name::Kernel => (KERNEL.to_owned(), None),
+                Name::Text(text) => (file_name(self.trace.text(text)).to_owned(), None),
+                Name::Why(why) => (why.phrase().to_owned(), None),
+            };
+            *named.entry((kind, name, pid)).or_default() += ns;
+        }
+        let mut list: Vec<PathShare> = named
+            .into_iter()
+            .map(|((kind, name, pid), ns)| PathShare { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
+            .collect();
+        list.sort_by_key(|share| std::cmp::Reverse(share.ns));
+        list
+    }
+
+    fn on_path(&self, walked: &Walked, duration_ns: i64) -> Vec<OnPath> {
+        let mut sums: BTreeMap<(SubjectKind, String, Option<u32>), i64> = BTreeMap::new();
+        let paths = DrivePaths::of(self.trace);
+        let mut lives: HashMap<(u32, Option<Upid>), i64> = HashMap::new();
+        let mut seen: Vec<(u32, Option<Upid>)> = Vec::new();
+        for step in &walked.steps {
+            let ns = step.end_ns.saturating_sub(step.start_ns);
+            seen.clear();
+            for tid in threads_of(walked, step) {
+                let Some(pid) = self.identities.pid_of(tid, step.start_ns) else { continue };
+                let life = (pid, self.identities.process_of(tid, step.start_ns));
+                if !seen.contains(&life) {
+                    seen.push(life);
+                    *lives.entry(life).or_default() += ns;
+                }
+            }
+            if let Some(hold) = self.holds.get(step.hold) {
+                let name = self.trace.text(hold.service).to_owned();
+                *sums.entry((SubjectKind::Service, name, None)).or_default() += ns;
+            }
+            let (kind, name) = match step.work {
+                Work::Disk(row) => (SubjectKind::File, paths.readable(self.trace.text(self.file_of(row)))),
+                Work::Device(driver) | Work::Timer(driver) if driver != StringId::EMPTY => {
+                    (SubjectKind::Driver, driver_name(self.trace.text(driver)).into())
+                }
+                _ => continue,
+            };
+            *sums.entry((kind, name.into_owned(), None)).or_default() += ns;
+        }
+        for ((pid, life), ns) in lives {
+            let name = life.map_or("", |life| self.identities.image_of(life)).to_owned();
+            *sums.entry((SubjectKind::Process, name, Some(pid))).or_default() += ns;
+        }
+        for Overlap { kind, name, ns } in
+            self.requests.overlaps(self.trace, walked, |tid, time| self.identities.pid_of(tid, time))
+        {
+            let sum = sums.entry((kind, name, None)).or_default();
+            *sum = (*sum).max(ns);
+        }
+        let mut list: Vec<OnPath> = sums
+            .into_iter()
+            .map(|((kind, name, pid), ns)| OnPath { kind, name, pid, ns, percent: percent_of(ns, duration_ns) })
+            .collect();
+        list.sort_by_key(|row| std::cmp::Reverse(row.ns));
+        list
+    }
+
+    fn waited_service(&self, at: u32) -> Option<WaitedService> {
+        let hold = self.holds.get(at)?;
+        Some(WaitedService {
+            name: self.trace.text(hold.service).to_owned(),
+            change: hold.change,
+            start_ns: hold.start_ns,
+            ready_ns: hold.ready_ns,
+        })
+    }
+
+    /// The services that were waited for, in order of time.
+    fn services(&self, walked: &Walked, duration_ns: i64) -> Vec<ServiceWait> {
+        let mut sums: BTreeMap<u32, i64> = BTreeMap::new();
+        for step in walked.steps.iter().filter(|step| step.hold != NOT_HELD) {
+            *sums.entry(step.hold).or_default() += step.end_ns.saturating_sub(step.start_ns);
+        }
+        let mut list: Vec<ServiceWait> = sums
+            .into_iter()
+            .filter_map(|(at, ns)| {
+                Some(ServiceWait { service: self.waited_service(at)?, ns, percent: percent_of(ns, duration_ns) })
+            })
+            .collect();
+        list.sort_by_key(|row| row.service.start_ns);
+        list
+    }
+
+    /// Lists the longest steps in order of time.
+    fn list(&self, walked: &Walked, path: &mut CriticalPath) {
+        let length = |step: &RawStep| step.end_ns.saturating_sub(step.start_ns);
+        let mut shortest = self.options.shortest_ns;
+        if walked.steps.len() > self.options.most_steps {
+            let mut lengths: Vec<i64> = walked.steps.iter().map(length).collect();
+            lengths.sort_by_key(|&ns| std::cmp::Reverse(ns));
+            let cut = lengths.get(self.options.most_steps).copied().unwrap_or(0);
+            shortest = shortest.max(cut.saturating_add(1));
+        }
+        for step in walked.steps.iter().rev() {
+            if length(step) < shortest {
+                path.steps_left_out += 1;
+                path.left_out_ns += length(step);
+            } else {
+                path.steps.push(self.step(walked, step));
+            }
+        }
+    }
+
+    /// The request that the thread of a step, or one that waits for it, was carrying out.
+    fn request(&self, walked: &Walked, step: &RawStep) -> Option<&Request> {
+        let middle = step.start_ns.midpoint(step.end_ns);
+        threads_of(walked, step)
+            .take(LISTED_WAITERS)
+            .find_map(|tid| self.requests.of_thread(self.identities.lives().key(tid, middle), middle))
+    }
+
+    fn step(&self, walked: &Walked, step: &RawStep) -> PathStep {
+        let request = self.request(walked, step);
+        PathStep {
+            start_ns: step.start_ns,
+            end_ns: step.end_ns,
+            duration_ns: step.end_ns.saturating_sub(step.start_ns),
+            // By its start: at its end the id may be another's already.
+            thread: self.thread(step.tid, step.start_ns),
+            kind: kind_of(step),
+            service: self.waited_service(step.hold),
+            detail: match step.work {
+                Work::Running | Work::Ready => String::new(),
+                Work::Kernel => KERNEL.to_owned(),
+                Work::Disk(row) => DrivePaths::of(self.trace).readable(self.trace.text(self.file_of(row))).into_owned(),
+                Work::Timer(driver) | Work::Device(driver) => file_name(self.trace.text(driver)).to_owned(),
+                Work::Unknown(why) => why.phrase().to_owned(),
+            },
+            certainty: certainty_of(step),
+            wait_reason: if step.reason == NO_REASON {
+                String::new()
+            } else {
+                reason::name(self.trace.system.kind, step.reason).to_owned()
+            },
+            readies_tid: (step.readied != 0).then_some(step.readied),
+            waiters: threads_of(walked, step).skip(1).take(LISTED_WAITERS).collect(),
+            device: request.map(|request| self.trace.text(request.subject()).to_owned()).unwrap_or_default(),
+            stack: Vec::new(),
+            stack_ns: (step.stack_ns != NO_STACK).then_some(step.stack_ns),
+        }
+    }
+}
+
+pub(super) const fn kind_of(step: &RawStep) -> StepKind {
+    match step.work {
+        Work::Running | Work::Kernel => StepKind::Cpu,
+        Work::Ready => StepKind::Ready,
+        Work::Disk(_) => StepKind::Disk,
+        Work::Timer(_) => StepKind::Timer,
+        Work::Device(_) => StepKind::Device,
+        Work::Unknown(_) if step.hold != NOT_HELD => StepKind::ServiceDependency,
+        Work::Unknown(_) => StepKind::Other,
+    }
+}
+
+/// That a service was waited for explains a step for which nothing else does.
+const fn certainty_of(step: &RawStep) -> Certainty {
+    match step.certainty {
+        Certainty::Missing if step.hold != NOT_HELD => Certainty::Inferred,
+        certainty => certainty,
+    }
+}
+
+/// Sums by kind, of the shares.
+fn kinds(shares: &[PathShare], duration_ns: i64) -> Vec<KindShare> {
+    let mut list: Vec<KindShare> = StepKind::ALL
+        .into_iter()
+        .map(|kind| {
+            let ns =
+                shares.iter().filter(|share| share.kind == kind).fold(0_i64, |sum, share| sum.saturating_add(share.ns));
+            KindShare { kind, ns, percent: percent_of(ns, duration_ns) }
+        })
+        .filter(|share| share.ns > 0)
+        .collect();
+    list.sort_by_key(|share| std::cmp::Reverse(share.ns));
+    list
+}

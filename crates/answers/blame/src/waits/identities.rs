@@ -1,0 +1,145 @@
+//! Who a thread is at a time, asked in any order. Thread and process ids are reused.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use onoff_trace::{Lives, SystemKind, Trace, Upid, Utid, milestone};
+
+use onoff_usage::owners::file_name;
+
+use onoff_usage::processes::Images;
+use onoff_usage::units::hosted;
+
+/// Services named of a process that hosts many.
+const NAMED_SERVICES: usize = 4;
+
+/// From thread ids and times to processes.
+#[derive(Debug)]
+pub(crate) struct Identities<'t> {
+    trace: &'t Trace,
+    images: Images<'t>,
+    /// The services of Windows that a process hosts, by its row.
+    hosted: HashMap<usize, BTreeSet<String>>,
+}
+
+impl<'t> Identities<'t> {
+    pub(crate) fn of(trace: &'t Trace) -> Self {
+        let images = Images::of(trace);
+        let hosted = match trace.system.kind {
+            SystemKind::Linux => HashMap::new(),
+            _ => hosted(trace, &images),
+        };
+        Self { trace, images, hosted }
+    }
+
+    /// The lives of all threads and processes.
+    pub(crate) const fn lives(&self) -> &Lives {
+        self.images.lives()
+    }
+
+    /// The life of the thread that had id `tid` at `time_ns`.
+    fn life(&self, tid: u32, time_ns: i64) -> Option<Utid> {
+        self.images.lives().thread(tid, time_ns)
+    }
+
+    /// When the thread that had id `tid` up to `time_ns` began; `None` when it existed before the recording or is not listed.
+    ///
+    /// Where the clock goes on in steps one life of an id can end when the next one begins: what comes before that moment is the
+    /// earlier one's.
+    pub(crate) fn start_of(&self, tid: u32, time_ns: i64) -> Option<i64> {
+        let thread = |life: Utid| self.trace.threads.get(life.row());
+        let at = thread(self.life(tid, time_ns)?)?;
+        if at.start_ns != Some(time_ns) {
+            return at.start_ns;
+        }
+        let before = self.life(tid, time_ns.saturating_sub(1)).and_then(thread);
+        match before.filter(|before| before.end_ns == Some(time_ns) && before.start_ns < Some(time_ns)) {
+            Some(before) => before.start_ns,
+            None => at.start_ns,
+        }
+    }
+
+    /// The thread that created the thread which had id `tid` at `time_ns`, where its start was recorded.
+    pub(crate) fn creator_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        self.trace.threads.get(self.life(tid, time_ns)?.row())?.creator_tid
+    }
+
+    /// Process id of a thread. Thread 0 is a processor's idle thread.
+    pub(crate) fn pid_of(&self, tid: u32, time_ns: i64) -> Option<u32> {
+        if tid == 0 {
+            return Some(0);
+        }
+        self.trace.threads.pid.get(self.life(tid, time_ns)?.row()).copied()
+    }
+
+    /// The life of the process of a thread, where the recording lists it.
+    pub(crate) fn process_of(&self, tid: u32, time_ns: i64) -> Option<Upid> {
+        self.images.lives().process_of(self.life(tid, time_ns)?)
+    }
+
+    /// Image file name of a life of a process.
+    pub(crate) fn image_of(&self, process: Upid) -> &'t str {
+        let image = self.trace.processes.image.get(process.row());
+        image.map_or("", |&image| file_name(self.trace.text(image)))
+    }
+
+    /// Image file name of a process.
+    pub(crate) fn image(&self, pid: u32, time_ns: i64) -> Option<&'t str> {
+        self.images.at(pid, time_ns)
+    }
+
+    /// The services of Windows that a process hosts: the first few by name, and how many more there are.
+    pub(crate) fn services(&self, pid: u32, time_ns: i64) -> Vec<String> {
+        let services = self.images.row_at(pid, time_ns).and_then(|row| self.hosted.get(&row));
+        let Some(services) = services else { return Vec::new() };
+        let mut named: Vec<String> = services.iter().take(NAMED_SERVICES).cloned().collect();
+        if services.len() > NAMED_SERVICES {
+            named.push(format!("{} more", services.len() - NAMED_SERVICES));
+        }
+        named
+    }
+
+    /// The name given to a thread, else empty.
+    pub(crate) fn thread_name(&self, tid: u32, time_ns: i64) -> &'t str {
+        self.life(tid, time_ns)
+            .and_then(|life| self.trace.threads.name.get(life.row()))
+            .map_or("", |&name| self.trace.text(name))
+    }
+
+    /// Whether the recording lists a thread with this id.
+    pub(crate) fn is_known(&self, tid: u32) -> bool {
+        self.images.lives().has_thread(tid)
+    }
+
+    /// When user space began, with the initial file system where there is one, ns; before everything where that is not
+    /// recorded.
+    pub(crate) fn user_space_ns(&self) -> i64 {
+        let begins = [milestone::INITRD_BEGIN, milestone::USER_SPACE_BEGIN];
+        let rows = self.trace.milestones.iter();
+        rows.filter(|row| begins.contains(&self.trace.text(row.name))).map(|row| row.time_ns).min().unwrap_or(i64::MIN)
+    }
+
+    pub(crate) fn is_linux(&self) -> bool {
+        self.trace.system.kind == SystemKind::Linux
+    }
+
+    /// Whether it is a worker of the Linux kernel, which waits for work only and does work of anybody.
+    pub(crate) fn is_worker(&self, tid: u32, time_ns: i64) -> bool {
+        const WORKER: &str = "kworker/";
+        self.trace.system.kind == SystemKind::Linux
+            && (self.thread_name(tid, time_ns).starts_with(WORKER)
+                || self
+                    .pid_of(tid, time_ns)
+                    .and_then(|pid| self.image(pid, time_ns))
+                    .is_some_and(|image| image.starts_with(WORKER)))
+    }
+
+    /// Ids of the threads of a process that lived at any time of the recording.
+    pub(crate) fn threads_of(&self, pid: u32) -> Vec<u32> {
+        let rows = self.trace.threads.tid.iter().zip(&self.trace.threads.pid);
+        let mut tids: Vec<u32> = rows.filter(|&(_, &owner)| owner == pid).map(|(&tid, _)| tid).collect();
+        tids.sort();
+        tids.dedup();
+        tids
+    }
+}

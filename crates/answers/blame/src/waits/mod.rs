@@ -1,0 +1,275 @@
+//! Why something took as long as it did: chains of waits, and the critical path of a phase.
+//!
+//! [`Waits`] indexes the context switches and the ready-thread events of a recording by thread. From it,
+//! [`Waits::critical_path`] walks from the thread that ended a stretch of time back to the stretch's begin: where the
+//! thread ran, that was the time; where it waited, what ended the wait is followed, as one does by hand with the ready
+//! thread's stack in a viewer. The shares of a path sum exactly to the stretch.
+//!
+//! ```
+//! use crate::waits::{EndThread, PathOptions, StepKind, Waits};
+//! use onoff_evidence::Interval;
+//! use onoff_trace::{ContextSwitch, ContextSwitches, Trace};
+//!
+//! // Thread 8 runs from 0 to 3 ms, sleeps (`DelayExecution`) and runs again from 10 ms on.
+//! let switch = |time_ns, old_tid, new_tid, old_state, old_wait_reason| ContextSwitch {
+//!     time_ns, cpu: 0, new_tid, old_tid, new_priority: 8, old_priority: 8, old_wait_reason,
+//!     old_wait_mode: 1, old_state, previous_c_state: 0, old_ideal_processor: 0, new_wait_ticks: 0,
+//! };
+//! let mut trace = Trace { duration_ns: 12_000_000, ..Trace::default() };
+//! trace.context_switches.push(ContextSwitches::from_iter([
+//!     switch(0, 0, 8, 2, 0),
+//!     switch(3_000_000, 8, 0, 5, 4),
+//!     switch(10_000_000, 0, 8, 2, 0),
+//! ]));
+//! let waits = Waits::of(&trace);
+//! let end = EndThread::known(8);
+//! let path = waits.critical_path(Interval::new(0, 12_000_000), &end, PathOptions::default());
+//! assert_eq!(path.kind_ns(StepKind::Cpu), 5_000_000);
+//! assert_eq!(path.kind_ns(StepKind::Timer), 7_000_000);
+//! ```
+
+mod cause;
+mod describe;
+mod end;
+pub(crate) mod identities;
+mod path;
+mod phases;
+pub(crate) mod reason;
+mod requests;
+pub(crate) mod service_waits;
+mod stacks;
+#[cfg(test)]
+mod tests;
+pub(crate) mod timelines;
+mod walk;
+
+use onoff_trace::{ServiceChange, StringId, SystemKind, TableName, Tables, Trace};
+
+pub use describe::PathOptions;
+pub use end::EndThread;
+pub use path::{
+    CriticalPath, KindShare, OnPath, PathShare, PathStep, PathThread, ServiceWait, StackFrame, StepGroup, StepKind,
+    Subject, SubjectKind, WaitedService,
+};
+
+pub(crate) use cause::Unknown;
+pub(crate) use path::driver_name;
+pub(crate) use phases::unsettled_phases;
+pub use phases::{TransitionPhase, phases};
+
+use cause::Causes;
+use describe::Describer;
+use end::NamingRecords;
+use identities::Identities;
+use onoff_evidence::interval::Interval;
+use onoff_evidence::missing_evidence::MissingRecords;
+use onoff_evidence::touched_by;
+use onoff_evidence::transition_kind::TransitionKind;
+use onoff_usage::modules::Modules;
+use requests::Requests;
+use service_waits::{Holds, Segment};
+use timelines::Timelines;
+pub(crate) use walk::{RawStep, Walked, Work, threads_of};
+use walk::{Waiter, Walk};
+
+/// The tables that chains of waits are made from. A trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::Images,
+    TableName::ContextSwitches,
+    TableName::ReadyThreads,
+    TableName::Interrupts,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::ServiceDependencies,
+    TableName::ServiceProcesses,
+    TableName::DeviceOperations,
+    TableName::PowerRequests,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+]);
+
+/// The first thread of Linux, which is the service manager's.
+const FIRST_THREAD: u32 = 1;
+
+/// The tables whose losses break chains.
+const CHAIN_TABLES: [TableName; 3] = [TableName::ContextSwitches, TableName::ReadyThreads, TableName::Threads];
+
+/// Who waited for whom, in a whole recording. Costs about eight bytes per context switch and four per ready-thread event;
+/// make one and ask it often.
+#[derive(Debug)]
+pub struct Waits<'t> {
+    pub(crate) trace: &'t Trace,
+    pub(crate) timelines: Timelines<'t>,
+    pub(crate) identities: Identities<'t>,
+    causes: Causes<'t>,
+    naming: NamingRecords<'t>,
+    requests: Requests,
+    pub(crate) holds: Holds,
+}
+
+impl<'t> Waits<'t> {
+    /// Of `trace`, which should hold [`TABLES`].
+    #[must_use]
+    pub fn of(trace: &'t Trace) -> Self {
+        let timelines = Timelines::of(trace);
+        let identities = Identities::of(trace);
+        Self {
+            trace,
+            causes: Causes::of(&timelines),
+            naming: NamingRecords::of(trace),
+            requests: Requests::of(trace, identities.lives()),
+            identities,
+            holds: Holds::of(trace),
+            timelines,
+        }
+    }
+
+    /// The critical path of `range`: from what `end` did at its end back to its begin. `range` is cut to the recording.
+    #[must_use]
+    pub fn critical_path(&self, range: Interval, end: &EndThread, options: PathOptions) -> CriticalPath {
+        let ends = self.recorded(range);
+        let walked = self.walked(ends, end);
+        self.describe(&walked, &self.holds, ends, end, options)
+    }
+
+    /// The ends of `range`, cut to the recording.
+    pub(crate) fn recorded(&self, range: Interval) -> (i64, i64) {
+        // A broken recording may say that it is shorter than nothing.
+        let whole_ns = self.trace.duration_ns.max(0);
+        let start_ns = range.start_ns.clamp(0, whole_ns);
+        (start_ns, range.end_ns.clamp(start_ns, whole_ns))
+    }
+
+    /// The walk of [`Self::critical_path`], as it is.
+    pub fn walked(&self, ends: (i64, i64), end: &EndThread) -> Walked {
+        match end.tid {
+            Some(tid) => self.walk(Some(&self.holds), ends, tid),
+            None => walk::unknown(ends),
+        }
+    }
+
+    /// The modules of every process.
+    pub(crate) const fn modules(&self) -> &Modules {
+        self.causes.modules()
+    }
+
+    /// The service that was waited for with a step of [`Self::walked`].
+    pub(crate) fn held_service(&self, step: &RawStep) -> Option<StringId> {
+        self.holds.get(step.hold).map(|hold| hold.service)
+    }
+
+    /// The walk of a phase in which the service manager of Linux starts or stops units: through the units that were waited for one after
+    /// the other. Of itself the manager waits for nobody: it goes on with whatever is done. `None` where no such unit is known, or no
+    /// context switch was recorded in the phase.
+    pub fn walked_by_units(&self, phase: &TransitionPhase) -> Option<(Walked, (i64, i64))> {
+        let change = match phase.transition {
+            TransitionKind::Boot => ServiceChange::Start,
+            TransitionKind::Shutdown => ServiceChange::Stop,
+            TransitionKind::Suspend => return None,
+        };
+        let ends = self.recorded(phase.range);
+        if self.trace.system.kind != SystemKind::Linux || !self.has_switches(ends) {
+            return None;
+        }
+        let way = self.holds.way(change, ends);
+        let manager = EndThread::known(FIRST_THREAD);
+        (!way.is_empty()).then(|| self.walk_through(&self.holds, &way, &manager))
+    }
+
+    /// Whether context switches were recorded between two times.
+    pub fn has_switches(&self, (start_ns, end_ns): (i64, i64)) -> bool {
+        let recorded =
+            || onoff_usage::cpu::recorded(self.trace).is_some_and(|(from, to)| start_ns < to && from < end_ns);
+        !self.trace.context_switches.is_empty() && recorded()
+    }
+
+    fn walk(&self, holds: Option<&Holds>, ends: (i64, i64), tid: u32) -> Walked {
+        let (timelines, causes) = (&self.timelines, &self.causes);
+        Walk::run(timelines, causes, &self.identities, holds, ends, tid)
+    }
+
+    /// The recording.
+    pub(crate) const fn trace(&self) -> &'t Trace {
+        self.trace
+    }
+
+    /// The walk through services of which each waited for the one before, with its ends: `segments`, last first.
+    pub(crate) fn walk_through(&self, holds: &Holds, segments: &[Segment], end: &EndThread) -> (Walked, (i64, i64)) {
+        let mut walked = Walked::default();
+        for segment in segments {
+            let ends = (segment.start_ns, segment.end_ns);
+            let manager = end.tid.unwrap_or(0);
+            let found = segment.hold.and_then(|at| holds.get(at));
+            let at = segment.hold.unwrap_or(walk::NOT_HELD);
+            let Some(hold) = found else {
+                let within = match end.tid {
+                    Some(tid) => self.walk(None, ends, tid),
+                    None => walk::unknown(ends),
+                };
+                walked.append(within, at, None, walk::ROOT);
+                continue;
+            };
+            let parts = holds.parts(hold, &self.timelines, &self.identities, ends);
+            if parts.is_empty() {
+                walked.append(walk::without_thread(ends, manager), at, None, walk::ROOT);
+            }
+            for (part, tid) in parts {
+                let within = match tid.or(end.tid) {
+                    Some(tid) => self.walk(None, part, tid),
+                    None => walk::unknown(part),
+                };
+                let waiter = end.tid.filter(|_| tid.is_some());
+                let waiter = waiter.map(|tid| Waiter { tid, from_ns: part.0, waiter: walk::ROOT });
+                walked.append(within, at, waiter, walk::ROOT);
+            }
+        }
+        let start_ns = segments.last().map_or(0, |segment| segment.start_ns);
+        let end_ns = segments.first().map_or(start_ns, |segment| segment.end_ns);
+        (walked, (start_ns, end_ns))
+    }
+
+    pub(crate) fn describe(
+        &self,
+        walked: &Walked,
+        holds: &Holds,
+        ends: (i64, i64),
+        end: &EndThread,
+        options: PathOptions,
+    ) -> CriticalPath {
+        let describer =
+            Describer { trace: self.trace, identities: &self.identities, requests: &self.requests, holds, options };
+        let mut path = describer.describe(walked, ends);
+        if let Some(tid) = end.tid {
+            path.end_thread = describer.thread(tid, ends.1);
+        }
+        path.end_rule.clone_from(&end.rule);
+        path.end_certainty = end.certainty;
+        path.missing = self.missing();
+        path.touched_by = touched_by(self.trace, &CHAIN_TABLES);
+        path
+    }
+
+    /// The critical path of a phase: of `range`, from the thread that ended it (see [`Waits::end_at`]).
+    #[must_use]
+    pub fn phase(&self, range: Interval, options: PathOptions) -> CriticalPath {
+        self.critical_path(range, &self.end_at(range.end_ns), options)
+    }
+
+    /// What the recording lacks for full chains.
+    #[must_use]
+    pub fn missing(&self) -> Vec<MissingRecords> {
+        let trace = self.trace;
+        [
+            (trace.context_switches.is_empty(), MissingRecords::ContextSwitches),
+            (trace.ready_threads.is_empty(), MissingRecords::ReadyThreads),
+            (trace.interrupts.is_empty(), MissingRecords::Interrupts),
+            (trace.disk_ios.is_empty(), MissingRecords::DiskRequests),
+        ]
+        .into_iter()
+        .filter_map(|(is_missing, records)| is_missing.then_some(records))
+        .collect()
+    }
+}

@@ -1,0 +1,55 @@
+//! The phases of the transitions that a recording holds, as stretches whose critical path can be asked for.
+
+use onoff_trace::Trace;
+
+use onoff_evidence::interval::Interval;
+use onoff_evidence::phase_name::SETTLING;
+use onoff_transitions::{TransitionKind, rules_of};
+
+/// A phase of a transition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransitionPhase {
+    /// Of which transition.
+    pub transition: TransitionKind,
+    /// The phase's name, as the transition's own report has it.
+    pub name: String,
+    /// When it was. Phases may overlap.
+    pub range: Interval,
+}
+
+/// The phases of `kind` in `trace`, or of all kinds: those whose ends are both known. The rest of the recording after a
+/// boot is none.
+#[must_use]
+pub fn phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
+    let mut rules: Vec<_> =
+        rules_of(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind)).collect();
+    rules.sort_by_key(|rules| rules.kind);
+    rules
+        .into_iter()
+        .flat_map(|rules| {
+            (rules.spans)(trace)
+                .into_iter()
+                .filter_map(|(name, start_ns, end_ns)| of_range(rules.kind, name.as_str(), (start_ns?, end_ns?)))
+        })
+        .collect()
+}
+
+/// The phases of `kind` in `trace`, or of all kinds, in which the computer should have settled and had not when the recording
+/// ended: up to its end.
+#[must_use]
+pub(crate) fn unsettled_phases(trace: &Trace, kind: Option<TransitionKind>) -> Vec<TransitionPhase> {
+    let rules = rules_of(trace.system.kind).filter(|rules| kind.is_none_or(|kind| kind == rules.kind));
+    rules
+        .flat_map(|rules| {
+            let is_settling = |name: &str| SETTLING.contains(&name);
+            let spans = (rules.spans)(trace).into_iter();
+            let open = spans.filter(move |(name, _, end_ns)| end_ns.is_none() && is_settling(name.as_str()));
+            open.filter_map(|(name, start_ns, _)| of_range(rules.kind, name.as_str(), (start_ns?, trace.duration_ns)))
+        })
+        .collect()
+}
+
+fn of_range(transition: TransitionKind, name: &str, (start_ns, end_ns): (i64, i64)) -> Option<TransitionPhase> {
+    let range = Interval::new(start_ns, end_ns);
+    (start_ns < end_ns).then(|| TransitionPhase { transition, name: name.to_owned(), range })
+}

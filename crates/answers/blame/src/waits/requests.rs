@@ -1,0 +1,171 @@
+//! What threads were asked to do: start a service, start or suspend a device. A path is in such a request while the
+//! thread that carries it out, or one that this thread waits for, is on the path.
+
+use onoff_evidence::interval::covered_ns;
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use onoff_trace::{Lives, StringId, ThreadKey, Trace};
+
+use super::path::{SubjectKind, driver_name};
+use super::walk::threads_of;
+use super::walk::{RawStep, Walked};
+
+/// Who carries a request out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Thread(u32),
+    Process(u32),
+}
+
+/// A request and its time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    start_ns: i64,
+    end_ns: i64,
+    by: By,
+    /// Service or device; empty for a driver's own work.
+    name: StringId,
+    /// Driver; empty for services.
+    driver: StringId,
+}
+
+impl Request {
+    /// The device, or the driver where there is none.
+    pub(super) fn subject(&self) -> StringId {
+        if self.name == StringId::EMPTY { self.driver } else { self.name }
+    }
+}
+
+/// How long a path was in a subject.
+pub(super) struct Overlap {
+    pub(super) kind: SubjectKind,
+    pub(super) name: String,
+    pub(super) ns: i64,
+}
+
+/// All requests of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    devices: Vec<Request>,
+    services: Vec<Request>,
+    /// Positions in `devices` by thread, by start.
+    by_thread: HashMap<ThreadKey, Vec<usize>>,
+}
+
+/// Requests of one thread that are looked at for one step.
+const MOST_NESTED: usize = 64;
+
+impl Requests {
+    pub(super) fn of(trace: &Trace, lives: &Lives) -> Self {
+        let operations = trace.device_operations.iter().map(|row| {
+            let ends = (row.start_ns, row.end_ns);
+            (ends, row.tid, row.device, row.driver)
+        });
+        let power = trace.power_requests.iter().map(|row| {
+            let ends = (row.start_ns, row.end_ns);
+            (ends, row.tid, row.device, row.driver)
+        });
+        let mut devices: Vec<Request> = operations
+            .chain(power)
+            .filter_map(|((start_ns, end_ns), tid, name, driver)| {
+                Some(Request { start_ns, end_ns: end_ns.unwrap_or(i64::MAX), by: By::Thread(tid?), name, driver })
+            })
+            .collect();
+        devices.sort_by_key(|request| request.start_ns);
+        let mut by_thread: HashMap<ThreadKey, Vec<usize>> = HashMap::new();
+        for (at, request) in devices.iter().enumerate() {
+            if let By::Thread(tid) = request.by {
+                by_thread.entry(lives.key(tid, request.start_ns)).or_default().push(at);
+            }
+        }
+        let services = trace
+            .service_transitions
+            .iter()
+            .filter_map(|row| {
+                Some(Request {
+                    start_ns: row.start_ns,
+                    end_ns: row.end_ns.unwrap_or(i64::MAX),
+                    by: By::Process(row.container_pid?),
+                    name: row.service,
+                    driver: StringId::EMPTY,
+                })
+            })
+            .collect();
+        Self { devices, services, by_thread }
+    }
+
+    /// The innermost device request that a thread was carrying out at `time_ns`.
+    pub(super) fn of_thread(&self, thread: ThreadKey, time_ns: i64) -> Option<&Request> {
+        let rows = self.by_thread.get(&thread)?;
+        let begun = |&at: &usize| self.devices.get(at).is_some_and(|request| request.start_ns <= time_ns);
+        let after = rows.partition_point(begun);
+        rows.get(..after)?
+            .iter()
+            .rev()
+            .take(MOST_NESTED)
+            .filter_map(|&at| self.devices.get(at))
+            .find(|request| request.end_ns > time_ns && request.subject() != StringId::EMPTY)
+    }
+
+    /// How long the path was in each service, device and driver; what overlaps counts once.
+    pub(super) fn overlaps(
+        &self,
+        trace: &Trace,
+        walked: &Walked,
+        pid_of: impl Fn(u32, i64) -> Option<u32>,
+    ) -> Vec<Overlap> {
+        let mut parts: BTreeMap<(SubjectKind, String), Vec<(i64, i64)>> = BTreeMap::new();
+        let mut add = |kind, name: &str, found: &[(i64, i64)]| {
+            if !name.is_empty() {
+                let list: &mut Vec<(i64, i64)> = parts.entry((kind, name.to_owned())).or_default();
+                list.extend_from_slice(found);
+            }
+        };
+        let mut found = Vec::new();
+        for request in &self.devices {
+            carried_out(walked, request, &pid_of, &mut found);
+            if !found.is_empty() {
+                add(SubjectKind::Device, trace.text(request.name), &found);
+                let driver = driver_name(trace.text(request.driver));
+                add(SubjectKind::Driver, driver, &found);
+            }
+        }
+        for request in &self.services {
+            carried_out(walked, request, &pid_of, &mut found);
+            if !found.is_empty() {
+                add(SubjectKind::Service, trace.text(request.name), &found);
+            }
+        }
+        parts
+            .into_iter()
+            .map(|((kind, name), parts)| Overlap { kind, name, ns: covered_ns(parts, (i64::MIN, i64::MAX)) })
+            .collect()
+    }
+}
+
+/// The parts of the path in which `request` is carried out. Steps come last first.
+fn carried_out(
+    walked: &Walked,
+    request: &Request,
+    pid_of: impl Fn(u32, i64) -> Option<u32>,
+    found: &mut Vec<(i64, i64)>,
+) {
+    found.clear();
+    let from = walked.steps.partition_point(|step| step.start_ns >= request.end_ns);
+    let steps = walked.steps.get(from..).unwrap_or(&[]);
+    let within = steps.iter().take_while(|step| step.end_ns > request.start_ns);
+    for step in within {
+        let is_by = |tid: u32| match request.by {
+            By::Thread(by) => by == tid,
+            By::Process(by) => pid_of(tid, step.end_ns) == Some(by),
+        };
+        if threads_of(walked, step).any(is_by) {
+            found.push(clipped(step, request));
+        }
+    }
+}
+
+fn clipped(step: &RawStep, request: &Request) -> (i64, i64) {
+    (step.start_ns.max(request.start_ns), step.end_ns.min(request.end_ns))
+}

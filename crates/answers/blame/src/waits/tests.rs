@@ -1,0 +1,516 @@
+//! Chains worked out by hand.
+
+mod services;
+
+use onoff_trace::{
+    ContextSwitch, ContextSwitches, DiskIo, DiskOperation, InterruptKind, IoPriority, Milestone, Process, ReadyThread,
+    ReadyThreads, Thread, Trace, milestone,
+};
+
+use super::*;
+use onoff_evidence::rule::Rule;
+use onoff_testkit::hostile::Source;
+use onoff_testkit::synthetic::{MS, image, interrupts, milestone_value, process, service, switches_in_ms, thread};
+
+const EXECUTIVE: u8 = 7;
+const DELAY: u8 = 4;
+const QUEUE: u8 = 15;
+const WAITING: u8 = 5;
+const READY: u8 = 1;
+
+/// A recording of 100 ms; threads 44, 64, 16, 20 of System, 104 of a.exe, 204 of b.exe.
+fn recording() -> Trace {
+    let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
+    process(&mut trace, 4, "System", None, None);
+    process(&mut trace, 100, "a.exe", None, None);
+    process(&mut trace, 200, "b.exe", None, None);
+    for tid in [16, 20, 44, 64] {
+        thread(&mut trace, tid, 4, None, None);
+    }
+    thread(&mut trace, 104, 100, None, None);
+    thread(&mut trace, 204, 200, None, None);
+    trace
+}
+
+/// Wake-ups as (ms, processor, thread, by thread, in an interrupt).
+fn readies(trace: &mut Trace, rows: &[(i64, u16, u32, u32, bool)]) {
+    let rows = rows.iter().map(|&(ms, cpu, ready_tid, by, in_interrupt)| ReadyThread {
+        time_ns: ms * MS,
+        cpu,
+        ready_tid,
+        readying_tid: Some(by),
+        adjust_reason: 1,
+        adjust_increment: 0,
+        flags: u8::from(in_interrupt),
+        after_switches: None,
+    });
+    trace.ready_threads.push(ReadyThreads::from_iter(rows));
+}
+
+fn read(trace: &mut Trace, tid: u32, issue_ms: i64, complete_ms: i64, file: &str) {
+    let file = trace.strings.intern(file);
+    trace.disk_ios.push(DiskIo {
+        issue_ns: Some(issue_ms * MS),
+        complete_ns: complete_ms * MS,
+        disk: 0,
+        operation: DiskOperation::Read,
+        offset: 0,
+        size: 4096,
+        priority: IoPriority::Normal,
+        service_ns: MS,
+        pid: None,
+        tid: Some(tid),
+        file,
+        file_object: 1,
+        irp: 0,
+        irp_flags: 0,
+    });
+}
+
+fn path_of(trace: &Trace, tid: u32, from_ms: i64, until_ms: i64) -> CriticalPath {
+    let waits = Waits::of(trace);
+    let range = Interval::new(from_ms * MS, until_ms * MS);
+    let path = waits.critical_path(range, &EndThread::known(tid), PathOptions::default());
+    assert_eq!(path.shares.iter().map(|share| share.ns).sum::<i64>(), path.duration_ns);
+    assert_eq!(path.measured_ns + path.inferred_ns + path.missing_ns, path.duration_ns);
+    path
+}
+
+/// Steps as (from ms, until ms, thread, kind, detail).
+fn steps(path: &CriticalPath) -> Vec<(i64, i64, u32, StepKind, &str)> {
+    path.steps
+        .iter()
+        .map(|step| (step.start_ns / MS, step.end_ns / MS, step.thread.tid, step.kind, step.detail.as_str()))
+        .collect()
+}
+
+use StepKind::{Cpu, Device, Disk, Other, Ready, Timer};
+
+/// The chain of the paper's appendix: 44 waits for 64, that for 16, that for 20, that for a timer.
+#[test]
+fn the_papers_chain_ends_at_the_timer() {
+    let mut trace = recording();
+    switches_in_ms(
+        &mut trace,
+        &[
+            (10, 0, 44, (WAITING, EXECUTIVE), 64),
+            (12, 0, 64, (WAITING, EXECUTIVE), 16),
+            (14, 0, 16, (WAITING, EXECUTIVE), 20),
+            (16, 0, 20, (WAITING, DELAY), 0),
+            (80, 0, 0, (2, 0), 20),
+            (82, 0, 20, (WAITING, EXECUTIVE), 16),
+            (84, 0, 16, (WAITING, EXECUTIVE), 64),
+            (86, 0, 64, (WAITING, EXECUTIVE), 44),
+            (90, 0, 44, (WAITING, EXECUTIVE), 0),
+        ],
+    );
+    readies(
+        &mut trace,
+        &[
+            (9, 0, 64, 44, false),
+            (11, 0, 16, 64, false),
+            (13, 0, 20, 16, false),
+            (80, 0, 20, 0, true),
+            (81, 0, 16, 20, false),
+            (83, 0, 64, 16, false),
+            (85, 0, 44, 64, false),
+        ],
+    );
+    let path = path_of(&trace, 44, 0, 88);
+    assert_eq!(
+        steps(&path),
+        [
+            (0, 10, 44, Cpu, ""),
+            (10, 12, 64, Cpu, ""),
+            (12, 14, 16, Cpu, ""),
+            (14, 16, 20, Cpu, ""),
+            (16, 80, 20, Timer, ""),
+            (80, 81, 20, Cpu, ""),
+            (81, 82, 16, Ready, ""),
+            (82, 83, 16, Cpu, ""),
+            (83, 84, 64, Ready, ""),
+            (84, 85, 64, Cpu, ""),
+            (85, 86, 44, Ready, ""),
+            (86, 88, 44, Cpu, ""),
+        ]
+    );
+    assert_eq!(path.steps[4].waiters, [16, 64, 44]);
+    assert_eq!(path.steps[5].readies_tid, Some(16));
+    assert_eq!(path.kind_ns(Timer), 64 * MS);
+    assert_eq!(path.missing_ns, 0);
+    assert_eq!(path.on_path_ns(Subject::Process("system")), 88 * MS);
+}
+
+/// While the service's process waits for another's thread that sleeps, the path is in both.
+#[test]
+fn what_a_service_waits_for_is_on_the_service_s_path() {
+    let mut trace = recording();
+    // Its host is process 536.
+    service(&mut trace, "Waiter", "", (10, Some(11), None, Some(95)));
+    process(&mut trace, 536, "svchost.exe", None, None);
+    thread(&mut trace, 540, 536, None, None);
+    switches_in_ms(
+        &mut trace,
+        &[
+            (20, 0, 540, (WAITING, EXECUTIVE), 204),
+            (21, 0, 204, (WAITING, DELAY), 0),
+            (70, 0, 0, (2, 0), 204),
+            (75, 0, 204, (WAITING, DELAY), 540),
+            (95, 0, 540, (WAITING, EXECUTIVE), 0),
+        ],
+    );
+    readies(&mut trace, &[(5, 0, 204, 540, false), (70, 0, 204, 0, true), (74, 0, 540, 204, false)]);
+    let path = path_of(&trace, 540, 0, 95);
+    assert_eq!(
+        steps(&path),
+        [
+            (0, 20, 540, Cpu, ""),
+            (20, 21, 204, Cpu, ""),
+            (21, 70, 204, Timer, ""),
+            (70, 74, 204, Cpu, ""),
+            (74, 75, 540, Ready, ""),
+            (75, 95, 540, Cpu, ""),
+        ]
+    );
+    assert_eq!(path.on_path_ns(Subject::Process("b.exe")), 54 * MS);
+    assert_eq!(path.on_path_ns(Subject::Process("svchost.exe")), 95 * MS);
+    assert_eq!(path.on_path_ns(Subject::Service("waiter")), 85 * MS);
+    assert_eq!(path.on_path_ns(Subject::Service("other")), 0);
+    let sleeper = path.shares.iter().find(|share| share.kind == Timer).unwrap();
+    assert_eq!((sleeper.name.as_str(), sleeper.ns), ("b.exe", 49 * MS));
+}
+
+#[test]
+fn a_read_is_charged_to_its_file_and_a_dpc_to_its_driver() {
+    const DRIVER: u64 = 0xffff_f801_2000_0000;
+    let mut trace = recording();
+    image(&mut trace, 4, (DRIVER, 0x1000), None, r"\drivers\usbhub.sys");
+    switches_in_ms(
+        &mut trace,
+        &[
+            (10, 0, 104, (WAITING, 0), 0),
+            (30, 0, 0, (2, 0), 104),
+            (40, 0, 104, (WAITING, EXECUTIVE), 0),
+            (60, 0, 0, (2, 0), 104),
+        ],
+    );
+    readies(&mut trace, &[(30, 0, 104, 0, true), (60, 0, 104, 0, true)]);
+    read(&mut trace, 104, 9, 30, r"C:\Windows\slow.dll");
+    interrupts(&mut trace, &[(59 * MS, 60 * MS, 0, InterruptKind::Dpc, DRIVER + 8)]);
+    let path = path_of(&trace, 104, 0, 70);
+    assert_eq!(
+        steps(&path),
+        [
+            (0, 10, 104, Cpu, ""),
+            (10, 30, 104, Disk, r"C:\Windows\slow.dll"),
+            (30, 40, 104, Cpu, ""),
+            (40, 60, 104, Device, "usbhub.sys"),
+            (60, 70, 104, Cpu, ""),
+        ]
+    );
+    assert_eq!(path.on_path_ns(Subject::File(r"c:\windows\slow.dll")), 20 * MS);
+    assert_eq!(path.on_path_ns(Subject::Driver(r"\Driver\USBHUB")), 20 * MS);
+}
+
+/// A page is read by another thread on behalf of the one that waits: before the read, that one's work counts.
+#[test]
+fn a_request_made_by_another_thread_leads_to_that_thread() {
+    let mut trace = recording();
+    switches_in_ms(
+        &mut trace,
+        &[(10, 0, 104, (WAITING, 0), 204), (22, 0, 204, (WAITING, EXECUTIVE), 0), (30, 0, 0, (2, 0), 104)],
+    );
+    readies(&mut trace, &[(30, 0, 104, 0, true)]);
+    read(&mut trace, 204, 20, 30, "page.sys");
+    interrupts(&mut trace, &[(29 * MS, 30 * MS, 0, InterruptKind::Dpc, 0x10)]);
+    let path = path_of(&trace, 104, 0, 40);
+    assert_eq!(
+        steps(&path),
+        [(0, 10, 104, Cpu, ""), (10, 20, 204, Cpu, ""), (20, 30, 104, Disk, "page.sys"), (30, 40, 104, Cpu, ""),]
+    );
+}
+
+#[test]
+fn a_worker_that_waits_for_work_hands_over_to_whoever_gave_it() {
+    let mut trace = recording();
+    switches_in_ms(
+        &mut trace,
+        &[
+            // 104 works for somebody else, then waits for work; 204 gives it some at 50.
+            (20, 0, 104, (WAITING, QUEUE), 204),
+            (51, 0, 204, (WAITING, EXECUTIVE), 104),
+        ],
+    );
+    readies(&mut trace, &[(10, 0, 204, 0, true), (50, 0, 104, 204, false)]);
+    let path = path_of(&trace, 104, 0, 90);
+    assert_eq!(
+        steps(&path)[1..],
+        [
+            // What 104 did until 20 is no part of it.
+            (10, 20, 204, Ready, ""),
+            (20, 50, 204, Cpu, ""),
+            (50, 51, 104, Ready, ""),
+            (51, 90, 104, Cpu, "")
+        ]
+    );
+    assert!(path.steps.iter().all(|step| step.waiters.is_empty()));
+}
+
+#[test]
+fn starvation_is_ready_time_not_work() {
+    let mut trace = recording();
+    switches_in_ms(&mut trace, &[(10, 0, 104, (READY, 32), 204), (60, 0, 204, (READY, 30), 104)]);
+    let path = path_of(&trace, 104, 0, 70);
+    assert_eq!(steps(&path), [(0, 10, 104, Cpu, ""), (10, 60, 104, Ready, ""), (60, 70, 104, Cpu, "")]);
+}
+
+#[test]
+fn missing_events_and_contradictions_end_a_chain_with_a_reason() {
+    let mut trace = recording();
+    switches_in_ms(
+        &mut trace,
+        &[(10, 0, 104, (WAITING, EXECUTIVE), 0), (30, 0, 0, (2, 0), 104), (40, 0, 104, (WAITING, EXECUTIVE), 0)],
+    );
+    let path = path_of(&trace, 104, 0, 50);
+    assert_eq!(path.steps[1].kind, Other);
+    assert!(path.steps[1].detail.contains("no ready-thread event"));
+    assert_eq!(path.missing_ns, 30 * MS);
+    assert!(path.missing[0] == onoff_evidence::missing_evidence::MissingRecords::ReadyThreads);
+    // The last wait is never over.
+    assert!(path.steps[3].detail.contains("not over"));
+
+    // Two threads that wait for each other and are each said to have woken the other.
+    let mut trace = recording();
+    switches_in_ms(
+        &mut trace,
+        &[
+            (10, 0, 104, (WAITING, EXECUTIVE), 0),
+            (10, 1, 204, (WAITING, EXECUTIVE), 0),
+            (50, 0, 0, (2, 0), 104),
+            (50, 1, 0, (2, 0), 204),
+        ],
+    );
+    readies(&mut trace, &[(49, 1, 104, 204, false), (49, 0, 204, 104, false)]);
+    let path = path_of(&trace, 104, 0, 60);
+    assert!(path.steps.iter().any(|step| step.kind == Other && step.detail.contains("comes back")));
+}
+
+#[test]
+fn a_new_thread_leads_to_its_creator_and_an_unknown_end_says_so() {
+    let mut trace = recording();
+    let image = trace.strings.intern("new.exe");
+    trace.processes.push(Process { parent_pid: Some(200), start_ns: Some(30 * MS), image, ..Process::unknown(300) });
+    thread(&mut trace, 304, 300, Some(30 * MS), None);
+    switches_in_ms(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 304)]);
+    readies(&mut trace, &[(31, 0, 304, 204, false)]);
+    let path = path_of(&trace, 304, 5, 50);
+    assert_eq!(steps(&path), [(5, 31, 204, Cpu, ""), (31, 35, 304, Ready, ""), (35, 50, 304, Cpu, "")]);
+    let end = Waits::of(&trace).end_at(30 * MS);
+    assert_eq!((end.tid, end.certainty), (Some(204), onoff_evidence::Certainty::Measured));
+    assert_eq!(end.rule, Rule::CreatingThread { image: "new.exe".to_owned() });
+
+    // When nobody of its parent ran, it is whoever woke its first thread.
+    process(&mut trace, 310, "orphan.exe", Some(40 * MS), None);
+    thread(&mut trace, 314, 310, Some(40 * MS), None);
+    readies(&mut trace, &[(41, 0, 314, 304, false)]);
+    assert_eq!(Waits::of(&trace).end_at(40 * MS).tid, Some(304));
+
+    let nobody =
+        Waits::of(&trace).critical_path(Interval::new(0, 50 * MS), &EndThread::default(), PathOptions::default());
+    assert_eq!(nobody.kind_ns(Other), 50 * MS);
+}
+
+#[test]
+fn short_steps_are_left_out_of_the_list_but_not_of_the_sums() {
+    let mut trace = recording();
+    switches_in_ms(&mut trace, &[(10, 0, 104, (READY, 32), 204), (11, 0, 204, (READY, 30), 104)]);
+    let waits = Waits::of(&trace);
+    let options = PathOptions { shortest_ns: 2 * MS, most_steps: 1 };
+    let path = waits.critical_path(Interval::new(0, 70 * MS), &EndThread::known(104), options);
+    assert_eq!(steps(&path), [(11, 70, 104, Cpu, "")]);
+    assert_eq!((path.steps_left_out, path.left_out_ns), (2, 11 * MS));
+    assert_eq!(path.kind_ns(Ready), MS);
+}
+
+#[test]
+fn damaged_recordings_give_some_path_of_the_right_length() {
+    let mut source = Source(7);
+    for _ in 0..200 {
+        let mut trace = recording();
+        let mut pick = |choices: &[i64]| {
+            let at = usize::try_from(source.next() % choices.len() as u64).unwrap();
+            choices[at]
+        };
+        const TIMES: [i64; 9] = [i64::MIN, -1, 0, 1, 20, 20, 21, 90, i64::MAX];
+        let number = |value: i64| u32::try_from(value).unwrap();
+        let mut rows = Vec::new();
+        let mut wakes = Vec::new();
+        for _ in 0..40 {
+            rows.push(ContextSwitch {
+                time_ns: pick(&TIMES),
+                cpu: u16::try_from(pick(&[0, 1, 65_535])).unwrap(),
+                new_tid: number(pick(&[0, 44, 64, 104, 4_294_967_295])),
+                old_tid: number(pick(&[0, 44, 64, 104, 4_294_967_295])),
+                new_priority: -1,
+                old_priority: 127,
+                old_wait_reason: u8::try_from(pick(&[0, 4, 15, 255])).unwrap(),
+                old_wait_mode: 9,
+                old_state: u8::try_from(pick(&[0, 1, 4, 5, 5, 255])).unwrap(),
+                previous_c_state: 0,
+                old_ideal_processor: 0,
+                new_wait_ticks: 0,
+            });
+            wakes.push(ReadyThread {
+                time_ns: pick(&TIMES),
+                cpu: 0,
+                ready_tid: number(pick(&[0, 44, 64, 104, 4_294_967_295])),
+                readying_tid: Some(number(pick(&[0, 44, 64, 104]))),
+                adjust_reason: 0,
+                adjust_increment: 0,
+                flags: u8::try_from(pick(&[0, 0, 1, 255])).unwrap(),
+                after_switches: None,
+            });
+        }
+        if pick(&[0, 1]) == 0 {
+            rows.sort_by_key(|row| row.time_ns);
+            wakes.sort_by_key(|row| row.time_ns);
+        }
+        trace.context_switches.push(ContextSwitches::from_iter(rows));
+        trace.ready_threads.push(ReadyThreads::from_iter(wakes));
+        trace.duration_ns = pick(&[0, 1, 100, i64::MAX]);
+        let waits = Waits::of(&trace);
+        for tid in [0, 44, 104, u32::MAX] {
+            let range = Interval::new(i64::MIN, i64::MAX);
+            let path = waits.critical_path(range, &EndThread::known(tid), PathOptions::default());
+            let sum: i64 = path.shares.iter().map(|share| share.ns).sum();
+            assert_eq!(sum, path.duration_ns);
+        }
+        let _ = waits.end_at(20);
+    }
+}
+
+#[test]
+fn a_thread_that_ended_first_is_followed_from_its_end() {
+    let mut trace = recording();
+    // 104 sleeps, runs from 40 on, and is gone at 45; what was asked about ends at 60.
+    switches_in_ms(
+        &mut trace,
+        &[
+            (0, 0, 0, (READY, 0), 104),
+            (10, 0, 104, (WAITING, DELAY), 0),
+            (40, 0, 0, (READY, 0), 104),
+            (45, 0, 104, (4, 0), 0),
+        ],
+    );
+    let path = path_of(&trace, 104, 0, 60);
+    let steps = steps(&path);
+    let times: Vec<_> = steps.iter().map(|&(from, until, tid, kind, _)| (from, until, tid, kind)).collect();
+    assert_eq!(
+        times,
+        [
+            (0, 10, 104, StepKind::Cpu),
+            (10, 40, 104, StepKind::Timer),
+            (40, 45, 104, StepKind::Cpu),
+            (45, 60, 104, StepKind::Other),
+        ]
+    );
+    assert!(steps[3].4.starts_with("the thread had ended"), "{}", steps[3].4);
+}
+
+#[test]
+fn a_thread_woken_while_it_leaves_waits_for_nothing() {
+    let mut trace = recording();
+    switches_in_ms(
+        &mut trace,
+        &[
+            (0, 0, 0, (READY, 0), 104),
+            (10, 0, 104, (WAITING, EXECUTIVE), 204),
+            (12, 0, 204, (READY, 0), 104),
+            (20, 0, 104, (WAITING, EXECUTIVE), 204),
+            (25, 0, 204, (READY, 0), 104),
+            (30, 0, 104, (WAITING, EXECUTIVE), 0),
+        ],
+    );
+    // In interrupts: at the very moment of the first switch out, and 10 µs before the second.
+    readies(&mut trace, &[(10, 1, 104, 64, true), (20, 1, 104, 64, true)]);
+    let mut late = trace.ready_threads.pieces()[0].clone();
+    late.time_ns[1] -= 10_000;
+    trace.ready_threads = onoff_trace::Batches::default();
+    trace.ready_threads.push(late);
+    let path = path_of(&trace, 104, 0, 30);
+    let steps: Vec<_> = steps(&path).into_iter().map(|(from, until, tid, kind, _)| (from, until, tid, kind)).collect();
+    assert_eq!(
+        steps,
+        [
+            (0, 10, 104, StepKind::Cpu),
+            (10, 12, 104, StepKind::Ready),
+            (12, 20, 104, StepKind::Cpu),
+            (20, 25, 104, StepKind::Ready),
+            (25, 30, 104, StepKind::Cpu),
+        ]
+    );
+}
+
+#[test]
+fn a_new_thread_that_nobody_is_known_to_have_woken_leads_to_whoever_recorded_its_start() {
+    let born = |creator_tid| {
+        let mut trace = recording();
+        trace.threads.push(Thread { creator_tid, start_ns: Some(30 * MS), ..Thread::unknown(108, 100) });
+        switches_in_ms(&mut trace, &[(5, 0, 104, (WAITING, EXECUTIVE), 204), (35, 0, 204, (WAITING, EXECUTIVE), 108)]);
+        let path = path_of(&trace, 108, 5, 50);
+        (path.kind_ns(Cpu), path.kind_ns(Ready), path.kind_ns(Other))
+    };
+    assert_eq!(born(Some(204)), (40 * MS, 5 * MS, 0));
+    // A header without a thread, or with one that nothing else was recorded of, names nobody.
+    assert_eq!(born(None), (15 * MS, 0, 30 * MS));
+    assert_eq!(born(Some(999)), (15 * MS, 0, 30 * MS));
+}
+
+#[test]
+fn a_stretch_ends_with_the_thread_that_logged_its_last_record_whoever_of_its_process_ran_last() {
+    let mut trace = recording();
+    thread(&mut trace, 108, 100, None, None);
+    // Thread 104 logs the desktop; 108 of the same process runs at that moment and has nothing to do with it.
+    switches_in_ms(
+        &mut trace,
+        &[(10, 0, 104, (WAITING, EXECUTIVE), 204), (20, 1, 0, (2, 0), 108), (30, 0, 204, (1, 0), 104)],
+    );
+    let (name, event) = (trace.strings.intern("desktop_ready"), trace.strings.intern("Shell-Core/27231"));
+    let row = |tid| Milestone {
+        time_ns: 50 * MS,
+        name,
+        detail: onoff_trace::StringId::EMPTY,
+        value: None,
+        pid: Some(100),
+        tid,
+        event,
+    };
+    trace.milestones.push(row(Some(104)));
+    let end = Waits::of(&trace).end_at(50 * MS);
+    assert_eq!((end.tid, end.certainty), (Some(104), onoff_evidence::Certainty::Measured));
+
+    // Without a thread in the record, its process is all that is known, and the answer is an inference.
+    trace.milestones = [row(None)].into_iter().collect();
+    let end = Waits::of(&trace).end_at(50 * MS);
+    assert_eq!(end.certainty, onoff_evidence::Certainty::Inferred);
+}
+
+/// Thread 44 leads a sleep from 20 to 80 ms and is on its processor all the while; 64 waited for it.
+#[test]
+fn a_path_does_not_run_through_a_sleep() {
+    let mut trace = recording();
+    switches_in_ms(&mut trace, &[(10, 0, 64, (WAITING, EXECUTIVE), 44), (90, 0, 44, (WAITING, EXECUTIVE), 64)]);
+    readies(&mut trace, &[(90, 0, 64, 44, false)]);
+    let before = path_of(&trace, 64, 0, 95);
+    assert!(steps(&before).contains(&(10, 90, 44, Cpu, "")), "{:?}", steps(&before));
+    milestone_value(&mut trace, 20 * MS, milestone::SLEEP, "4", Some(4));
+    milestone_value(&mut trace, 80 * MS, milestone::WAKE, "4", Some(4));
+    let path = path_of(&trace, 64, 0, 95);
+    let of_44: Vec<_> = steps(&path).into_iter().filter(|step| step.2 == 44).collect();
+    assert_eq!(of_44, [(10, 20, 44, Cpu, ""), (20, 80, 44, Other, "the machine was asleep"), (80, 90, 44, Cpu, "")]);
+    let waits = Waits::of(&trace);
+    let account = crate::account::Accountant::of(&waits).path(Interval::new(0, 95 * MS), Some(&EndThread::known(64)));
+    let idle = account.entries.iter().find(|entry| entry.kind == crate::account::AccountSubjectKind::Idle);
+    assert_eq!(idle.map(|entry| entry.ns), Some(60 * MS));
+    assert_eq!(account.entries.iter().map(|entry| entry.ns).sum::<i64>(), 95 * MS);
+}

@@ -1,0 +1,151 @@
+//! What explains a difference: of each phase that differs, whose time in it differs the same way, and how much of it that
+//! leaves open.
+
+use hashbrown::HashMap;
+
+use super::measures::{OWN_INITIALISATION, UNTIL_PENDED};
+use super::report::{
+    Change, ComparedMeasure, ExplainedDetail, ExplainedPart, Explanation, PartChange, SubjectOfMeasure, Verdict,
+};
+use super::run::Category;
+use super::run::RunSubject;
+use onoff_blame::account::AccountSubjectKind;
+
+/// Smaller differences of a phase are not explained, ns: 10 ms.
+const LEAST_EXPLAINED_NS: u64 = 10_000_000;
+/// A subject whose difference is a smaller part of the phase's is not named: 2 %.
+const LEAST_PART: u64 = 50;
+/// Subjects named of a phase, at most.
+const MOST_PARTS: usize = 5;
+/// A subject that has less than this part of its time left is no longer there: 5 %.
+const LEFT_OVER: i64 = 20;
+
+/// Explains how a configuration differs from the baseline, the largest phase first: `at` is its place among the changes.
+pub(super) fn explain(
+    measures: &[ComparedMeasure],
+    transition: RunSubject,
+    configuration: &str,
+    at: usize,
+) -> Vec<Explanation> {
+    let by_key: HashMap<String, &ComparedMeasure> =
+        measures.iter().map(|measure| (measure.key.to_ascii_lowercase(), measure)).collect();
+    let whole = whole_difference(&by_key, transition, at);
+    let mut explanations: Vec<Explanation> = measures
+        .iter()
+        .filter(|measure| measure.category == Category::Phase)
+        .filter_map(|phase| {
+            let difference = differing(phase, phase.changes.get(at)?)?;
+            (difference.unsigned_abs() >= LEAST_EXPLAINED_NS).then(|| {
+                let context = Context { measures, by_key: &by_key, transition, at };
+                context.of_phase(&phase.name, difference, configuration)
+            })
+        })
+        .collect();
+    // What goes the way of the whole comes first.
+    explanations.sort_by_key(|one| {
+        let against = whole.is_some_and(|whole| whole.signum() != one.difference_ns.signum());
+        (against, std::cmp::Reverse(one.difference_ns.unsigned_abs()))
+    });
+    explanations
+}
+
+fn whole_difference(by_key: &HashMap<String, &ComparedMeasure>, transition: RunSubject, at: usize) -> Option<i64> {
+    let measure = by_key.get(&format!("{}.total", transition.as_str()))?;
+    measure.changes.get(at)?.difference.filter(|&difference| difference != 0)
+}
+
+/// The difference of a measure, unless it is within noise.
+fn differing(measure: &ComparedMeasure, change: &Change) -> Option<i64> {
+    if change.verdict == Verdict::Same {
+        return None;
+    }
+    let only = |at: usize| measure.values.get(at).and_then(|values| values.median);
+    change.difference.or_else(|| match change.verdict {
+        Verdict::Gone => only(0).map(i64::wrapping_neg),
+        _ => None,
+    })
+}
+
+struct Context<'a> {
+    measures: &'a [ComparedMeasure],
+    by_key: &'a HashMap<String, &'a ComparedMeasure>,
+    transition: RunSubject,
+    at: usize,
+}
+
+impl Context<'_> {
+    fn of_phase(&self, phase: &str, difference_ns: i64, configuration: &str) -> Explanation {
+        let mut parts: Vec<ExplainedPart> = Vec::new();
+        let mut against: Vec<ExplainedPart> = Vec::new();
+        let least = difference_ns.unsigned_abs() / LEAST_PART;
+        let mut is_accounted = false;
+        for measure in self.measures {
+            let Some(subject) = measure.subject.as_ref().filter(|subject| subject.phase == phase) else { continue };
+            is_accounted = true;
+            let Some(part_ns) = measure.changes.get(self.at).and_then(|change| differing(measure, change)) else {
+                continue;
+            };
+            if !subject.kind.is_somebody() || part_ns.unsigned_abs() < least.max(1) {
+                continue;
+            }
+            let side = if part_ns.signum() == difference_ns.signum() { &mut parts } else { &mut against };
+            side.push(self.part(measure, subject, part_ns));
+        }
+        let against_ns = against.iter().fold(0_i64, |sum, part| sum.saturating_add(part.difference_ns));
+        for side in [&mut parts, &mut against] {
+            side.sort_by(|a, b| {
+                let key = |part: &ExplainedPart| (std::cmp::Reverse(part.difference_ns.unsigned_abs()), part.kind);
+                key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+            });
+            side.truncate(MOST_PARTS);
+        }
+        let explained = parts.iter().fold(against_ns, |sum, part| sum.saturating_add(part.difference_ns));
+        Explanation {
+            configuration: configuration.to_owned(),
+            phase: phase.to_owned(),
+            difference_ns,
+            is_accounted,
+            parts,
+            against,
+            against_ns,
+            not_explained_ns: difference_ns.saturating_sub(explained),
+        }
+    }
+
+    fn part(&self, measure: &ComparedMeasure, subject: &SubjectOfMeasure, difference_ns: i64) -> ExplainedPart {
+        let median = |at: usize| measure.values.get(at).and_then(|values| values.median).unwrap_or(0);
+        let (was_ns, is_ns) = (median(0), median(self.at + 1));
+        let change = if is_ns.saturating_mul(LEFT_OVER) <= was_ns {
+            PartChange::Gone
+        } else if was_ns.saturating_mul(LEFT_OVER) <= is_ns {
+            PartChange::New
+        } else if difference_ns > 0 {
+            PartChange::Longer
+        } else {
+            PartChange::Shorter
+        };
+        ExplainedPart {
+            key: measure.key.clone(),
+            kind: subject.kind,
+            name: subject.name.clone(),
+            was_ns,
+            is_ns,
+            difference_ns,
+            change,
+            detail: self.detail(subject),
+        }
+    }
+
+    /// What a driver's requests took until they were pended, or a service's own initialisation.
+    fn detail(&self, subject: &SubjectOfMeasure) -> Option<ExplainedDetail> {
+        let (category, part) = match subject.kind {
+            AccountSubjectKind::Driver => (Category::Driver, UNTIL_PENDED),
+            AccountSubjectKind::Service => (Category::Service, OWN_INITIALISATION),
+            _ => return None,
+        };
+        let key = format!("{}.{}.{}.{part}", self.transition.as_str(), category.as_str(), subject.name);
+        let measure = self.by_key.get(&key.to_ascii_lowercase())?;
+        let median = |at: usize| measure.values.get(at).and_then(|values| values.median);
+        Some(ExplainedDetail { key: measure.key.clone(), was_ns: median(0), is_ns: median(self.at + 1) })
+    }
+}

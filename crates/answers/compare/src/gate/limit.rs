@@ -1,0 +1,221 @@
+//! Limits as a person writes them: `boot.total 5% and 500ms`.
+
+use std::fmt;
+
+use onoff_trace::Pattern;
+use thiserror::Error;
+
+use crate::run::MeasureUnit;
+
+/// How much more is too much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// Percent of the baseline's median.
+    Percent(f64),
+    /// A number of nanoseconds, bytes or things.
+    Absolute(i64, MeasureUnit),
+}
+
+impl Amount {
+    /// Whether it can be held against numbers of `unit`.
+    #[must_use]
+    pub fn is_about(&self, unit: MeasureUnit) -> bool {
+        match self {
+            Self::Percent(_) => true,
+            Self::Absolute(_, own) => *own == unit,
+        }
+    }
+
+    fn is_exceeded(&self, difference: i64, was: i64) -> bool {
+        match *self {
+            // Anything is more than any percentage of nothing.
+            Self::Percent(limit) if was > 0 => difference as f64 * 100.0 / was as f64 > limit,
+            Self::Percent(_) => difference > 0,
+            Self::Absolute(limit, _) => difference > limit,
+        }
+    }
+}
+
+/// What a measure may grow by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    text: String,
+    key: String,
+    pattern: Pattern,
+    /// Any of these, of which all must be exceeded.
+    any_of_all: Vec<Vec<Amount>>,
+}
+
+/// A text is no limit.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("'{text}' is no limit: {reason}; write a measure and by how much it may grow, as in 'boot.total 5% and 500ms'")]
+pub struct NotALimit {
+    text: String,
+    reason: String,
+}
+
+/// Longest text of a limit, bytes.
+const MOST_BYTES: usize = 1_024;
+
+impl Limit {
+    /// Reads `KEY AMOUNT [and|or AMOUNT]...`. `and` binds stronger. In the key, `*` stands for any text.
+    ///
+    /// # Errors
+    /// The text is no limit.
+    pub fn parse(text: &str) -> Result<Self, NotALimit> {
+        let refuse = |reason: &str| NotALimit { text: text.chars().take(200).collect(), reason: reason.to_owned() };
+        if text.len() > MOST_BYTES {
+            return Err(refuse("it is too long"));
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        // Keys may hold blanks, as names of files do, so amounts are read from the end.
+        let mut any_of_all: Vec<Vec<Amount>> = Vec::new();
+        let mut all: Vec<Amount> = Vec::new();
+        let mut rest = words.as_slice();
+        while let [before @ .., last] = rest {
+            let amount = amount(last)
+                .ok_or_else(|| refuse(&format!("'{last}' is no amount such as 5%, 500ms, 2s, 10MiB or 3")))?;
+            all.push(amount);
+            rest = before;
+            match rest {
+                [before @ .., word] if word.eq_ignore_ascii_case("and") => rest = before,
+                [before @ .., word] if word.eq_ignore_ascii_case("or") => {
+                    any_of_all.push(std::mem::take(&mut all));
+                    rest = before;
+                }
+                _ => break,
+            }
+        }
+        any_of_all.push(all);
+        let key = rest.join(" ");
+        if key.is_empty() {
+            return Err(refuse("the measure is missing"));
+        }
+        if any_of_all.iter().any(Vec::is_empty) {
+            return Err(refuse("an amount is missing"));
+        }
+        Ok(Self { text: words.join(" "), pattern: Pattern::new(&key), key, any_of_all })
+    }
+
+    /// The measure's key, or a pattern of keys.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Whether it is a pattern, not one measure.
+    #[must_use]
+    pub fn names_many(&self) -> bool {
+        self.key.contains('*')
+    }
+
+    /// Whether it is about the measure of that key.
+    #[must_use]
+    pub fn is_about(&self, key: &str) -> bool {
+        self.pattern.matches(key)
+    }
+
+    /// All amounts of it.
+    pub fn amounts(&self) -> impl Iterator<Item = &Amount> {
+        self.any_of_all.iter().flatten()
+    }
+
+    /// Whether growing by `difference` from `was` is too much.
+    #[must_use]
+    pub fn is_exceeded(&self, difference: i64, was: i64) -> bool {
+        self.any_of_all.iter().any(|all| all.iter().all(|amount| amount.is_exceeded(difference, was)))
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+/// A number and its unit, without a blank between.
+fn amount(word: &str) -> Option<Amount> {
+    let digits = word.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(word.len());
+    let (number, unit) = word.split_at(digits);
+    let value: f64 = number.parse().ok()?;
+    let (factor, what) = match unit {
+        "%" => return Some(Amount::Percent(value)),
+        "ns" => (1.0, MeasureUnit::Ns),
+        "us" | "µs" => (1e3, MeasureUnit::Ns),
+        "ms" => (1e6, MeasureUnit::Ns),
+        "s" => (1e9, MeasureUnit::Ns),
+        "min" => (6e10, MeasureUnit::Ns),
+        "B" => (1.0, MeasureUnit::Bytes),
+        "KiB" => (1024.0, MeasureUnit::Bytes),
+        "MiB" => (1_048_576.0, MeasureUnit::Bytes),
+        "GiB" => (1_073_741_824.0, MeasureUnit::Bytes),
+        "" => (1.0, MeasureUnit::Count),
+        _ => return None,
+    };
+    let value = value * factor;
+    // Beyond that, floating point and integers part ways, and nothing is meant.
+    #[allow(clippy::cast_possible_truncation, reason = "checked to be below 2^53")]
+    (value <= 9e15).then(|| Amount::Absolute(value.round() as i64, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn and_binds_stronger_than_or() {
+        let limit = Limit::parse("boot.total 5% and 500ms or 10s").unwrap();
+        assert_eq!(limit.key(), "boot.total");
+        let exceeded = |difference_ms: i64, was_ms: i64| limit.is_exceeded(difference_ms * MS, was_ms * MS);
+        assert!(exceeded(600, 10_000), "6 % and 600 ms");
+        assert!(!exceeded(600, 20_000), "3 % only");
+        assert!(!exceeded(400, 4_000), "10 %, but 400 ms only");
+        assert!(exceeded(10_001, 1_000_000), "1 %, but over 10 s");
+        assert!(!exceeded(-20_000, 40_000));
+        assert!(!Limit::parse("a 5%").unwrap().is_exceeded(5, 100), "5 % is within 5 %");
+    }
+
+    #[test]
+    fn keys_may_hold_blanks_and_stars() {
+        let limit = Limit::parse("  boot.file.*Program Files*and more.dll   250us ").unwrap();
+        assert_eq!(limit.key(), "boot.file.*Program Files*and more.dll");
+        assert!(limit.is_about("boot.file.\\Program Files\\X and more.dll"));
+        assert!(limit.names_many());
+        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(250_000, MeasureUnit::Ns)]);
+        let limit = Limit::parse("boot.disk_read 1.5MiB").unwrap();
+        assert_eq!(limit.amounts().collect::<Vec<_>>(), [&Amount::Absolute(1_572_864, MeasureUnit::Bytes)]);
+        assert!(!limit.amounts().next().unwrap().is_about(MeasureUnit::Ns));
+    }
+
+    #[test]
+    fn growth_from_nothing_is_more_than_any_percentage() {
+        let limit = Limit::parse("boot.cpu.* 50% and 20ms").unwrap();
+        assert!(limit.is_exceeded(21 * MS, 0));
+        assert!(!limit.is_exceeded(19 * MS, 0));
+    }
+
+    #[test]
+    fn what_is_no_limit_says_why() {
+        for (text, part) in [
+            ("", "the measure is missing"),
+            ("boot.total", "'boot.total' is no amount"),
+            ("5%", "the measure is missing"),
+            ("boot.total 5 percent", "'percent' is no amount"),
+            ("boot.total and 5%", ""),
+            ("boot.total -5%", "'-5%' is no amount"),
+            ("boot.total 1e999s", "no amount"),
+            ("boot.total 99999999999999999999s", "no amount"),
+            ("boot.total NaN%", "no amount"),
+            ("boot.total 5% and", "'and' is no amount"),
+        ] {
+            match Limit::parse(text) {
+                Err(refusal) => assert!(refusal.to_string().contains(part), "{refusal}"),
+                // A key of its own, odd as it is: it names no measure, and the gate says so.
+                Ok(limit) => assert_eq!(limit.key(), "boot.total", "{text}"),
+            }
+        }
+        assert!(Limit::parse(&"a".repeat(2_000)).is_err());
+    }
+}

@@ -1,0 +1,362 @@
+//! Several recordings of one transition beside each other: what got slower, and whether that is more than noise.
+//!
+//! Each report becomes a [`Run`]: a flat list of [`Measure`]s. Runs that are alike make a [`Configuration`], and
+//! [`compare()`] sets every other configuration beside the first one, the baseline.
+//!
+//! # What is held to be a difference
+//!
+//! A difference of medians is called one when it exceeds the noise floor, which is how far the baseline's own runs lie
+//! apart ([`statistics::spread`]), and when the runs are separated as far as so few can show: the exact probability of
+//! such ranks by chance is at most [`MOST_CHANCE`], or the smallest that so many runs can have. With fewer than
+//! [`LEAST_RUNS`] runs on a side nothing is called a difference: what is noise cannot be told from them.
+
+#![forbid(unsafe_code)]
+
+pub mod baseline;
+pub mod boot_history;
+mod doubts;
+mod explanation;
+pub mod gate;
+pub mod measures;
+mod order;
+mod report;
+mod run;
+pub mod sleep_statistics;
+pub mod statistics;
+pub mod study;
+pub mod study_table;
+pub mod summary;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+pub use report::*;
+pub use run::*;
+
+/// Runs that a configuration needs before a difference is called one: with two, one disturbed run is half of them.
+pub const LEAST_RUNS: usize = 3;
+
+/// The probability, of ranks by chance, up to which a difference is called one.
+pub const MOST_CHANCE: f64 = 0.05;
+
+/// What a caller can choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompareOptions {
+    /// Reasons for which runs are not set apart after all.
+    pub include: Vec<SetApartReason>,
+    /// Runs that a configuration needs before a difference is called one.
+    pub least_runs: usize,
+    /// Whether each configuration may be of a kind of its own, as in a study of fast startup.
+    pub kinds_differ: bool,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        Self { include: Vec::new(), least_runs: LEAST_RUNS, kinds_differ: false }
+    }
+}
+
+/// Compares every other configuration with the first.
+///
+/// # Errors
+/// There is nothing to compare: fewer than two configurations, or one of them without a run that is not set apart.
+pub fn compare(configurations: &[Configuration], options: &CompareOptions) -> Result<Comparison, NoComparison> {
+    let [baseline, others @ ..] = configurations else { return Err(NoComparison::OneConfiguration) };
+    if others.is_empty() {
+        return Err(NoComparison::OneConfiguration);
+    }
+    let summaries = summaries(configurations, options);
+    if let Some(empty) = summaries.iter().find(|summary| summary.compared_runs == 0) {
+        return Err(NoComparison::AllSetApart(Box::new(empty.clone())));
+    }
+    let samples: Vec<Samples<'_>> = configurations
+        .iter()
+        .zip(&summaries)
+        .map(|(configuration, summary)| Samples::of(configuration, summary, options))
+        .collect();
+    let measures = rows(&samples, options);
+    let transition = baseline.runs.first().map_or(RunSubject::Boot, |run| run.transition);
+    let explanations = others
+        .iter()
+        .enumerate()
+        .flat_map(|(at, other)| explanation::explain(&measures, transition, &other.name, at))
+        .collect();
+    let compared: Vec<Vec<&Run>> = samples.iter().map(|sample| sample.runs.clone()).collect();
+    let notes = doubts::notes(configurations, &compared);
+    let moved = others
+        .iter()
+        .enumerate()
+        .flat_map(|(at, _)| {
+            let (before, after) = (&samples[0].runs, &samples[at + 1].runs);
+            order::moved(before, after, &summaries[at + 1].name)
+        })
+        .collect();
+    Ok(Comparison {
+        transition,
+        least_runs: options.least_runs as u64,
+        configurations: summaries,
+        notes,
+        explanations,
+        measures,
+        moved,
+        tables: Vec::new(),
+    })
+}
+
+/// Which runs of each configuration are compared, and which are set apart.
+#[must_use]
+pub fn summaries(configurations: &[Configuration], options: &CompareOptions) -> Vec<ConfigurationSummary> {
+    let of_all = leading_kind(configurations, options);
+    configurations
+        .iter()
+        .map(|configuration| {
+            let kind = if options.kinds_differ {
+                leading_kind(std::slice::from_ref(configuration), options)
+            } else {
+                of_all.clone()
+            };
+            summarise(configuration, kind, options)
+        })
+        .collect()
+}
+
+/// The kind of transition of the baseline's first run that nothing else sets apart: others are another thing.
+fn leading_kind(configurations: &[Configuration], options: &CompareOptions) -> Option<String> {
+    let runs = || configurations.iter().flat_map(|configuration| &configuration.runs);
+    let counts = |run: &&Run| !run.kind.is_empty() && standing(run, options).is_empty();
+    runs().find(counts).or_else(|| runs().find(|run| !run.kind.is_empty())).map(|run| run.kind.clone())
+}
+
+/// What sets a run apart after all that the caller includes.
+fn standing<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a SetApart> {
+    run.set_apart.iter().filter(|apart| !options.include.contains(&apart.reason)).collect()
+}
+
+fn summarise(configuration: &Configuration, kind: Option<String>, options: &CompareOptions) -> ConfigurationSummary {
+    let runs: Vec<RunSummary> = configuration
+        .runs
+        .iter()
+        .enumerate()
+        .map(|(at, run)| {
+            let before = configuration.runs.get(..at).unwrap_or(&[]);
+            let mut set_apart: Vec<SetApart> = standing(run, options).into_iter().cloned().collect();
+            if let Some(kind) = kind.as_ref().filter(|kind| **kind != run.kind && !run.kind.is_empty())
+                && !options.include.contains(&SetApartReason::OtherKind)
+            {
+                set_apart.push(SetApart {
+                    reason: SetApartReason::OtherKind,
+                    text: format!("{}, and the others are {kind}", run.kind),
+                });
+            }
+            if let Some(same) = before.iter().find(|other| run.is_same_recording(other))
+                && !options.include.contains(&SetApartReason::SameRecording)
+            {
+                set_apart.push(SetApart {
+                    reason: SetApartReason::SameRecording,
+                    text: format!("the same recording as {}", same.name),
+                });
+            }
+            RunSummary {
+                name: run.name.clone(),
+                compared: set_apart.is_empty(),
+                set_apart,
+                settings: run.settings.clone(),
+            }
+        })
+        .collect();
+    ConfigurationSummary {
+        name: configuration.name.clone(),
+        factors: configuration.factors.clone(),
+        kind: kind.unwrap_or_default(),
+        compared_runs: runs.iter().filter(|run| run.compared).count() as u64,
+        runs,
+    }
+}
+
+/// The values of one configuration's compared runs.
+struct Samples<'a> {
+    runs: Vec<&'a Run>,
+    /// By key: the values of the runs that have it, ascending, and how many have it only with doubt.
+    values: HashMap<String, Values>,
+    /// By phase: how many runs have an account of it.
+    accounted: HashMap<&'a str, usize>,
+}
+
+/// The key that measures of different runs are matched by: Windows does not tell names by case.
+fn matching(key: &str, keeps_case: bool) -> String {
+    if keeps_case { key.to_owned() } else { key.to_ascii_lowercase() }
+}
+
+#[derive(Default)]
+struct Values {
+    ascending: Vec<i64>,
+    doubtful: u64,
+}
+
+impl<'a> Samples<'a> {
+    fn of(configuration: &'a Configuration, summary: &ConfigurationSummary, options: &CompareOptions) -> Self {
+        let keeps_doubtful = options.include.contains(&SetApartReason::Losses);
+        let mut values: HashMap<String, Values> = HashMap::new();
+        let mut accounted: HashMap<&str, usize> = HashMap::new();
+        let mut runs = Vec::new();
+        for (run, _) in configuration.runs.iter().zip(&summary.runs).filter(|(_, summary)| summary.compared) {
+            runs.push(run);
+            let of_accounts = run.measures.iter().filter(|measure| measure.category == Category::Account);
+            let phases: hashbrown::HashSet<&str> = of_accounts.filter_map(|it| it.phase.as_deref()).collect();
+            for phase in phases {
+                *accounted.entry(phase).or_default() += 1;
+            }
+            for measure in &run.measures {
+                let of_key = values.entry(matching(&measure.key, run.keeps_case())).or_default();
+                if measure.doubtful && !keeps_doubtful {
+                    of_key.doubtful += 1;
+                } else {
+                    of_key.ascending.push(measure.value);
+                }
+            }
+        }
+        for of_key in values.values_mut() {
+            of_key.ascending.sort();
+        }
+        Self { runs, values, accounted }
+    }
+
+    /// Zero where what is absent was not worth a measure.
+    fn padded(&self, measure: &Measure, keeps_case: bool) -> Values {
+        let mut values = match self.values.get(&matching(&measure.key, keeps_case)) {
+            Some(values) => Values { ascending: values.ascending.clone(), doubtful: values.doubtful },
+            None => Values::default(),
+        };
+        if measure.category.is_zero_when_absent() {
+            let runs = match (measure.category, &measure.phase) {
+                (Category::Account, Some(phase)) => self.accounted.get(phase.as_str()).copied().unwrap_or(0),
+                _ => self.runs.len(),
+            };
+            let known = values.ascending.len() + usize::try_from(values.doubtful).unwrap_or(0);
+            for _ in known..runs {
+                values.ascending.insert(0, 0);
+            }
+        }
+        values
+    }
+}
+
+/// All measures: totals and phases in the order of the runs, the others by category and name.
+fn rows(samples: &[Samples<'_>], options: &CompareOptions) -> Vec<ComparedMeasure> {
+    let keeps_case = samples.iter().flat_map(|sample| &sample.runs).any(|run| run.keeps_case());
+    let mut known: BTreeMap<(Category, u64, String), &Measure> = BTreeMap::new();
+    for run in samples.iter().flat_map(|sample| &sample.runs) {
+        for (at, measure) in run.measures.iter().enumerate() {
+            // Totals and phases have an order of their own; the rest is found by name.
+            let place = if measure.category.keeps_order() { at as u64 } else { 0 };
+            let key = matching(&measure.key, keeps_case);
+            known.entry((measure.category, place, key)).or_insert(measure);
+        }
+    }
+    let mut seen = hashbrown::HashSet::new();
+    known
+        .into_values()
+        .filter(|measure| seen.insert(matching(&measure.key, keeps_case)))
+        .map(|measure| row(measure, samples, keeps_case, options))
+        .collect()
+}
+
+fn row(measure: &Measure, samples: &[Samples<'_>], keeps_case: bool, options: &CompareOptions) -> ComparedMeasure {
+    let values: Vec<Values> = samples.iter().map(|sample| sample.padded(measure, keeps_case)).collect();
+    let baseline = values.first().map_or(&[][..], |it| &it.ascending);
+    let noise_floor = (baseline.len() >= 2).then(|| statistics::spread(baseline));
+    let spreads = values.iter().map(spread).collect();
+    let changes = values
+        .iter()
+        .skip(1)
+        .zip(samples.iter().skip(1))
+        .map(|(candidate, sample)| {
+            change(
+                measure.unit,
+                (baseline, samples.first().map_or(0, |it| it.runs.len())),
+                (&candidate.ascending, sample.runs.len()),
+                noise_floor,
+                options,
+            )
+        })
+        .collect();
+    ComparedMeasure {
+        key: measure.key.clone(),
+        category: measure.category,
+        name: measure.name().to_owned(),
+        subject: measure.subject.as_ref().zip(measure.phase.as_ref()).map(|(subject, phase)| SubjectOfMeasure {
+            phase: phase.clone(),
+            kind: subject.kind,
+            name: subject.name.clone(),
+        }),
+        unit: measure.unit,
+        noise_floor,
+        values: spreads,
+        changes,
+    }
+}
+
+fn spread(values: &Values) -> MeasureSpread {
+    MeasureSpread {
+        runs: values.ascending.len() as u64,
+        left_out: values.doubtful,
+        median: statistics::median(&values.ascending),
+        mean: statistics::mean(&values.ascending),
+        least: values.ascending.first().copied(),
+        most: values.ascending.last().copied(),
+    }
+}
+
+/// How one measure of a candidate differs from the baseline's; each side with how many runs were compared at all.
+fn change(
+    unit: MeasureUnit,
+    (baseline, baseline_runs): (&[i64], usize),
+    (candidate, candidate_runs): (&[i64], usize),
+    noise_floor: Option<i64>,
+    options: &CompareOptions,
+) -> Change {
+    let medians = statistics::median(baseline).zip(statistics::median(candidate));
+    let difference = medians.map(|(was, is)| is.saturating_sub(was));
+    let percent = medians.filter(|&(was, _)| was > 0).map(|(was, is)| (is as f64 - was as f64) * 100.0 / was as f64);
+    let chance = statistics::chance(baseline, candidate);
+    let enough = baseline.len() >= options.least_runs && candidate.len() >= options.least_runs;
+    let verdict = match (difference, noise_floor) {
+        _ if baseline.is_empty() && candidate.is_empty() => Verdict::Unknown,
+        _ if baseline.is_empty() => appeared(candidate, candidate_runs, baseline_runs, Verdict::New, options),
+        _ if candidate.is_empty() => appeared(baseline, baseline_runs, candidate_runs, Verdict::Gone, options),
+        (Some(difference), Some(floor)) if enough => {
+            let beyond = difference.unsigned_abs() > floor.unsigned_abs();
+            let separated = chance.is_some_and(|chance| chance.is_separated());
+            match (beyond && separated, difference > 0, unit) {
+                (false, ..) => Verdict::Same,
+                (true, true, MeasureUnit::Ns) => Verdict::Slower,
+                (true, false, MeasureUnit::Ns) => Verdict::Faster,
+                (true, true, _) => Verdict::More,
+                (true, false, _) => Verdict::Less,
+            }
+        }
+        _ => Verdict::Unknown,
+    };
+    Change {
+        difference,
+        percent,
+        verdict,
+        interval: statistics::interval(baseline, candidate),
+        cliffs_delta: statistics::cliffs_delta(baseline, candidate),
+        p_value: chance.map(|chance| chance.p_value),
+        least_p_value: chance.map(|chance| chance.least_p_value),
+    }
+}
+
+/// What only one side has is new, or gone, when most runs of that side have it: else it comes and goes.
+fn appeared(values: &[i64], runs: usize, other_runs: usize, verdict: Verdict, options: &CompareOptions) -> Verdict {
+    if runs.min(other_runs) < options.least_runs {
+        // One run each shows that something is new as well as many do, but not whether it stays.
+        return if values.len() == runs { verdict } else { Verdict::Unknown };
+    }
+    if values.len() * 2 > runs { verdict } else { Verdict::Same }
+}

@@ -1,0 +1,78 @@
+//! The account of each phase as measures of a run: who took its time, and how much.
+
+use hashbrown::HashMap;
+
+use super::{LEAST_SHARE_NS, MOST_SHARES};
+use crate::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
+use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare};
+
+/// Adds to `run` who took the time of its phases. A person whose time is in none of its lengths is no subject of them.
+pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a AccountedPhase>) {
+    let prefix = run.transition.as_str();
+    let mut by_key: HashMap<String, usize> = HashMap::new();
+    let mut measures: Vec<Measure> = Vec::new();
+    for phase in phases.into_iter().filter(|phase| phase.account.measure != AccountMeasure::None) {
+        for entry in &phase.account.entries {
+            if entry.kind == AccountSubjectKind::Person && run.person_ns > 0 {
+                continue;
+            }
+            let key = format!("{prefix}.{}.{}.{}", Category::Account.as_str(), phase.phase, name(entry));
+            let folded = if run.keeps_case() { key.clone() } else { key.to_ascii_lowercase() };
+            match by_key.get(&folded).and_then(|&at| measures.get_mut(at)) {
+                Some(known) => add(known, entry),
+                None => {
+                    by_key.insert(folded, measures.len());
+                    measures.push(measure(key, &phase.phase, entry));
+                }
+            }
+        }
+    }
+    measures.retain(|measure| measure.value >= LEAST_SHARE_NS || is_nobody(measure));
+    measures.sort_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
+    measures.truncate(MOST_SHARES);
+    run.measures.append(&mut measures);
+}
+
+/// What the key of an entry ends with. Of time that is nobody's the reasons are one.
+fn name(entry: &AccountEntry) -> String {
+    match entry.kind {
+        AccountSubjectKind::NotKnown | AccountSubjectKind::Idle => entry.kind.as_str().to_owned(),
+        kind => format!("{}.{}", kind.as_str(), entry.name),
+    }
+}
+
+fn is_nobody(measure: &Measure) -> bool {
+    measure.subject.as_ref().is_some_and(|subject| !subject.kind.is_somebody())
+}
+
+fn measure(key: String, phase: &str, entry: &AccountEntry) -> Measure {
+    Measure {
+        key,
+        category: Category::Account,
+        unit: MeasureUnit::Ns,
+        value: entry.ns,
+        phase: Some(phase.to_owned()),
+        since_phase_ns: None,
+        doubtful: false,
+        subject: Some(MeasuredSubject {
+            kind: entry.kind,
+            name: entry.name.clone(),
+            did: entry.did.clone(),
+            certainty: entry.certainty,
+        }),
+    }
+}
+
+/// Another process of the same image, or another reason for which time is not known.
+fn add(known: &mut Measure, entry: &AccountEntry) {
+    known.value = known.value.saturating_add(entry.ns);
+    let Some(subject) = &mut known.subject else { return };
+    subject.certainty = subject.certainty.and(entry.certainty);
+    for share in &entry.did {
+        match subject.did.iter_mut().find(|known| known.did == share.did) {
+            Some(known) => known.ns = known.ns.saturating_add(share.ns),
+            None => subject.did.push(*share),
+        }
+    }
+    subject.did.sort_by_key(|&DidShare { did, ns }| (std::cmp::Reverse(ns), did));
+}

@@ -1,0 +1,191 @@
+//! A boot as a run.
+
+use crate::RunSubject;
+use onoff_trace::{DevicePhase, ServiceChange};
+use onoff_transitions::Variant;
+use onoff_transitions::{Half, PhaseName};
+
+use hashbrown::HashMap;
+
+use super::collector::Collector;
+use super::{OWN_INITIALISATION, Origin, losses, operations, variant};
+use crate::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
+use onoff_transitions::boot::{BootReport, ReadAhead, TrainingState};
+use onoff_transitions::suspend::PowerTransition;
+use onoff_usage::cpu::ProcessCpu;
+use onoff_usage::person::without_person;
+use onoff_usage::processes::ProcessLife;
+
+/// The measures of a boot.
+#[must_use]
+pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
+    let mut measures = Collector::new(RunSubject::Boot);
+    measures.total("total", report.total_ns);
+    measures.total("total_with_idle", report.details.total_with_idle_ns);
+    measures.total("main_path", report.main_path_ns());
+    let earlier = &report.details.before_kernel;
+    measures.total("firmware", earlier.firmware.duration_ns);
+    measures.total("boot_manager", earlier.boot_manager.duration_ns);
+    measures.total("os_loader", report.details.os_loader_ns);
+    measures.total("to_desktop", to_desktop(report));
+    measures.total("from_reset", report.details.total_from_reset_ns);
+    measures.total("logon_to_desktop", report.details.logon.to_desktop_ns);
+    measures.total("services", report.details.auto_start.duration_ns);
+    for phase in &report.details.device_phases {
+        let name = match phase.name {
+            DevicePhase::BootStart => "boot_start",
+            DevicePhase::SystemStart => "system_start",
+            DevicePhase::Later => continue,
+        };
+        measures.total(name, phase.span.duration_ns);
+    }
+    let labels = Labels::of(&report.details.processes);
+    let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
+    for phase in of_boot() {
+        measures.phase_as(phase, |process| labels.name(process));
+    }
+    numbers(report, &mut measures);
+    let doubtful = !report.details.units_touched_by.is_empty();
+    for service in &report.units {
+        if service.kind == ServiceChange::Start {
+            measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
+            let part = format!("{}.{OWN_INITIALISATION}", service.name);
+            measures.part(Category::Service, &part, service.initialisation_ns, doubtful);
+        }
+    }
+    let doubtful = !report.details.devices_touched_by.is_empty();
+    operations(&report.details.devices, doubtful, &mut measures);
+    let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Boot,
+        kind: variant(report.variant),
+        set_apart: [untrained(&report.details.read_ahead), losses(&report.losses, &touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: report.person_ns,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}
+
+/// The half of a fast startup that comes back, which is what a boot is on such a computer.
+#[must_use]
+pub fn of_fast_startup(origin: &Origin, transition: &PowerTransition) -> Run {
+    let mut measures = Collector::new(RunSubject::Boot);
+    // The desktop is there when the shell's phase ends.
+    let desktop_ns =
+        transition.phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit).and_then(|phase| phase.end_ns);
+    let resumed_ns = desktop_ns.zip(transition.details.resume.measured.start_ns).map(|(end, start)| {
+        let after = transition.phases.iter().filter(|phase| phase.half == Some(Half::After));
+        let person_ns = after.fold(0_i64, |sum, phase| sum.saturating_add(phase.person_ns));
+        without_person(end.saturating_sub(start), person_ns)
+    });
+    let whole_ns = transition.details.resume.whole_ns;
+    let settled = transition.settled().zip(whole_ns);
+    measures.total("total", settled.map(|(settling, ns)| ns.saturating_add(settling.busy_ns)));
+    measures.total(
+        "total_with_idle",
+        settled.map(|(settling, ns)| ns.saturating_add(settling.busy_ns).saturating_add(settling.idle_ns)),
+    );
+    measures.total("main_path", resumed_ns);
+    if let Some(parts) = &transition.details.resume_parts {
+        measures.total("firmware", parts.firmware_ns);
+        measures.total("boot_manager", parts.boot_manager_ns);
+        measures.total("os_loader", parts.loader_ns);
+        measures.total("to_desktop", whole_ns);
+    }
+    for phase in &transition.phases {
+        if matches!(phase.half, Some(Half::Resume | Half::After)) {
+            measures.phase(phase);
+        }
+    }
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Boot,
+        kind: variant(Variant::FastStartup),
+        set_apart: [losses(&transition.losses, &transition.touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: transition.person_ns,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}
+
+/// From power-on to the desktop, when all parts were recorded, ns.
+fn to_desktop(report: &BootReport) -> Option<i64> {
+    let earlier = &report.details.before_kernel;
+    let before_kernel = earlier
+        .firmware
+        .duration_ns?
+        .saturating_add(earlier.boot_manager.duration_ns.unwrap_or(0))
+        .saturating_add(report.details.os_loader_ns?);
+    let at_menu_ns = earlier.user_input.duration_ns.unwrap_or(0);
+    Some(without_person(before_kernel, at_menu_ns).saturating_add(report.main_path_ns()?))
+}
+
+fn numbers(report: &BootReport, measures: &mut Collector) {
+    let disks = || {
+        report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail).filter_map(|phase| phase.disk.as_ref())
+    };
+    if disks().next().is_some() {
+        let bytes = |of: fn(&onoff_usage::disk::DiskOperations) -> u64| {
+            let sum = disks().fold(0_u64, |sum, disk| sum.saturating_add(of(&disk.operations)));
+            i64::try_from(sum).unwrap_or(i64::MAX)
+        };
+        measures.number("disk_read", MeasureUnit::Bytes, bytes(|disk| disk.read.bytes));
+        measures.number("disk_written", MeasureUnit::Bytes, bytes(|disk| disk.write.bytes));
+    }
+    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let started = |process: &&onoff_usage::processes::ProcessLife| process.start_ns.is_some();
+    measures.number("processes", MeasureUnit::Count, count(report.details.processes.iter().filter(started).count()));
+}
+
+/// What processes are called: of hosts of services, the group and service that they host too, for there are many.
+struct Labels<'a>(HashMap<(u32, &'a str), String>);
+
+impl<'a> Labels<'a> {
+    fn of(processes: &'a [ProcessLife]) -> Self {
+        let hosts = processes.iter().filter(|life| life.image.eq_ignore_ascii_case("svchost.exe"));
+        Self(
+            hosts
+                .filter_map(|life| {
+                    let (_, arguments) = life.command_line.split_once(" -k ")?;
+                    let mut words = arguments.split_whitespace();
+                    let mut label = format!("{} -k {}", life.image, words.next()?);
+                    while let Some(word) = words.next() {
+                        if let ("-s", Some(service)) = (word, words.next()) {
+                            label = format!("{label} -s {service}");
+                        }
+                    }
+                    Some(((life.pid, life.image.as_str()), label))
+                })
+                .collect(),
+        )
+    }
+
+    fn name<'l>(&'l self, process: &'l ProcessCpu) -> &'l str {
+        process
+            .pid
+            .and_then(|pid| self.0.get(&(pid, process.image.as_str())))
+            .map_or(process.image.as_str(), String::as_str)
+    }
+}
+
+fn untrained(read_ahead: &ReadAhead) -> Option<SetApart> {
+    let text = match (read_ahead.state, read_ahead.training_count) {
+        (TrainingState::Untrained, _) => "the boot read-ahead had learnt from no boot".to_owned(),
+        (TrainingState::Training, Some(count)) => {
+            format!("the boot read-ahead had learnt from {count} of {} boots", ReadAhead::TRAINED_BOOTS)
+        }
+        _ => return None,
+    };
+    Some(SetApart { reason: SetApartReason::Untrained, text })
+}

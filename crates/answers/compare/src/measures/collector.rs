@@ -1,0 +1,231 @@
+//! Measures in the making.
+
+use crate::RunSubject;
+use hashbrown::HashMap;
+use onoff_transitions::Phase;
+
+use super::{LEAST_SHARE_NS, MOST_SHARES};
+use crate::run::{Category, Measure, MeasureUnit};
+use onoff_usage::cpu::{CpuUsage, ProcessCpu};
+use onoff_usage::disk::DiskUsage;
+
+/// Collects measures; those of one key are added up and keep the earliest begin.
+pub(super) struct Collector {
+    transition: RunSubject,
+    /// Whether names that differ in case only are different ones.
+    keeps_case: bool,
+    /// Name and begin of the phases that have one, by start.
+    phases: Vec<(String, i64)>,
+    measures: Vec<Measure>,
+    by_key: HashMap<String, usize>,
+    cpu: HashMap<String, (i64, bool)>,
+    files: HashMap<String, (i64, bool)>,
+}
+
+impl Collector {
+    pub(super) fn new(transition: RunSubject) -> Self {
+        Self {
+            transition,
+            keeps_case: false,
+            phases: Vec::new(),
+            measures: Vec::new(),
+            by_key: HashMap::new(),
+            cpu: HashMap::new(),
+            files: HashMap::new(),
+        }
+    }
+
+    /// The same, of a system to which names that differ in case only are different ones.
+    pub(super) fn keeping_case(transition: RunSubject) -> Self {
+        Self { keeps_case: true, ..Self::new(transition) }
+    }
+
+    /// A total, when it is known.
+    pub(super) fn total(&mut self, name: &str, ns: Option<i64>) {
+        if let Some(ns) = ns {
+            self.number(name, MeasureUnit::Ns, ns);
+        }
+    }
+
+    /// A number of the whole transition.
+    pub(super) fn number(&mut self, name: &str, unit: MeasureUnit, value: i64) {
+        let key = format!("{}.{name}", self.transition.as_str());
+        self.add(key, Category::Total, unit, value, None, false);
+    }
+
+    /// A phase, when its length is known, and what the machine did in it.
+    pub(super) fn phase(&mut self, phase: &Phase) {
+        self.phase_as(phase, |process| &process.image);
+    }
+
+    /// The same, with other names for processes than their images.
+    pub(super) fn phase_as<'u>(&mut self, phase: &'u Phase, process_name: impl Fn(&'u ProcessCpu) -> &'u str) {
+        let name = phase.name.as_str();
+        if let Some(start_ns) = phase.start_ns {
+            let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
+            self.phases.insert(at, (name.to_owned(), start_ns));
+        }
+        if let Some(ns) = phase.took_ns() {
+            self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, ns, None, false);
+        }
+        self.usage(phase.cpu.as_ref(), phase.disk.as_ref(), process_name);
+    }
+
+    /// A stage of what has no phases of an operating system.
+    pub(super) fn stage(&mut self, name: &str, start_ns: i64, duration_ns: i64) {
+        let at = self.phases.partition_point(|(_, start)| *start <= start_ns);
+        self.phases.insert(at, (name.to_owned(), start_ns));
+        self.add(self.key(Category::Phase, name), Category::Phase, MeasureUnit::Ns, duration_ns, None, false);
+    }
+
+    /// A thing with a begin; without a length it is left out.
+    pub(super) fn thing(
+        &mut self,
+        category: Category,
+        name: &str,
+        start_ns: i64,
+        duration_ns: Option<i64>,
+        doubtful: bool,
+    ) {
+        let Some(ns) = duration_ns.filter(|_| !name.is_empty()) else { return };
+        self.add(self.key(category, name), category, MeasureUnit::Ns, ns, Some(start_ns), doubtful);
+    }
+
+    /// A part of a thing, which has no begin that matters.
+    pub(super) fn part(&mut self, category: Category, name: &str, duration_ns: Option<i64>, doubtful: bool) {
+        if let Some(ns) = duration_ns {
+            self.add(self.key(category, name), category, MeasureUnit::Ns, ns, None, doubtful);
+        }
+    }
+
+    /// What the machine did in a phase.
+    fn usage<'u>(
+        &mut self,
+        cpu: Option<&'u CpuUsage>,
+        disk: Option<&DiskUsage>,
+        name: impl Fn(&'u ProcessCpu) -> &'u str,
+    ) {
+        let share = |shares: &mut HashMap<String, (i64, bool)>, name: &str, ns: i64, doubtful| {
+            if ns > 0 && !name.is_empty() {
+                let share = shares.entry_ref(name).or_default();
+                share.0 = share.0.saturating_add(ns);
+                share.1 |= doubtful;
+            }
+        };
+        if let Some(cpu) = cpu {
+            let doubtful = !cpu.touched_by.is_empty();
+            for process in &cpu.by_process {
+                share(&mut self.cpu, name(process), process.cpu_ns, doubtful);
+            }
+        }
+        if let Some(disk) = disk {
+            let doubtful = !disk.touched_by.is_empty();
+            for file in &disk.by_file {
+                share(&mut self.files, &file.name, file.service_ns, doubtful);
+            }
+        }
+    }
+
+    /// The measures: totals and phases as they came, then things by begin, then shares, most first.
+    pub(super) fn finish(mut self) -> Vec<Measure> {
+        for (category, shares) in
+            [(Category::Cpu, std::mem::take(&mut self.cpu)), (Category::File, std::mem::take(&mut self.files))]
+        {
+            let mut shares: Vec<(String, (i64, bool))> =
+                shares.into_iter().filter(|(_, (ns, _))| *ns >= LEAST_SHARE_NS).collect();
+            shares.sort_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
+            shares.truncate(MOST_SHARES);
+            for (name, (ns, doubtful)) in shares {
+                self.add(self.key(category, &name), category, MeasureUnit::Ns, ns, None, doubtful);
+            }
+        }
+        self.measures
+    }
+
+    fn key(&self, category: Category, name: &str) -> String {
+        format!("{}.{}.{name}", self.transition.as_str(), category.as_str())
+    }
+
+    fn add(
+        &mut self,
+        key: String,
+        category: Category,
+        unit: MeasureUnit,
+        value: i64,
+        start_ns: Option<i64>,
+        doubtful: bool,
+    ) {
+        let folded = if self.keeps_case { key.clone() } else { key.to_ascii_lowercase() };
+        if let Some(known) = self.by_key.get(&folded).and_then(|&at| self.measures.get_mut(at)) {
+            known.value = known.value.saturating_add(value);
+            known.doubtful |= doubtful;
+            return;
+        }
+        let phase = start_ns.and_then(|start_ns| {
+            let after = self.phases.partition_point(|(_, start)| *start <= start_ns);
+            let (name, phase_start_ns) = self.phases.get(after.checked_sub(1)?)?;
+            Some((name.clone(), start_ns.saturating_sub(*phase_start_ns)))
+        });
+        let (phase, since_phase_ns) = phase.unzip();
+        self.by_key.insert(folded, self.measures.len());
+        self.measures.push(Measure { key, category, unit, value, phase, since_phase_ns, doubtful, subject: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_transitions::PhaseName;
+
+    #[test]
+    fn things_of_one_name_are_added_up_and_aligned_at_their_phase() {
+        let mut collector = Collector::new(RunSubject::Boot);
+        collector.total("total", Some(90));
+        collector.total("os_loader", None);
+        let phase = |name, start_ns, duration_ns| Phase { start_ns, duration_ns, ..Phase::unknown(name) };
+        collector.phase(&phase(PhaseName::ExplorerInit, Some(40), Some(50)));
+        collector.phase(&phase(PhaseName::SmssInit, Some(10), Some(30)));
+        collector.phase(&phase(PhaseName::PostBoot, None, None));
+        collector.thing(Category::Service, "Spooler", 47, Some(5), false);
+        collector.thing(Category::Service, "Spooler", 50, Some(6), true);
+        collector.thing(Category::Service, "Early", 5, Some(1), false);
+        collector.thing(Category::Service, "Never", 50, None, false);
+        collector.thing(Category::Device, "", 50, Some(1), false);
+        let measures = collector.finish();
+        let keys: Vec<&str> = measures.iter().map(|it| it.key.as_str()).collect();
+        assert_eq!(
+            keys,
+            [
+                "boot.total",
+                "boot.phase.ExplorerInit",
+                "boot.phase.SMSSInit",
+                "boot.service.Spooler",
+                "boot.service.Early"
+            ]
+        );
+        let spooler = &measures[3];
+        assert_eq!((spooler.value, spooler.doubtful), (11, true));
+        assert_eq!((spooler.phase.as_deref(), spooler.since_phase_ns), (Some("ExplorerInit"), Some(7)));
+        assert_eq!(spooler.name(), "Spooler");
+        assert_eq!(measures[4].phase, None);
+    }
+
+    #[test]
+    fn shares_below_a_millisecond_are_left_out_and_the_rest_is_by_time() {
+        let mut collector = Collector::new(RunSubject::Boot);
+        let cpu = |image: &str, cpu_ns| Phase {
+            cpu: Some(CpuUsage {
+                by_process: vec![ProcessCpu { pid: Some(8), image: image.to_owned(), cpu_ns, percent: 0.0 }],
+                ..CpuUsage::default()
+            }),
+            ..Phase::unknown(PhaseName::PreSmss)
+        };
+        collector.phase(&cpu("a.exe", LEAST_SHARE_NS - 1));
+        collector.phase(&cpu("b.exe", LEAST_SHARE_NS / 2));
+        collector.phase(&cpu("b.exe", LEAST_SHARE_NS / 2));
+        collector.phase(&cpu("c.exe", 2 * LEAST_SHARE_NS));
+        let measures = collector.finish();
+        let shares: Vec<(&str, i64)> = measures.iter().map(|it| (it.name(), it.value)).collect();
+        assert_eq!(shares, [("c.exe", 2 * LEAST_SHARE_NS), ("b.exe", LEAST_SHARE_NS)]);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a firmware measured of one boot as a run: its stages, phases, drivers and devices.
+
+use super::Origin;
+use super::collector::Collector;
+use crate::run::{Category, Run, RunSubject, SetApart, SetApartReason};
+use onoff_firmware_times::FirmwareReport;
+use onoff_trace::firmware::FirmwareFaultKind;
+
+/// The measures of a firmware's boot. Drivers and devices count with their own time.
+#[must_use]
+pub fn of_firmware(origin: &Origin, report: &FirmwareReport) -> Run {
+    let mut measures = Collector::new(RunSubject::Firmware);
+    let intervals = &report.intervals;
+    measures.total("total", intervals.total_ns);
+    measures.total("time1", intervals.time1_ns);
+    measures.total("time2", intervals.time2_ns);
+    for stage in &report.stages {
+        measures.stage(stage.name.as_str(), stage.start_ns, stage.duration_ns);
+    }
+    for phase in &report.phases {
+        measures.stage(&phase.name, phase.start_ns, phase.duration_ns);
+    }
+    for driver in report.drivers.iter().filter(|driver| driver.self_ns > 0) {
+        measures.thing(Category::Driver, &driver.name, driver.start_ns, Some(driver.self_ns), false);
+    }
+    for device in report.devices.iter().filter(|device| device.self_ns > 0) {
+        measures.thing(
+            Category::Device,
+            &device.path,
+            intervals.firmware_init_ns.unwrap_or(0),
+            Some(device.self_ns),
+            false,
+        );
+    }
+    let disturbs = |kind| {
+        matches!(
+            kind,
+            FirmwareFaultKind::KeptOverResets | FirmwareFaultKind::NotMonotonic | FirmwareFaultKind::ResetEndInTicks
+        )
+    };
+    let fault = report.faults.iter().find(|fault| disturbs(fault.kind));
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Firmware,
+        kind: String::new(),
+        set_apart: fault
+            .map(|fault| SetApart { reason: SetApartReason::Losses, text: fault.kind.as_str().to_owned() })
+            .into_iter()
+            .collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}

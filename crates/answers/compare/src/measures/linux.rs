@@ -1,0 +1,123 @@
+//! Boots, shutdowns and sleeps of Linux as runs. Units of systemd are services, so that one limit fits both systems.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::RunSubject;
+use onoff_transitions::PhaseName;
+
+use super::collector::Collector;
+use super::{Origin, losses, operations, variant};
+use crate::run::{Category, MeasureUnit, Run};
+use onoff_transitions::linux::boot::LinuxBootReport;
+use onoff_transitions::linux::shutdown::LinuxShutdownReport;
+use onoff_transitions::linux::suspend::{LinuxSleep, SleepOutcome};
+
+/// The measures of a boot of Linux.
+#[must_use]
+pub fn of_linux_boot(origin: &Origin, report: &LinuxBootReport) -> Run {
+    let mut measures = Collector::keeping_case(RunSubject::Boot);
+    measures.total("total", report.total_ns);
+    measures.total("startup", report.details.startup_ns);
+    let target = report.details.default_target.as_ref();
+    measures.total("default_target", target.map(|target| target.reached_ns));
+    measures.total("manager", report.details.manager.whole.duration_ns);
+    let of_boot = || report.phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
+    for phase in of_boot() {
+        measures.phase(phase);
+    }
+    let doubtful = !report.details.units_touched_by.is_empty();
+    for unit in report.units.iter().filter(|unit| unit.automatic) {
+        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, doubtful);
+    }
+    let doubtful = !report.details.devices_touched_by.is_empty();
+    operations(&report.details.devices, doubtful, &mut measures);
+    let touched_by: Vec<String> = of_boot().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Boot,
+        kind: "linux".to_owned(),
+        set_apart: losses(&report.losses, &touched_by).into_iter().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}
+
+/// The measures of a shutdown of Linux.
+#[must_use]
+pub fn of_linux_shutdown(origin: &Origin, report: &LinuxShutdownReport) -> Run {
+    let mut measures = Collector::keeping_case(RunSubject::Shutdown);
+    measures.total("total", report.total_ns);
+    let killed = i64::try_from(report.details.killed.len()).unwrap_or(i64::MAX);
+    measures.number("killed_processes", MeasureUnit::Count, killed);
+    for phase in &report.phases {
+        measures.phase(phase);
+    }
+    for unit in &report.units {
+        measures.thing(Category::Service, &unit.name, unit.start_ns, unit.duration_ns, false);
+    }
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Shutdown,
+        kind: variant(report.variant),
+        set_apart: losses(&report.losses, &report.touched_by).into_iter().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}
+
+/// The measures of a sleep of Linux.
+#[must_use]
+pub fn of_linux_sleep(origin: &Origin, sleep: &LinuxSleep) -> Run {
+    let mut measures = Collector::keeping_case(RunSubject::Suspend);
+    measures.total("total", sleep.total_ns);
+    measures.total("suspend", sleep.details.suspend.duration_ns);
+    measures.total("resume", sleep.details.resume.duration_ns);
+    measures.total("post_resume", sleep.settled().map(|settling| settling.busy_ns));
+    for phase in &sleep.phases {
+        measures.phase(phase);
+    }
+    // A callback is listed by its device; by its driver too where that has several devices, which is another sum.
+    let mut devices: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for callback in &sleep.details.callbacks {
+        if let Some(phase) = callback.details.phase {
+            devices.entry((&callback.driver, phase.as_str())).or_default().insert(&callback.device);
+        }
+    }
+    for callback in &sleep.details.callbacks {
+        let Some(phase) = callback.details.phase else { continue };
+        let of_driver = devices.get(&(callback.driver.as_str(), phase.as_str())).map_or(0, BTreeSet::len);
+        for (category, name) in [(Category::Driver, &callback.driver), (Category::Device, &callback.device)] {
+            let is_once = category == Category::Device || of_driver > 1 || callback.device.is_empty();
+            if !name.is_empty() && is_once {
+                measures.thing(
+                    category,
+                    &format!("{name}.{}", phase.as_str()),
+                    callback.start_ns,
+                    callback.duration_ns,
+                    false,
+                );
+            }
+        }
+    }
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Suspend,
+        // What was given up did not sleep, whatever it was asked for.
+        kind: match sleep.details.outcome {
+            SleepOutcome::GivenUp => "given_up".to_owned(),
+            _ => variant(sleep.variant),
+        },
+        set_apart: losses(&sleep.losses, &sleep.touched_by).into_iter().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}

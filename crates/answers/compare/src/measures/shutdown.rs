@@ -1,0 +1,51 @@
+//! A shutdown as a run.
+
+use super::collector::Collector;
+use super::{Origin, losses, variant};
+use crate::RunSubject;
+use crate::run::{Category, Run};
+use onoff_transitions::shutdown::ShutdownReport;
+
+/// The measures of a shutdown.
+#[must_use]
+pub fn of_shutdown(origin: &Origin, report: &ShutdownReport) -> Run {
+    let mut measures = Collector::new(RunSubject::Shutdown);
+    measures.total("total", report.total_ns);
+    measures.total("pre_shutdown", report.details.pre_shutdown.duration_ns);
+    measures.total("services", report.details.service_shutdown.duration_ns);
+    for phase in &report.phases {
+        measures.phase(phase);
+    }
+    let doubtful = !report.details.units_touched_by.is_empty();
+    for service in &report.units {
+        measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
+    }
+    let doubtful = !report.details.sessions_touched_by.is_empty();
+    for application in report.details.sessions.iter().flat_map(|it| &it.applications) {
+        measures.thing(
+            Category::Application,
+            &application.name,
+            application.start_ns,
+            application.duration_ns,
+            doubtful,
+        );
+    }
+    for work in report.details.kernel_steps.iter().chain(&report.details.subscribers).chain(&report.details.scripts) {
+        measures.thing(Category::Step, &work.name, work.start_ns, work.duration_ns, false);
+    }
+    for device in &report.details.devices {
+        measures.thing(Category::Device, &device.device, device.start_ns, device.duration_ns, false);
+    }
+    let touched_by: Vec<String> = report.phases.iter().flat_map(|phase| phase.touched_by.iter().cloned()).collect();
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Shutdown,
+        kind: variant(report.variant),
+        set_apart: [losses(&report.losses, &touched_by), origin.set_apart()].into_iter().flatten().collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: 0,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}

@@ -1,0 +1,73 @@
+//! A sleep, hibernation or modern standby as a run: both halves, without the sleep between.
+
+use crate::RunSubject;
+use onoff_transitions::Half;
+
+use super::collector::Collector;
+use super::{Origin, losses, variant};
+use crate::run::{Category, MeasureUnit, Run};
+use onoff_transitions::suspend::{PowerDevice, PowerTransition};
+
+/// The measures of a power transition.
+#[must_use]
+pub fn of_suspend(origin: &Origin, transition: &PowerTransition) -> Run {
+    let mut measures = Collector::new(RunSubject::Suspend);
+    measures.total("total", transition.total_ns);
+    measures.total("suspend", transition.details.suspend.whole_ns);
+    measures.total("resume", transition.details.resume.whole_ns);
+    measures.total("post_resume", transition.settled().map(|settling| settling.busy_ns));
+    if let Some(bytes) = transition.details.hibernate_file_bytes {
+        measures.number("hibernate_file", MeasureUnit::Bytes, bytes);
+    }
+    for phase in &transition.phases {
+        if phase.half != Some(Half::Asleep) {
+            measures.phase(phase);
+        }
+    }
+    for told in &transition.details.notifications {
+        let category =
+            if told.details.phase.as_str().contains("Services") { Category::Service } else { Category::Application };
+        let name = format!("{}.{}", told.details.phase.as_str(), told.name);
+        if !told.name.is_empty() {
+            measures.thing(category, &name, told.start_ns, told.duration_ns, false);
+        }
+    }
+    for device in &transition.details.devices {
+        add_device(device, &mut measures);
+    }
+    for driver in &transition.details.drivers {
+        if !driver.driver.is_empty() {
+            let name = format!("{}.{}", driver.driver, driver.phase.as_str());
+            let at = transition
+                .phases
+                .iter()
+                .find(|phase| phase.name == driver.phase)
+                .and_then(|phase| phase.start_ns)
+                .or(transition.start_ns)
+                .unwrap_or(0);
+            measures.thing(Category::Driver, &name, at, Some(driver.total_ns), false);
+        }
+    }
+    Run {
+        name: origin.name.clone(),
+        transition: RunSubject::Suspend,
+        kind: variant(transition.variant),
+        set_apart: [losses(&transition.losses, &transition.touched_by), origin.set_apart()]
+            .into_iter()
+            .flatten()
+            .collect(),
+        machine: origin.machine.clone(),
+        recording: origin.recording,
+        person_ns: transition.person_ns,
+        settings: String::new(),
+        measures: measures.finish(),
+    }
+}
+
+fn add_device(device: &PowerDevice, measures: &mut Collector) {
+    let phase = device.details.phase.map_or("", |phase| phase.as_str());
+    if !device.device.is_empty() && !phase.is_empty() {
+        let name = format!("{}.{phase}", device.device);
+        measures.thing(Category::Device, &name, device.start_ns, device.duration_ns, false);
+    }
+}

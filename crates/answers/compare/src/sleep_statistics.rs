@@ -1,0 +1,193 @@
+//! Sleeps of many recordings of Linux together, as `onoff record suspend --runs N` makes them: how long they took, how many failed, and which
+//! device was worst.
+
+use onoff_trace::{SystemKind, Trace};
+use serde::Serialize;
+
+use crate::statistics::median;
+use onoff_transitions::linux::suspend::{self, LinuxSleep, SleepOutcome};
+use onoff_transitions::suspend::SuspendOptions;
+
+/// Devices that are named for a kind of sleep, at most.
+const MOST_DEVICES: usize = 5;
+
+/// What is kept of one sleep while others are read.
+#[derive(Clone, Debug)]
+pub struct OneSleep {
+    recording: String,
+    variant: String,
+    outcome: SleepOutcome,
+    suspend_ns: Option<i64>,
+    resume_ns: Option<i64>,
+    devices: Vec<OneDevice>,
+}
+
+#[derive(Clone, Debug)]
+struct OneDevice {
+    device: String,
+    driver: String,
+    total_ns: i64,
+    failed: bool,
+}
+
+/// The sleeps of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SleepStatistics {
+    /// Which kind of sleep, as in `suspend`.
+    pub variant: String,
+    /// Sleeps.
+    pub sleeps: u64,
+    /// Of those, given up before the machine slept.
+    pub given_up: u64,
+    /// Of those, without an end in the recording.
+    pub unfinished: u64,
+    /// The way down of those that slept; `None` where it is not known of any.
+    pub suspend: Option<SleepSpread>,
+    /// The way up of those that slept.
+    pub resume: Option<SleepSpread>,
+    /// The devices whose callbacks took longest in any of them, the worst first.
+    pub devices: Vec<DeviceStatistics>,
+}
+
+/// How long one half took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SleepSpread {
+    /// Sleeps of which it is known.
+    pub sleeps: u64,
+    /// Median, ns.
+    pub median_ns: i64,
+    /// Shortest, ns.
+    pub min_ns: i64,
+    /// Longest, ns.
+    pub max_ns: i64,
+    /// The recording of the longest.
+    pub max_recording: String,
+}
+
+/// A device's callbacks in all sleeps of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceStatistics {
+    /// Device.
+    pub device: String,
+    /// Driver; empty when the device has none.
+    pub driver: String,
+    /// Sleeps that name it.
+    pub sleeps: u64,
+    /// Sleeps in which one of its callbacks returned an error.
+    pub failed: u64,
+    /// Median of the time of all its callbacks in a sleep, ns.
+    pub median_ns: i64,
+    /// The longest, ns.
+    pub worst_ns: i64,
+    /// The recording of the longest.
+    pub worst_recording: String,
+}
+
+/// The sleeps of the recording called `recording`; none where it holds none, or is not of Linux.
+#[must_use]
+pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
+    if trace.system.kind != SystemKind::Linux {
+        return Vec::new();
+    }
+    let Ok(report) = suspend::analyse(trace, &SuspendOptions::default()) else { return Vec::new() };
+    let several = report.transitions.len() > 1;
+    let one = |sleep: &LinuxSleep| OneSleep {
+        recording: match several {
+            true => format!("{recording}, sleep {}", sleep.number),
+            false => recording.to_owned(),
+        },
+        variant: sleep.variant.as_str().to_owned(),
+        outcome: sleep.details.outcome,
+        suspend_ns: sleep.details.suspend.duration_ns,
+        resume_ns: sleep.details.resume.duration_ns,
+        devices: sleep
+            .details
+            .devices
+            .iter()
+            .map(|device| OneDevice {
+                device: device.device.clone(),
+                driver: device.driver.clone(),
+                total_ns: device.total_ns,
+                failed: device.failed,
+            })
+            .collect(),
+    };
+    report.transitions.iter().map(one).collect()
+}
+
+/// The sleeps together, by kind, where there are two or more of it.
+#[must_use]
+pub fn statistics(sleeps: &[OneSleep]) -> Vec<SleepStatistics> {
+    let mut variants: Vec<&str> = sleeps.iter().map(|sleep| sleep.variant.as_str()).collect();
+    variants.sort();
+    variants.dedup();
+    let of_variant = |variant: &str| sleeps.iter().filter(|sleep| sleep.variant == variant).collect::<Vec<_>>();
+    variants.into_iter().filter_map(|variant| of_kind(variant, &of_variant(variant))).collect()
+}
+
+fn of_kind(variant: &str, sleeps: &[&OneSleep]) -> Option<SleepStatistics> {
+    if sleeps.len() < 2 {
+        return None;
+    }
+    let outcomes = |outcome: SleepOutcome| sleeps.iter().filter(|sleep| sleep.outcome == outcome).count() as u64;
+    // Half a sleep says nothing of a whole one.
+    let slept: Vec<&OneSleep> = sleeps
+        .iter()
+        .filter(|sleep| matches!(sleep.outcome, SleepOutcome::Slept | SleepOutcome::Unknown))
+        .copied()
+        .collect();
+    Some(SleepStatistics {
+        variant: variant.to_owned(),
+        sleeps: sleeps.len() as u64,
+        given_up: outcomes(SleepOutcome::GivenUp),
+        unfinished: outcomes(SleepOutcome::Unfinished),
+        suspend: spread(&slept, |sleep| sleep.suspend_ns),
+        resume: spread(&slept, |sleep| sleep.resume_ns),
+        devices: devices(sleeps),
+    })
+}
+
+fn spread(sleeps: &[&OneSleep], half: impl Fn(&OneSleep) -> Option<i64>) -> Option<SleepSpread> {
+    let mut known: Vec<(i64, &str)> =
+        sleeps.iter().filter_map(|sleep| Some((half(sleep)?, sleep.recording.as_str()))).collect();
+    known.sort();
+    let lengths: Vec<i64> = known.iter().map(|one| one.0).collect();
+    let ((min_ns, _), (max_ns, max_recording)) = (known.first()?, known.last()?);
+    Some(SleepSpread {
+        sleeps: known.len() as u64,
+        median_ns: median(&lengths)?,
+        min_ns: *min_ns,
+        max_ns: *max_ns,
+        max_recording: (*max_recording).to_owned(),
+    })
+}
+
+fn devices(sleeps: &[&OneSleep]) -> Vec<DeviceStatistics> {
+    let mut all: Vec<(&OneDevice, &str)> =
+        sleeps.iter().flat_map(|sleep| sleep.devices.iter().map(|device| (device, sleep.recording.as_str()))).collect();
+    all.sort_by(|(a, of_a), (b, of_b)| {
+        (&a.device, &a.driver, a.total_ns, of_a).cmp(&(&b.device, &b.driver, b.total_ns, of_b))
+    });
+    let mut devices: Vec<DeviceStatistics> = all
+        .chunk_by(|(a, _), (b, _)| (&a.device, &a.driver) == (&b.device, &b.driver))
+        .filter_map(|its| {
+            let lengths: Vec<i64> = its.iter().map(|(device, _)| device.total_ns).collect();
+            let (worst, recording) = its.last()?;
+            Some(DeviceStatistics {
+                device: worst.device.clone(),
+                driver: worst.driver.clone(),
+                sleeps: its.len() as u64,
+                failed: its.iter().filter(|(device, _)| device.failed).count() as u64,
+                median_ns: median(&lengths)?,
+                worst_ns: worst.total_ns,
+                worst_recording: (*recording).to_owned(),
+            })
+        })
+        .collect();
+    devices.sort_by(|a, b| (b.worst_ns, &a.device).cmp(&(a.worst_ns, &b.device)));
+    devices.truncate(MOST_DEVICES);
+    devices
+}

@@ -1,0 +1,164 @@
+//! How probable ranks as uneven as these are by chance (Wilcoxon's rank sum, Mann and Whitney's U), two-sided.
+//!
+//! Exact, ties included: all ways to choose the candidate's runs from all runs are counted by the sum of their ranks.
+//! Ranks are doubled, so that the middle rank of a tie is an integer.
+
+use crate::MOST_CHANCE;
+
+/// More runs than this on both sides together are not counted but approximated.
+const MOST_COUNTED: usize = 40;
+
+/// How probable a difference is by chance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chance {
+    /// Probability of a rank sum as far from the middle as this one, or farther.
+    pub p_value: f64,
+    /// The smallest such probability that so many runs can show, without ties.
+    pub least_p_value: f64,
+}
+
+impl Chance {
+    /// Whether the runs are separated as far as so many can show, or improbably by chance.
+    #[must_use]
+    pub fn is_separated(&self) -> bool {
+        // A little more than equal: both are quotients of counts.
+        self.p_value <= MOST_CHANCE.max(self.least_p_value) * (1.0 + 1e-9)
+    }
+}
+
+/// How probable the difference between two samples is by chance; `None` when one is empty.
+#[must_use]
+pub fn chance(baseline: &[i64], candidate: &[i64]) -> Option<Chance> {
+    if baseline.is_empty() || candidate.is_empty() {
+        return None;
+    }
+    let (ranks, of_candidate) = doubled_ranks(baseline, candidate);
+    let chosen = candidate.len();
+    let p_value = if ranks.len() <= MOST_COUNTED {
+        counted(&ranks, chosen, of_candidate)
+    } else {
+        approximated(&ranks, chosen, of_candidate)
+    };
+    Some(Chance { p_value, least_p_value: (2.0 / ways(ranks.len(), chosen)).min(1.0) })
+}
+
+/// Twice the rank of every value, and the sum of those of the candidate.
+fn doubled_ranks(baseline: &[i64], candidate: &[i64]) -> (Vec<usize>, usize) {
+    let mut values: Vec<(i64, bool)> =
+        baseline.iter().map(|&value| (value, false)).chain(candidate.iter().map(|&value| (value, true))).collect();
+    values.sort();
+    let mut ranks = Vec::with_capacity(values.len());
+    let mut of_candidate = 0;
+    for tied in values.chunk_by(|a, b| a.0 == b.0) {
+        // Ranks first + 1 to first + length: twice their middle.
+        let doubled = 2 * ranks.len() + tied.len() + 1;
+        of_candidate += doubled * tied.iter().filter(|(_, is_candidate)| *is_candidate).count();
+        ranks.extend(tied.iter().map(|_| doubled));
+    }
+    (ranks, of_candidate)
+}
+
+fn counted(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
+    let most: usize = ranks.iter().sum();
+    // ways[k][s]: how many choices of k ranks have the sum s. At most C(40, 20) ≈ 1.4e11: exact as floating point.
+    let mut ways = vec![vec![0.0_f64; most + 1]; chosen + 1];
+    ways[0][0] = 1.0;
+    for &rank in ranks {
+        for count in (1..=chosen).rev() {
+            let (fewer, more) = ways.split_at_mut(count);
+            let (from, to) = (&fewer[count - 1], &mut more[0]);
+            for sum in rank..=most {
+                to[sum] += from[sum - rank];
+            }
+        }
+    }
+    // The middle of the distribution: chosen of all ranks; times the number of ranks, to stay an integer.
+    let far = |sum: usize| (sum * ranks.len()).abs_diff(most * chosen);
+    let here = far(sum);
+    let all: f64 = ways[chosen].iter().sum();
+    let uneven: f64 = ways[chosen].iter().enumerate().filter(|&(sum, _)| far(sum) >= here).map(|(_, ways)| ways).sum();
+    (uneven / all).min(1.0)
+}
+
+/// The normal approximation, corrected for ties and for steps.
+fn approximated(ranks: &[usize], chosen: usize, sum: usize) -> f64 {
+    let all = ranks.len() as f64;
+    let (candidate, baseline) = (chosen as f64, all - chosen as f64);
+    let mean = candidate * (all + 1.0) / 2.0;
+    let of_ties: f64 = ranks.chunk_by(|a, b| a == b).map(|tied| (tied.len() as f64).powi(3) - tied.len() as f64).sum();
+    let variance = candidate * baseline / 12.0 * (all + 1.0 - of_ties / (all * (all - 1.0)).max(1.0));
+    if variance <= 0.0 {
+        return 1.0;
+    }
+    let away = ((sum as f64 / 2.0 - mean).abs() - 0.5).max(0.0);
+    complementary_error(away / variance.sqrt() / std::f64::consts::SQRT_2).min(1.0)
+}
+
+/// erfc for arguments from 0, to 1.5e-7 (Abramowitz and Stegun, 7.1.26).
+fn complementary_error(x: f64) -> f64 {
+    let t = 1.0 / (1.0 + 0.327_591_1 * x);
+    let polynomial =
+        t * (0.254_829_592 + t * (-0.284_496_736 + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
+    polynomial * (-x * x).exp()
+}
+
+/// In how many ways `chosen` can be taken from `all`.
+fn ways(all: usize, chosen: usize) -> f64 {
+    (1..=chosen).fold(1.0, |ways, at| ways * (all - chosen + at) as f64 / at as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_close(is: f64, expected: f64, within: f64) -> bool {
+        (is - expected).abs() <= within
+    }
+
+    /// Expected: all permutations of midranks, and where there are no ties SciPy 1.x `mannwhitneyu(method="exact")`.
+    #[test]
+    fn exact_probabilities_with_and_without_ties() {
+        let cases: [(&[i64], &[i64], f64); 6] = [
+            (&[1, 2, 3], &[4, 5, 6], 0.1),
+            (&[1, 2, 3], &[2, 5, 6], 0.3),
+            (&[10, 12, 13, 15], &[11, 14, 16, 18, 19], 0.190_476_190_476),
+            (&[3, 3, 4, 5], &[3, 4, 4, 6], 0.657_142_857_143),
+            (&[1, 2, 3, 4, 5], &[3, 4, 5, 6, 7, 8], 0.064_935_064_935),
+            (&[1, 1, 1], &[1, 1, 1], 1.0),
+        ];
+        for (baseline, candidate, expected) in cases {
+            let is = chance(baseline, candidate).unwrap().p_value;
+            assert!(is_close(is, expected, 1e-9), "{baseline:?} {candidate:?}: {is}");
+            let other_way = chance(candidate, baseline).unwrap().p_value;
+            assert!(is_close(other_way, expected, 1e-9), "{other_way}");
+        }
+    }
+
+    /// Expected: SciPy 1.x `mannwhitneyu(method="asymptotic")`.
+    #[test]
+    fn many_runs_are_approximated() {
+        let baseline: Vec<i64> = (1..26).map(|at| 10 * at).collect();
+        let candidate: Vec<i64> = baseline.iter().map(|value| value + 85).collect();
+        let is = chance(&baseline, &candidate).unwrap().p_value;
+        assert!(is_close(is, 0.000_638_050_570_4, 1e-6), "{is}");
+        let baseline: Vec<i64> = (0..30).map(|at| at / 2).collect();
+        let candidate: Vec<i64> = (0..25).map(|at| 3 + at / 3).collect();
+        let is = chance(&baseline, &candidate).unwrap().p_value;
+        assert!(is_close(is, 0.792_700_945_088, 1e-6), "{is}");
+        assert_eq!(chance(&[5; 30], &[5; 30]).unwrap().p_value, 1.0, "all ties say nothing");
+    }
+
+    #[test]
+    fn what_so_few_runs_can_show_at_all() {
+        for (baseline, candidate, expected) in [(1, 1, 1.0), (2, 2, 1.0 / 3.0), (3, 3, 0.1), (5, 5, 2.0 / 252.0)] {
+            let one: Vec<i64> = (0..baseline).collect();
+            let other: Vec<i64> = (100..100 + candidate).collect();
+            let chance = chance(&one, &other).unwrap();
+            assert!(is_close(chance.least_p_value, expected, 1e-12));
+            assert!(is_close(chance.p_value, expected, 1e-12));
+            assert!(chance.is_separated());
+        }
+        assert!(!chance(&[1, 2, 3], &[2, 5, 6]).unwrap().is_separated());
+        assert_eq!(chance(&[], &[1]), None);
+    }
+}

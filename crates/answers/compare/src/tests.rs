@@ -1,0 +1,284 @@
+//! Verdicts on hand-made runs.
+
+use super::*;
+use onoff_blame::account::AccountSubjectKind;
+use onoff_evidence::Certainty;
+
+const MS: i64 = 1_000_000;
+
+fn measure(key: &str, category: Category, value: i64) -> Measure {
+    Measure {
+        key: key.to_owned(),
+        category,
+        unit: MeasureUnit::Ns,
+        value,
+        phase: None,
+        since_phase_ns: None,
+        doubtful: false,
+        subject: None,
+    }
+}
+
+fn run(measures: Vec<Measure>) -> Run {
+    Run {
+        name: "a.etl".to_owned(),
+        transition: RunSubject::Boot,
+        kind: "cold".to_owned(),
+        set_apart: Vec::new(),
+        machine: None,
+        recording: None,
+        person_ns: 0,
+        settings: String::new(),
+        measures,
+    }
+}
+
+fn totals(name: &str, values: &[i64]) -> Configuration {
+    Configuration {
+        name: name.to_owned(),
+        factors: Vec::new(),
+        runs: values.iter().map(|&value| run(vec![measure("boot.total", Category::Total, value * MS)])).collect(),
+    }
+}
+
+fn verdict(baseline: &[i64], candidate: &[i64]) -> Verdict {
+    let configurations = [totals("before", baseline), totals("after", candidate)];
+    let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
+    comparison.measure("boot.total").unwrap().changes[0].verdict
+}
+
+#[test]
+fn a_difference_must_exceed_the_baselines_own_and_be_separated() {
+    // The baseline's runs lie 300 ms apart.
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_500, 10_600, 10_700]), Verdict::Slower);
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_310, 10_350, 10_390]), Verdict::Same);
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[9_000, 9_100, 9_200]), Verdict::Faster);
+    // Beyond the noise floor, but one run of the candidate lies among the baseline's.
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_200, 10_600, 10_700]), Verdict::Same);
+    // Exactly the noise floor is noise.
+    assert_eq!(verdict(&[10_000, 10_100, 10_300], &[10_400, 10_400, 10_400]), Verdict::Same);
+    // A baseline that never varies shows any difference.
+    assert_eq!(verdict(&[10_000; 3], &[10_001; 3]), Verdict::Slower);
+}
+
+#[test]
+fn two_runs_of_a_side_show_no_noise() {
+    assert_eq!(verdict(&[10_000, 10_001, 10_002], &[20_000, 20_001]), Verdict::Unknown);
+    assert_eq!(verdict(&[10_000], &[20_000, 20_000, 20_000]), Verdict::Unknown);
+    let configurations = [totals("before", &[10_000]), totals("after", &[12_500])];
+    let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
+    let total = comparison.measure("boot.total").unwrap();
+    assert_eq!(total.noise_floor, None);
+    let change = &total.changes[0];
+    assert_eq!((change.difference, change.percent), (Some(2_500 * MS), Some(25.0)));
+    assert_eq!(change.interval, None);
+    assert_eq!(change.least_p_value, Some(1.0));
+}
+
+#[test]
+fn ten_runs_show_a_small_difference_that_one_disturbed_run_does_not_hide() {
+    let baseline = [10_000, 10_010, 10_020, 10_030, 10_040, 10_050, 10_060, 10_070, 10_080, 14_000];
+    let candidate: Vec<i64> = baseline.iter().map(|value| value + 120).collect();
+    assert_eq!(verdict(&baseline, &candidate), Verdict::Slower);
+    let candidate: Vec<i64> = baseline.iter().map(|value| value + 20).collect();
+    assert_eq!(verdict(&baseline, &candidate), Verdict::Same);
+}
+
+#[test]
+fn new_gone_and_what_comes_and_goes() {
+    let with = |name: &str, which: &[bool]| Configuration {
+        name: name.to_owned(),
+        factors: Vec::new(),
+        runs: which
+            .iter()
+            .map(|&has| {
+                let mut measures = vec![measure("boot.total", Category::Total, 9)];
+                if has {
+                    measures.push(measure("boot.service.Chat", Category::Service, 5 * MS));
+                    measures.push(measure("boot.cpu.chat.exe", Category::Cpu, 7 * MS));
+                }
+                run(measures)
+            })
+            .collect(),
+    };
+    let verdicts = |baseline: &[bool], candidate: &[bool]| {
+        let configurations = [with("before", baseline), with("after", candidate)];
+        let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
+        ["boot.service.Chat", "boot.cpu.chat.exe"].map(|key| {
+            let change = &comparison.measure(key).unwrap().changes[0];
+            (change.verdict, change.difference)
+        })
+    };
+    // A service is there or not; processor time that is not named is none.
+    assert_eq!(verdicts(&[false; 3], &[true; 3]), [(Verdict::New, None), (Verdict::Slower, Some(7 * MS))]);
+    assert_eq!(verdicts(&[true; 3], &[false; 3])[0], (Verdict::Gone, None));
+    assert_eq!(verdicts(&[false], &[true])[0], (Verdict::New, None));
+    assert_eq!(verdicts(&[false; 4], &[true, false, false, false])[0], (Verdict::Same, None));
+}
+
+#[test]
+fn runs_with_a_reason_are_set_apart_until_included() {
+    let mut baseline = totals("before", &[10_000, 10_010, 10_020, 30_000]);
+    baseline.runs[3].set_apart.push(SetApart {
+        reason: SetApartReason::Untrained,
+        text: "the boot read-ahead had learnt from no boot".to_owned(),
+    });
+    let candidate = totals("after", &[10_000, 10_010, 10_020]);
+    let configurations = [baseline, candidate];
+    let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
+    let total = comparison.measure("boot.total").unwrap();
+    assert_eq!(total.values[0].most, Some(10_020 * MS));
+    assert_eq!(comparison.configurations[0].compared_runs, 3);
+    assert!(!comparison.configurations[0].runs[3].compared);
+
+    let options = CompareOptions { include: vec![SetApartReason::Untrained], ..CompareOptions::default() };
+    let comparison = compare(&configurations, &options).unwrap();
+    let total = comparison.measure("boot.total").unwrap();
+    assert_eq!(total.values[0].most, Some(30_000 * MS));
+}
+
+#[test]
+fn a_run_of_another_kind_is_set_apart_and_no_run_is_no_comparison() {
+    let mut candidate = totals("after", &[9_000, 9_000]);
+    candidate.runs[1].kind = "fast_startup".to_owned();
+    let mut configurations = [totals("before", &[10_000]), candidate];
+    let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
+    let apart = &comparison.configurations[1].runs[1].set_apart[0];
+    assert_eq!(apart.reason, SetApartReason::OtherKind);
+    assert_eq!(comparison.measure("boot.total").unwrap().values[1].runs, 1);
+
+    configurations[1].runs.remove(0);
+    let refusal = compare(&configurations, &CompareOptions::default()).unwrap_err();
+    assert!(refusal.to_string().contains("--include other-kind"), "{refusal}");
+    configurations[1].runs.clear();
+    let refusal = compare(&configurations, &CompareOptions::default()).unwrap_err();
+    assert!(refusal.to_string().contains("it has none"), "{refusal}");
+    assert_eq!(compare(&configurations[..1], &CompareOptions::default()), Err(NoComparison::OneConfiguration));
+}
+
+#[test]
+fn values_that_losses_touch_are_left_out_and_counted() {
+    let mut candidate = totals("after", &[1, 2, 3]);
+    candidate.runs[2].measures[0].doubtful = true;
+    let configurations = [totals("before", &[1, 2, 3]), candidate];
+    let comparison = compare(&configurations, &CompareOptions::default()).unwrap();
+    let after = comparison.measure("boot.total").unwrap().values[1];
+    assert_eq!((after.runs, after.left_out, after.most), (2, 1, Some(2 * MS)));
+}
+
+#[test]
+fn what_passed_others_in_every_run_moved() {
+    let started = |places: [(&str, i64); 3]| {
+        let mut measures: Vec<Measure> = ["PreSMSS", "WinLogonInit"]
+            .iter()
+            .map(|phase| measure(&format!("boot.phase.{phase}"), Category::Phase, 100))
+            .collect();
+        for (name, (phase, since)) in ["A", "B", "C"].iter().zip(places) {
+            measures.push(Measure {
+                phase: Some(phase.to_owned()),
+                since_phase_ns: Some(since),
+                ..measure(&format!("boot.service.{name}"), Category::Service, 1)
+            });
+        }
+        run(measures)
+    };
+    let configuration = |name: &str, runs: Vec<Run>| Configuration { name: name.to_owned(), factors: Vec::new(), runs };
+    let before = configuration(
+        "before",
+        vec![
+            started([("PreSMSS", 10), ("PreSMSS", 20), ("PreSMSS", 30)]),
+            started([("PreSMSS", 15), ("PreSMSS", 25), ("PreSMSS", 26)]),
+        ],
+    );
+    // A now starts in the next phase, although sooner after that phase's begin.
+    let after = configuration("after", vec![started([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)])]);
+    let comparison = compare(&[before.clone(), after], &CompareOptions::default()).unwrap();
+    let [moved] = comparison.moved.as_slice() else {
+        panic!("{:?}", comparison.moved);
+    };
+    assert_eq!(moved.key, "boot.service.A");
+    assert_eq!((moved.now_after, moved.now_before), (2, 0));
+    assert_eq!((moved.was_phase.as_str(), moved.was_since_phase_ns), ("PreSMSS", 12));
+    assert_eq!((moved.is_phase.as_str(), moved.is_since_phase_ns), ("WinLogonInit", 5));
+
+    // What one run has otherwise is no order.
+    let after = configuration(
+        "after",
+        vec![
+            started([("WinLogonInit", 5), ("PreSMSS", 21), ("PreSMSS", 31)]),
+            started([("PreSMSS", 10), ("PreSMSS", 21), ("PreSMSS", 31)]),
+        ],
+    );
+    let comparison = compare(&[before, after], &CompareOptions::default()).unwrap();
+    assert_eq!(comparison.moved, []);
+}
+
+/// A run whose one phase is divided among subjects.
+fn accounted(phase_ms: i64, entries: &[(AccountSubjectKind, &str, i64)]) -> Run {
+    let mut measures = vec![
+        measure("boot.total", Category::Total, phase_ms * MS),
+        measure("boot.phase.PreSMSS", Category::Phase, phase_ms * MS),
+    ];
+    for &(kind, name, ms) in entries {
+        measures.push(Measure {
+            phase: Some("PreSMSS".to_owned()),
+            subject: Some(MeasuredSubject {
+                kind,
+                name: name.to_owned(),
+                did: Vec::new(),
+                certainty: Certainty::Measured,
+            }),
+            ..measure(&format!("boot.account.PreSMSS.{}.{name}", kind.as_str()), Category::Account, ms * MS)
+        });
+    }
+    run(measures)
+}
+
+fn explained(baseline: Vec<Run>, candidate: Vec<Run>) -> Vec<Explanation> {
+    let side = |name: &str, runs| Configuration { name: name.to_owned(), factors: Vec::new(), runs };
+    let configurations = [side("before", baseline), side("after", candidate)];
+    compare(&configurations, &CompareOptions::default()).unwrap().explanations
+}
+
+#[test]
+fn a_difference_is_explained_by_who_differs_the_same_way() {
+    use AccountSubjectKind::{Driver, NotKnown, Process};
+    let before = accounted(26_600, &[(Driver, "Ramdisk", 9_000), (Process, "System", 17_000), (NotKnown, "", 600)]);
+    // Windows spells one driver in several ways, and the clock driver is slower than before.
+    let after = accounted(17_260, &[(Driver, "RAMDISK", 20), (Process, "System", 17_000), (Driver, "clock", 240)]);
+    let explanations = explained(vec![before], vec![after]);
+    let [one] = explanations.as_slice() else { panic!("{explanations:?}") };
+    assert_eq!((one.phase.as_str(), one.difference_ns, one.is_accounted), ("PreSMSS", -9_340 * MS, true));
+    let [ramdisk] = one.parts.as_slice() else { panic!("{one:?}") };
+    assert_eq!((ramdisk.name.as_str(), ramdisk.difference_ns), ("Ramdisk", -8_980 * MS));
+    assert_eq!(ramdisk.change, PartChange::Gone);
+    // Where the rest went is said by name, and what is not known explains nothing.
+    let against: Vec<(&str, i64)> = one.against.iter().map(|it| (it.name.as_str(), it.difference_ns)).collect();
+    assert_eq!(against, [("clock", 240 * MS)]);
+    assert_eq!((one.against_ns, one.not_explained_ns), (240 * MS, -600 * MS));
+}
+
+#[test]
+fn noise_is_not_explained_and_a_decoy_explains_nothing() {
+    use AccountSubjectKind::{Driver, Process};
+    let of = |phase: i64, slow: i64, decoy: i64| accounted(phase, &[(Driver, "slow", slow), (Process, "decoy", decoy)]);
+    let baseline = || vec![of(1_000, 100, 700), of(1_010, 110, 500), of(1_020, 120, 900)];
+    assert_eq!(explained(baseline(), baseline()), []);
+    // The decoy varies by more than the phase differs, as it did before.
+    let candidate = vec![of(1_500, 600, 900), of(1_510, 610, 500), of(1_520, 620, 880)];
+    let explanations = explained(baseline(), candidate);
+    let names: Vec<&str> = explanations[0].parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(names, ["slow"]);
+    assert_eq!(explanations[0].parts[0].difference_ns, 500 * MS);
+}
+
+#[test]
+fn without_an_account_nobody_is_named() {
+    let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[])]);
+    assert_eq!((explanations[0].is_accounted, explanations[0].parts.len()), (false, 0));
+    assert_eq!(explanations[0].not_explained_ns, 1_000 * MS);
+    // A run that was kept without an account has none of it: not zero.
+    use AccountSubjectKind::Driver;
+    let explanations = explained(vec![accounted(1_000, &[])], vec![accounted(2_000, &[(Driver, "slow", 1_500)])]);
+    assert_eq!(explanations[0].parts.len(), 0, "{explanations:?}");
+}

@@ -1,0 +1,53 @@
+//! When services start by themselves.
+
+use onoff_trace::{ServiceChange, Trace, milestone};
+
+use crate::rule::Rule;
+use crate::{Boundary, Certainty, Span};
+
+/// The window in which services start by themselves, else the stretch that automatic starts cover.
+#[must_use]
+pub fn window(trace: &Trace) -> Span {
+    let point = |name: &str, rule: Rule| -> Boundary {
+        let found = trace
+            .strings
+            .find(name)
+            .and_then(|name| trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| row.time_ns));
+        match found {
+            Some(row) => Boundary {
+                time_ns: Some(row.time_ns),
+                rule,
+                event: trace.text(row.event).to_owned(),
+                certainty: Certainty::Measured,
+                missing: Vec::new(),
+            },
+            None => Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() },
+        }
+    };
+    let mut start = point(milestone::AUTO_START_BEGIN, Rule::AutomaticStartsBegin);
+    let mut end = point(milestone::AUTO_START_END, Rule::AutomaticStartsEnd);
+    if start.time_ns.is_none() && end.time_ns.is_none() {
+        let stretch = automatic_stretch(trace);
+        for (boundary, time_ns, rule) in [
+            (&mut start, stretch.map(|(from, _)| from), Rule::FirstAutomaticStart),
+            (&mut end, stretch.and_then(|(_, to)| to), Rule::LastAutomaticStartEnds),
+        ] {
+            if time_ns.is_some() {
+                boundary.time_ns = time_ns;
+                boundary.rule = rule.to_owned();
+                boundary.certainty = Certainty::Inferred;
+            }
+        }
+    }
+    Span::between(&start, &end)
+}
+
+/// From the first automatic start to the end of the last one; the end is `None` when one did not end.
+fn automatic_stretch(trace: &Trace) -> Option<(i64, Option<i64>)> {
+    trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.automatic && row.kind == ServiceChange::Start)
+        .map(|row| (row.start_ns, row.end_ns))
+        .reduce(|(from, to), (start, end)| (from.min(start), to.zip(end).map(|(a, b)| a.max(b))))
+}

@@ -1,0 +1,403 @@
+//! What happened before the recording's time zero: firmware, boot manager, loader, and a person at a menu.
+//!
+//! The lengths come from records that the kernel writes later on; where they lie on the axis is not known. The firmware's own
+//! times, which the recording or a file beside it may tell, end where the kernel takes over: they have a place.
+
+use onoff_trace::{Duration, Milestone, Trace, milestone};
+
+use onoff_trace::firmware::{FirmwareCheckpoints, FirmwareFault};
+
+use serde::Serialize;
+
+use crate::{FirmwarePhase, FirmwareStageName, checkpoint_faults, counts_over_resets, stages};
+use onoff_evidence::Certainty;
+use onoff_evidence::rule::Rule;
+
+/// The firmware's own times of the boot, from a file beside the recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenFirmware {
+    /// The times.
+    pub checkpoints: FirmwareCheckpoints,
+    /// The file's name.
+    pub from: String,
+    /// Its phases; empty when it measured none.
+    pub phases: Vec<FirmwarePhase>,
+}
+
+/// A time that lies before the recording's time zero: only its length is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EarlierTime {
+    /// Length, ns; `None` when not recorded.
+    pub duration_ns: Option<i64>,
+    /// The rule that found it.
+    pub rule: Rule,
+    /// The record.
+    pub event: String,
+    /// How certain it is.
+    pub certainty: Certainty,
+}
+
+/// What happened before the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BeforeKernel {
+    /// Firmware, from power-on to the boot manager.
+    pub firmware: EarlierTime,
+    /// Boot manager.
+    pub boot_manager: EarlierTime,
+    /// Loader of the operating system.
+    pub os_loader: EarlierTime,
+    /// Time a person took at a boot menu or a disk password; part of the others.
+    pub user_input: EarlierTime,
+    /// The firmware's own times, with a place on the axis; `None` when neither the recording nor a file tells them.
+    pub firmware_table: Option<FirmwareBeforeKernel>,
+}
+
+/// The stages from the processor's reset to the kernel, as the firmware timed them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FirmwareBeforeKernel {
+    /// What tells the times: a file's name, or the recording's record.
+    pub from: String,
+    /// The times, ns since the processor's reset.
+    pub checkpoints: FirmwareCheckpoints,
+    /// The stages, in order.
+    pub stages: Vec<EarlierStage>,
+    /// The processor's reset, ns; negative. `None` when the times do not begin at this boot's reset or do not reach the kernel.
+    pub reset_ns: Option<i64>,
+    /// What puts the firmware's times on the recording's axis.
+    pub rule: Rule,
+    /// How certain that is.
+    pub certainty: Certainty,
+    /// Where these times and those of the recording cannot both be true; empty when they agree.
+    pub disagreements: Vec<String>,
+    /// What cannot be true of the times.
+    pub faults: Vec<FirmwareFault>,
+}
+
+/// A stage before the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EarlierStage {
+    /// Which.
+    pub name: FirmwareStageName,
+    /// Begin, ns; before the kernel's start, so negative.
+    pub start_ns: i64,
+    /// End, ns.
+    pub end_ns: i64,
+    /// Length, ns.
+    pub duration_ns: i64,
+}
+
+/// Everything the recording, and the firmware itself, say about the time before the kernel, which starts at `kernel_ns`.
+pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
+    let table = firmware_table(trace, given, kernel_ns);
+    // A table of another boot does not say how long this one's firmware took.
+    let believed = given.filter(|_| table.as_ref().is_some_and(|table| table.disagreements.is_empty()));
+    BeforeKernel {
+        firmware_table: table,
+        firmware: believed.and_then(given_firmware).unwrap_or_else(|| {
+            earlier(
+                trace,
+                // Windows' own account of a resume takes the loader's start for the firmware's length too.
+                &[
+                    (milestone::FIRMWARE_LOADER_STARTED, Rule::FirmwareTableInRecording),
+                    (milestone::FIRMWARE, Rule::KernelRecordsFirmwareTime),
+                ],
+                1,
+                Certainty::Inferred,
+            )
+        }),
+        boot_manager: earlier(
+            trace,
+            &[(milestone::BOOT_MANAGER, Rule::KernelRecordsBootManagerTime)],
+            1,
+            Certainty::Inferred,
+        ),
+        os_loader: earlier(trace, &[(milestone::OS_LOADER, Rule::LoaderBeginAndEnd)], 0, Certainty::Measured),
+        user_input: earlier(
+            trace,
+            &[(milestone::BOOT_USER_INPUT, Rule::KernelRecordsPersonTime)],
+            0,
+            Certainty::Inferred,
+        ),
+    }
+}
+
+/// The firmware's length as a file tells it: up to the boot manager, as the recording's own records count it.
+fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
+    if counts_over_resets(&checkpoint_faults(&given.checkpoints)) {
+        return None;
+    }
+    Some(EarlierTime {
+        duration_ns: Some(given.checkpoints.loader_start_ns?),
+        rule: Rule::FirmwareTableGiven,
+        event: given.from.clone(),
+        certainty: Certainty::Inferred,
+    })
+}
+
+/// The firmware's five times: those of a given file, else those in the recording.
+pub fn firmware_table(
+    trace: &Trace,
+    given: Option<&GivenFirmware>,
+    kernel_ns: Option<i64>,
+) -> Option<FirmwareBeforeKernel> {
+    let recorded = recorded_checkpoints(trace);
+    let (checkpoints, from) = match (given, &recorded) {
+        (Some(given), _) => (given.checkpoints, given.from.clone()),
+        (None, Some((checkpoints, event))) => (*checkpoints, event.clone()),
+        (None, None) => return None,
+    };
+    let mut disagreements = match (given, &recorded) {
+        (Some(given), Some((recorded, _))) => disagreements(&given.checkpoints, recorded),
+        _ => Vec::new(),
+    };
+    disagreements.extend(loader_too_long(trace, &checkpoints));
+    let faults = checkpoint_faults(&checkpoints);
+    // Nothing runs between the return of ExitBootServices and the kernel but the loader's last steps, which nobody times.
+    // Tables that the recording contradicts are of another boot or another machine: their place is not known.
+    let shift = kernel_ns
+        .zip(checkpoints.exit_end_ns)
+        .filter(|_| disagreements.is_empty())
+        .map(|(kernel, end)| kernel.saturating_sub(end));
+    // Where the end of reset is not known, the firmware's stage has the reset in it.
+    let from_reset = match checkpoints.reset_end_ns {
+        None if !counts_over_resets(&faults) => FirmwareCheckpoints { reset_end_ns: Some(0), ..checkpoints },
+        _ => checkpoints,
+    };
+    let placed = |shift: i64| {
+        let stages = stages(&from_reset).into_iter().map(|stage| EarlierStage {
+            name: stage.name,
+            start_ns: stage.start_ns.saturating_add(shift),
+            end_ns: stage.end_ns.saturating_add(shift),
+            duration_ns: stage.duration_ns,
+        });
+        stages.collect()
+    };
+    Some(FirmwareBeforeKernel {
+        from,
+        checkpoints,
+        stages: shift.map(placed).unwrap_or_default(),
+        reset_ns: shift.filter(|_| !counts_over_resets(&faults)),
+        rule: match shift {
+            Some(_) => Rule::ExitBootServicesIsKernelStart,
+            None if !disagreements.is_empty() => Rule::NotPlacedContradicted,
+            None => Rule::NotPlacedUnknown,
+        }
+        .to_owned(),
+        certainty: match shift {
+            Some(_) => Certainty::Inferred,
+            None => Certainty::Missing,
+        },
+        disagreements,
+        faults,
+    })
+}
+
+/// Whether the recording holds the same five times as the given tables.
+pub fn same_times(trace: &Trace, given: Option<&GivenFirmware>) -> bool {
+    given.is_some_and(|given| {
+        recorded_checkpoints(trace).is_some_and(|(recorded, _)| disagreements(&given.checkpoints, &recorded).is_empty())
+    })
+}
+
+/// The five times in the recording, and the record they come from.
+fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> {
+    let names = [
+        milestone::FIRMWARE_RESET_END,
+        milestone::FIRMWARE_LOADER_LOADED,
+        milestone::FIRMWARE_LOADER_STARTED,
+        milestone::FIRMWARE_EXIT_BEGIN,
+        milestone::FIRMWARE_EXIT_END,
+    ];
+    let found = names.map(|name| value(trace, name).filter(|&(ns, _)| ns >= 0));
+    let event = found.iter().flatten().next().map(|(_, row)| trace.text(row.event).to_owned())?;
+    let mut checkpoints = FirmwareCheckpoints::of_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
+    checkpoints.reset_end_ns = found[0].map(|(ns, _)| ns);
+    // A record of zeros: firmware without the table.
+    let any = checkpoints.named().into_iter().skip(1).any(|(_, ns)| ns.is_some());
+    any.then_some((checkpoints, event))
+}
+
+/// Windows passes the firmware's times on in whole milliseconds: times that are less apart are the same.
+const WHOLE_MS: i64 = 1_000_000;
+
+/// The loader runs between its start and `ExitBootServices`: if the recording has it run longer, one of the two is wrong.
+fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<String> {
+    let (loader_ns, _) = value(trace, milestone::OS_LOADER)?;
+    let room_ns = checkpoints.exit_end_ns?.checked_sub(checkpoints.loader_start_ns?)?;
+    (loader_ns >= room_ns.saturating_add(WHOLE_MS) && room_ns >= 0).then(|| {
+        let (loader, room) = (Duration::from_ns(loader_ns), Duration::from_ns(room_ns));
+        format!(
+            "OSLoader: {loader} in the recording, where the firmware has {room} from the loader's start to the kernel"
+        )
+    })
+}
+
+fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) -> Vec<String> {
+    let both = given.named().into_iter().zip(recorded.named());
+    let different = both.filter_map(|((name, given), (_, recorded))| {
+        let (given, recorded) = (given?, recorded?);
+        let apart_ns = given.saturating_sub(recorded).saturating_abs();
+        (apart_ns >= WHOLE_MS).then(|| {
+            let apart = Duration::from_ns(apart_ns);
+            let (given, recorded) = (Duration::from_ns(given), Duration::from_ns(recorded));
+            format!("{name}: {given} in the file, {recorded} in the recording ({apart} apart)")
+        })
+    });
+    different.collect()
+}
+
+/// The length that the first of `rules` finds, if it is at least `least_ns`: a negative length is a damaged record, and firmware that took
+/// no time is firmware that recorded none.
+fn earlier(trace: &Trace, rules: &[(&str, Rule)], least_ns: i64, certainty: Certainty) -> EarlierTime {
+    for (name, rule) in rules {
+        if let Some((duration_ns, row)) = value(trace, name)
+            && duration_ns >= least_ns
+        {
+            return EarlierTime {
+                duration_ns: Some(duration_ns),
+                rule: rule.clone(),
+                event: trace.text(row.event).to_owned(),
+                certainty,
+            };
+        }
+    }
+    EarlierTime { rule: Rule::NotRecorded, ..EarlierTime::default() }
+}
+
+/// The value of the first milestone `name` that carries one.
+pub fn value(trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
+    let name = trace.strings.find(name)?;
+    trace.milestones.iter().filter(|row| row.name == name).find_map(|row| row.value.map(|value| (value, row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, milestone_value};
+
+    #[test]
+    fn lengths_come_from_the_best_record() {
+        let mut trace = Trace::default();
+        milestone_value(&mut trace, 5, milestone::FIRMWARE_LOADER_STARTED, "", Some(4000 * MS));
+        milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(1926 * MS));
+        let before = before_kernel(&trace, None, Some(0));
+        assert_eq!(before.os_loader.duration_ns, Some(1926 * MS));
+        assert_eq!(before.os_loader.certainty, Certainty::Measured);
+        assert_eq!(before.firmware.duration_ns, Some(4000 * MS));
+        assert_eq!(before.firmware.certainty, Certainty::Inferred);
+        assert_eq!(before.boot_manager.certainty, Certainty::Missing);
+        // No log of a real machine shows the unit of the kernel's own record of it.
+        milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
+        assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(4000 * MS));
+        let mut alone = Trace::default();
+        milestone_value(&mut alone, 7, milestone::FIRMWARE, "", Some(3900 * MS));
+        let firmware = before_kernel(&alone, None, Some(0)).firmware;
+        assert_eq!((firmware.duration_ns, firmware.certainty), (Some(3900 * MS), Certainty::Inferred));
+    }
+
+    #[test]
+    fn firmware_that_recorded_zeros_has_no_length() {
+        let mut trace = Trace::default();
+        for name in [milestone::FIRMWARE_RESET_END, milestone::FIRMWARE_LOADER_STARTED, milestone::FIRMWARE_EXIT_END] {
+            milestone_value(&mut trace, 5, name, "", Some(0));
+        }
+        let before = before_kernel(&trace, None, Some(0));
+        assert_eq!((before.firmware.duration_ns, before.firmware_table), (None, None));
+    }
+
+    #[test]
+    fn a_file_with_nanoseconds_agrees_with_the_recordings_milliseconds() {
+        let mut trace = Trace::default();
+        record(&mut trace, &disk_boot());
+        let finer = disk_boot().named().map(|(_, ns)| ns.unwrap() + 999_999);
+        let given = GivenFirmware {
+            checkpoints: FirmwareCheckpoints::of_stored(finer),
+            from: "FBPT.bin".to_owned(),
+            phases: Vec::new(),
+        };
+        let before = before_kernel(&trace, Some(&given), Some(0));
+        assert!(before.firmware_table.unwrap().disagreements.is_empty());
+        assert!(same_times(&trace, Some(&given)));
+    }
+
+    #[test]
+    fn a_negative_length_is_not_a_time() {
+        let mut trace = Trace::default();
+        milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(-1));
+        assert_eq!(before_kernel(&trace, None, Some(0)).os_loader.duration_ns, None);
+    }
+
+    /// Table 2 of the paper on PXE performance, the boot from disk, ns.
+    fn disk_boot() -> FirmwareCheckpoints {
+        FirmwareCheckpoints::of_stored([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS))
+    }
+
+    fn record(trace: &mut Trace, checkpoints: &FirmwareCheckpoints) {
+        let names = [
+            milestone::FIRMWARE_RESET_END,
+            milestone::FIRMWARE_LOADER_LOADED,
+            milestone::FIRMWARE_LOADER_STARTED,
+            milestone::FIRMWARE_EXIT_BEGIN,
+            milestone::FIRMWARE_EXIT_END,
+        ];
+        for (name, (_, ns)) in names.into_iter().zip(checkpoints.named()) {
+            milestone_value(trace, 5, name, "", ns);
+        }
+    }
+
+    #[test]
+    fn the_firmwares_stages_end_where_the_kernel_begins() {
+        let mut trace = Trace::default();
+        record(&mut trace, &disk_boot());
+        let table = before_kernel(&trace, None, Some(3 * MS)).firmware_table.unwrap();
+        assert_eq!(table.reset_ns, Some(-8_859 * MS));
+        let stages: Vec<(&str, i64, i64)> =
+            table.stages.iter().map(|stage| (stage.name.as_str(), stage.start_ns / MS, stage.end_ns / MS)).collect();
+        assert_eq!(
+            stages,
+            [
+                ("reset", -8_859, -8_838),
+                ("firmware", -8_838, -3_538),
+                ("loader_load", -3_538, -3_347),
+                ("loader", -3_347, 2),
+                ("exit_boot_services", 2, 3),
+            ]
+        );
+        assert!(table.disagreements.is_empty());
+    }
+
+    #[test]
+    fn a_given_file_is_preferred_and_its_disagreement_said() {
+        let mut trace = Trace::default();
+        record(&mut trace, &disk_boot());
+        let mut given = GivenFirmware { checkpoints: disk_boot(), from: "FBPT.bin".to_owned(), phases: Vec::new() };
+        let agreeing = before_kernel(&trace, Some(&given), Some(0));
+        let table = agreeing.firmware_table.unwrap();
+        assert_eq!((table.from.as_str(), table.disagreements.len()), ("FBPT.bin", 0));
+        assert_eq!(agreeing.firmware.duration_ns, Some(5_512 * MS));
+        given.checkpoints.loader_start_ns = Some(5_513 * MS);
+        let table = before_kernel(&trace, Some(&given), Some(0)).firmware_table.unwrap();
+        assert_eq!(
+            table.disagreements,
+            ["loader's start: 5.51 s in the file, 5.51 s in the recording (1.00 ms apart)"]
+        );
+        assert_eq!((table.reset_ns, table.stages.len()), (None, 0), "another boot's times have no place here");
+    }
+
+    #[test]
+    fn times_that_run_on_over_resets_do_not_tell_when_this_boots_reset_was() {
+        let late = disk_boot().named().map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
+        let given = GivenFirmware {
+            checkpoints: FirmwareCheckpoints::of_stored(late),
+            from: String::new(),
+            phases: Vec::new(),
+        };
+        let table = before_kernel(&Trace::default(), Some(&given), Some(0)).firmware_table.unwrap();
+        assert_eq!(table.reset_ns, None);
+        assert_eq!(table.faults.len(), 1);
+    }
+}

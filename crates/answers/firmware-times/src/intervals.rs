@@ -1,0 +1,181 @@
+//! The five checkpoints: the lengths between them, and what cannot be true of them.
+
+use onoff_trace::firmware::{
+    FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareWork,
+};
+use onoff_trace::{Duration, Severity};
+
+use super::report::{FirmwareIntervals, FirmwareStage, FirmwareStageName};
+use onoff_evidence::rule::Rule;
+
+/// A loader that is loaded later than this was not waited for: the clock ran on over earlier boots, ns.
+const LONGEST_FIRMWARE_NS: i64 = 600_000_000_000;
+/// The operating system takes over within this, ns.
+const LONGEST_TOTAL_NS: i64 = 3_600_000_000_000;
+
+/// `gEfiEventReadyToBootGuid`: the event that the UEFI specification has signalled before each attempt to boot.
+const READY_TO_BOOT: FirmwareGuid =
+    FirmwareGuid([0x7c, 0xe8, 0x8f, 0xb3, 0x4b, 0xd7, 0x46, 0x79, 0x87, 0xa8, 0xa8, 0xd8, 0xde, 0xe5, 0x0d, 0x2b]);
+
+/// What cannot be true of the checkpoints, worst first.
+#[must_use]
+pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
+    use FirmwareFaultKind as Kind;
+    let mut faults = Vec::new();
+    let mut fault = |kind, severity, text: String| {
+        faults.push(FirmwareFault { kind, severity, place: String::new(), text, skipped_bytes: 0 });
+    };
+    if reset_end_in_ticks(times) {
+        fault(
+            Kind::ResetEndInTicks,
+            Severity::Error,
+            format!(
+                "the end of reset ({}) is after the loader's load ({}): the firmware stored a count of clock ticks, not ns; \
+                 lengths from the end of reset are left out",
+                Duration::from_ns(times.reset_end_ns.unwrap_or(0)),
+                Duration::from_ns(times.loader_load_ns.or(times.loader_start_ns).unwrap_or(0)),
+            ),
+        );
+    }
+    let later = times.named().into_iter().skip(1).filter_map(|(name, ns)| Some((name, ns?)));
+    let later: Vec<_> = later.collect();
+    for pair in later.windows(2) {
+        if let [(first, first_ns), (second, second_ns)] = pair
+            && second_ns < first_ns
+        {
+            fault(
+                Kind::NotMonotonic,
+                Severity::Error,
+                format!(
+                    "the {second} is {} before the {first}; the length between them was left out",
+                    Duration::from_ns(first_ns.saturating_sub(*second_ns))
+                ),
+            );
+        }
+    }
+    let beyond = times.loader_load_ns.or(times.loader_start_ns).is_some_and(|ns| ns > LONGEST_FIRMWARE_NS)
+        || times.exit_end_ns.is_some_and(|ns| ns > LONGEST_TOTAL_NS);
+    if beyond {
+        fault(
+            Kind::KeptOverResets,
+            Severity::Warning,
+            "the times are longer than a boot takes: this firmware's clock runs on over warm resets, and times from the reset are not \
+             this boot's. Switch the computer off and on to get this boot's own"
+                .to_owned(),
+        );
+    }
+    let exit = times.exit_begin_ns.or(times.exit_end_ns);
+    if exit.is_none() && !is_legacy(times) {
+        let (severity, text) = match times.loader_load_ns {
+            Some(_) => (
+                Severity::Notice,
+                "the loader was loaded, and ExitBootServices has no time: a legacy (BIOS) boot, a loader that had not called it yet, \
+                 or firmware that does not record it",
+            ),
+            None => (
+                Severity::Warning,
+                "the loader has no time at all: not a UEFI boot, or firmware that does not record it",
+            ),
+        };
+        fault(Kind::NotUefi, severity, text.to_owned());
+    }
+    faults
+}
+
+/// Whether the times are those of a legacy (BIOS) boot as ACPI has them written (5.2.24.8): the loader's start is the time of INT 19h, and
+/// the loader's load and `ExitBootServices`, which it does not have, are zero.
+fn is_legacy(times: &FirmwareCheckpoints) -> bool {
+    times.loader_start_ns.is_some()
+        && times.loader_load_ns.is_none()
+        && times.exit_begin_ns.is_none()
+        && times.exit_end_ns.is_none()
+}
+
+/// When the firmware's own work ended: at the loader's load, or at INT 19h.
+fn firmware_end(times: &FirmwareCheckpoints) -> Option<i64> {
+    if is_legacy(times) { times.loader_start_ns } else { times.loader_load_ns }
+}
+
+fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
+    match (times.reset_end_ns, times.loader_load_ns.or(times.loader_start_ns)) {
+        (Some(reset), Some(load)) => reset > load,
+        _ => false,
+    }
+}
+
+/// Whether the times do not begin at this boot's reset.
+#[must_use]
+pub fn counts_over_resets(faults: &[FirmwareFault]) -> bool {
+    faults.iter().any(|fault| fault.kind == FirmwareFaultKind::KeptOverResets)
+}
+
+/// The lengths between the checkpoints, by both definitions of the firmware's and the loader's time.
+///
+/// The paper on PXE performance bounds them in section 2.1 by the event ready-to-boot, in section 4.3 by the loader's load. Every
+/// firmware with these tables tells the second; the first needs measurements of its boot manager.
+#[must_use]
+pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> FirmwareIntervals {
+    let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
+    let between = |from: Option<i64>, to: Option<i64>| {
+        let length = to?.saturating_sub(from?);
+        (length >= 0).then_some(length)
+    };
+    let ready = ready_to_boot(events);
+    let ready_ns = ready.as_ref().map(|&(ns, _)| ns);
+    FirmwareIntervals {
+        firmware_init_ns: reset_end,
+        time1_ns: between(reset_end, firmware_end(times)),
+        loader_load_ns: between(times.loader_load_ns, times.loader_start_ns),
+        loader_run_ns: between(times.loader_start_ns, times.exit_begin_ns),
+        exit_boot_services_ns: between(times.exit_begin_ns, times.exit_end_ns),
+        time2_ns: between(times.loader_load_ns, times.exit_end_ns),
+        total_ns: times.exit_end_ns,
+        legacy_boot: is_legacy(times),
+        definition: if is_legacy(times) {
+            "end of reset to INT 19h; a legacy boot has no times after it".to_owned()
+        } else {
+            "end of reset to the loader's load; the loader's load to the return of ExitBootServices".to_owned()
+        },
+        ready_to_boot_ns: ready_ns,
+        ready_to_boot_time1_ns: ready_ns,
+        ready_to_boot_time2_ns: between(ready_ns, times.exit_begin_ns),
+        ready_to_boot_rule: ready.map(|(_, rule)| rule).unwrap_or_default(),
+    }
+}
+
+/// The stages between the checkpoints, in their order; those of which both ends are known and can be.
+#[must_use]
+pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
+    let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
+    let ends = [
+        (FirmwareStageName::Reset, Some(0), reset_end.filter(|&ns| ns > 0)),
+        (FirmwareStageName::Firmware, reset_end, firmware_end(times)),
+        (FirmwareStageName::LoaderLoad, times.loader_load_ns, times.loader_start_ns),
+        (FirmwareStageName::Loader, times.loader_start_ns, times.exit_begin_ns),
+        (FirmwareStageName::ExitBootServices, times.exit_begin_ns, times.exit_end_ns),
+    ];
+    let known = ends.into_iter().filter_map(|(name, start_ns, end_ns)| {
+        let (start_ns, end_ns) = (start_ns?, end_ns?);
+        (start_ns <= end_ns).then_some(FirmwareStage { name, start_ns, end_ns, duration_ns: end_ns - start_ns })
+    });
+    known.collect()
+}
+
+/// The first time that the firmware was ready to boot. Later ones are further attempts, which belong to the loader's time.
+fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, Rule)> {
+    type Looks = fn(&FirmwareEvent) -> bool;
+    let rules: [(Rule, Looks); 3] = [
+        (Rule::ReadyToBootSignalled, |event| {
+            event.work == FirmwareWork::EventSignal && event.caller == Some(READY_TO_BOOT)
+        }),
+        (Rule::ReadyToBootMarked, |event| {
+            matches!(event.work, FirmwareWork::Point | FirmwareWork::InModule) && event.text.contains("ReadyToBoot")
+        }),
+        (Rule::BootAttemptStarts, |event| event.work == FirmwareWork::InModule && event.text == "BdsAttempt"),
+    ];
+    rules.into_iter().find_map(|(rule, matches)| {
+        let found =
+            events.iter().filter(|event| event.edge != FirmwareEdge::End && matches(event)).map(|event| event.time_ns);
+        Some((found.min()?, rule))
+    })
+}

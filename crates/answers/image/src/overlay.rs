@@ -1,0 +1,205 @@
+//! How fast a write filter's overlay fills, from the writes of a recording.
+
+use std::cmp::Reverse;
+
+use hashbrown::{HashMap, HashSet};
+use onoff_trace::{DiskOperation, TableName, Tables, Trace};
+use serde::Serialize;
+
+use onoff_usage::processes::Images;
+
+/// The tables that [`growth`] reads.
+pub const OVERLAY_TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
+/// Points of the curve.
+const POINTS: usize = 60;
+/// Blocks beyond which no more are distinguished: 16 GiB of overlay in clusters of 4 KiB.
+const MOST_BLOCKS: usize = 4 << 20;
+
+/// What the overlay may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverlayLimits {
+    /// Bytes of a cluster: what one write takes at least.
+    pub cluster_bytes: u64,
+    /// Bytes that it may have.
+    pub most_bytes: Option<u64>,
+    /// Bytes from which the filter warns.
+    pub warning_bytes: Option<u64>,
+    /// Folders and files below the volume whose writes stay, `\Windows\Prefetch`.
+    pub exclusions: Vec<String>,
+}
+
+impl Default for OverlayLimits {
+    fn default() -> Self {
+        Self { cluster_bytes: 4096, most_bytes: None, warning_bytes: None, exclusions: Vec::new() }
+    }
+}
+
+/// Who fills the overlay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OverlayOwner {
+    /// Path, folder or image name; empty when it is not known.
+    pub name: String,
+    /// Bytes of clusters that it was the first to write.
+    pub new_bytes: u64,
+    /// Bytes that it wrote.
+    pub written_bytes: u64,
+}
+
+/// The overlay at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OverlayPoint {
+    /// Time, ns.
+    pub time_ns: i64,
+    /// Bytes that it holds.
+    pub bytes: u64,
+}
+
+/// How an overlay grows. A cluster counts when it is written first; writing it again adds nothing, deleting frees nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OverlayGrowth {
+    /// Bytes at the recording's end.
+    pub bytes: u64,
+    /// Bytes that were written, each time.
+    pub written_bytes: u64,
+    /// Bytes of clusters that exclusions keep out of it.
+    pub excluded_bytes: u64,
+    /// Growth in the last third of the recording, bytes an hour; `None` for recordings shorter than a second.
+    pub bytes_per_hour: Option<f64>,
+    /// Time until the filter warns if it goes on so, ns; `None` when it never does, or the limit is not known.
+    pub warning_in_ns: Option<i64>,
+    /// Time until the overlay is full, ns.
+    pub full_in_ns: Option<i64>,
+    /// Most bytes that it may have.
+    pub most_bytes: Option<u64>,
+    /// Share of `\Windows\Prefetch` in it, percent.
+    pub prefetch_percent: f64,
+    /// The curve.
+    pub curve: Vec<OverlayPoint>,
+    /// Files by new bytes.
+    pub files: Vec<OverlayOwner>,
+    /// Folders by new bytes: what an exclusion of each would save.
+    pub folders: Vec<OverlayOwner>,
+    /// Programs by new bytes.
+    pub processes: Vec<OverlayOwner>,
+    /// Writes whose file is not known: the file system's own, or those of files whose names were not recorded.
+    pub unnamed_bytes: u64,
+    /// Whether there were more clusters than are distinguished; the growth is then too small.
+    pub is_cut: bool,
+}
+
+#[derive(Default)]
+struct Owners(HashMap<String, (u64, u64)>);
+
+impl Owners {
+    fn add(&mut self, name: &str, new: u64, written: u64) {
+        if let Some(sums) = self.0.get_mut(name) {
+            *sums = (sums.0 + new, sums.1.saturating_add(written));
+        } else {
+            self.0.insert(name.to_owned(), (new, written));
+        }
+    }
+
+    fn finish(self) -> Vec<OverlayOwner> {
+        let owner = |(name, (new_bytes, written_bytes))| OverlayOwner { name, new_bytes, written_bytes };
+        let mut owners: Vec<OverlayOwner> = self.0.into_iter().map(owner).collect();
+        owners.sort_by(|a, b| (Reverse(a.new_bytes), &a.name).cmp(&(Reverse(b.new_bytes), &b.name)));
+        owners.truncate(100);
+        owners
+    }
+}
+
+/// Whether `path` lies in the folder or file `place`, which is named below the volume; the path may have a drive or a device before that.
+fn lies_in(path: &str, place: &str) -> bool {
+    let (path, place) = (path.to_lowercase(), place.to_lowercase());
+    let place = place.get(1..2).filter(|&colon| colon == ":").map_or(place.as_str(), |_| &place[2..]);
+    let place = place.trim_end_matches('\\');
+    if place.is_empty() {
+        return false;
+    }
+    // Only at the start of what follows the drive or the device.
+    let below = match path.strip_prefix(r"\device\") {
+        Some(rest) => rest.find('\\').and_then(|at| rest.get(at..)).unwrap_or_default(),
+        None => path.get(1..2).filter(|&colon| colon == ":").map_or(path.as_str(), |_| &path[2..]),
+    };
+    below.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('\\'))
+}
+
+/// How an overlay below the disk writes of a recording would grow; `None` without disk writes.
+#[must_use]
+pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
+    let cluster = limits.cluster_bytes.max(512);
+    let mut writes: Vec<_> = trace.disk_ios.iter().filter(|row| row.operation == DiskOperation::Write).collect();
+    if writes.is_empty() {
+        return None;
+    }
+    writes.sort_by_key(|row| row.complete_ns);
+    let images = Images::of(trace);
+    let mut growth = OverlayGrowth { most_bytes: limits.most_bytes, ..OverlayGrowth::default() };
+    let mut known: HashSet<(u32, u64)> = HashSet::new();
+    let (mut files, mut folders, mut processes) = (Owners::default(), Owners::default(), Owners::default());
+    let mut prefetch = 0;
+    let length = trace.duration_ns.max(1);
+    let mut curve = vec![0_u64; POINTS];
+    let third = length / 3 * 2;
+    let mut in_last_third = 0_u64;
+    for row in &writes {
+        let file = trace.strings.get(row.file);
+        growth.written_bytes = growth.written_bytes.saturating_add(row.size);
+        let first = row.offset / cluster;
+        let behind = row.offset.saturating_add(row.size).div_ceil(cluster);
+        let excluded = limits.exclusions.iter().any(|place| lies_in(file, place));
+        let mut new = 0;
+        for block in first..behind {
+            if known.len() >= MOST_BLOCKS {
+                growth.is_cut = true;
+                break;
+            }
+            new += u64::from(known.insert((row.disk, block))) * cluster;
+        }
+        if excluded {
+            growth.excluded_bytes += new;
+            continue;
+        }
+        growth.bytes += new;
+        if row.complete_ns >= third {
+            in_last_third += new;
+        }
+        let at = i128::from(row.complete_ns.clamp(0, length - 1)) * POINTS as i128 / i128::from(length);
+        if let Some(sum) = usize::try_from(at).ok().and_then(|at| curve.get_mut(at)) {
+            *sum += new;
+        }
+        if lies_in(file, r"\Windows\Prefetch") {
+            prefetch += new;
+        }
+        if file.is_empty() {
+            growth.unnamed_bytes += new;
+        }
+        files.add(file, new, row.size);
+        folders.add(file.rfind('\\').and_then(|at| file.get(..at)).unwrap_or_default(), new, row.size);
+        processes.add(row.pid.and_then(|pid| images.at(pid, row.complete_ns)).unwrap_or_default(), new, row.size);
+    }
+    let mut sum = 0;
+    let points = curve.into_iter().enumerate().map(|(at, new)| {
+        sum += new;
+        let time_ns = (i128::from(length) * (at as i128 + 1) / POINTS as i128) as i64;
+        OverlayPoint { time_ns, bytes: sum }
+    });
+    growth.curve = points.collect();
+    growth.prefetch_percent = if growth.bytes == 0 { 0.0 } else { prefetch as f64 * 100.0 / growth.bytes as f64 };
+    (growth.files, growth.folders, growth.processes) = (files.finish(), folders.finish(), processes.finish());
+    if trace.duration_ns >= 1_000_000_000 {
+        let hours = (length - third) as f64 / 3.6e12;
+        let slope = in_last_third as f64 / hours;
+        growth.bytes_per_hour = Some(slope);
+        let time_to = |limit: Option<u64>| {
+            let left = limit?.saturating_sub(growth.bytes) as f64;
+            (slope > 0.0).then(|| (left / slope * 3.6e12) as i64)
+        };
+        growth.warning_in_ns = time_to(limits.warning_bytes);
+        growth.full_in_ns = time_to(limits.most_bytes);
+    }
+    Some(growth)
+}

@@ -1,0 +1,288 @@
+//! The requests of programs for their files as tracks: one for each program, one for each file.
+//!
+//! A program makes thousands of requests in the time of a pixel. Requests of one program for one file that follow one another without
+//! a pause are one interval, which says how many they are and how many bytes they move.
+
+use hashbrown::HashMap;
+use onoff_trace::{FileIo, FileOperation, IoLevel, StringId, Trace};
+
+use super::slices::{LaneSlice, SliceLane, Tone};
+use super::{Lane, Track, TrackGroup};
+use onoff_usage::processes::Images;
+
+/// Programs, and files, that have a track to themselves: those with most requests. The rest share one.
+const MOST_TRACKS: usize = 200;
+/// A pause that ends an interval, ns.
+const PAUSE_NS: i64 = 1_000_000;
+/// Intervals of a section: memory is bounded whatever the requests are. Beyond, the last of a track grows on.
+const MOST_INTERVALS: usize = 1 << 19;
+
+/// What requests do, as far as a lane tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Read,
+    Write,
+    Flush,
+    Other,
+}
+
+impl Doing {
+    const fn of(operation: FileOperation) -> Self {
+        match operation {
+            FileOperation::Read => Self::Read,
+            FileOperation::Write => Self::Write,
+            FileOperation::Flush => Self::Flush,
+            _ => Self::Other,
+        }
+    }
+
+    const fn tone(self) -> Tone {
+        match self {
+            Self::Read => Tone::Load,
+            Self::Write => Tone::Initialise,
+            Self::Flush => Tone::Disk,
+            Self::Other => Tone::Notified,
+        }
+    }
+
+    fn counted(self, requests: u64) -> String {
+        let (one, several) = match self {
+            Self::Read => ("read", "reads"),
+            Self::Write => ("write", "writes"),
+            Self::Flush => ("flush", "flushes"),
+            Self::Other => ("other operation", "other operations"),
+        };
+        format!("{requests} {}", if requests == 1 { one } else { several })
+    }
+}
+
+/// Whose track it is, and whom its intervals name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Party {
+    /// A process; `None` when it was not recorded.
+    Program(Option<u32>),
+    File(StringId),
+}
+
+/// Requests without a pause.
+struct Run {
+    start_ns: i64,
+    end_ns: i64,
+    doing: Doing,
+    requests: u64,
+    bytes: u64,
+    /// The other side: of a program the file, of a file the program.
+    of: Party,
+    failed: bool,
+}
+
+impl Run {
+    /// Whether `next` goes on with it.
+    fn takes(&self, next: &Self) -> bool {
+        (self.doing, self.of, self.failed) == (next.doing, next.of, next.failed)
+            && next.start_ns <= self.end_ns.saturating_add(PAUSE_NS)
+    }
+
+    fn add(&mut self, next: &Self) {
+        self.end_ns = self.end_ns.max(next.end_ns);
+        self.start_ns = self.start_ns.min(next.start_ns);
+        self.requests += next.requests;
+        self.bytes = self.bytes.saturating_add(next.bytes);
+    }
+}
+
+/// The runs of one side, by key.
+#[derive(Default)]
+struct Side {
+    runs: HashMap<Party, (u64, Vec<Run>)>,
+    intervals: usize,
+}
+
+impl Side {
+    fn add(&mut self, party: Party, run: Run) {
+        let (requests, runs) = self.runs.entry(party).or_default();
+        *requests += 1;
+        match runs.last_mut() {
+            Some(last) if last.takes(&run) || self.intervals >= MOST_INTERVALS => last.add(&run),
+            _ => {
+                self.intervals += 1;
+                runs.push(run);
+            }
+        }
+    }
+
+    /// The tracks, those with most requests first. `names` gives the name of a party and, of a file, its path.
+    fn tracks(self, section: &str, names: impl Fn(Party) -> (String, String)) -> Vec<Track> {
+        let mut by_requests: Vec<(Party, (u64, Vec<Run>))> = self.runs.into_iter().collect();
+        by_requests.sort_by(|(a, (of_a, _)), (b, (of_b, _))| of_b.cmp(of_a).then(a.cmp(b)));
+        let slice = |run: &Run| {
+            let what = format!("{} of {}", run.doing.counted(run.requests), names(run.of).0);
+            let label = match run.doing {
+                Doing::Read | Doing::Write => format!("{what}: {} bytes", run.bytes),
+                Doing::Flush | Doing::Other => what,
+            };
+            let tone = if run.failed { Tone::Failed } else { run.doing.tone() };
+            LaneSlice::new(run.start_ns, run.end_ns, label, tone)
+        };
+        let track = |name: String, note: String, slices: Vec<LaneSlice>| Track {
+            group: TrackGroup::Requests,
+            section: section.to_owned(),
+            name,
+            note,
+            lane: Lane::Slices(SliceLane::new(slices)),
+        };
+        let left = by_requests.split_off(by_requests.len().min(MOST_TRACKS));
+        let mut tracks: Vec<Track> = by_requests
+            .iter()
+            .map(|&(party, (requests, ref runs))| {
+                let (name, path) = names(party);
+                let note = if path.is_empty() || path == name { String::new() } else { format!("{path}, ") };
+                track(name, format!("{note}{}", counted(requests)), runs.iter().map(slice).collect())
+            })
+            .collect();
+        if !left.is_empty() {
+            let requests: u64 = left.iter().map(|(_, (requests, _))| requests).sum();
+            let slices = left.iter().flat_map(|(_, (_, runs))| runs).map(slice).collect();
+            tracks.push(track(format!("{} others", left.len()), counted(requests), slices));
+        }
+        tracks
+    }
+}
+
+fn counted(requests: u64) -> String {
+    format!("{requests} request{}", if requests == 1 { "" } else { "s" })
+}
+
+/// The tracks of `trace`'s file operations; none where it has none.
+#[must_use]
+pub fn request_tracks(trace: &Trace) -> Vec<Track> {
+    let images = Images::of(trace);
+    let (mut programs, mut files) = (Side::default(), Side::default());
+    for row in trace.file_ios.iter() {
+        // What the memory manager and the disks did for a program's request is that request once more.
+        if row.level != IoLevel::Application {
+            continue;
+        }
+        let (program, file) = (Party::Program(row.pid), Party::File(row.file));
+        programs.add(program, run(&row, file));
+        files.add(file, run(&row, program));
+    }
+    let names = |party| match party {
+        Party::File(file) => {
+            let path = trace.text(file);
+            let name = path.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or("a file without a name");
+            (name.to_owned(), path.to_owned())
+        }
+        Party::Program(Some(pid)) => match images.at(pid, trace.duration_ns) {
+            Some(name) if !name.is_empty() => (format!("{name} ({pid})"), String::new()),
+            _ => (format!("process {pid}"), String::new()),
+        },
+        Party::Program(None) => ("unknown process".to_owned(), String::new()),
+    };
+    let mut tracks = programs.tracks("programs", names);
+    tracks.extend(files.tracks("files", names));
+    tracks
+}
+
+fn run(row: &FileIo, of: Party) -> Run {
+    let moves = matches!(row.operation, FileOperation::Read | FileOperation::Write);
+    Run {
+        start_ns: row.start_ns,
+        end_ns: row.end_ns.unwrap_or(row.start_ns).max(row.start_ns),
+        doing: Doing::of(row.operation),
+        requests: 1,
+        bytes: if moves { row.size } else { 0 },
+        of,
+        // NTSTATUS: an error has its two highest bits set.
+        failed: row.status.is_some_and(|status| status >> 30 == 3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(trace: &mut Trace, start_ns: i64, pid: u32, file: &str, operation: FileOperation, size: u64) -> FileIo {
+        trace.duration_ns = trace.duration_ns.max(start_ns + 1_000);
+        FileIo {
+            start_ns,
+            end_ns: Some(start_ns + 1_000),
+            operation,
+            pid: Some(pid),
+            tid: None,
+            file: trace.strings.intern(file),
+            offset: 0,
+            size,
+            level: IoLevel::Application,
+            unbuffered: false,
+            status: None,
+            irp: 0,
+            file_object: 0,
+        }
+    }
+
+    fn request(trace: &mut Trace, start_ns: i64, pid: u32, file: &str, operation: FileOperation, size: u64) {
+        let row = row(trace, start_ns, pid, file, operation, size);
+        trace.file_ios.push(row);
+    }
+
+    fn labels(track: &Track) -> Vec<String> {
+        let Lane::Slices(lane) = &track.lane else { panic!("{track:?}") };
+        let drawn = lane.draw(0, 1_000_000_000, 1_000_000);
+        let named = |row: &super::super::slices::DrawnRow| -> Vec<String> {
+            row.label.iter().map(|&at| drawn.labels[at as usize].clone()).collect()
+        };
+        drawn.rows.iter().flat_map(named).collect()
+    }
+
+    #[test]
+    fn requests_without_a_pause_are_one_interval_of_the_program_and_of_the_file() {
+        let mut trace = Trace::default();
+        for at in 0..100 {
+            request(&mut trace, at * 10_000, 7, "/data/a.bin", FileOperation::Read, 4);
+        }
+        // A pause, another file, and a write of the first.
+        request(&mut trace, 50_000_000, 7, "/data/b.bin", FileOperation::Read, 8);
+        request(&mut trace, 60_000_000, 8, "/data/a.bin", FileOperation::Write, 16);
+        let tracks = request_tracks(&trace);
+        let names: Vec<(&str, &str, &str)> =
+            tracks.iter().map(|track| (track.section.as_str(), track.name.as_str(), track.note.as_str())).collect();
+        assert_eq!(
+            names,
+            [
+                ("programs", "process 7", "101 requests"),
+                ("programs", "process 8", "1 request"),
+                ("files", "a.bin", "/data/a.bin, 101 requests"),
+                ("files", "b.bin", "/data/b.bin, 1 request"),
+            ]
+        );
+        assert_eq!(labels(&tracks[0]), ["100 reads of a.bin: 400 bytes", "1 read of b.bin: 8 bytes"]);
+        assert_eq!(labels(&tracks[2]), ["100 reads of process 7: 400 bytes", "1 write of process 8: 16 bytes"]);
+    }
+
+    #[test]
+    fn paging_is_no_request_of_a_program_and_a_failure_ends_an_interval() {
+        let mut trace = Trace::default();
+        request(&mut trace, 0, 7, "a", FileOperation::Read, 4096);
+        let read = row(&mut trace, 10, 7, "a", FileOperation::Read, 4096);
+        trace.file_ios.push(FileIo { level: IoLevel::Paging, ..read });
+        trace.file_ios.push(FileIo { start_ns: 20, status: Some(0xc000_0011), ..read });
+        let tracks = request_tracks(&trace);
+        assert_eq!(labels(&tracks[0]), ["1 read of a: 4096 bytes", "1 read of a: 4096 bytes"]);
+    }
+
+    #[test]
+    fn programs_beyond_the_limit_share_a_track() {
+        let mut trace = Trace::default();
+        for pid in 0..MOST_TRACKS as u32 + 3 {
+            request(&mut trace, i64::from(pid) * 5_000_000, pid, "a", FileOperation::Read, 1);
+        }
+        let tracks = request_tracks(&trace);
+        let programs: Vec<&Track> = tracks.iter().filter(|track| track.section == "programs").collect();
+        assert_eq!(programs.len(), MOST_TRACKS + 1);
+        assert_eq!(
+            (programs[MOST_TRACKS].name.as_str(), programs[MOST_TRACKS].note.as_str()),
+            ("3 others", "3 requests")
+        );
+    }
+}

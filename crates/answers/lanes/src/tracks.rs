@@ -1,0 +1,368 @@
+//! Which tracks a recording has, from the tables of the model.
+
+use hashbrown::HashMap;
+
+use onoff_blame::waits::CriticalPath;
+use onoff_evidence::Interval;
+use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, StringId, TableName, Tables, Trace};
+use onoff_usage::cpu::{self, CpuSource, grid};
+use onoff_usage::storage::utilisation::utilisation;
+use onoff_usage::units::Unit;
+
+use super::path_tracks::{path_label, path_tracks, tone_of};
+use super::shares::ShareLane;
+use super::slices::{LaneSlice, SliceLane, Tone};
+use super::{Lane, Track, TrackGroup};
+
+/// The tables that tracks are made of.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::ReadyThreads,
+    TableName::Samples,
+    TableName::Interrupts,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::ServiceDependencies,
+    TableName::DeviceOperations,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+    TableName::PowerRequests,
+    TableName::Events,
+    TableName::EventFields,
+]);
+
+/// Buckets of a strip: a screen of 1,600 pixels can show an eighth of the recording before it shows a bucket twice.
+const BUCKETS: i64 = 12_800;
+
+/// Every track of `trace`, by group, with the critical `paths` of its phases and what the `units` of its transitions waited for.
+#[must_use]
+pub fn tracks(trace: &Trace, paths: &[CriticalPath], units: &[Unit]) -> Vec<Track> {
+    let mut tracks = processors(trace);
+    tracks.extend(disks(trace));
+    tracks.extend(critical_path(paths));
+    tracks.extend(path_tracks(paths));
+    tracks.extend(devices(trace));
+    tracks.extend(services(trace, units));
+    for lanes in [session(trace), notifications(trace), power(trace), processes(trace)] {
+        tracks.extend(lanes);
+    }
+    tracks.extend(log(trace));
+    tracks
+}
+
+fn bucket_ns(trace: &Trace) -> i64 {
+    (trace.duration_ns / BUCKETS).max(10_000)
+}
+
+fn processors(trace: &Trace) -> Vec<Track> {
+    let source = cpu::source(trace);
+    if source == CpuSource::None || trace.duration_ns <= 0 {
+        return Vec::new();
+    }
+    let bucket_ns = bucket_ns(trace);
+    let Some(cuts) = grid::steps(0, trace.duration_ns, bucket_ns) else { return Vec::new() };
+    let grid = grid::grid(trace, &cuts, source, false);
+    let note = match source {
+        CpuSource::Samples => "from profile samples",
+        CpuSource::ContextSwitches | CpuSource::None => "from context switches",
+    };
+    (0..grid.processors as usize)
+        .map(|processor| {
+            let of = |sums: &[i64]| sums.get(processor).copied().unwrap_or(0);
+            let busy = (0..grid.intervals.len()).map(|at| (of(grid.interval(at)), of(grid.low(at))));
+            Track {
+                group: TrackGroup::Processors,
+                section: String::new(),
+                name: format!("Processor {processor}"),
+                note: note.to_owned(),
+                lane: Lane::Shares(ShareLane::new(0, bucket_ns, busy)),
+            }
+        })
+        .collect()
+}
+
+fn disks(trace: &Trace) -> Vec<Track> {
+    if trace.disk_ios.is_empty() || trace.duration_ns <= 0 {
+        return Vec::new();
+    }
+    let used = utilisation(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
+    let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.length_ns());
+    (0..used.disks.len())
+        .map(|place| {
+            let of = |sums: &[i64]| sums.get(place).copied().unwrap_or(0);
+            let busy = used.intervals.iter().map(|interval| (of(&interval.busy_ns), of(&interval.low_ns)));
+            Track {
+                group: TrackGroup::Disks,
+                section: String::new(),
+                name: format!("Disk {}", used.disks[place]),
+                note: "share of time in which the disk worked on a request".to_owned(),
+                lane: Lane::Shares(ShareLane::new(0, bucket_ns, busy)),
+            }
+        })
+        .collect()
+}
+
+/// Slices by track, in the order in which the tracks first appear.
+#[derive(Default)]
+struct Gathered {
+    tracks: Vec<(String, String, String, Vec<LaneSlice>)>,
+    places: HashMap<(String, String), usize>,
+}
+
+impl Gathered {
+    fn add(&mut self, section: &str, name: &str, note: &str, slices: impl IntoIterator<Item = LaneSlice>) {
+        let next = self.tracks.len();
+        let place = *self.places.entry((section.to_owned(), name.to_owned())).or_insert(next);
+        if place == next {
+            self.tracks.push((section.to_owned(), name.to_owned(), note.to_owned(), Vec::new()));
+        }
+        if let Some((.., known)) = self.tracks.get_mut(place) {
+            known.extend(slices);
+        }
+    }
+
+    fn into_tracks(self, group: TrackGroup) -> Vec<Track> {
+        self.tracks
+            .into_iter()
+            .map(|(section, name, note, slices)| Track {
+                group,
+                section,
+                name,
+                note,
+                lane: Lane::Slices(SliceLane::new(slices)),
+            })
+            .collect()
+    }
+}
+
+fn critical_path(paths: &[CriticalPath]) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for path in paths {
+        let slices = path.steps.iter().map(|step| LaneSlice {
+            start_ns: step.start_ns,
+            end_ns: step.end_ns,
+            label: path_label(step),
+            tone: tone_of(step.kind),
+        });
+        gathered.add("", "Critical path", "who ran or was waited for, up to the end of each phase", slices);
+    }
+    gathered.into_tracks(TrackGroup::CriticalPath)
+}
+
+/// The bus of a device instance: `PCI` of `PCI\VEN_8086…`.
+fn bus(instance: &str) -> &str {
+    instance
+        .split(['\\', '/'])
+        .find(|part| !part.is_empty())
+        .filter(|_| instance.contains(['\\', '/']))
+        .unwrap_or_default()
+}
+
+fn devices(trace: &Trace) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for row in trace.device_operations.iter() {
+        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+        let [device, driver] = [row.device, row.driver].map(|id| trace.text(id));
+        let description =
+            [row.friendly_name, row.description].map(|id| trace.text(id)).into_iter().find(|text| !text.is_empty());
+        let name = if driver.is_empty() { description.unwrap_or(device) } else { driver };
+        let section = match row.kind {
+            DeviceOperationKind::Initcall => "kernel functions",
+            DeviceOperationKind::ModuleLoad => "kernel modules",
+            _ if device.is_empty() => "drivers",
+            _ => bus(device),
+        };
+        let label = match description {
+            Some(description) => format!("{} · {description}", row.kind.as_str()),
+            None if device.is_empty() => row.kind.as_str().to_owned(),
+            None => format!("{} · {device}", row.kind.as_str()),
+        };
+        let returned_ns = row.pend_ns.unwrap_or(end_ns).clamp(row.start_ns, end_ns.max(row.start_ns));
+        let blocked =
+            LaneSlice { start_ns: row.start_ns, end_ns: returned_ns, label: label.clone(), tone: Tone::Blocked };
+        let pended =
+            LaneSlice { start_ns: returned_ns, end_ns, label: format!("{label} (pended)"), tone: Tone::Pended };
+        gathered.add(section, name, device, std::iter::once(blocked).chain((returned_ns < end_ns).then_some(pended)));
+    }
+    gathered.into_tracks(TrackGroup::Devices)
+}
+
+fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for row in trace.service_transitions.iter() {
+        let name = trace.text(row.service);
+        let end_ns = row.end_ns.unwrap_or(trace.duration_ns).max(row.start_ns);
+        let failed = row.outcome == ServiceOutcome::Failed;
+        let mut slices = Vec::new();
+        if row.kind == ServiceChange::Start {
+            let container_ns = row.checkpoint_ns.unwrap_or(row.start_ns).clamp(row.start_ns, end_ns);
+            let load_ns = row.load_ns.unwrap_or(container_ns).clamp(container_ns, end_ns);
+            for (start_ns, end_ns, tone, part) in [
+                (row.start_ns, container_ns, Tone::Container, "container"),
+                (container_ns, load_ns, Tone::Load, "image load"),
+                (load_ns, end_ns, if failed { Tone::Failed } else { Tone::Initialise }, "start"),
+            ] {
+                if start_ns < end_ns {
+                    slices.push(LaneSlice { start_ns, end_ns, label: format!("{name}: {part}"), tone });
+                }
+            }
+        } else {
+            let tone = if failed { Tone::Failed } else { Tone::Initialise };
+            slices.push(LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
+        }
+        gathered.add(trace.text(row.group), name, trace.text(row.container), slices);
+    }
+    // Whom it had waited for, and how long it was free to go then.
+    for unit in units {
+        let Some(wait) = unit.waited_for.as_ref().filter(|wait| wait.time_ns < unit.start_ns) else { continue };
+        let other = if wait.name.is_empty() { "the service manager" } else { wait.name.as_str() };
+        let label = format!("{} could start: {other} was done", unit.name);
+        let slice = LaneSlice { start_ns: wait.time_ns, end_ns: unit.start_ns, label, tone: Tone::Service };
+        gathered.add(&unit.group, &unit.name, &unit.command, [slice]);
+    }
+    gathered.into_tracks(TrackGroup::Services)
+}
+
+fn session(trace: &Trace) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for row in trace.activities.iter() {
+        let [name, detail] = [row.name, row.detail].map(|id| trace.text(id));
+        let kind = row.kind.as_str().replace('_', " ");
+        let name = if name.is_empty() { kind.as_str() } else { name };
+        let label = if detail.is_empty() { name.to_owned() } else { format!("{name} ({detail})") };
+        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+        gathered.add("", &kind, "", [LaneSlice { start_ns: row.start_ns, end_ns, label, tone: Tone::Work }]);
+    }
+    gathered.into_tracks(TrackGroup::Session)
+}
+
+fn notifications(trace: &Trace) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for row in trace.notifications.iter() {
+        let name = trace.text(row.name);
+        let name = match row.pid {
+            Some(pid) if name.is_empty() => format!("process {pid}"),
+            _ => name.to_owned(),
+        };
+        let kind = row.kind.as_str().replace('_', " ");
+        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+        gathered.add(
+            &kind,
+            &name,
+            "",
+            [LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: {kind}"), tone: Tone::Notified }],
+        );
+    }
+    gathered.into_tracks(TrackGroup::Notifications)
+}
+
+fn power(trace: &Trace) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for row in trace.power_requests.iter().filter(|row| !row.kind.is_runtime()) {
+        let [device, driver] = [row.device, row.driver].map(|id| trace.text(id));
+        let label = format!("{} {driver} {}", row.kind.as_str().replace('_', " "), trace.text(row.message));
+        let tone = if row.status.is_some_and(|status| status >= 0x8000_0000) { Tone::Failed } else { Tone::Work };
+        let end_ns = row.end_ns.unwrap_or(trace.duration_ns);
+        let name = if device.is_empty() { driver } else { device };
+        gathered.add(bus(device), name, driver, [LaneSlice { start_ns: row.start_ns, end_ns, label, tone }]);
+    }
+    gathered.into_tracks(TrackGroup::Power)
+}
+
+fn processes(trace: &Trace) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for row in trace.processes.iter() {
+        let image = trace.text(row.image);
+        let name = if image.is_empty() { format!("process {}", row.pid) } else { format!("{image} ({})", row.pid) };
+        let section = row.session.map(|session| format!("session {session}")).unwrap_or_default();
+        let slice = LaneSlice {
+            start_ns: row.start_ns.unwrap_or(0),
+            end_ns: row.end_ns.unwrap_or(trace.duration_ns),
+            label: name.clone(),
+            tone: Tone::Present,
+        };
+        gathered.add(&section, &name, trace.text(row.command_line), [slice]);
+    }
+    gathered.into_tracks(TrackGroup::Processes)
+}
+
+fn log(trace: &Trace) -> Vec<Track> {
+    let mut gathered = Gathered::default();
+    for row in trace.milestones.iter() {
+        let [name, detail] = [row.name, row.detail].map(|id| trace.text(id));
+        let label = if detail.is_empty() { name.to_owned() } else { format!("{name}: {detail}") };
+        gathered.add(
+            "",
+            "Milestones",
+            "",
+            [LaneSlice { start_ns: row.time_ns, end_ns: row.time_ns, label, tone: Tone::Work }],
+        );
+    }
+    let mut tracks = gathered.into_tracks(TrackGroup::Log);
+    tracks.extend(marks(trace));
+    tracks
+}
+
+/// Providers of single events with a track each, those with most events; the rest share one.
+const MOST_PROVIDERS: usize = 60;
+/// Characters of a line of a log.
+const LINE_CHARACTERS: usize = 160;
+
+/// Lines of logs and single events, a track for each that wrote them.
+fn marks(trace: &Trace) -> Vec<Track> {
+    let mut counts: HashMap<StringId, u64> = HashMap::new();
+    for event in trace.events.iter() {
+        *counts.entry(event.provider).or_default() += 1;
+    }
+    let mut providers: Vec<(StringId, u64)> = counts.into_iter().collect();
+    providers.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| trace.text(a.0).cmp(trace.text(b.0))));
+    let places: HashMap<StringId, usize> =
+        providers.iter().zip(0..).map(|((provider, _), at)| (*provider, at.min(MOST_PROVIDERS))).collect();
+    let mut slices: Vec<Vec<LaneSlice>> = vec![Vec::new(); providers.len().min(MOST_PROVIDERS + 1)];
+    let mut fields = trace.event_fields.iter();
+    let mut next_field = 0_u64;
+    for event in trace.events.iter() {
+        // Fields follow one another as their events do.
+        let first = match event.first_field.checked_sub(next_field).map(usize::try_from) {
+            Some(Ok(skipped)) if event.fields > 0 => {
+                next_field = event.first_field.saturating_add(1);
+                fields.nth(skipped)
+            }
+            _ => None,
+        };
+        let [task, opcode] = [event.task, event.opcode].map(|id| trace.text(id));
+        // A line of a log has no field but its text.
+        let text = first.filter(|_| event.fields == 1 && event.id == 0).map_or("", |field| trace.text(field.value));
+        let name = match (task, opcode, text) {
+            ("", "", "") => format!("event {}", event.id),
+            (task, "", "") => task.to_owned(),
+            (task, opcode, "") => format!("{task} {opcode}"),
+            ("", _, text) => text.to_owned(),
+            (task, _, text) => format!("{task}: {text}"),
+        };
+        let label: String = name.chars().take(LINE_CHARACTERS).collect();
+        let slice = LaneSlice { start_ns: event.time_ns, end_ns: event.time_ns, label, tone: Tone::Work };
+        if let Some(its) = places.get(&event.provider).and_then(|&at| slices.get_mut(at)) {
+            its.push(slice);
+        }
+    }
+    let name = |at: usize| match providers.get(at) {
+        Some((provider, _)) if at < MOST_PROVIDERS => trace.text(*provider).to_owned(),
+        _ => format!("{} other providers", providers.len().saturating_sub(MOST_PROVIDERS)),
+    };
+    let is_log = |name: &str| matches!(name, "kernel log" | "journal");
+    slices
+        .into_iter()
+        .enumerate()
+        .map(|(at, slices)| Track {
+            group: TrackGroup::Log,
+            section: if is_log(&name(at)) { String::new() } else { "events".to_owned() },
+            name: name(at),
+            note: String::new(),
+            lane: Lane::Slices(SliceLane::new(slices)),
+        })
+        .collect()
+}

@@ -1,0 +1,482 @@
+//! Who used the processors in a range: by process, thread, priority, module or processor, or any combination of them.
+
+use hashbrown::HashMap;
+use onoff_trace::{Losses, StringId, TableName, Tables, Trace};
+use serde::Serialize;
+
+use onoff_evidence::interval::Interval;
+use onoff_evidence::missing_evidence::MissingRecords;
+use onoff_evidence::scope::Scope;
+use onoff_evidence::touched_by;
+use onoff_usage::asleep;
+use onoff_usage::cpu::{
+    Capacity, CpuSource, CpuTotals, ReadyWait, Stretch, charge, charge_samples_of, percent_of, ready_waits,
+};
+use onoff_usage::interruptions::Interruptions;
+use onoff_usage::modules::Modules;
+use onoff_usage::owners::{IDLE, Owners, UNKNOWN, file_name};
+
+/// What processor time is told apart by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CpuGroup {
+    /// Process.
+    Process,
+    /// Thread, with its process.
+    Thread,
+    /// Priority the thread ran at.
+    Priority,
+    /// Module in which samples found the processor: always an estimate.
+    Module,
+    /// Processor.
+    Processor,
+}
+
+/// The tables this is made from.
+#[must_use]
+pub fn tables(by: &[CpuGroup]) -> Tables {
+    let tables = Tables::of(&[
+        TableName::Processes,
+        TableName::Threads,
+        TableName::ContextSwitches,
+        TableName::Samples,
+        TableName::ReadyThreads,
+        TableName::Interrupts,
+    ])
+    .union(asleep::TABLES);
+    if by.contains(&CpuGroup::Module) || by.contains(&CpuGroup::Thread) {
+        tables.with(TableName::Images)
+    } else {
+        tables
+    }
+}
+
+/// Processor time of one process, thread, priority, module or processor, as chosen; what was not chosen is empty
+/// or `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuRow {
+    /// Image file name of the process; empty when not known.
+    pub image: String,
+    /// Process id; `None` for threads whose process is not known.
+    pub pid: Option<u32>,
+    /// Thread id.
+    pub tid: Option<u32>,
+    /// Name given to the thread; empty when it has none.
+    pub thread_name: String,
+    /// Service that the thread works for; empty when not known.
+    pub service: String,
+    /// File name of the module in which the thread began; empty when not known.
+    pub start_module: String,
+    /// Priority, 0–31.
+    pub priority: Option<u8>,
+    /// File name of the module; empty when no known module holds the address.
+    pub module: String,
+    /// Processor.
+    pub processor: Option<u16>,
+    /// Processor time, ns.
+    pub cpu_ns: i64,
+    /// Percentage of the range's length times the number of processors; of the range's length alone where processors are
+    /// told apart.
+    pub percent: f64,
+    /// Of `cpu_ns`, time in which interrupts and deferred procedure calls ran, ns; `None` when they were not recorded.
+    pub interrupted_ns: Option<i64>,
+    /// Times it was put on a processor, the one it had at the range's begin included; `None` without context switches.
+    pub switches: Option<u64>,
+    /// Samples; `None` where times come from context switches.
+    pub samples: Option<u64>,
+    /// Time it could have run but waited for a processor, ns; `None` when it was not recorded who was ready.
+    pub ready_ns: Option<i64>,
+    /// The longest such wait, ns.
+    pub ready_longest_ns: Option<i64>,
+    /// Such waits.
+    pub ready_waits: Option<u64>,
+}
+
+/// The answer of `onoff cpu`.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuList {
+    /// The range.
+    pub range: Interval,
+    /// What the rows tell apart.
+    pub by: Vec<CpuGroup>,
+    /// Processor time of all processes in the range, whichever were asked for.
+    pub cpu: CpuTotals,
+    /// Time that interrupts and deferred procedure calls took of all processors, idle or not, ns; `None` when they were
+    /// not recorded.
+    pub interrupts_ns: Option<i64>,
+    /// The rows, most processor time first.
+    pub rows: Vec<CpuRow>,
+    /// What would have told more, as phrases.
+    pub missing: Vec<MissingRecords>,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+/// What a row is about; what was not asked for is the same in all rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Key {
+    owner: u32,
+    tid: u32,
+    life: u32,
+    priority: u8,
+    processor: u16,
+    module: StringId,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    cpu_ns: i64,
+    interrupted_ns: i64,
+    stretches: u64,
+    ready_ns: i64,
+    ready_longest_ns: i64,
+    ready_waits: u64,
+}
+
+/// Which parts of a key count.
+#[derive(Clone, Copy, Debug)]
+struct Parts {
+    process: bool,
+    thread: bool,
+    priority: bool,
+    module: bool,
+    processor: bool,
+}
+
+impl Parts {
+    fn of(by: &[CpuGroup]) -> Self {
+        let thread = by.contains(&CpuGroup::Thread);
+        Self {
+            process: thread || by.contains(&CpuGroup::Process),
+            thread,
+            priority: by.contains(&CpuGroup::Priority),
+            module: by.contains(&CpuGroup::Module),
+            processor: by.contains(&CpuGroup::Processor),
+        }
+    }
+
+    #[inline]
+    fn key(self, ran: &Stretch, module: StringId) -> Key {
+        Key {
+            owner: if self.process { ran.owner } else { 0 },
+            tid: if self.thread { ran.tid } else { 0 },
+            life: if self.thread { ran.life } else { 0 },
+            priority: if self.priority { ran.priority } else { 0 },
+            processor: if self.processor { ran.processor } else { 0 },
+            module,
+        }
+    }
+}
+
+/// Who used the processors in the scope. An empty `by` means by process.
+#[must_use]
+pub fn list(trace: &Trace, scope: &Scope, by: &[CpuGroup]) -> CpuList {
+    let by = if by.is_empty() { vec![CpuGroup::Process] } else { by.to_vec() };
+    let parts = Parts::of(&by);
+    let range = scope.range;
+    let mut owners = Owners::of(trace);
+    // Asked twice in the order of time; a second look-up of its own would number threads differently.
+    let mut owners_of_waits = owners.clone();
+    let mut tally = Tally::of(trace, scope, parts, &owners);
+    let cuts = [range.start_ns, range.end_ns];
+    let source = if parts.module {
+        charge_samples_of(trace, &mut owners, &cuts, |ran| tally.ran(&ran))
+    } else {
+        charge(trace, &mut owners, &cuts, |ran| tally.ran(&ran))
+    };
+    let knows_ready = source == CpuSource::ContextSwitches && !trace.ready_threads.is_empty();
+    if knows_ready {
+        ready_waits(trace, &mut owners_of_waits, range, |wait| {
+            tally.waited(&wait);
+        });
+    }
+    let cpu = Capacity::from_source(trace, &owners, source).totals(
+        range,
+        tally.busy_ns,
+        tally.idle_ns,
+        tally.unattributed_ns,
+    );
+    let interrupts_ns = interrupts_ns(trace, range, cpu.processors);
+    // A sample tells what it found, not whom an interrupt had interrupted.
+    let knows_interrupted = interrupts_ns.is_some() && source == CpuSource::ContextSwitches;
+    let names = Names::of(trace, &owners);
+    let mut rows: Vec<CpuRow> = tally
+        .sums
+        .iter()
+        .map(|(key, sums)| {
+            let stretches = |of| (source == of).then_some(sums.stretches);
+            CpuRow {
+                cpu_ns: sums.cpu_ns,
+                percent: if parts.processor {
+                    percent_of(sums.cpu_ns, range.length_ns())
+                } else {
+                    cpu.percent(sums.cpu_ns)
+                },
+                interrupted_ns: knows_interrupted.then_some(sums.interrupted_ns),
+                switches: stretches(CpuSource::ContextSwitches),
+                samples: stretches(CpuSource::Samples),
+                ready_ns: knows_ready.then_some(sums.ready_ns),
+                ready_longest_ns: knows_ready.then_some(sums.ready_longest_ns),
+                ready_waits: knows_ready.then_some(sums.ready_waits),
+                ..names.row(key, parts)
+            }
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        let names = |row: &CpuRow| (row.pid, row.tid, row.priority, row.processor);
+        b.cpu_ns.cmp(&a.cpu_ns).then(names(a).cmp(&names(b))).then_with(|| a.module.cmp(&b.module))
+    });
+    CpuList {
+        range,
+        missing: missing(trace, source, parts),
+        by,
+        cpu,
+        interrupts_ns,
+        rows,
+        touched_by: touched_by(trace, source.tables()),
+        losses: trace.losses.clone(),
+    }
+}
+
+/// The sums in the making.
+struct Tally {
+    parts: Parts,
+    /// By owner: whether it is asked for, and its process id.
+    owners: Vec<(bool, u32)>,
+    modules: Option<Modules>,
+    interruptions: Interruptions,
+    sums: HashMap<Key, Sums>,
+    busy_ns: i64,
+    idle_ns: i64,
+    unattributed_ns: i64,
+}
+
+impl Tally {
+    fn of(trace: &Trace, scope: &Scope, parts: Parts, owners: &Owners) -> Self {
+        let owners = owners.list().iter().map(|owner| {
+            let image = file_name(trace.text(owner.image));
+            let is_asked_for = scope.has_process(owner.pid, image);
+            (is_asked_for, owner.pid.unwrap_or(0))
+        });
+        Self {
+            parts,
+            owners: owners.collect(),
+            modules: parts.module.then(|| Modules::of(trace)),
+            interruptions: Interruptions::of(trace),
+            sums: HashMap::new(),
+            busy_ns: 0,
+            idle_ns: 0,
+            unattributed_ns: 0,
+        }
+    }
+
+    #[inline]
+    fn ran(&mut self, ran: &Stretch) {
+        if ran.owner == IDLE {
+            self.idle_ns = self.idle_ns.saturating_add(ran.ns);
+            return;
+        }
+        self.busy_ns = self.busy_ns.saturating_add(ran.ns);
+        if ran.owner == UNKNOWN {
+            self.unattributed_ns = self.unattributed_ns.saturating_add(ran.ns);
+        }
+        let Some(&(true, pid)) = self.owners.get(ran.owner as usize) else { return };
+        let module = self
+            .modules
+            .as_ref()
+            .and_then(|modules| modules.at(pid, ran.address, ran.start_ns))
+            .unwrap_or(StringId::EMPTY);
+        let sum = self.sums.entry(self.parts.key(ran, module)).or_default();
+        sum.cpu_ns = sum.cpu_ns.saturating_add(ran.ns);
+        sum.stretches += u64::from(!ran.continues);
+        let end_ns = ran.start_ns.saturating_add(ran.ns);
+        let taken_ns = self.interruptions.taken_ns(ran.processor, ran.start_ns, end_ns);
+        sum.interrupted_ns = sum.interrupted_ns.saturating_add(taken_ns);
+    }
+
+    fn waited(&mut self, wait: &ReadyWait) {
+        if !matches!(self.owners.get(wait.owner as usize), Some((true, _))) {
+            return;
+        }
+        let key = self.parts.key(&wait.stretch(), StringId::EMPTY);
+        let sum = self.sums.entry(key).or_default();
+        sum.ready_ns = sum.ready_ns.saturating_add(wait.ns);
+        sum.ready_longest_ns = sum.ready_longest_ns.max(wait.ns);
+        sum.ready_waits += 1;
+    }
+}
+
+/// Time that interrupts took of all processors in the range, ns; `None` when they were not recorded.
+fn interrupts_ns(trace: &Trace, range: Interval, processors: u32) -> Option<i64> {
+    if trace.interrupts.is_empty() {
+        return None;
+    }
+    let mut taken = Interruptions::of(trace);
+    let last = u16::try_from(processors).unwrap_or(u16::MAX);
+    let each = (0..last).map(|at| taken.taken_ns(at, range.start_ns, range.end_ns));
+    Some(each.fold(0, i64::saturating_add))
+}
+
+fn missing(trace: &Trace, used: CpuSource, parts: Parts) -> Vec<MissingRecords> {
+    let mut missing = Vec::new();
+    match used {
+        CpuSource::None if parts.module => {
+            missing.push(MissingRecords::ProfileSamples);
+        }
+        CpuSource::None => {
+            missing.push(MissingRecords::SwitchesOrSamples);
+        }
+        CpuSource::Samples if !parts.module => {
+            missing.push(MissingRecords::ContextSwitches);
+        }
+        CpuSource::Samples => {
+            if trace.images.is_empty() {
+                missing.push(MissingRecords::ModuleLoads);
+            }
+        }
+        CpuSource::ContextSwitches => {
+            if trace.ready_threads.is_empty() {
+                missing.push(MissingRecords::ReadyThreads);
+            }
+            if trace.interrupts.is_empty() {
+                missing.push(MissingRecords::Interrupts);
+            }
+        }
+    }
+    missing
+}
+
+/// From keys to names.
+struct Names<'a> {
+    trace: &'a Trace,
+    owners: &'a Owners,
+    modules: Modules,
+    /// Services by process and tag.
+    services: HashMap<(u32, u32), &'a str>,
+}
+
+impl<'a> Names<'a> {
+    fn of(trace: &'a Trace, owners: &'a Owners) -> Self {
+        let services = trace.system.services.iter();
+        Self {
+            trace,
+            owners,
+            modules: Modules::of(trace),
+            services: services
+                .filter(|service| service.tag != 0)
+                .map(|service| ((service.pid, service.tag), service.name.as_str()))
+                .collect(),
+        }
+    }
+
+    fn row(&self, key: &Key, parts: Parts) -> CpuRow {
+        let mut row = CpuRow {
+            priority: parts.priority.then_some(key.priority),
+            processor: parts.processor.then_some(key.processor),
+            module: file_name(self.trace.text(key.module)).to_owned(),
+            ..CpuRow::default()
+        };
+        if parts.process
+            && let Some(owner) = self.owners.list().get(key.owner as usize)
+        {
+            row.pid = owner.pid;
+            file_name(self.trace.text(owner.image)).clone_into(&mut row.image);
+        }
+        if parts.thread {
+            row.tid = Some(key.tid);
+            let thread = self.owners.thread_row(key.life);
+            if let Some(thread) = thread.and_then(|at| self.trace.threads.get(at)) {
+                self.trace.text(thread.name).clone_into(&mut row.thread_name);
+                if let Some(service) = self.services.get(&(thread.pid, thread.service_tag)) {
+                    (*service).clone_into(&mut row.service);
+                }
+                let begun_ns = thread.start_ns.unwrap_or(0);
+                let module = self.modules.at(thread.pid, thread.start_address, begun_ns).unwrap_or(StringId::EMPTY);
+                file_name(self.trace.text(module)).clone_into(&mut row.start_module);
+            }
+        }
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, image, interrupts, process, readies, switches, thread};
+    use onoff_trace::{InterruptKind, Pattern, Sample, Samples};
+
+    /// Two processors, 100 ms: thread 8 of busy.exe and thread 12 of lazy.exe.
+    fn machine() -> Trace {
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
+        trace.system.processors = 2;
+        process(&mut trace, 100, "busy.exe", Some(0), None);
+        process(&mut trace, 200, "lazy.exe", Some(0), None);
+        thread(&mut trace, 8, 100, Some(0), None);
+        thread(&mut trace, 12, 200, Some(0), None);
+        trace
+    }
+
+    #[test]
+    fn interrupts_and_waits_stand_beside_the_time_of_their_thread() {
+        let mut trace = machine();
+        // Processor 0: thread 8 from 10 to 40, thread 12 to 50. Processor 1 is idle.
+        switches(
+            &mut trace,
+            &[(10 * MS, 0, 0, 8, 9), (40 * MS, 0, 8, 12, 4), (50 * MS, 0, 12, 0, 0), (90 * MS, 1, 0, 0, 0)],
+        );
+        readies(&mut trace, &[(25 * MS, 12, 8)]);
+        let (isr, dpc) = (InterruptKind::Interrupt, InterruptKind::Dpc);
+        interrupts(
+            &mut trace,
+            &[(12 * MS, 13 * MS, 0, isr, 1), (38 * MS, 42 * MS, 0, dpc, 1), (60 * MS, 65 * MS, 1, dpc, 1)],
+        );
+        let list = list(&trace, &Scope::whole(&trace), &[CpuGroup::Thread]);
+        let rows: Vec<_> = list
+            .rows
+            .iter()
+            .map(|row| {
+                let ms = |ns: Option<i64>| ns.unwrap() / MS;
+                let times = (row.cpu_ns / MS, ms(row.interrupted_ns), ms(row.ready_ns));
+                (row.tid.unwrap(), times)
+            })
+            .collect();
+        assert_eq!(rows, [(8, (30, 3, 0)), (12, (10, 2, 15))]);
+        assert_eq!(list.interrupts_ns, Some(10 * MS));
+        assert_eq!((list.cpu.busy_ns, list.cpu.idle_ns, list.cpu.unknown_ns), (40 * MS, 160 * MS, 0));
+        assert!(list.missing.is_empty());
+    }
+
+    #[test]
+    fn modules_come_from_samples_even_where_there_are_switches() {
+        let mut trace = machine();
+        switches(&mut trace, &[(10 * MS, 0, 0, 8, 9), (40 * MS, 1, 0, 8, 9)]);
+        image(&mut trace, 100, (0x1000, 0x100), None, r"\a\busy.exe");
+        image(&mut trace, 4, (0xffff_f800_0000_0000, 0x100), None, r"\a\disk.sys");
+        let samples: Samples = (0..100)
+            .map(|at| Sample {
+                time_ns: at * MS,
+                cpu: 0,
+                tid: if at < 30 { 8 } else { 12 },
+                address: match at {
+                    0..20 => 0x1010,
+                    20..30 => 0xffff_f800_0000_0010,
+                    _ => 0x77,
+                },
+                count: 1,
+                source: 0,
+            })
+            .collect();
+        trace.samples.push(samples);
+        let scope = Scope::whole(&trace).of_processes(vec![Pattern::new("busy.exe")]);
+        let list = list(&trace, &scope, &[CpuGroup::Module]);
+        let rows: Vec<_> = list.rows.iter().map(|row| (row.module.as_str(), row.cpu_ns / MS, row.samples)).collect();
+        assert_eq!(rows, [("busy.exe", 20, Some(20)), ("disk.sys", 10, Some(10))]);
+        assert_eq!(list.cpu.source, CpuSource::Samples);
+        assert_eq!(list.cpu.busy_ns, 100 * MS);
+    }
+}

@@ -1,0 +1,285 @@
+//! Stacks as a tree of time: what a flame graph shows. Of samples, the processes, their modules and how long each ran; of
+//! chains of waits, who waited for whom.
+//!
+//! Nodes lie in one list and are found without recursion, so that no depth of a stack can exhaust the program's own.
+
+use hashbrown::HashMap;
+use onoff_trace::Trace;
+use serde::Serialize;
+
+use onoff_blame::waits::{CriticalPath, PathStep, StepKind};
+use onoff_evidence::interval::Interval;
+use onoff_usage::cpu::{charge_samples_of, sampling_period};
+use onoff_usage::functions::{Code, FunctionNames, StackFinder};
+use onoff_usage::owners::{IDLE, Owners, file_name};
+
+/// Frames below one another that are kept; what is deeper counts for the last of them.
+pub const MOST_FRAMES: usize = 256;
+
+/// A node: a frame below another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FlameNode {
+    /// What it shows: a process, a module, what was waited for.
+    pub name: String,
+    /// Its time with all below it, ns.
+    pub total_ns: i64,
+    /// Time in it and in nothing below it, ns.
+    pub own_ns: i64,
+    /// Place of the node that it lies in; `None` of roots.
+    pub parent: Option<usize>,
+    /// How many nodes it lies in.
+    pub depth: usize,
+}
+
+/// Stacks as a tree of time. A node comes after the one it lies in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Flame {
+    /// The nodes.
+    pub nodes: Vec<FlameNode>,
+    /// Time of all, ns.
+    pub total_ns: i64,
+    #[serde(skip)]
+    places: HashMap<(Option<usize>, String), usize>,
+}
+
+impl Flame {
+    /// Adds time of a stack, outermost frame first. A frame that repeats the one before counts once.
+    pub fn add<'f>(&mut self, frames: impl IntoIterator<Item = &'f str>, ns: i64) {
+        let ns = ns.max(0);
+        self.total_ns = self.total_ns.saturating_add(ns);
+        let mut last: Option<usize> = None;
+        let mut depth = 0;
+        for name in frames {
+            if depth >= MOST_FRAMES || last.is_some_and(|at| self.nodes[at].name == name) {
+                continue;
+            }
+            let next = self.nodes.len();
+            let at = *self.places.entry((last, name.to_owned())).or_insert(next);
+            if at == next {
+                self.nodes.push(FlameNode { name: name.to_owned(), parent: last, depth, ..FlameNode::default() });
+            }
+            self.nodes[at].total_ns = self.nodes[at].total_ns.saturating_add(ns);
+            last = Some(at);
+            depth += 1;
+        }
+        if let Some(at) = last {
+            self.nodes[at].own_ns = self.nodes[at].own_ns.saturating_add(ns);
+        }
+    }
+
+    /// The stacks with time of their own: the places of their nodes, the outermost first.
+    pub fn stacks(&self) -> impl Iterator<Item = Vec<usize>> {
+        let with_time = self.nodes.iter().enumerate().filter(|(_, node)| node.own_ns > 0);
+        with_time.map(|(at, _)| {
+            let mut stack: Vec<usize> = std::iter::successors(Some(at), |&at| self.nodes[at].parent).collect();
+            stack.reverse();
+            stack
+        })
+    }
+
+    /// The nodes from left to right and top to bottom, the widest first among those below one node, each with where it starts,
+    /// ns; those of less than `least_ns` are left out with all below them.
+    #[must_use]
+    pub fn arranged(&self, least_ns: i64) -> Vec<(i64, &FlameNode)> {
+        let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+        for (at, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.total_ns >= least_ns.max(1)) {
+            children.entry(node.parent).or_default().push(at);
+        }
+        for list in children.values_mut() {
+            list.sort_by(|&a, &b| {
+                let (a, b) = (&self.nodes[a], &self.nodes[b]);
+                b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name))
+            });
+        }
+        let mut arranged = Vec::new();
+        let mut open: Vec<(Option<usize>, i64)> = vec![(None, 0)];
+        while let Some((parent, mut start_ns)) = open.pop() {
+            for &at in children.get(&parent).map_or(&[][..], Vec::as_slice) {
+                arranged.push((start_ns, &self.nodes[at]));
+                open.push((Some(at), start_ns));
+                start_ns = start_ns.saturating_add(self.nodes[at].total_ns);
+            }
+        }
+        arranged.sort_by_key(|(start_ns, node)| (node.depth, *start_ns));
+        arranged
+    }
+}
+
+/// A sample that found a thread on a processor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sampled {
+    /// When, ns.
+    pub time_ns: i64,
+    /// The time that it counts for, ns.
+    pub ns: i64,
+    /// The process and its id, e.g. `explorer.exe (292)`.
+    pub process: String,
+    /// Process id; `None` when it is not known.
+    pub pid: Option<u32>,
+    /// Thread id.
+    pub tid: u32,
+    /// The functions of its call stack, outermost first, or the modules of those without a name; without a stack where the processor was.
+    pub frames: Vec<String>,
+}
+
+/// How far samples of one processor are apart, ns.
+#[must_use]
+pub fn sampling_period_ns(trace: &Trace) -> i64 {
+    sampling_period(trace)
+}
+
+/// Visits the samples in `range` that found a thread, in the order of the recording.
+pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut visit: impl FnMut(&Sampled)) {
+    let stacks =
+        StackFinder::of(trace).between((range.start_ns, range.end_ns), |(time_ns, _)| range.contains(*time_ns));
+    let code = Code::of(trace);
+    let mut owners = Owners::of(trace);
+    let list: Vec<(String, Option<u32>)> = owners
+        .list()
+        .iter()
+        .map(|owner| {
+            let process = match (file_name(trace.text(owner.image)), owner.pid) {
+                ("", None) => "not known".to_owned(),
+                ("", Some(pid)) => format!("process {pid}"),
+                (image, Some(pid)) => format!("{image} ({pid})"),
+                (image, None) => image.to_owned(),
+            };
+            (process, owner.pid)
+        })
+        .collect();
+    let mut sampled = Sampled::default();
+    charge_samples_of(trace, &mut owners, &[range.start_ns, range.end_ns], |sample| {
+        let Some((process, pid)) = list.get(sample.owner as usize) else { return };
+        if sample.owner == IDLE || sample.tid == 0 {
+            return;
+        }
+        let stack = stacks.get(&(sample.start_ns, sample.tid)).copied().unwrap_or_default();
+        let begins_there = stack.addresses(&trace.stack_pool).next() == Some(sample.address);
+        let own = (!begins_there).then_some(sample.address);
+        let mut addresses: Vec<u64> =
+            own.into_iter().chain(stack.addresses(&trace.stack_pool)).take(MOST_FRAMES).collect();
+        addresses.reverse();
+        let frames = addresses
+            .into_iter()
+            .map(|address| code.frame((pid.unwrap_or(0), address, sample.start_ns), names).label());
+        sampled.frames.clear();
+        sampled.frames.extend(frames);
+        sampled.process.clone_from(process);
+        (sampled.time_ns, sampled.ns, sampled.pid, sampled.tid) = (sample.start_ns, sample.ns, *pid, sample.tid);
+        visit(&sampled);
+    });
+}
+
+/// The samples of processors that found a thread in `range`, by process and through the functions of their call stacks, or the modules of
+/// those without a name; without a stack, where the sample found the processor.
+#[must_use]
+pub fn of_samples(trace: &Trace, range: Interval, names: &FunctionNames) -> Flame {
+    let mut flame = Flame::default();
+    each_sample(trace, range, names, |sample| {
+        let frames = sample.frames.iter().map(String::as_str);
+        flame.add(std::iter::once(sample.process.as_str()).chain(frames), sample.ns);
+    });
+    flame
+}
+
+/// Chains of waits, as far as they lie in `range`: who waited, for whom, down to what the time was.
+#[must_use]
+pub fn of_paths(paths: &[CriticalPath], range: Interval) -> Flame {
+    let mut flame = Flame::default();
+    for path in paths {
+        let mut names: HashMap<u32, String> = HashMap::new();
+        for step in &path.steps {
+            names.entry(step.thread.tid).or_insert_with(|| named(step));
+        }
+        for step in &path.steps {
+            let ns = step.end_ns.min(range.end_ns).saturating_sub(step.start_ns.max(range.start_ns));
+            if ns <= 0 {
+                continue;
+            }
+            let waiters = step.waiters.iter().rev().filter_map(|tid| names.get(tid).cloned());
+            let mut frames: Vec<String> = waiters.collect();
+            frames.push(named(step));
+            frames.push(was(step.kind).to_owned());
+            if !step.detail.is_empty() {
+                frames.push(step.detail.clone());
+            }
+            flame.add(frames.iter().map(String::as_str), ns);
+        }
+    }
+    flame
+}
+
+fn named(step: &PathStep) -> String {
+    match (step.thread.process.as_str(), step.thread.pid) {
+        ("", _) => format!("thread {}", step.thread.tid),
+        (process, Some(pid)) => format!("{process} ({pid})"),
+        (process, None) => process.to_owned(),
+    }
+}
+
+const fn was(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Cpu => "ran",
+        StepKind::Ready => "was ready, no processor free",
+        StepKind::Disk => "waited for a disk",
+        StepKind::Timer => "waited for a timer",
+        StepKind::Device => "waited for a device",
+        StepKind::ServiceDependency => "waited for a service",
+        StepKind::Other => "not known",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic;
+    use onoff_trace::{Sample, Samples, Stack, Stacks};
+
+    #[test]
+    fn times_of_a_tree_sum_and_the_widest_comes_first() {
+        let mut flame = Flame::default();
+        flame.add(["a.exe", "ntdll", "ntdll", "disk"], 30);
+        flame.add(["a.exe", "ntdll"], 10);
+        flame.add(["b.exe"], 60);
+        let arranged: Vec<(i64, &str, i64, i64)> = flame
+            .arranged(1)
+            .into_iter()
+            .map(|(at, node)| (at, node.name.as_str(), node.total_ns, node.own_ns))
+            .collect();
+        assert_eq!(arranged, [(0, "b.exe", 60, 60), (60, "a.exe", 40, 0), (60, "ntdll", 40, 10), (60, "disk", 30, 30)]);
+        assert_eq!(flame.arranged(35).len(), 3, "what is too thin is left out");
+        assert_eq!(flame.nodes.iter().map(|node| node.own_ns).sum::<i64>(), flame.total_ns);
+    }
+
+    #[test]
+    fn a_stack_of_any_depth_is_cut_and_keeps_its_time() {
+        let mut flame = Flame::default();
+        let names: Vec<String> = (0..100_000).map(|at| format!("f{at}")).collect();
+        flame.add(names.iter().map(String::as_str), 5);
+        assert_eq!(flame.nodes.len(), MOST_FRAMES);
+        assert_eq!(flame.nodes[MOST_FRAMES - 1].own_ns, 5);
+    }
+
+    #[test]
+    fn samples_count_for_the_modules_of_their_stacks() {
+        let mut trace = Trace { duration_ns: 100_000_000, ..Trace::default() };
+        synthetic::process(&mut trace, 7, "\\Windows\\work.exe", None, None);
+        synthetic::thread(&mut trace, 70, 7, None, None);
+        synthetic::image(&mut trace, 7, (0x1000, 0x1000), None, "\\Windows\\outer.dll");
+        synthetic::image(&mut trace, 7, (0x9000, 0x1000), None, "\\Windows\\inner.dll");
+        let stack = trace.stack_pool.intern(&[0x9010, 0x1020]);
+        trace.stacks.push(Stacks::from_iter([Stack { time_ns: 5_000_000, pid: 7, tid: 70, stack }]));
+        let sample = |time_ns, address| Sample { time_ns, cpu: 0, tid: 70, address, count: 1, source: 0 };
+        trace.samples.push(Samples::from_iter([sample(5_000_000, 0x9010), sample(6_000_000, 0x1020)]));
+        let flame = of_samples(&trace, Interval::new(0, 100_000_000), &FunctionNames::default());
+        let names: Vec<(&str, i64)> =
+            flame.arranged(1).into_iter().map(|(_, node)| (node.name.as_str(), node.total_ns)).collect();
+        assert_eq!(names, [("work.exe (7)", 2_000_000), ("outer.dll", 2_000_000), ("inner.dll", 1_000_000)]);
+        assert!(
+            of_samples(&trace, Interval::new(50_000_000, 60_000_000), &FunctionNames::default()).nodes.is_empty(),
+            "outside of the range"
+        );
+    }
+}

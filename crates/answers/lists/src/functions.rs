@@ -1,0 +1,757 @@
+//! In which functions the time went: of samples of the processors, of waits, of disk requests and of hard faults, by function or by whole
+//! call stack.
+
+use std::collections::BTreeMap;
+
+use hashbrown::{HashMap, HashSet};
+use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
+use serde::Serialize;
+
+use crate::flame::{Flame, MOST_FRAMES};
+use onoff_evidence::interval::Interval;
+use onoff_evidence::missing_evidence::MissingRecords;
+use onoff_evidence::scope::Scope;
+use onoff_evidence::touched_by;
+use onoff_usage::cpu::charge_samples_of;
+use onoff_usage::functions::{Code, CodeFrame, CodePlace, FunctionNames, JoinedStack, StackFinder};
+use onoff_usage::owners::{IDLE, Owners, file_name};
+
+/// What took the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TimeOf {
+    /// Samples that found a thread on a processor, each for the time to the next: an estimate.
+    Samples,
+    /// Time from a thread's leaving a processor to its return, as far as it is in the range, with the stack with which it came back.
+    Waits,
+    /// Requests to disks from issue to completion, with the stack that issued them.
+    DiskRequests,
+    /// Faults that had to be read from a disk, with the stack that met them.
+    HardFaults,
+}
+
+/// What a row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CodeGroup {
+    /// Process.
+    Process,
+    /// Module.
+    Module,
+    /// Function; of modules without symbols, the module.
+    Function,
+    /// Whole call stack.
+    Stack,
+}
+
+/// The tables this is made from.
+#[must_use]
+pub fn tables(of: TimeOf) -> Tables {
+    let events = match of {
+        TimeOf::Samples => TableName::Samples,
+        TimeOf::Waits => TableName::ContextSwitches,
+        TimeOf::DiskRequests => TableName::DiskIos,
+        TimeOf::HardFaults => TableName::HardFaults,
+    };
+    Tables::of(&[
+        events,
+        TableName::Stacks,
+        TableName::Images,
+        TableName::Methods,
+        TableName::Processes,
+        TableName::Threads,
+    ])
+}
+
+/// A function or a call stack; what was not chosen is empty or `None`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FunctionRow {
+    /// Image file name of the process; empty when not known.
+    pub image: String,
+    /// Process id.
+    pub pid: Option<u32>,
+    /// File name of the module; empty when no known module holds the address.
+    pub module: String,
+    /// The function; empty when its name is not known.
+    pub function: String,
+    /// The call stack, outermost first.
+    pub stack: Vec<CodeFrame>,
+    /// Time in the function itself, or with this stack, ns.
+    pub own_ns: i64,
+    /// Percentage of all time of the kind.
+    pub percent: f64,
+    /// Time in the function and in all that it called, ns; `None` of stacks, and where no stack was recorded.
+    pub inclusive_ns: Option<i64>,
+    /// Samples, waits, requests or faults that the own time is of.
+    pub count: u64,
+}
+
+/// Where the time of samples, waits, requests or faults went in code.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FunctionList {
+    /// The range.
+    pub range: Interval,
+    /// What took the time.
+    pub of: TimeOf,
+    /// What the rows tell apart.
+    pub by: Vec<CodeGroup>,
+    /// Time of all chosen processes, ns.
+    pub total_ns: i64,
+    /// Samples, waits, requests or faults in it.
+    pub count: u64,
+    /// Those of them that have a call stack.
+    pub with_stack: u64,
+    /// The rows, most own time first.
+    pub rows: Vec<FunctionRow>,
+    /// Symbols that were looked for and not found, each with the reason.
+    pub symbols_missing: Vec<String>,
+    /// What would have said more.
+    pub missing: Vec<MissingRecords>,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+/// Something that took time, with whose code it was.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    /// Of the stack.
+    time_ns: i64,
+    tid: u32,
+    owner: u32,
+    ns: i64,
+    /// Where a sample found the processor.
+    address: Option<u64>,
+}
+
+/// Image and id of a process.
+type Owner<'a> = (&'a str, Option<u32>);
+
+/// Events whose stacks are looked up at a time: a large recording has more than fit into memory. Few in tests, so that all of them cross it.
+const EVENTS_AT_A_TIME: usize = if cfg!(test) { 2 } else { 1 << 20 };
+
+/// The frames of all call stacks, each once.
+#[derive(Debug, Default)]
+struct Frames {
+    list: Vec<CodeFrame>,
+    numbers: HashMap<CodeFrame, u32>,
+}
+
+impl Frames {
+    fn number(&mut self, frame: CodeFrame) -> u32 {
+        let Self { list, numbers } = self;
+        // As many as differ in text, of addresses of 32 bits.
+        let next = u32::try_from(list.len()).unwrap_or(u32::MAX);
+        *numbers.entry(frame).or_insert_with_key(|frame| {
+            list.push(frame.clone());
+            next
+        })
+    }
+
+    fn is_nameless(&self, number: u32) -> bool {
+        self.list.get(number as usize).is_some_and(|frame| frame.function.is_empty())
+    }
+}
+
+/// What a row says, before anything is named.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    own_ns: i64,
+    inclusive_ns: Option<i64>,
+    count: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Place {
+    owner: u32,
+    stack: JoinedStack,
+    /// See [`Code::epoch`].
+    epoch: usize,
+    /// Where the processor was, when the stack does not begin there: samples are taken before their stacks.
+    address: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Amount {
+    ns: i64,
+    count: u64,
+    /// When it was first.
+    first_ns: i64,
+}
+
+/// The time by call stack, before anything is named.
+pub struct CodeTimes<'a> {
+    trace: &'a Trace,
+    scope: Scope,
+    of: TimeOf,
+    code: Code<'a>,
+    /// Image and process id by owner.
+    owners: Vec<Owner<'a>>,
+    times: BTreeMap<Place, Amount>,
+    with_stack: u64,
+}
+
+impl std::fmt::Debug for CodeTimes<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("CodeTimes")
+            .field("of", &self.of)
+            .field("stacks", &self.times.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> CodeTimes<'a> {
+    /// Of the chosen processes in the scope.
+    #[must_use]
+    pub fn of(trace: &'a Trace, scope: &Scope, of: TimeOf) -> Self {
+        let mut owners = Owners::of(trace);
+        let listed: Vec<Owner<'_>> =
+            owners.list().iter().map(|owner| (file_name(trace.text(owner.image)), owner.pid)).collect();
+        let chosen: Vec<bool> = listed.iter().map(|(image, pid)| scope.has_process(*pid, image)).collect();
+        let code = Code::of(trace);
+        let finder = StackFinder::of(trace);
+        let (mut times, mut with_stack) = (BTreeMap::new(), 0);
+        let mut add = |events: &mut Vec<Event>| {
+            with_stack += add_times(trace, &finder, &code, &listed, events, &mut times);
+            events.clear();
+        };
+        let mut events: Vec<Event> = Vec::new();
+        let keep = |event: Event| {
+            let is_chosen = event.owner != IDLE && event.tid != 0 && chosen.get(event.owner as usize) == Some(&true);
+            if is_chosen && event.ns >= 0 {
+                events.push(event);
+            }
+            if events.len() >= EVENTS_AT_A_TIME {
+                add(&mut events);
+            }
+        };
+        each_event(trace, &mut owners, scope.range, of, keep);
+        add(&mut events);
+        Self { trace, scope: scope.clone(), of, code, owners: listed, times, with_stack }
+    }
+
+    fn pid(&self, owner: u32) -> u32 {
+        self.owners.get(owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0)
+    }
+
+    /// Addresses of a place, outermost first.
+    fn addresses(&self, place: &Place) -> Vec<u64> {
+        // The innermost frames of one that is too deep: they say what it did.
+        let stack = place.stack.addresses(&self.trace.stack_pool);
+        let mut addresses: Vec<u64> = place.address.into_iter().chain(stack).take(MOST_FRAMES).collect();
+        addresses.reverse();
+        addresses
+    }
+
+    /// The places whose functions are to be named.
+    #[must_use]
+    pub fn places(&self) -> Vec<CodePlace> {
+        let (mut places, mut seen) = (HashSet::new(), HashSet::new());
+        for (place, amount) in &self.times {
+            let pid = self.pid(place.owner);
+            for address in self.addresses(place) {
+                if seen.insert((pid, place.epoch, address)) {
+                    places.extend(self.code.place(pid, address, amount.first_ns));
+                }
+            }
+        }
+        let mut places: Vec<CodePlace> = places.into_iter().collect();
+        places.sort();
+        places
+    }
+
+    /// Visits each call stack: the process, the frames from the outermost on, the time, and how many it is of. With `only_modules` frames
+    /// have no functions.
+    fn each(
+        &self,
+        names: &FunctionNames,
+        only_modules: bool,
+        mut visit: impl FnMut(Owner<'a>, &[u32], &mut Frames, (i64, u64)),
+    ) {
+        let mut known: HashMap<(u32, usize, u64), u32> = HashMap::new();
+        let mut frames = Frames::default();
+        let mut stack = Vec::new();
+        for (place, amount) in &self.times {
+            let pid = self.pid(place.owner);
+            stack.clear();
+            stack.extend(self.addresses(place).into_iter().map(|address| {
+                *known.entry((pid, place.epoch, address)).or_insert_with(|| {
+                    let mut frame = self.code.frame((pid, address, amount.first_ns), names);
+                    if only_modules {
+                        frame.function.clear();
+                    }
+                    frames.number(frame)
+                })
+            }));
+            let owner = self.owners.get(place.owner as usize).copied().unwrap_or_default();
+            visit(owner, &stack, &mut frames, (amount.ns, amount.count));
+        }
+    }
+
+    /// The tree of time: processes, and the functions of their call stacks.
+    #[must_use]
+    pub fn flame(&self, names: &FunctionNames) -> Flame {
+        let mut flame = Flame::default();
+        let mut labels: Vec<String> = Vec::new();
+        self.each(names, false, |(image, pid), stack, frames, (ns, _)| {
+            let process = match (image, pid) {
+                ("", None) => "not known".to_owned(),
+                ("", Some(pid)) => format!("process {pid}"),
+                (image, Some(pid)) => format!("{image} ({pid})"),
+                (image, None) => image.to_owned(),
+            };
+            labels.extend(frames.list.iter().skip(labels.len()).map(CodeFrame::label));
+            let of_stack = stack.iter().filter_map(|&number| labels.get(number as usize));
+            flame.add(std::iter::once(process.as_str()).chain(of_stack.map(String::as_str)), ns);
+        });
+        flame
+    }
+
+    /// The list, by `by`; by function where that is empty.
+    #[must_use]
+    pub fn list(&self, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
+        let by = if by.is_empty() { vec![CodeGroup::Function] } else { by.to_vec() };
+        let of_process = by.contains(&CodeGroup::Process);
+        let of_stack = by.contains(&CodeGroup::Stack);
+        let of_module = by.contains(&CodeGroup::Module);
+        let mut sums: HashMap<(Option<Owner<'_>>, Vec<u32>), Sum> = HashMap::new();
+        let mut shown = Vec::new();
+        let (mut total_ns, mut count) = (0_i64, 0_u64);
+        self.each(names, of_module, |owner, stack, frames, (ns, events)| {
+            total_ns = total_ns.saturating_add(ns);
+            count += events;
+            let process = of_process.then_some(owner);
+            let mut stack = stack.to_vec();
+            if stack.is_empty() {
+                stack.push(frames.number(CodeFrame::default()));
+            }
+            if of_stack {
+                // Frames of a module without names tell nothing apart.
+                stack.dedup_by(|number, before| number == before && frames.is_nameless(*number));
+            }
+            let own = if of_stack { stack.clone() } else { stack.last().copied().into_iter().collect() };
+            let sum = sums.entry((process, own)).or_default();
+            sum.own_ns = sum.own_ns.saturating_add(ns);
+            sum.count += events;
+            if !of_stack {
+                // Recursion is in a function once.
+                stack.sort_unstable();
+                stack.dedup();
+                for number in stack {
+                    let sum = sums.entry((process, vec![number])).or_default();
+                    sum.inclusive_ns = Some(sum.inclusive_ns.unwrap_or(0).saturating_add(ns));
+                }
+            }
+            shown.extend(frames.list.iter().skip(shown.len()).cloned());
+        });
+        // Without any stack only samples know where they were.
+        if self.with_stack == 0 && self.of != TimeOf::Samples {
+            sums.clear();
+        }
+        let frames_of = |numbers: Vec<u32>| -> Vec<CodeFrame> {
+            numbers.into_iter().filter_map(|number| shown.get(number as usize).cloned()).collect()
+        };
+        let mut sums: Vec<(Option<Owner<'_>>, Vec<CodeFrame>, Sum)> =
+            sums.into_iter().map(|((process, numbers), sum)| (process, frames_of(numbers), sum)).collect();
+        sums.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        let mut rows: Vec<FunctionRow> = sums
+            .into_iter()
+            .map(|(process, frames, sum)| {
+                let (image, pid) = process.unwrap_or_default();
+                let innermost = frames.last().cloned().unwrap_or_default();
+                FunctionRow {
+                    image: image.to_owned(),
+                    pid,
+                    module: innermost.module,
+                    function: innermost.function,
+                    stack: if of_stack { frames } else { Vec::new() },
+                    own_ns: sum.own_ns,
+                    percent: share_of(sum.own_ns, total_ns),
+                    inclusive_ns: sum.inclusive_ns.filter(|_| self.with_stack > 0),
+                    count: sum.count,
+                }
+            })
+            .collect();
+        rows.sort_by(|a, b| {
+            let time = |row: &FunctionRow| (row.own_ns, row.inclusive_ns);
+            time(b).cmp(&time(a)).then_with(|| (&a.module, &a.function, a.pid).cmp(&(&b.module, &b.function, b.pid)))
+        });
+        FunctionList {
+            range: self.scope.range,
+            of: self.of,
+            by,
+            total_ns,
+            count,
+            with_stack: self.with_stack,
+            rows,
+            symbols_missing: names.missing.clone(),
+            missing: self.missing(),
+            touched_by: touched_by(self.trace, &[events_of(self.of), TableName::Stacks]),
+            losses: self.trace.losses.clone(),
+        }
+    }
+
+    fn missing(&self) -> Vec<MissingRecords> {
+        let mut missing = Vec::new();
+        let lacks = self.trace.table(events_of(self.of)).is_empty();
+        if lacks {
+            missing.push(match self.of {
+                TimeOf::Samples => MissingRecords::ProfileSamples,
+                TimeOf::Waits => MissingRecords::ContextSwitches,
+                TimeOf::DiskRequests => MissingRecords::DiskRequests,
+                TimeOf::HardFaults => MissingRecords::HardFaults,
+            });
+        } else if self.with_stack == 0 {
+            missing.push(MissingRecords::CallStacks);
+        }
+        // On Linux the recorder lists code by itself; where it could not, a loss says so.
+        if self.trace.images.is_empty() && self.trace.system.kind != SystemKind::Linux {
+            missing.push(MissingRecords::ModuleLoads);
+        }
+        missing
+    }
+}
+
+/// Adds the time of the events to that of their call stacks. Gives how many have one.
+fn add_times(
+    trace: &Trace,
+    finder: &StackFinder<'_>,
+    code: &Code<'_>,
+    owners: &[Owner<'_>],
+    events: &[Event],
+    times: &mut BTreeMap<Place, Amount>,
+) -> u64 {
+    let wanted: HashSet<(i64, u32)> = events.iter().map(|event| (event.time_ns, event.tid)).collect();
+    let span = |(first, last): (i64, i64), event: &Event| (first.min(event.time_ns), last.max(event.time_ns));
+    let span = events.iter().fold((i64::MAX, i64::MIN), span);
+    let stacks = finder.between(span, |key| wanted.contains(key));
+    let mut with_stack = 0;
+    for event in events {
+        let stack = stacks.get(&(event.time_ns, event.tid)).copied().unwrap_or_default();
+        with_stack += u64::from(!stack.is_empty());
+        let begins_there = |&address: &u64| stack.addresses(&trace.stack_pool).next() == Some(address);
+        let address = event.address.filter(|address| !begins_there(address));
+        let pid = owners.get(event.owner as usize).and_then(|(_, pid)| *pid).unwrap_or(0);
+        let place = Place { owner: event.owner, epoch: code.epoch(pid, event.time_ns), stack, address };
+        let amount = times.entry(place).or_insert(Amount { first_ns: event.time_ns, ..Amount::default() });
+        amount.ns = amount.ns.saturating_add(event.ns);
+        amount.count += 1;
+    }
+    with_stack
+}
+
+const fn events_of(of: TimeOf) -> TableName {
+    match of {
+        TimeOf::Samples => TableName::Samples,
+        TimeOf::Waits => TableName::ContextSwitches,
+        TimeOf::DiskRequests => TableName::DiskIos,
+        TimeOf::HardFaults => TableName::HardFaults,
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a share needs no more digits")]
+fn share_of(ns: i64, total_ns: i64) -> f64 {
+    if total_ns > 0 { ns as f64 / total_ns as f64 * 100.0 } else { 0.0 }
+}
+
+fn each_event(trace: &Trace, owners: &mut Owners, range: Interval, of: TimeOf, mut visit: impl FnMut(Event)) {
+    match of {
+        TimeOf::Samples => {
+            charge_samples_of(trace, owners, &[range.start_ns, range.end_ns], |ran| {
+                visit(Event {
+                    time_ns: ran.start_ns,
+                    tid: ran.tid,
+                    owner: ran.owner,
+                    ns: ran.ns,
+                    address: Some(ran.address),
+                });
+            });
+        }
+        TimeOf::Waits => {
+            let mut left: HashMap<u32, i64> = HashMap::new();
+            for piece in trace.context_switches.pieces() {
+                let rows = piece.time_ns.iter().zip(&piece.new_tid).zip(&piece.old_tid);
+                for ((&time_ns, &new_tid), &old_tid) in rows {
+                    // A wait that goes on after the range counts with its part: its stack is known once it is over.
+                    if let Some(left_ns) = left.remove(&new_tid)
+                        && let ns @ 1.. = range.overlap_ns(left_ns, time_ns)
+                    {
+                        let (owner, _) = owners.whose(new_tid, time_ns);
+                        visit(Event { time_ns, tid: new_tid, owner, ns, address: None });
+                    }
+                    left.insert(old_tid, time_ns);
+                }
+            }
+        }
+        TimeOf::DiskRequests => {
+            let requests = trace.disk_ios.iter().filter(|request| range.contains(request.complete_ns));
+            let issued = requests.filter_map(|request| {
+                let (issue_ns, tid) = (request.issue_ns?, request.tid?);
+                Some((issue_ns, tid, request.complete_ns.saturating_sub(issue_ns)))
+            });
+            in_order(issued.collect(), owners, visit);
+        }
+        TimeOf::HardFaults => {
+            let faults = trace.hard_faults.iter().filter(|fault| range.contains(fault.end_ns));
+            let ended =
+                faults.map(|fault| (fault.end_ns, fault.tid, fault.end_ns.saturating_sub(fault.start_ns).max(0)));
+            in_order(ended.collect(), owners, visit);
+        }
+    }
+}
+
+/// Events as time, thread and length: whose a thread is can be looked up in the order of time only.
+fn in_order(mut events: Vec<(i64, u32, i64)>, owners: &mut Owners, mut visit: impl FnMut(Event)) {
+    events.sort();
+    for (time_ns, tid, ns) in events {
+        let (owner, _) = owners.whose(tid, time_ns);
+        visit(Event { time_ns, tid, owner, ns, address: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_trace::{HardFault, HardFaults, Method, Methods, Sample, Samples, Stack, Stacks, StringId};
+
+    use super::*;
+    use onoff_testkit::synthetic;
+
+    const MS: i64 = 1_000_000;
+    const KERNEL: u64 = 0xFFFF_F800_0000_0000;
+
+    /// A process with two modules and a second one with the first of them; the kernel.
+    fn computer() -> Trace {
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
+        for (pid, tid, image) in [(7, 70, "\\Windows\\work.exe"), (8, 80, "\\Windows\\other.exe")] {
+            synthetic::process(&mut trace, pid, image, None, None);
+            synthetic::thread(&mut trace, tid, pid, None, None);
+            synthetic::image(&mut trace, pid, (0x1000, 0x1000), None, "\\Windows\\outer.dll");
+        }
+        synthetic::image(&mut trace, 7, (0x9000, 0x1000), None, "\\Windows\\inner.dll");
+        synthetic::image(&mut trace, 0, (KERNEL, 0x1000), None, "\\Windows\\kernel.exe");
+        trace
+    }
+
+    fn stacks(trace: &mut Trace, rows: &[(i64, u32, &[u64])]) {
+        let rows: Vec<Stack> = rows
+            .iter()
+            .map(|&(ms, tid, frames)| Stack {
+                time_ns: ms * MS,
+                pid: tid / 10,
+                tid,
+                stack: trace.stack_pool.intern(frames),
+            })
+            .collect();
+        trace.stacks.push(Stacks::from_iter(rows));
+    }
+
+    fn samples(trace: &mut Trace, rows: &[(i64, u32, u64)]) {
+        trace.samples.push(Samples::from_iter(rows.iter().map(|&(ms, tid, address)| Sample {
+            time_ns: ms * MS,
+            cpu: 0,
+            tid,
+            address,
+            count: 1,
+            source: 0,
+        })));
+    }
+
+    fn listed(trace: &Trace, of: TimeOf, by: &[CodeGroup], names: &FunctionNames) -> FunctionList {
+        let list = CodeTimes::of(trace, &Scope::whole(trace), of).list(by, names);
+        let own_ns: i64 = list.rows.iter().map(|row| row.own_ns).sum();
+        assert!(list.rows.is_empty() || own_ns == list.total_ns, "{list:?}");
+        list
+    }
+
+    /// What each row is about, its own time and the time with its calls in ms.
+    fn rows(list: &FunctionList) -> Vec<(String, i64, Option<i64>)> {
+        let label = |row: &FunctionRow| {
+            let frame = CodeFrame { module: row.module.clone(), function: row.function.clone() };
+            let stack: Vec<String> = row.stack.iter().map(CodeFrame::label).collect();
+            if stack.is_empty() { frame.label() } else { stack.join(" > ") }
+        };
+        list.rows.iter().map(|row| (label(row), row.own_ns / MS, row.inclusive_ns.map(|ns| ns / MS))).collect()
+    }
+
+    fn is(expected: &[(&str, i64, Option<i64>)]) -> Vec<(String, i64, Option<i64>)> {
+        expected.iter().map(|&(label, own, with_calls)| (label.to_owned(), own, with_calls)).collect()
+    }
+
+    /// inner.dll is called by outer.dll, which calls itself; the last of four samples has no stack.
+    fn sampled() -> Trace {
+        let mut trace = computer();
+        samples(&mut trace, &[(5, 70, 0x9010), (6, 70, 0x1020), (7, 70, 0x9010), (8, 70, 0x9F00)]);
+        let deep: &[u64] = &[0x9010, 0x1020, 0x1030, 0x1020];
+        stacks(&mut trace, &[(5, 70, deep), (6, 70, &[0x1020]), (7, 70, deep)]);
+        trace
+    }
+
+    #[test]
+    fn a_function_has_its_own_time_and_once_that_of_all_that_it_called() {
+        let trace = sampled();
+        let list = listed(&trace, TimeOf::Samples, &[], &FunctionNames::default());
+        assert_eq!(rows(&list), is(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]), "modules without names");
+        assert_eq!((list.count, list.with_stack, list.missing.len()), (4, 3, 0));
+
+        // Rows of images: outer.dll of each process, inner.dll, the kernel.
+        let mut names = FunctionNames::default();
+        for (image, offset, function) in [(0, 0x20, "walk"), (0, 0x30, "step"), (2, 0x10, "copy"), (1, 0x20, "wrong")] {
+            names.insert(CodePlace { image, offset }, function.to_owned());
+        }
+        let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Function], &names);
+        let expected = [
+            ("inner.dll!copy", 2, Some(2)),
+            ("outer.dll!walk", 1, Some(3)),
+            ("inner.dll", 1, Some(1)),
+            ("outer.dll!step", 0, Some(2)),
+        ];
+        assert_eq!(rows(&list), is(&expected));
+        let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Stack], &names);
+        let deep = "outer.dll!walk > outer.dll!step > outer.dll!walk > inner.dll!copy";
+        assert_eq!(rows(&list), is(&[(deep, 2, None), ("inner.dll", 1, None), ("outer.dll!walk", 1, None)]));
+        let list = listed(&trace, TimeOf::Samples, &[CodeGroup::Module], &names);
+        assert_eq!(rows(&list), is(&[("inner.dll", 3, Some(3)), ("outer.dll", 1, Some(3))]));
+    }
+
+    #[test]
+    fn a_sample_is_where_the_processor_was_even_if_its_stack_says_less() {
+        let mut trace = computer();
+        samples(&mut trace, &[(5, 70, KERNEL + 0x10), (6, 70, KERNEL + 0x10), (7, 70, KERNEL + 0x10)]);
+        // Of the first the user's part alone, of the second both parts, of the third that of a thread which it is not.
+        let user: &[u64] = &[0x9010, 0x1020];
+        let rows_of_stacks: [(i64, u32, &[u64]); 4] =
+            [(5, 70, user), (6, 70, &[KERNEL + 0x10]), (6, 70, user), (7, 80, &[0x1020])];
+        stacks(&mut trace, &rows_of_stacks);
+        let list = listed(&trace, TimeOf::Samples, &[], &FunctionNames::default());
+        let expected = [("kernel.exe", 3, Some(3)), ("inner.dll", 0, Some(2)), ("outer.dll", 0, Some(2))];
+        assert_eq!(rows(&list), is(&expected));
+        assert_eq!(list.with_stack, 2);
+    }
+
+    #[test]
+    fn waits_disk_requests_and_hard_faults_are_those_of_their_threads() {
+        let mut trace = computer();
+        // Thread 70 is away from 10 to 40 ms, and 80 meanwhile until 30 ms.
+        let switches =
+            [(10, 0, 70, (5, 0), 80), (20, 0, 80, (5, 0), 0), (30, 0, 0, (2, 0), 80), (40, 0, 80, (5, 0), 70)];
+        synthetic::switches_in_ms(&mut trace, &switches);
+        synthetic::request(&mut trace, 0, 50 * MS, 55 * MS);
+        synthetic::request(&mut trace, 0, 51 * MS, 53 * MS);
+        let threads = [Some(70), Some(80)];
+        trace.disk_ios =
+            trace.disk_ios.iter().zip(threads).map(|(row, tid)| onoff_trace::DiskIo { tid, ..row }).collect();
+        trace.hard_faults = HardFaults::from_iter([HardFault {
+            start_ns: 60 * MS,
+            end_ns: 64 * MS,
+            pid: Some(7),
+            tid: 70,
+            file: StringId::EMPTY,
+            file_object: 0,
+            offset: 0,
+            size: 4096,
+            address: 0,
+        }]);
+        let (wait, disk, fault): (&[u64], &[u64], &[u64]) = (&[0x9010, 0x1020], &[0x1030], &[0x9020]);
+        // The last is at the time of thread 70's return and of another thread.
+        stacks(&mut trace, &[(40, 70, wait), (30, 80, disk), (50, 70, disk), (64, 70, fault), (40, 80, fault)]);
+        let nameless = FunctionNames::default();
+        let of = |of, by: &[CodeGroup]| rows(&listed(&trace, of, by, &nameless));
+        assert_eq!(
+            of(TimeOf::Waits, &[CodeGroup::Stack]),
+            is(&[("outer.dll > inner.dll", 30, None), ("outer.dll", 10, None)])
+        );
+        // Of the request of 80 no stack was recorded.
+        assert_eq!(
+            of(TimeOf::DiskRequests, &[CodeGroup::Stack]),
+            is(&[("outer.dll", 5, None), ("no known module", 2, None)])
+        );
+        assert_eq!(of(TimeOf::HardFaults, &[]), is(&[("inner.dll", 4, Some(4))]));
+
+        // The part of a wait that is in a range, whenever it ends.
+        let range = Interval::new(12 * MS, 25 * MS);
+        let part = CodeTimes::of(&trace, &Scope { range, ..Scope::default() }, TimeOf::Waits);
+        let part = part.list(&[CodeGroup::Stack], &nameless);
+        assert_eq!(rows(&part), is(&[("outer.dll > inner.dll", 13, None), ("outer.dll", 5, None)]));
+
+        let whole = Scope::whole(&trace);
+        let of_other = whole.of_processes(vec![onoff_trace::Pattern::new("other.exe")]);
+        let list =
+            CodeTimes::of(&trace, &of_other, TimeOf::Waits).list(&[CodeGroup::Process, CodeGroup::Function], &nameless);
+        assert_eq!(rows(&list), is(&[("outer.dll", 10, Some(10))]));
+        assert_eq!((list.rows[0].image.as_str(), list.rows[0].pid), ("other.exe", Some(8)));
+    }
+
+    #[test]
+    fn code_that_a_runtime_compiled_is_its_methods() {
+        let mut trace = computer();
+        let mut method = |pid, address, times: (Option<i64>, Option<i64>), name: &str| Method {
+            pid,
+            address,
+            size: 0x100,
+            start_ns: times.0,
+            end_ns: times.1,
+            name: trace.strings.intern(name),
+            signature: StringId::EMPTY,
+            module: trace.strings.intern("C:\\app\\mine.dll"),
+        };
+        trace.methods = Methods::from_iter([
+            method(7, 0x5000, (None, Some(6 * MS)), "A.Old"),
+            method(7, 0x5000, (Some(6 * MS), None), "A.New"),
+            // The same place in the other process, and code in a native image, which is mapped as a module.
+            method(8, 0x5000, (None, None), "B.Decoy"),
+            method(7, 0x9000, (None, None), "A.Native"),
+        ]);
+        let found = [(5, 70, 0x5010), (7, 70, 0x5010), (8, 70, 0x5100), (9, 70, 0x9010), (10, 70, 0x9500)];
+        samples(&mut trace, &found);
+        let nameless = FunctionNames::default();
+        let expected = [
+            ("inner.dll", 1, None),
+            ("mine.dll!A.Native", 1, None),
+            ("mine.dll!A.New", 1, None),
+            ("mine.dll!A.Old", 1, None),
+            ("no known module", 1, None),
+        ];
+        let mut found = rows(&listed(&trace, TimeOf::Samples, &[], &nameless));
+        found.sort();
+        assert_eq!(found, is(&expected));
+        // What a PDB file says of the module is more than where the runtime put it.
+        let mut names = FunctionNames::default();
+        names.insert(CodePlace { image: 2, offset: 0x10 }, "helper".to_owned());
+        let found = rows(&listed(&trace, TimeOf::Samples, &[], &names));
+        assert!(found.contains(&("inner.dll!helper".to_owned(), 1, None)), "{found:?}");
+    }
+
+    #[test]
+    fn without_stacks_only_samples_have_rows_and_what_is_missing_is_said() {
+        let mut trace = computer();
+        synthetic::switches_in_ms(&mut trace, &[(10, 0, 70, (5, 0), 80), (40, 0, 80, (5, 0), 70)]);
+        samples(&mut trace, &[(5, 70, 0x9010)]);
+        let nameless = FunctionNames::default();
+        let waits = listed(&trace, TimeOf::Waits, &[], &nameless);
+        assert_eq!((waits.rows.len(), waits.count, &waits.missing[..]), (0, 1, &[MissingRecords::CallStacks][..]));
+        let found = listed(&trace, TimeOf::Samples, &[], &nameless);
+        assert_eq!(rows(&found), is(&[("inner.dll", 1, None)]));
+        assert_eq!(found.missing, [MissingRecords::CallStacks]);
+        assert_eq!(listed(&trace, TimeOf::HardFaults, &[], &nameless).missing, [MissingRecords::HardFaults]);
+    }
+
+    #[test]
+    fn a_stack_of_any_depth_keeps_its_innermost_frames() {
+        let mut trace = computer();
+        samples(&mut trace, &[(5, 70, 0x9010)]);
+        let deep: Vec<u64> = std::iter::once(0x9010).chain(std::iter::repeat_n(0x1020, 10_000)).collect();
+        stacks(&mut trace, &[(5, 70, &deep)]);
+        let names = FunctionNames::default();
+        CodeTimes::of(&trace, &Scope::whole(&trace), TimeOf::Samples).each(&names, false, |_, stack, frames, _| {
+            assert_eq!(stack.len(), MOST_FRAMES);
+            let innermost = stack.last().and_then(|&number| frames.list.get(number as usize));
+            assert_eq!(innermost.map(CodeFrame::label), Some("inner.dll".to_owned()));
+        });
+    }
+}

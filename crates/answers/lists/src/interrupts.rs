@@ -1,0 +1,320 @@
+//! Interrupt service routines and deferred procedure calls (DPCs) of a range: how many, how long, whose.
+//!
+//! One counts in the range in which it ended, as a whole. When one interrupts another, the time counts for both, as it
+//! is recorded; the totals by processor count such time once.
+
+use hashbrown::HashMap;
+use onoff_trace::{InterruptKind, Losses, StringId, TableName, Tables, Trace};
+use serde::Serialize;
+
+use onoff_evidence::interval::Interval;
+use onoff_evidence::scope::Scope;
+use onoff_evidence::touched_by;
+use onoff_usage::cpu::{percent_of, processors};
+use onoff_usage::interruptions::Interruptions;
+use onoff_usage::modules::Modules;
+use onoff_usage::owners::file_name;
+
+/// The tables this is made from.
+pub const TABLES: Tables = Tables::of(&[TableName::Interrupts, TableName::Images]);
+
+/// What interrupts are distinguished by, besides their kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum InterruptGroup {
+    /// Module that the routine lies in: the driver.
+    Module,
+    /// Address of the routine, with its module.
+    Routine,
+    /// Processor.
+    Processor,
+}
+
+/// Upper ends of the histogram's steps, ns: 1 µs and its doubles up to 2048 µs. The last step has no upper end.
+pub const STEPS_NS: [i64; 12] = {
+    let mut steps = [1_000; 12];
+    let mut at = 1;
+    while at < steps.len() {
+        steps[at] = steps[at - 1] * 2;
+        at += 1;
+    }
+    steps
+};
+
+/// How many took how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HistogramStep {
+    /// Longer than this, ns.
+    pub over_ns: i64,
+    /// And no longer than this, ns; `None` for the last step.
+    pub up_to_ns: Option<i64>,
+    /// How many.
+    pub count: u64,
+}
+
+/// Interrupts of one kind and, as asked for, one module, routine or processor; what was not asked for is empty or
+/// `None`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterruptRow {
+    /// What they were.
+    pub kind: InterruptKind,
+    /// File name of the module; empty when no known module holds the routine.
+    pub module: String,
+    /// Address of the routine in hexadecimal.
+    pub routine: String,
+    /// Processor.
+    pub processor: Option<u16>,
+    /// How many.
+    pub count: u64,
+    /// Time in them, ns.
+    pub total_ns: i64,
+    /// Percentage of the range's length times the number of processors; of the range's length alone where processors are
+    /// told apart.
+    pub percent: f64,
+    /// Mean length, ns.
+    pub mean_ns: i64,
+    /// The longest, ns.
+    pub longest_ns: i64,
+    /// When the longest began, ns.
+    pub longest_start_ns: i64,
+    /// How many took how long, shortest first; steps beyond the longest are left out.
+    pub histogram: Vec<HistogramStep>,
+}
+
+/// What interrupts took of one processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessorInterrupts {
+    /// Processor.
+    pub processor: u16,
+    /// Interrupt service routines that ended in the range.
+    pub interrupts: u64,
+    /// Time in them, ns.
+    pub interrupt_ns: i64,
+    /// Deferred procedure calls that ended in the range.
+    pub dpcs: u64,
+    /// Time in them, ns.
+    pub dpc_ns: i64,
+    /// Time taken by either within the range, nested ones counted once, ns.
+    pub taken_ns: i64,
+    /// That time as a percentage of the range's length.
+    pub taken_percent: f64,
+}
+
+/// The answer of `onoff interrupts`.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterruptList {
+    /// The range.
+    pub range: Interval,
+    /// What the rows tell apart, besides the kind.
+    pub by: Vec<InterruptGroup>,
+    /// Interrupts in the whole recording.
+    pub recorded: u64,
+    /// The rows, most time first.
+    pub rows: Vec<InterruptRow>,
+    /// What interrupts took of each processor.
+    pub processors: Vec<ProcessorInterrupts>,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    kind: InterruptKind,
+    module: StringId,
+    routine: u64,
+    processor: u16,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    count: u64,
+    total_ns: i64,
+    longest_ns: i64,
+    longest_start_ns: i64,
+    steps: [u64; STEPS_NS.len() + 1],
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, start_ns: i64, ns: i64) {
+        self.count += 1;
+        self.total_ns = self.total_ns.saturating_add(ns);
+        if ns > self.longest_ns || self.count == 1 {
+            (self.longest_ns, self.longest_start_ns) = (ns, start_ns);
+        }
+        self.steps[STEPS_NS.partition_point(|&step| step < ns)] += 1;
+    }
+
+    fn histogram(&self) -> Vec<HistogramStep> {
+        let used = self.steps.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+        (0..used)
+            .map(|at| HistogramStep {
+                over_ns: at.checked_sub(1).map_or(0, |below| STEPS_NS[below]),
+                up_to_ns: STEPS_NS.get(at).copied(),
+                count: self.steps[at],
+            })
+            .collect()
+    }
+}
+
+/// The interrupts that ended in the scope's range; an interrupt belongs to no process. An empty `by` means by module.
+#[must_use]
+pub fn list(trace: &Trace, scope: &Scope, by: &[InterruptGroup]) -> InterruptList {
+    let by = if by.is_empty() { vec![InterruptGroup::Module] } else { by.to_vec() };
+    let range = scope.range;
+    let by_routine = by.contains(&InterruptGroup::Routine);
+    let by_module = by_routine || by.contains(&InterruptGroup::Module);
+    let by_processor = by.contains(&InterruptGroup::Processor);
+    let modules = Modules::of(trace);
+    // The few routines are asked for by the million.
+    let mut module_of: HashMap<u64, StringId> = HashMap::new();
+    let mut sums: HashMap<Key, Sums> = HashMap::new();
+    let mut processors_seen: Vec<ProcessorInterrupts> = Vec::new();
+    let mut recorded = 0_u64;
+    for piece in trace.interrupts.pieces() {
+        recorded += piece.len() as u64;
+        for row in piece.iter().filter(|row| range.contains(row.end_ns)) {
+            let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
+            let module = if by_module {
+                *module_of
+                    .entry(row.routine)
+                    .or_insert_with(|| modules.at(0, row.routine, row.end_ns).unwrap_or(StringId::EMPTY))
+            } else {
+                StringId::EMPTY
+            };
+            let key = Key {
+                kind: row.kind,
+                module,
+                routine: if by_routine { row.routine } else { 0 },
+                processor: if by_processor { row.cpu } else { 0 },
+            };
+            sums.entry(key).or_default().add(row.start_ns, ns);
+            let processor = at_processor(&mut processors_seen, row.cpu);
+            if row.kind == InterruptKind::Interrupt {
+                processor.interrupts += 1;
+                processor.interrupt_ns = processor.interrupt_ns.saturating_add(ns);
+            } else {
+                processor.dpcs += 1;
+                processor.dpc_ns = processor.dpc_ns.saturating_add(ns);
+            }
+        }
+    }
+    let length_ns = range.length_ns();
+    let mut taken = Interruptions::of(trace);
+    for processor in &mut processors_seen {
+        processor.taken_ns = taken.taken_ns(processor.processor, range.start_ns, range.end_ns);
+        processor.taken_percent = percent_of(processor.taken_ns, length_ns);
+    }
+    let seen = u32::try_from(processors_seen.len()).unwrap_or(u32::MAX);
+    let capacity_ns =
+        if by_processor { length_ns } else { length_ns.saturating_mul(i64::from(processors(trace).max(seen))) };
+    let mut rows: Vec<InterruptRow> = sums
+        .iter()
+        .map(|(key, sums)| InterruptRow {
+            kind: key.kind,
+            module: file_name(trace.text(key.module)).to_owned(),
+            routine: if by_routine { format!("{:#x}", key.routine) } else { String::new() },
+            processor: by_processor.then_some(key.processor),
+            count: sums.count,
+            total_ns: sums.total_ns,
+            percent: percent_of(sums.total_ns, capacity_ns),
+            mean_ns: sums.total_ns.checked_div(i64::try_from(sums.count).unwrap_or(i64::MAX)).unwrap_or(0),
+            longest_ns: sums.longest_ns,
+            longest_start_ns: sums.longest_start_ns,
+            histogram: sums.histogram(),
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        b.total_ns.cmp(&a.total_ns).then_with(|| {
+            (a.kind, &a.module, &a.routine, a.processor).cmp(&(b.kind, &b.module, &b.routine, b.processor))
+        })
+    });
+    InterruptList {
+        range,
+        by,
+        recorded,
+        rows,
+        processors: processors_seen,
+        touched_by: touched_by(trace, &[TableName::Interrupts]),
+        losses: trace.losses.clone(),
+    }
+}
+
+fn at_processor(list: &mut Vec<ProcessorInterrupts>, processor: u16) -> &mut ProcessorInterrupts {
+    let at = usize::from(processor);
+    while list.len() <= at {
+        list.push(ProcessorInterrupts {
+            processor: u16::try_from(list.len()).unwrap_or(u16::MAX),
+            ..ProcessorInterrupts::default()
+        });
+    }
+    &mut list[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{image, interrupts};
+
+    const US: i64 = 1_000;
+    const DRIVER: u64 = 0xffff_f801_2000_0000;
+
+    fn machine() -> Trace {
+        let mut trace = Trace { duration_ns: 1_000 * US, ..Trace::default() };
+        trace.system.processors = 2;
+        image(&mut trace, 4, (DRIVER, 0x1000), None, r"\a\disk.sys");
+        let (isr, dpc) = (InterruptKind::Interrupt, InterruptKind::Dpc);
+        interrupts(
+            &mut trace,
+            &[
+                (10 * US, 11 * US, 0, isr, DRIVER + 0x10),
+                (20 * US, 30 * US, 0, isr, DRIVER + 0x10),
+                // A DPC that the next interrupt came into.
+                (105 * US, 106 * US, 1, isr, 0x77),
+                (100 * US, 140 * US, 1, dpc, DRIVER + 0x20),
+                (0, 3_000 * US, 1, dpc, DRIVER + 0x20),
+            ],
+        );
+        trace
+    }
+
+    #[test]
+    fn interrupts_are_summed_by_module_with_their_histogram() {
+        let trace = machine();
+        let range = Scope::between(&trace, 0, 500 * US).unwrap();
+        let list = list(&trace, &range, &[]);
+        assert_eq!(list.recorded, 5);
+        let rows: Vec<_> = list
+            .rows
+            .iter()
+            .map(|row| (row.kind.as_str(), row.module.as_str(), row.count, row.total_ns / US))
+            .collect();
+        assert_eq!(rows, [("dpc", "disk.sys", 1, 40), ("interrupt", "disk.sys", 2, 11), ("interrupt", "", 1, 1)]);
+        let isr = &list.rows[1];
+        assert_eq!((isr.longest_ns, isr.longest_start_ns), (10 * US, 20 * US));
+        let steps: Vec<_> =
+            isr.histogram.iter().map(|step| (step.over_ns / US, step.up_to_ns.map(|ns| ns / US), step.count)).collect();
+        // 1 µs lies in the first step, whose upper end it is; 10 µs in that from 8 to 16.
+        assert_eq!(steps, [(0, Some(1), 1), (1, Some(2), 0), (2, Some(4), 0), (4, Some(8), 0), (8, Some(16), 1)]);
+        // 40 µs of 500 µs on two processors.
+        assert!((list.rows[0].percent - 4.0).abs() < 1e-9);
+        let taken: Vec<_> = list.processors.iter().map(|row| row.taken_ns / US).collect();
+        assert_eq!(taken, [11, 500]);
+    }
+
+    #[test]
+    fn routines_and_processors_are_told_apart_when_asked() {
+        let trace = machine();
+        let list = list(&trace, &Scope::whole(&trace), &[InterruptGroup::Routine, InterruptGroup::Processor]);
+        let first = &list.rows[0];
+        assert_eq!((first.routine.as_str(), first.processor, first.count), ("0xfffff80120000020", Some(1), 1));
+        assert!(first.histogram.is_empty() || first.histogram.last().unwrap().count > 0);
+    }
+}

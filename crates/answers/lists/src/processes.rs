@@ -1,0 +1,175 @@
+//! The processes of a range: their lives, and what they used of processors and disks in it.
+
+use onoff_trace::{DiskIo, Losses, Process, TableName, Tables, Trace};
+use serde::Serialize;
+
+use onoff_evidence::interval::Interval;
+use onoff_evidence::scope::Scope;
+use onoff_evidence::touched_by;
+use onoff_usage::asleep;
+use onoff_usage::cpu::{Capacity, CpuSource, CpuTotals, charge};
+use onoff_usage::owners::{IDLE, Owners, UNKNOWN, file_name};
+use onoff_usage::processes::{Images, ProcessLife, life};
+
+/// The tables this is made from.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::DiskIos,
+])
+.union(asleep::TABLES);
+
+/// A process and what it used in the range.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessRow {
+    /// Its life.
+    #[serde(flatten)]
+    pub life: ProcessLife,
+    /// Image file name of its creator; empty when not known.
+    pub parent_image: String,
+    /// User: SID on Windows, name or id elsewhere; empty when not recorded.
+    pub user: String,
+    /// Processor time in the range, ns; `None` when none was recorded, and for the idle process.
+    pub cpu_ns: Option<i64>,
+    /// That time as a percentage of the range's length times the number of processors.
+    pub cpu_percent: Option<f64>,
+    /// Threads that lived in the range; `None` when no thread was recorded.
+    pub threads: Option<u64>,
+    /// Disk requests completed in the range; `None` when none was recorded at all.
+    pub disk_operations: Option<u64>,
+    /// Bytes of those requests.
+    pub disk_bytes: Option<u64>,
+    /// Time that disks worked on them, ns.
+    pub disk_service_ns: Option<i64>,
+}
+
+/// The answer of `onoff processes`.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessList {
+    /// The range.
+    pub range: Interval,
+    /// Processor time of all processes in the range, whichever were asked for.
+    pub cpu: CpuTotals,
+    /// Time that disks worked in the range, for all processes, ns.
+    pub disk_service_ns: i64,
+    /// Processes that lived in the recording, whatever was asked for.
+    pub recorded: u64,
+    /// The processes, most processor time first, then by start.
+    pub processes: Vec<ProcessRow>,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+/// The processes that lived in the scope.
+#[must_use]
+pub fn list(trace: &Trace, scope: &Scope) -> ProcessList {
+    let range = scope.range;
+    let mut owners = Owners::of(trace);
+    let mut cpu_ns = vec![0_i64; owners.list().len()];
+    let source = charge(trace, &mut owners, &[range.start_ns, range.end_ns], |ran| {
+        if let Some(sum) = cpu_ns.get_mut(ran.owner as usize) {
+            *sum = sum.saturating_add(ran.ns);
+        }
+    });
+    let idle_ns = cpu_ns.get(IDLE as usize).copied().unwrap_or(0);
+    let unattributed_ns = cpu_ns.get(UNKNOWN as usize).copied().unwrap_or(0);
+    let busy_ns = cpu_ns.iter().skip(UNKNOWN as usize).fold(0_i64, |sum, &ns| sum.saturating_add(ns));
+    let cpu = Capacity::of(trace, &owners).totals(range, busy_ns, idle_ns, unattributed_ns);
+
+    let used = |ns: i64| (source != CpuSource::None).then_some(ns);
+    let images = Images::of(trace);
+    // The owners after the idle one and the unknown one are the processes in the order of their table, then those of
+    // which only threads tell.
+    let mut owner = UNKNOWN as usize;
+    let mut rows: Vec<ProcessRow> = Vec::new();
+    for process in trace.processes.iter() {
+        let cpu_ns = if process.pid == 0 {
+            None
+        } else {
+            owner += 1;
+            used(cpu_ns.get(owner).copied().unwrap_or(0))
+        };
+        rows.push(row(trace, &images, &process, cpu_ns));
+    }
+    for (owner, &ns) in owners.list().iter().zip(&cpu_ns).skip(owner + 1) {
+        let process = Process::unknown(owner.pid.unwrap_or(0));
+        rows.push(row(trace, &images, &process, used(ns)));
+    }
+    let disk_service_ns = add_disk_requests(trace, range, &images, &mut rows);
+    add_threads(trace, range, &images, &mut rows);
+
+    let recorded = rows.len() as u64;
+    rows.retain(|row| {
+        range.meets(row.life.start_ns, row.life.end_ns) && scope.has_process(Some(row.life.pid), &row.life.image)
+    });
+    for row in &mut rows {
+        row.cpu_percent = row.cpu_ns.map(|ns| cpu.percent(ns));
+    }
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.cpu_ns), row.life.start_ns, row.life.pid));
+    let mut tables = vec![TableName::Processes, TableName::DiskIos];
+    tables.extend(source.tables());
+    ProcessList {
+        range,
+        cpu,
+        disk_service_ns,
+        recorded,
+        processes: rows,
+        touched_by: touched_by(trace, &tables),
+        losses: trace.losses.clone(),
+    }
+}
+
+fn row(trace: &Trace, images: &Images<'_>, process: &Process, cpu_ns: Option<i64>) -> ProcessRow {
+    // A creator is looked for at the time of creation: its id may have been used again since.
+    let created_ns = process.start_ns.unwrap_or(0);
+    let parent =
+        process.parent_pid.filter(|&pid| pid != 0 && pid != process.pid).and_then(|pid| images.at(pid, created_ns));
+    let disks = !trace.disk_ios.is_empty();
+    ProcessRow {
+        life: life(trace, process, &[]),
+        parent_image: parent.map(file_name).unwrap_or_default().to_owned(),
+        user: trace.text(process.user).to_owned(),
+        cpu_ns,
+        cpu_percent: None,
+        threads: (!trace.threads.is_empty()).then_some(0),
+        disk_operations: disks.then_some(0),
+        disk_bytes: disks.then_some(0),
+        disk_service_ns: disks.then_some(0),
+    }
+}
+
+/// Adds the disk requests completed in the range to their processes; answers the time disks worked on all of them, ns.
+fn add_disk_requests(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) -> i64 {
+    let mut service_ns = 0_i64;
+    let in_range = |request: &DiskIo| range.contains(request.complete_ns);
+    for request in trace.disk_ios.iter().filter(in_range) {
+        service_ns = service_ns.saturating_add(request.service_ns);
+        let issued_ns = request.issue_ns.unwrap_or(request.complete_ns);
+        let row = request.pid.and_then(|pid| images.row_at(pid, issued_ns)).and_then(|at| rows.get_mut(at));
+        if let Some(row) = row {
+            *row.disk_operations.get_or_insert(0) += 1;
+            let bytes = row.disk_bytes.get_or_insert(0);
+            *bytes = bytes.saturating_add(request.size);
+            let service_ns = row.disk_service_ns.get_or_insert(0);
+            *service_ns = service_ns.saturating_add(request.service_ns);
+        }
+    }
+    service_ns
+}
+
+fn add_threads(trace: &Trace, range: Interval, images: &Images<'_>, rows: &mut [ProcessRow]) {
+    for thread in trace.threads.iter() {
+        if range.meets(thread.start_ns, thread.end_ns)
+            && let Some(at) = images.row_at(thread.pid, thread.start_ns.unwrap_or(0))
+            && let Some(row) = rows.get_mut(at)
+        {
+            *row.threads.get_or_insert(0) += 1;
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Network boots: which stages they had, how each file came, what a better setting would bring.
+
+#![forbid(unsafe_code)]
+
+mod clients;
+pub mod dhcp;
+pub mod findings;
+pub mod http;
+mod link;
+pub mod model;
+pub mod outcome;
+pub mod report;
+mod round_trip;
+mod stages;
+mod transfers;
+
+use std::net::IpAddr;
+
+use onoff_netboot::connection::Connection;
+use onoff_netboot::transfer::Outcome;
+use onoff_netboot::{Capture, MacAddress};
+use onoff_trace::utc::CivilTime;
+use thiserror::Error;
+
+use clients::{Key, Traffic};
+use dhcp::{DhcpExchange, Stack};
+use http::Download;
+use link::LinkIndex;
+use onoff_evidence::rule::Rule;
+use report::{CaptureFileSummary, CaptureSummary, FileTransfer, NetbootReport, NetworkBoot};
+use round_trip::ShortestAnswers;
+
+/// Port of file servers (SMB).
+const FILE_SERVER_PORT: u16 = 445;
+
+/// What a caller can choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetbootOptions {
+    /// Only this client.
+    pub client: Option<ClientFilter>,
+    /// Speed of the client's link, bits per second.
+    pub link_bits_per_s: u64,
+    /// Other settings that are asked about.
+    pub what_if: model::Settings,
+}
+
+impl Default for NetbootOptions {
+    fn default() -> Self {
+        Self { client: None, link_bits_per_s: 1_000_000_000, what_if: model::Settings::default() }
+    }
+}
+
+/// A client, by one of its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientFilter {
+    /// By station address.
+    Station(MacAddress),
+    /// By any of its addresses.
+    Address(IpAddr),
+}
+
+/// The capture holds no network boot that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "no network boot found: {frames} frames with {dhcp_messages} DHCP messages and {transfers} TFTP transfers{others}"
+)]
+pub struct NoNetboot {
+    /// Frames.
+    pub frames: u64,
+    /// DHCP messages.
+    pub dhcp_messages: usize,
+    /// Transfers.
+    pub transfers: usize,
+    /// What there is besides, as a phrase that goes on.
+    pub others: String,
+}
+
+/// Finds the network boots of a capture.
+///
+/// # Errors
+/// When there is none, or none of the client asked for.
+pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
+    let mut boots = Vec::new();
+    let mut others = Vec::new();
+    let link = LinkIndex::of(capture);
+    for (key, traffic) in clients::clients(capture) {
+        if !traffic.is_network_boot() {
+            continue;
+        }
+        let boots_of_client = boots_of(traffic);
+        let starts: Vec<i64> = boots_of_client.iter().map(|(start_ns, _)| *start_ns).collect();
+        for (number, (_, traffic)) in boots_of_client.iter().enumerate() {
+            let until_ns = starts.get(number + 1).copied().unwrap_or(capture.duration_ns);
+            let boot = network_boot((capture, &link), key, traffic, (options, until_ns));
+            if options.client.is_none_or(|wanted| is_client(&boot, wanted)) {
+                boots.push(boot);
+            } else {
+                others.push(boot);
+            }
+        }
+    }
+    if boots.is_empty() {
+        let names: Vec<String> = others.iter().map(|boot| name(&boot.client)).collect();
+        return Err(NoNetboot {
+            frames: capture.frames,
+            dhcp_messages: capture.dhcp.len(),
+            transfers: capture.transfers.len(),
+            others: if names.is_empty() {
+                String::new()
+            } else {
+                format!("; other clients that booted: {}", names.join(", "))
+            } + &uploads(capture),
+        });
+    }
+    boots.sort_by_key(|boot| boot.start_ns);
+    Ok(NetbootReport {
+        capture: summary(capture),
+        link_bits_per_s: options.link_bits_per_s,
+        boots,
+        losses: capture.losses.clone(),
+    })
+}
+
+/// Uploads, as a phrase that goes on; nothing when there are none.
+fn uploads(capture: &Capture) -> String {
+    match capture.transfers.iter().filter(|transfer| transfer.write).count() {
+        0 => String::new(),
+        1 => "; 1 of the transfers is an upload".to_owned(),
+        uploads => format!("; {uploads} of the transfers are uploads"),
+    }
+}
+
+fn name(client: &report::Client) -> String {
+    match (client.mac, client.addresses.first()) {
+        (Some(mac), _) => mac.to_string(),
+        (None, Some(address)) => address.clone(),
+        (None, None) => "unknown".to_owned(),
+    }
+}
+
+fn is_client(boot: &NetworkBoot, wanted: ClientFilter) -> bool {
+    match wanted {
+        ClientFilter::Station(mac) => boot.client.mac == Some(mac),
+        ClientFilter::Address(address) => boot.client.addresses.contains(&address.to_string()),
+    }
+}
+
+fn summary(capture: &Capture) -> CaptureSummary {
+    CaptureSummary {
+        files: capture
+            .files
+            .iter()
+            .map(|file| CaptureFileSummary {
+                name: file.name.clone(),
+                bytes: file.bytes,
+                container: file.container,
+                frames: file.frames,
+            })
+            .collect(),
+        start_utc: capture.start_unix_ns.map(|unix_ns| CivilTime::from_unix_ns(unix_ns).to_string()),
+        start_unix_ns: capture.start_unix_ns,
+        duration_ns: capture.duration_ns,
+        frames: capture.frames,
+        wire_bytes: capture.wire_bytes,
+        duplicate_frames: capture.duplicate_frames,
+        snap_length: capture.snap_length,
+    }
+}
+
+/// The boots of one client: another one begins when firmware speaks again after an operating system has.
+fn boots_of(traffic: Traffic<'_>) -> Vec<(i64, Traffic<'_>)> {
+    let loading_ns = loading(&traffic);
+    let mut begins: Vec<i64> = Vec::new();
+    let mut system = false;
+    for speaker in dhcp::speakers(&traffic.dhcp, loading_ns) {
+        match speaker.stack {
+            Stack::OperatingSystem => system = true,
+            Stack::Firmware if system && speaker.boots => {
+                system = false;
+                begins.push(speaker.start_ns);
+            }
+            _ => {}
+        }
+    }
+    let mut boots: Vec<Traffic<'_>> = Vec::new();
+    boots.resize_with(begins.len() + 1, Traffic::default);
+    let which = |time_ns: i64| begins.partition_point(|&begin| begin <= time_ns);
+    for message in traffic.dhcp {
+        boots[which(message.time_ns)].dhcp.push(message);
+    }
+    for transfer in traffic.transfers {
+        boots[which(transfer.request_ns)].transfers.push(transfer);
+    }
+    for connection in traffic.connections {
+        boots[which(connection.first_ns)].connections.push(connection);
+    }
+    std::iter::once(i64::MIN).chain(begins).zip(boots).collect()
+}
+
+/// When a client asked for its first file. What a client downloads after it asked for a boot is of the boot, whoever asks: TLS
+/// hides the name of the program, and not every program is known by name.
+fn loading(traffic: &Traffic<'_>) -> Option<i64> {
+    let asked = traffic.dhcp.iter().filter(|message| message.asks_for_a_boot());
+    let asked_ns = asked.map(|message| message.time_ns).min();
+    let requests = traffic.transfers.iter().map(|transfer| transfer.request_ns);
+    let booting = traffic.connections.iter().filter(|connection| {
+        let is_after = asked_ns.is_some_and(|asked_ns| connection.first_ns > asked_ns);
+        http::is_boot(connection) || (is_after && !connection.requests.is_empty())
+    });
+    requests.chain(booting.map(|connection| connection.first_ns)).min()
+}
+
+fn network_boot(
+    (capture, link): (&Capture, &LinkIndex<'_>),
+    key: Key,
+    traffic: &Traffic<'_>,
+    (options, until_ns): (&NetbootOptions, i64),
+) -> NetworkBoot {
+    let loading_ns = loading(traffic);
+    let mut dhcp = dhcp::exchanges(&traffic.dhcp, link, loading_ns);
+    let starts: Vec<i64> = dhcp
+        .iter()
+        .map(|exchange| exchange.start_ns)
+        .chain(traffic.transfers.iter().map(|transfer| transfer.request_ns))
+        .chain(traffic.connections.iter().map(|connection| connection.first_ns))
+        .collect();
+    dhcp::lengthen(&mut dhcp, &starts);
+    let boot_file = dhcp
+        .iter()
+        .filter(|exchange| exchange.stack == Stack::Firmware)
+        .rev()
+        .find_map(|exchange| exchange.boot_file.as_deref());
+    let bits_per_s = options.link_bits_per_s;
+    let (mut files, models) = transfers::transfers(&traffic.transfers, boot_file, bits_per_s);
+    let client = clients::describe(key, traffic);
+    let file_server_ns = traffic
+        .connections
+        .iter()
+        .filter(|connection| connection.server.port() == FILE_SERVER_PORT)
+        .map(|connection| connection.first_ns)
+        .min();
+    let system_ns = dhcp
+        .iter()
+        .filter(|exchange| exchange.stack == Stack::OperatingSystem)
+        .map(|exchange| exchange.start_ns)
+        .chain(file_server_ns)
+        .min();
+    let before_system: Vec<&Connection> = traffic
+        .connections
+        .iter()
+        .copied()
+        .filter(|connection| system_ns.is_none_or(|system| connection.first_ns < system) || http::is_boot(connection))
+        .collect();
+    let downloads = http::downloads(&before_system, link);
+    let first_ns = dhcp
+        .iter()
+        .map(|exchange| exchange.start_ns)
+        .chain(files.iter().map(|file| file.request_ns))
+        .chain(downloads.iter().map(|download| download.start_ns))
+        .min()
+        .unwrap_or(0);
+    let start_ns = first_frame(capture, &client, first_ns);
+    let (end_ns, end_rule) = end(&dhcp, &files, &downloads, (file_server_ns, first_ns));
+    let shortest = ShortestAnswers::of((capture, link), &client, &traffic.transfers, &before_system);
+    let round_trip_at_most_ns = shortest.round_trip_at_most_ns();
+    let fitted = transfers::join(&mut files, models, round_trip_at_most_ns);
+    let outcome = outcome::outcome(&outcome::Evidence {
+        capture,
+        link,
+        traffic,
+        client: &client,
+        dhcp: &dhcp,
+        files: &files,
+        downloads: &downloads,
+        system_ns,
+        until_ns,
+    });
+    let mut boot = NetworkBoot {
+        stages: stages::stages(start_ns, end_ns, &dhcp, (&files, &downloads), file_server_ns),
+        client,
+        start_ns,
+        end_ns,
+        duration_ns: end_ns.saturating_sub(start_ns),
+        end_rule,
+        outcome,
+        capture_side: shortest.side(),
+        round_trip_at_most_ns,
+        total: transfers::total(&files),
+        predictions: model::predict(&fitted),
+        what_if: what_if(&fitted, &options.what_if),
+        dhcp,
+        transfers: files,
+        downloads,
+        file_server_ns,
+        findings: Vec::new(),
+    };
+    boot.findings = findings::findings(&boot, &fitted);
+    boot
+}
+
+/// The first frame of the client, if it came shortly before its first question: a link that comes up, a stack that starts.
+fn first_frame(capture: &Capture, client: &report::Client, first_ns: i64) -> i64 {
+    const SHORTLY_NS: i64 = 60_000_000_000;
+    let seen = client.mac.and_then(|mac| capture.stations.get(&mac));
+    seen.map(|seen| seen.first_ns).filter(|&seen| seen <= first_ns && first_ns - seen <= SHORTLY_NS).unwrap_or(first_ns)
+}
+
+fn end(
+    dhcp: &[DhcpExchange],
+    files: &[FileTransfer],
+    downloads: &[Download],
+    (file_server_ns, first_ns): (Option<i64>, i64),
+) -> (i64, Rule) {
+    let system = dhcp
+        .iter()
+        .find(|exchange| exchange.stack == Stack::OperatingSystem)
+        .map(|exchange| (exchange.end_ns, Rule::OperatingSystemDhcp));
+    let server = file_server_ns.map(|ns| (ns, Rule::OperatingSystemFileServer));
+    if let Some(system) = system.into_iter().chain(server).min_by_key(|(ns, _)| *ns) {
+        return system;
+    }
+    let file = files.iter().filter(|file| !file.write).map(|file| {
+        let rule = match file.outcome {
+            Outcome::Complete => Rule::LastBlockAcknowledged,
+            _ => Rule::LastTransferPacket,
+        };
+        (file.end_ns, rule)
+    });
+    let download = downloads.iter().map(|download| (download.end_ns, Rule::LastDownloadByte));
+    let message = dhcp
+        .iter()
+        .flat_map(|exchange| exchange.messages.last())
+        .map(|message| (message.time_ns, Rule::LastDhcpMessage));
+    let last = message.chain(file).chain(download).max_by_key(|(ns, _)| *ns);
+    last.unwrap_or((first_ns, Rule::NothingAfterFirstFrame))
+}
+
+/// What the modelled transfers would take with the settings that are asked about; `None` when none is, or none was modelled.
+fn what_if(fitted: &[model::Fitted], settings: &model::Settings) -> Option<model::Prediction> {
+    let asked = *settings != model::Settings::default();
+    (asked && !fitted.is_empty()).then(|| model::together(fitted, settings))
+}

@@ -1,0 +1,559 @@
+//! One pass over the requests of a recording.
+
+use hashbrown::HashMap;
+use onoff_trace::{DiskOperation, FileOperation, IoLevel, StringId, Trace};
+
+use super::cache::CacheModel;
+use super::filter::{self, Fit, StorageDevice};
+use super::groups::{GroupKey, Groups, IoGroup, MOST_PAGES};
+use super::histogram::Sizes;
+use super::pages::{BlockSize, CHUNK_PAGES, PageNumber, PageNumbers};
+use super::request::Request;
+use super::table::RequestTable;
+use super::{IoOptions, IoView};
+use onoff_evidence::scope::Scope;
+
+/// The image of each process id over time.
+#[derive(Debug, Default)]
+struct Images {
+    lives: HashMap<u32, Vec<(i64, StringId)>>,
+}
+
+impl Images {
+    fn of(trace: &Trace) -> Self {
+        let mut lives: HashMap<u32, Vec<(i64, StringId)>> = HashMap::new();
+        for process in trace.processes.iter() {
+            let start_ns = process.start_ns.unwrap_or(i64::MIN);
+            lives.entry(process.pid).or_default().push((start_ns, process.image));
+        }
+        for lives in lives.values_mut() {
+            lives.sort_by_key(|&(start_ns, _)| start_ns);
+        }
+        Self { lives }
+    }
+
+    fn at(&self, pid: Option<u32>, time_ns: i64) -> StringId {
+        let Some(lives) = pid.and_then(|pid| self.lives.get(&pid)) else { return StringId::EMPTY };
+        let before = lives.partition_point(|&(start_ns, _)| start_ns <= time_ns);
+        lives.get(before.saturating_sub(1)).map_or(StringId::EMPTY, |&(_, image)| image)
+    }
+}
+
+/// What is not a request that moved something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Apart {
+    AtEnd,
+    Failed,
+    Flush,
+    Other,
+}
+
+const STATUS_END_OF_FILE: u32 = 0xC000_0011;
+
+/// The requests of a recording, or what else an operation is: of the files first, then of the disks.
+#[derive(Debug)]
+struct Requests<'t> {
+    trace: &'t Trace,
+    scope: &'t Scope,
+    images: Images,
+    /// By image: whether the scope has it.
+    fits: HashMap<StringId, bool>,
+    next_file: usize,
+    next_disk: usize,
+}
+
+impl<'t> Requests<'t> {
+    fn of(trace: &'t Trace, scope: &'t Scope) -> Self {
+        Self { trace, scope, images: Images::of(trace), fits: HashMap::new(), next_file: 0, next_disk: 0 }
+    }
+
+    /// The image of the process, if the scope has it and the time.
+    fn wanted(&mut self, pid: Option<u32>, time_ns: i64) -> Option<StringId> {
+        let Self { trace, scope, images, fits, .. } = self;
+        if !scope.range.contains(time_ns) {
+            return None;
+        }
+        let image = images.at(pid, time_ns);
+        let matches = || scope.processes.iter().any(|pattern| pattern.matches(trace.text(image)));
+        (scope.processes.is_empty() || *fits.entry(image).or_insert_with(matches)).then_some(image)
+    }
+}
+
+impl Iterator for Requests<'_> {
+    type Item = Result<Request, (Apart, Request)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(io) = self.trace.file_ios.get(self.next_file) {
+            self.next_file += 1;
+            let Some(process) = self.wanted(io.pid, io.start_ns) else { continue };
+            let request = Request {
+                start_ns: io.start_ns,
+                duration_ns: io.end_ns.map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0)),
+                pid: io.pid,
+                process,
+                file: io.file,
+                handle: io.file_object,
+                offset: io.offset,
+                length: io.size,
+                level: io.level,
+                is_write: io.operation == FileOperation::Write,
+                unbuffered: io.unbuffered,
+            };
+            let apart = match (io.operation, io.status) {
+                (FileOperation::Flush, _) => Apart::Flush,
+                (FileOperation::Read, Some(STATUS_END_OF_FILE)) => Apart::AtEnd,
+                (FileOperation::Read | FileOperation::Write, Some(status)) if status >> 30 == 3 => Apart::Failed,
+                (FileOperation::Read | FileOperation::Write, _) => return Some(Ok(request)),
+                _ => Apart::Other,
+            };
+            return Some(Err((apart, request)));
+        }
+        while let Some(io) = self.trace.disk_ios.get(self.next_disk) {
+            self.next_disk += 1;
+            let start_ns = io.issue_ns.unwrap_or(io.complete_ns);
+            if io.operation == DiskOperation::Flush {
+                continue;
+            }
+            let Some(process) = self.wanted(io.pid, start_ns) else { continue };
+            return Some(Ok(Request {
+                start_ns,
+                duration_ns: Some(io.service_ns.max(0)),
+                pid: io.pid,
+                process,
+                file: io.file,
+                handle: u64::from(io.disk) + 1,
+                offset: io.offset,
+                length: io.size,
+                level: IoLevel::Device,
+                is_write: io.operation == DiskOperation::Write,
+                unbuffered: true,
+            }));
+        }
+        None
+    }
+}
+
+/// An access to a page by a request.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    page: u32,
+    /// Group of the request.
+    group: u32,
+    /// Group by process and file of the request, where that is another.
+    subject: u32,
+    /// The pages that a read-ahead reads with it.
+    unit: u32,
+    /// Number of the file, and so of its key block.
+    file: u32,
+    /// Whether it is the request's first page.
+    is_first: bool,
+}
+
+/// Accesses that are gathered before the caches' models follow them, while the next are gathered.
+const GATHERED: usize = 1 << 18;
+
+/// Accesses whose memory is fetched together, before they are followed: what they need fits near the processor.
+const TOGETHER: usize = 1 << 11;
+
+/// Requests whose memory is fetched together, before they are counted.
+const REQUESTS_TOGETHER: usize = 1 << 8;
+
+/// Accesses of a view that are kept for the curves of its groups; with more these curves are left out.
+const MOST_KEPT: u64 = 1 << 24;
+
+/// Views: three levels, reads and writes.
+const VIEWS: usize = 6;
+
+/// The place of a request's view.
+const fn view_of(level: IoLevel, is_write: bool) -> usize {
+    level as usize * 2 + is_write as usize
+}
+
+/// Pages of a request that are followed one by one, at most.
+fn followed_pages(page: BlockSize, offset: u64, length: u64) -> u64 {
+    page.span(offset, length).map_or(0, |(first, last)| (last - first).saturating_add(1).min(MOST_PAGES))
+}
+
+/// How many accesses to pages the requests of each view come to.
+fn accesses_of_views(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64; VIEWS] {
+    let page = BlockSize::new(options.page_bytes);
+    let files = trace.file_ios.offset.iter().zip(&trace.file_ios.size);
+    let disks = trace.disk_ios.offset.iter().zip(&trace.disk_ios.size);
+    let most =
+        files.chain(disks).fold(0_u64, |sum, (&offset, &size)| sum.saturating_add(followed_pages(page, offset, size)));
+    if most <= MOST_KEPT.min(options.exact_accesses) {
+        // So few that it does not matter which view has them.
+        return [most; VIEWS];
+    }
+    let mut counts = [0_u64; VIEWS];
+    for request in Requests::of(trace, scope).filter_map(Result::ok) {
+        if let Some(count) = counts.get_mut(view_of(request.level, request.is_write)) {
+            *count = count.saturating_add(followed_pages(page, request.offset, request.length));
+        }
+    }
+    counts
+}
+
+/// What caches make of the accesses of a view.
+#[derive(Debug)]
+struct Caches {
+    /// Group, subject and page of all accesses in order, for the groups' own curves; `None` when there are too many.
+    kept: Option<Vec<(u32, u32)>>,
+    kept_subjects: Option<Vec<u32>>,
+    /// Of pages, and of pages with the key blocks of a filter.
+    pages: CacheModel,
+    has_keys: bool,
+    ahead: Option<CacheModel>,
+}
+
+impl Caches {
+    fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
+        let application = level == IoLevel::Application;
+        let is_kept = application && accesses <= MOST_KEPT;
+        let model = || CacheModel::new(accesses, options.exact_accesses);
+        Self {
+            kept: is_kept.then(Vec::new),
+            kept_subjects: (is_kept && has_subjects).then(Vec::new),
+            pages: model(),
+            has_keys: application && options.key_blocks > 0,
+            ahead: (application && !is_write && options.read_ahead_pages > 1).then(model),
+        }
+    }
+
+    /// Hands what is gathered to the models, of which each can run on a processor of its own.
+    fn follow(&mut self, gathered: &mut Vec<Access>) {
+        let accesses = gathered.as_slice();
+        let Self { kept, kept_subjects, pages, has_keys, ahead } = self;
+        let has_keys = *has_keys;
+        let of_pages = || {
+            for accesses in accesses.chunks(TOGETHER) {
+                pages.prepare(accesses.iter().map(|access| access.page));
+                for access in accesses {
+                    if has_keys && access.is_first {
+                        pages.access_key(access.file);
+                    }
+                    pages.access(access.page);
+                }
+            }
+        };
+        let of_ahead = || {
+            let Some(model) = ahead else { return };
+            let mut last = None;
+            for accesses in accesses.chunks(TOGETHER) {
+                model.prepare(accesses.iter().map(|access| access.unit));
+                for access in accesses {
+                    if access.is_first || last != Some(access.unit) {
+                        model.access(access.unit);
+                        last = Some(access.unit);
+                    }
+                }
+            }
+        };
+        rayon::join(of_pages, of_ahead);
+        if let Some(kept) = kept {
+            kept.extend(accesses.iter().map(|access| (access.group, access.page)));
+        }
+        if let Some(subjects) = kept_subjects {
+            subjects.extend(accesses.iter().map(|access| access.subject));
+        }
+        gathered.clear();
+    }
+}
+
+/// Requests of one level and direction.
+#[derive(Debug)]
+pub(super) struct View {
+    pub(super) level: IoLevel,
+    pub(super) is_write: bool,
+    pub(super) table: RequestTable,
+    sizes: Sizes,
+    pages: PageNumbers,
+    units: PageNumbers,
+    /// By page: the pages that a read-ahead reads with it.
+    unit_of_page: Vec<u32>,
+    has_read_ahead: bool,
+    next_unit: u32,
+    /// Numbers given to pages.
+    next_number: u32,
+    /// By file of the recording: its number in this view plus one.
+    files: Vec<u32>,
+    gathered: Vec<Access>,
+    /// By what was asked for.
+    groups: Groups,
+    /// By process and file, for the findings; `None` when that is what was asked for.
+    subjects: Option<Groups>,
+    /// Accesses to pages.
+    accesses: u64,
+}
+
+/// The by of the findings.
+const SUBJECTS: [GroupKey; 2] = [GroupKey::Process, GroupKey::File];
+
+/// Pages that are followed one by one in a whole recording; their numbers have 32 bits.
+const MOST_ACCESSES: u64 = u32::MAX as u64 - 1;
+
+impl View {
+    fn new(level: IoLevel, is_write: bool, options: &IoOptions) -> Self {
+        let application = level == IoLevel::Application;
+        let subjects = application && options.by != SUBJECTS;
+        Self {
+            level,
+            is_write,
+            table: RequestTable::default(),
+            sizes: Sizes::default(),
+            pages: PageNumbers::default(),
+            units: PageNumbers::default(),
+            unit_of_page: Vec::new(),
+            has_read_ahead: application && !is_write && options.read_ahead_pages > 1,
+            next_unit: 0,
+            next_number: 0,
+            files: Vec::new(),
+            gathered: Vec::new(),
+            groups: Groups::new(options),
+            subjects: subjects.then(|| Groups::new(&IoOptions { by: SUBJECTS.to_vec(), ..options.clone() })),
+            accesses: 0,
+        }
+    }
+
+    /// The number of a file in this view.
+    fn file(&mut self, file: StringId) -> u32 {
+        let index = file.index();
+        if index >= self.files.len() {
+            self.files.resize(index + 1, 0);
+        }
+        let Some(known) = self.files.get_mut(index) else { return 0 };
+        if *known == 0 {
+            self.table.files += 1;
+            *known = u32::try_from(self.table.files).unwrap_or(u32::MAX);
+        }
+        *known - 1
+    }
+
+    /// Brings what counting `requests` of this view will need near the processor, which waits for many at a time in a separate loop.
+    fn prepare(&self, requests: &[Request], page: BlockSize) {
+        if !self.pages.is_large() {
+            return;
+        }
+        let own = requests.iter().filter(|request| (request.level, request.is_write) == (self.level, self.is_write));
+        let chunks = own.filter_map(|request| {
+            let file = self.files.get(request.file.index())?.checked_sub(1)?;
+            let (first, last) = page.span(request.offset, request.length)?;
+            Some([first, last].map(|page| self.pages.chunk_of(file, page)))
+        });
+        let chunks: Vec<u32> = chunks.flatten().flatten().collect();
+        let first_pages = chunks.into_iter().filter_map(|chunk| self.pages.first_of(chunk));
+        std::hint::black_box(first_pages.fold(0, |sum, page| sum ^ page));
+    }
+
+    /// Counts the pages of the groups' requests that were gathered from place `from` on.
+    fn touch(&mut self, from: usize) {
+        let gathered = self.gathered.get(from..).unwrap_or_default();
+        for access in gathered {
+            self.groups.touch(access.group, access.page);
+        }
+        if let Some(subjects) = &mut self.subjects {
+            for access in gathered {
+                subjects.touch(access.subject, access.page);
+            }
+        }
+    }
+
+    /// The number of a page of a file, and of the pages that a read-ahead reads with it.
+    fn page(&mut self, file: u32, page: u64, read_ahead_pages: u64) -> (u32, u32) {
+        let PageNumber { number, chunk, is_new } = self.pages.of(file, page, self.next_number);
+        if is_new {
+            self.next_number = self.next_number.saturating_add(1);
+            self.table.unique_pages += 1;
+        }
+        if read_ahead_pages == CHUNK_PAGES {
+            return (number, chunk);
+        }
+        if is_new && self.has_read_ahead {
+            let unit = self.units.of(file, page / read_ahead_pages.max(1), self.next_unit);
+            self.next_unit = self.next_unit.saturating_add(u32::from(unit.is_new));
+            self.unit_of_page.resize(number as usize, 0);
+            self.unit_of_page.push(unit.number);
+        }
+        (number, self.unit_of_page.get(number as usize).copied().unwrap_or(0))
+    }
+
+    /// Counts a request; answers the pages that were not followed.
+    fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) -> u64 {
+        let pages = sizes.0.span(request.offset, request.length);
+        let count = pages.map_or(0, |(first, last)| (last - first).saturating_add(1));
+        self.table.add(request, count, sizes.0);
+        self.sizes.add(request.length);
+        let file = self.file(request.file);
+        let group = self.groups.add(trace, request, count, sizes);
+        let subject = self.subjects.as_mut().map_or(0, |subjects| subjects.add(trace, request, count, sizes));
+        let Some((first, last)) = pages else { return 0 };
+        let left = MOST_ACCESSES.saturating_sub(self.accesses.max(u64::from(self.next_number)));
+        let followed = count.min(MOST_PAGES).min(left);
+        self.accesses += followed;
+        let mut is_first = true;
+        for page in (first..=last).take(usize::try_from(followed).unwrap_or(0)) {
+            let (page, unit) = self.page(file, page, options.read_ahead_pages);
+            self.gathered.push(Access { page, group, subject, unit, file, is_first });
+            is_first = false;
+        }
+        count - followed
+    }
+}
+
+/// Everything of a recording.
+#[derive(Debug)]
+pub(super) struct Accumulation {
+    pub(super) views: Vec<View>,
+    caches: Vec<Caches>,
+    pub(super) flushes: HashMap<(Option<u32>, StringId), (u64, i64)>,
+    pub(super) reads_at_end: u64,
+    pub(super) failed: u64,
+    pub(super) pages_not_followed: u64,
+    fit: Fit,
+}
+
+impl Accumulation {
+    pub(super) fn of(trace: &Trace, scope: &Scope, options: &IoOptions) -> Self {
+        let kinds = [IoLevel::Application, IoLevel::Paging, IoLevel::Device]
+            .into_iter()
+            .flat_map(|level| [(level, false), (level, true)]);
+        let views: Vec<View> = kinds.map(|(level, is_write)| View::new(level, is_write, options)).collect();
+        let accesses = accesses_of_views(trace, scope, options);
+        let caches = views
+            .iter()
+            .zip(accesses)
+            .map(|(view, accesses)| Caches::new(view.level, view.is_write, view.subjects.is_some(), options, accesses));
+        let caches = caches.collect();
+        let mut all_of = Self {
+            views,
+            caches,
+            flushes: HashMap::new(),
+            reads_at_end: 0,
+            failed: 0,
+            pages_not_followed: 0,
+            fit: Fit::default(),
+        };
+        let mut requests = Requests::of(trace, scope);
+        let mut gathered: Vec<Vec<Access>> = all_of.views.iter().map(|_| Vec::new()).collect();
+        loop {
+            // The models follow what was gathered before.
+            let mut caches = std::mem::take(&mut all_of.caches);
+            let follow = || {
+                for (caches, gathered) in caches.iter_mut().zip(&mut gathered) {
+                    caches.follow(gathered);
+                }
+            };
+            let (more, ()) = rayon::join(|| all_of.gather(trace, &mut requests, options), follow);
+            all_of.caches = caches;
+            for (view, gathered) in all_of.views.iter_mut().zip(&mut gathered) {
+                std::mem::swap(&mut view.gathered, gathered);
+            }
+            if !more && gathered.iter().all(Vec::is_empty) {
+                return all_of;
+            }
+        }
+    }
+
+    /// Counts the next requests; answers whether there are more.
+    fn gather(&mut self, trace: &Trace, requests: &mut Requests<'_>, options: &IoOptions) -> bool {
+        let sizes = (BlockSize::new(options.page_bytes), BlockSize::new(options.buffer_bytes));
+        let mut next = Vec::with_capacity(REQUESTS_TOGETHER);
+        loop {
+            next.clear();
+            let mut pages = 0;
+            while next.len() < REQUESTS_TOGETHER
+                && pages < GATHERED as u64
+                && let Some(found) = requests.next()
+            {
+                match found {
+                    Ok(request) => {
+                        pages += followed_pages(sizes.0, request.offset, request.length);
+                        next.push(request);
+                    }
+                    Err((Apart::AtEnd, _)) => self.reads_at_end += 1,
+                    Err((Apart::Failed, _)) => self.failed += 1,
+                    Err((Apart::Flush, flush)) => {
+                        let (count, time_ns) = self.flushes.entry((flush.pid, flush.file)).or_default();
+                        *count += 1;
+                        *time_ns = time_ns.saturating_add(flush.duration_ns.unwrap_or(0));
+                    }
+                    Err((Apart::Other, _)) => {}
+                }
+            }
+            if next.is_empty() {
+                return false;
+            }
+            let gathered: Vec<usize> = self.views.iter().map(|view| view.gathered.len()).collect();
+            self.views.iter().for_each(|view| view.prepare(&next, sizes.0));
+            next.iter().for_each(|request| self.add(trace, request, options, sizes));
+            self.views.iter_mut().zip(gathered).for_each(|(view, from)| view.touch(from));
+            if self.views.iter().any(|view| view.gathered.len() >= GATHERED) {
+                return true;
+            }
+        }
+    }
+
+    fn add(&mut self, trace: &Trace, request: &Request, options: &IoOptions, sizes: (BlockSize, BlockSize)) {
+        let Some(view) = self.views.get_mut(view_of(request.level, request.is_write)) else { return };
+        self.pages_not_followed += view.add(trace, request, options, sizes);
+        if request.level == IoLevel::Device
+            && !request.is_write
+            && let Some(duration_ns) = request.duration_ns
+        {
+            self.fit.add(request.length, duration_ns);
+        }
+    }
+
+    /// The device as its own reads show it.
+    pub(super) fn fit_device(&self) -> Option<StorageDevice> {
+        self.fit.device()
+    }
+
+    /// Programs' requests in one direction by process and file, most requests first, with the curves of the first.
+    pub(super) fn subjects(&mut self, trace: &Trace, options: &IoOptions, is_write: bool) -> Vec<IoGroup> {
+        let views = self.views.iter_mut().zip(&self.caches);
+        let found = views.into_iter().find(|(view, _)| (view.level, view.is_write) == (IoLevel::Application, is_write));
+        let Some((view, caches)) = found else { return Vec::new() };
+        let groups = match &mut view.subjects {
+            Some(subjects) => {
+                subjects.curves(trace, caches.kept.as_deref(), caches.kept_subjects.as_deref());
+                subjects
+            }
+            None => {
+                view.groups.curves(trace, caches.kept.as_deref(), None);
+                &mut view.groups
+            }
+        };
+        groups.finish(trace, options)
+    }
+
+    pub(super) fn finish(self, trace: &Trace, options: &IoOptions, device: Option<StorageDevice>) -> Vec<IoView> {
+        let page_bytes = options.page_bytes.max(1);
+        let views = self.views.into_iter().zip(self.caches).filter(|(view, _)| view.table.requests > 0);
+        views
+            .map(|(mut view, caches)| {
+                let mut table = view.table;
+                table.finish(page_bytes, options.key_blocks);
+                let (cache, with_keys) = caches.pages.finish();
+                let application = view.level == IoLevel::Application;
+                if application {
+                    view.groups.curves(trace, caches.kept.as_deref(), None);
+                }
+                IoView {
+                    level: view.level.as_str(),
+                    direction: if view.is_write { "write" } else { "read" },
+                    histogram: view.sizes.finish(),
+                    patterns: view.groups.patterns(),
+                    filter: application.then(|| filter::costs(&table, &cache, page_bytes, options.key_blocks, device)),
+                    cache_with_read_ahead: caches
+                        .ahead
+                        .map(|model| model.finish().0.in_pages(options.read_ahead_pages)),
+                    cache_with_key_blocks: caches.has_keys.then_some(with_keys),
+                    cache,
+                    table,
+                    groups: view.groups.finish(trace, options),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,240 @@
+//! How much of a finding's time somebody waited for: the part that lies on the critical path of a phase.
+
+use hashbrown::HashMap;
+use onoff_trace::{FileOperation, IoLevel, StringId, Trace};
+
+use super::findings::{FindingCode, IoFinding};
+use onoff_blame::account::has_no_path;
+use onoff_blame::waits::{TransitionPhase, Waits};
+use onoff_evidence::scope::Scope;
+
+/// What a finding's requests share: process, file, and whether they write.
+type Key = (Option<u32>, StringId, bool);
+
+/// For each thread, when it was on a path: running, waiting, or waited for by nobody else. In order, without overlap.
+#[derive(Debug, Default)]
+struct OnPath {
+    stretches: HashMap<u32, Vec<(i64, i64)>>,
+}
+
+impl OnPath {
+    /// The paths of `phases`; `None` when no path is known in any of them.
+    fn of(waits: &Waits<'_>, phases: &[TransitionPhase]) -> Option<Self> {
+        let mut phases: Vec<&TransitionPhase> = phases.iter().filter(|phase| !has_no_path(&phase.name)).collect();
+        phases.sort_by_key(|phase| (phase.range.start_ns, phase.range.end_ns));
+        let mut on_path = Self::default();
+        let mut is_known = false;
+        let mut done_ns = i64::MIN;
+        for phase in phases {
+            // Phases may overlap; each moment is on one path.
+            let ends = (phase.range.start_ns.max(done_ns), phase.range.end_ns);
+            if ends.0 >= ends.1 || !waits.has_switches(ends) {
+                continue;
+            }
+            done_ns = ends.1;
+            let walked = match waits.walked_by_units(phase) {
+                Some((walked, _)) => walked,
+                None => waits.walked(ends, &waits.end_at(ends.1)),
+            };
+            for step in &walked.steps {
+                let stretch = (step.start_ns.max(ends.0), step.end_ns.min(ends.1));
+                if stretch.0 >= stretch.1 {
+                    continue;
+                }
+                is_known |= step.tid != 0;
+                on_path.stretches.entry(step.tid).or_default().push(stretch);
+                // Who waits for the thread of a step is on the path with it.
+                let mut waiter = step.waiter;
+                while let Some(found) = walked.waiters.get(waiter as usize) {
+                    let from = (stretch.0.max(found.from_ns), stretch.1);
+                    if from.0 < from.1 && found.tid != step.tid {
+                        on_path.stretches.entry(found.tid).or_default().push(from);
+                    }
+                    waiter = found.waiter;
+                }
+            }
+        }
+        for stretches in on_path.stretches.values_mut() {
+            merge(stretches);
+        }
+        is_known.then_some(on_path)
+    }
+
+    /// Time that lies both in `requests` (in order, without overlap) and in the stretches of a thread.
+    fn within(&self, tid: u32, requests: &[(i64, i64)]) -> i64 {
+        let Some(stretches) = self.stretches.get(&tid) else { return 0 };
+        let mut next = 0;
+        let mut sum_ns = 0_i64;
+        for &(start_ns, end_ns) in requests {
+            while stretches.get(next).is_some_and(|stretch| stretch.1 <= start_ns) {
+                next += 1;
+            }
+            for stretch in stretches.iter().skip(next).take_while(|stretch| stretch.0 < end_ns) {
+                sum_ns = sum_ns.saturating_add(stretch.1.min(end_ns).saturating_sub(stretch.0.max(start_ns)).max(0));
+            }
+        }
+        sum_ns
+    }
+}
+
+/// Stretches in order, those that overlap or touch joined.
+fn merge(stretches: &mut Vec<(i64, i64)>) {
+    stretches.sort_unstable();
+    stretches.dedup_by(|next, before| {
+        let joins = next.0 <= before.1;
+        if joins {
+            before.1 = before.1.max(next.1);
+        }
+        joins
+    });
+}
+
+/// Says of each finding how much of its requests' time is on the critical path of one of `phases`. Without context switches, phases, or
+/// threads and ends of the requests, nothing is known and nothing is said.
+pub fn add_path_time(trace: &Trace, scope: &Scope, phases: &[TransitionPhase], findings: &mut [IoFinding]) {
+    if findings.is_empty() || phases.is_empty() {
+        return;
+    }
+    let waits = Waits::of(trace);
+    let Some(on_path) = OnPath::of(&waits, phases) else { return };
+    let key = |finding: &IoFinding| -> Key { (finding.pid, finding.recorded_file, finding.direction == "write") };
+    let mut requests: HashMap<Key, Requests> =
+        findings.iter().map(|finding| (key(finding), Requests::default())).collect();
+    for io in trace.file_ios.iter() {
+        let is_write = match io.operation {
+            FileOperation::Read => false,
+            FileOperation::Write | FileOperation::Flush => true,
+            _ => continue,
+        };
+        if io.level != IoLevel::Application || !scope.range.contains(io.start_ns) {
+            continue;
+        }
+        let Some(found) = requests.get_mut(&(io.pid, io.file, is_write)) else { continue };
+        match (io.tid, io.end_ns) {
+            (Some(tid), Some(end_ns)) if io.operation == FileOperation::Flush => {
+                found.flushes.entry(tid).or_default().push((io.start_ns, end_ns));
+            }
+            (Some(tid), Some(end_ns)) => found.transfers.entry(tid).or_default().push((io.start_ns, end_ns)),
+            _ => found.lacks_ends = true,
+        }
+    }
+    for found in requests.values_mut() {
+        found.transfers.values_mut().chain(found.flushes.values_mut()).for_each(merge);
+    }
+    for finding in findings {
+        let Some(found) = requests.get(&key(finding)).filter(|found| !found.lacks_ends) else { continue };
+        let by_thread = if finding.code == FindingCode::FlushAfterWrite { &found.flushes } else { &found.transfers };
+        finding.on_path_ns = Some(by_thread.iter().map(|(&tid, requests)| on_path.within(tid, requests)).sum());
+    }
+}
+
+/// The requests of a finding, by thread.
+#[derive(Debug, Default)]
+struct Requests {
+    transfers: HashMap<u32, Vec<(i64, i64)>>,
+    flushes: HashMap<u32, Vec<(i64, i64)>>,
+    /// Whether a request does not say when it ended or whose it is.
+    lacks_ends: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_trace::{FileIo, FileOperation, IoLevel};
+
+    use super::*;
+    use crate::{IoOptions, analyse};
+    use onoff_evidence::interval::Interval;
+    use onoff_testkit::synthetic::{MS, process, readies, switches_in_ms, thread};
+    use onoff_transitions::TransitionKind;
+
+    /// A boot phase of 2 s on two processors. Thread 204 of b.exe wakes 104 of a.exe after 999 ms, and the phase ends with what that does; 304
+    /// of c.exe runs beside them. Each reads 4 bytes every half millisecond, which takes a quarter: b.exe and c.exe all the time, a.exe
+    /// when it runs.
+    fn boot() -> (Trace, Vec<TransitionPhase>) {
+        let mut trace = Trace { duration_ns: 2_010 * MS, ..Trace::default() };
+        trace.system.processors = 2;
+        for (pid, tid, image) in [(100, 104, "a.exe"), (200, 204, "b.exe"), (300, 304, "c.exe")] {
+            process(&mut trace, pid, image, None, None);
+            thread(&mut trace, tid, pid, None, None);
+        }
+        let rows = [
+            (0, 0, 0, (0, 7), 104),
+            (0, 1, 0, (0, 7), 304),
+            (1, 0, 104, (5, 7), 204),
+            (1_000, 0, 204, (5, 7), 104),
+            (1_990, 1, 304, (5, 7), 0),
+            (2_010, 0, 104, (5, 7), 0),
+        ];
+        switches_in_ms(&mut trace, &rows);
+        readies(&mut trace, &[(999 * MS, 104, 204)]);
+        let file = trace.strings.intern("settings.dat");
+        for at in 0..4000_i64 {
+            for (pid, from) in [(100_u32, 2000), (200, 0), (300, 0)] {
+                let start_ns = at * MS / 2;
+                if at < from {
+                    continue;
+                }
+                trace.file_ios.push(FileIo {
+                    start_ns,
+                    end_ns: Some(start_ns + MS / 4),
+                    operation: FileOperation::Read,
+                    pid: Some(pid),
+                    tid: Some(pid + 4),
+                    file,
+                    offset: at.unsigned_abs() * 4,
+                    size: 4,
+                    level: IoLevel::Application,
+                    unbuffered: false,
+                    status: Some(0),
+                    irp: 0,
+                    file_object: u64::from(pid),
+                });
+            }
+        }
+        let phase = TransitionPhase {
+            transition: TransitionKind::Boot,
+            name: "WinLogonInit".to_owned(),
+            range: Interval::new(0, 2_000 * MS),
+        };
+        (trace, vec![phase])
+    }
+
+    fn small(trace: &Trace, phases: &[TransitionPhase]) -> Vec<(String, Option<i64>)> {
+        let scope = Scope::whole(trace);
+        let mut findings = analyse(trace, &scope, &IoOptions::default()).findings;
+        add_path_time(trace, &scope, phases, &mut findings);
+        let small = findings.into_iter().filter(|finding| finding.code == FindingCode::SmallRequests);
+        let mut small: Vec<_> = small.map(|finding| (finding.process, finding.on_path_ns)).collect();
+        small.sort();
+        small
+    }
+
+    #[test]
+    fn only_what_lies_on_the_path_counts() {
+        let (trace, phases) = boot();
+        let [a, b, c] = &small(&trace, &phases)[..] else { panic!() };
+        assert_eq!(*a, ("a.exe".to_owned(), Some(500 * MS)));
+        // Of one second, in which it ran and was waited for; what it read afterwards nobody waited for.
+        let of_b = b.1.unwrap();
+        assert!((498 * MS..=500 * MS).contains(&of_b), "{b:?}");
+        assert_eq!(*c, ("c.exe".to_owned(), Some(0)));
+        // A phase that ends before a.exe reads.
+        let first = [TransitionPhase { range: Interval::new(0, 900 * MS), ..phases[0].clone() }];
+        assert_eq!(small(&trace, &first)[0], ("a.exe".to_owned(), Some(0)));
+    }
+
+    #[test]
+    fn without_a_path_nothing_is_said() {
+        let (trace, phases) = boot();
+        assert!(small(&trace, &[]).iter().all(|one| one.1.is_none()));
+        let after = [TransitionPhase { name: "PostBoot".to_owned(), ..phases[0].clone() }];
+        assert!(small(&trace, &after).iter().all(|one| one.1.is_none()));
+        let mut without = trace.clone();
+        without.context_switches = onoff_trace::Batches::default();
+        assert!(small(&without, &phases).iter().all(|one| one.1.is_none()));
+        // A request whose end is not known may have been on the path for any time.
+        let mut cut = trace;
+        cut.file_ios.end_ns.set(0, None);
+        assert_eq!(small(&cut, &phases)[1], ("b.exe".to_owned(), None));
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether a recording holds a boot, and what it holds if not.
+
+use onoff_trace::{ActivityKind, Trace, milestone};
+
+use super::phases::began_too_late;
+use super::report::NotABoot;
+use crate::{TransitionKind, contents};
+use onoff_usage::processes::runs;
+
+/// Milestones that only a starting system sets.
+const STARTING: [&str; 5] = [
+    milestone::SYSTEM_START,
+    milestone::BOOT_START_BEGIN,
+    milestone::SYSTEM_START_BEGIN,
+    milestone::AUTO_START_BEGIN,
+    milestone::OS_LOADER,
+];
+
+/// Programs that start once per boot. The session manager is not among them: it starts a copy of itself for each
+/// session.
+const ONCE_PER_BOOT: [&str; 3] = ["wininit.exe", "services.exe", "lsass.exe"];
+
+/// Whether anything in the recording shows a boot.
+pub(super) fn holds_a_boot(trace: &Trace) -> bool {
+    let milestones = STARTING
+        .iter()
+        .filter_map(|name| trace.strings.find(name))
+        .any(|name| trace.milestones.iter().any(|row| row.name == name));
+    let programs = || {
+        let first_session_manager = !began_too_late(trace);
+        trace.processes.iter().any(|process| {
+            process.start_ns.is_some()
+                && (ONCE_PER_BOOT.iter().any(|name| runs(trace, &process, name))
+                    || (first_session_manager && runs(trace, &process, "smss.exe")))
+        })
+    };
+    let session_manager = || {
+        trace.activities.iter().any(|row| {
+            row.kind == ActivityKind::SessionProgram && trace.text(row.name).to_lowercase().contains("wininit")
+        })
+    };
+    milestones || programs() || session_manager()
+}
+
+/// What the recording holds instead of a boot.
+pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
+    let contents = contents::instead_of(trace, TransitionKind::Boot);
+    NotABoot {
+        reason: "no start of smss.exe, wininit.exe, or of the device and service phases".to_owned(),
+        found: contents.found,
+        recorder: trace.recorder.clone(),
+        duration_ns: trace.duration_ns,
+        processes_before: contents.processes_before,
+        processes_started: contents.processes_started,
+        processes_ended: contents.processes_ended,
+        losses: trace.losses.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{milestone, process};
+
+    #[test]
+    fn a_new_session_is_no_boot() {
+        let mut trace = Trace::default();
+        process(&mut trace, 300, "smss.exe", None, None);
+        process(&mut trace, 900, "smss.exe", Some(10), Some(20));
+        process(&mut trace, 904, "winlogon.exe", Some(12), None);
+        assert!(!holds_a_boot(&trace));
+    }
+
+    #[test]
+    fn one_witness_is_enough() {
+        let mut trace = Trace::default();
+        process(&mut trace, 300, "smss.exe", Some(10), None);
+        assert!(holds_a_boot(&trace));
+        let mut trace = Trace::default();
+        milestone(&mut trace, 1, milestone::AUTO_START_BEGIN, "");
+        assert!(holds_a_boot(&trace));
+    }
+
+    #[test]
+    fn a_shutdown_is_recognised() {
+        let mut trace = Trace { duration_ns: 3_250_000_000, ..Trace::default() };
+        for pid in 0..60 {
+            process(&mut trace, 100 + pid * 4, "app.exe", None, Some(1));
+        }
+        assert!(!holds_a_boot(&trace));
+        let absence = not_a_boot(&trace);
+        assert_eq!((absence.processes_before, absence.processes_ended), (60, 60));
+        assert_eq!(
+            absence.to_string(),
+            "the recording holds no boot (no start of smss.exe, wininit.exe, or of the device and service phases); \
+             in its 3.25 s, 0 processes start and 60 processes end: this looks like a shutdown; \
+             'onoff shutdown' answers"
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! Where the time of a boot went.
+//!
+//! [`analyse`] turns a [`Trace`] into a [`BootReport`], or says that the recording holds no boot.
+
+mod absence;
+mod fast_startup;
+mod phases;
+pub mod report;
+mod session;
+mod startup;
+#[cfg(test)]
+mod tests;
+
+use crate::{Phase, PhaseName};
+use crate::{PhaseSpan, TransitionKind, Variant, losses_touching};
+use onoff_trace::{SystemKind, TableName, Tables, Trace};
+
+pub use fast_startup::of_fast_startup;
+pub use report::*;
+
+pub use onoff_firmware_times::before_kernel::{
+    BeforeKernel, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware,
+};
+
+use crate::boot_axis::Beside;
+use crate::usage;
+use onoff_evidence::auto_start;
+use onoff_evidence::missing_evidence;
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use onoff_usage::cpu::{self, CpuSource};
+use onoff_usage::devices;
+use onoff_usage::idle::{self, Settling};
+use onoff_usage::person::{PersonTime, without_person};
+use onoff_usage::processes;
+use onoff_usage::units;
+use phases::MainPath;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::DeviceOperations,
+    TableName::Milestones,
+    TableName::Activities,
+]);
+
+/// The tables that set phase boundaries.
+const BOUNDARY_TABLES: [TableName; 3] = [TableName::Processes, TableName::Milestones, TableName::Activities];
+
+/// Analyses the boot that `trace` holds.
+///
+/// # Errors
+/// The recording holds no boot; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<NotABoot>> {
+    if !absence::holds_a_boot(trace) {
+        return Err(Box::new(absence::not_a_boot(trace)));
+    }
+    let path = phases::main_path(trace, options);
+    let post_boot = match path.desktop_ready.time_ns {
+        Some(start_ns) => idle::settle(trace, start_ns, options.idle),
+        None => Settling {
+            metric: options.idle,
+            rule: Rule::IdleCountNeedsDesktop,
+            missing: path.desktop_ready.missing.clone(),
+            ..Settling::default()
+        },
+    };
+    let mut phases = describe_phases(trace, &path, &post_boot);
+    let kernel_ns = path.kernel_start.time_ns.unwrap_or(0);
+    // Who had not logged on when the recording ended was waited for beyond what is counted of the boot.
+    let until_ns = path.desktop_ready.time_ns.unwrap_or_else(|| path.latest_ns());
+    let person = PersonTime::before_desktop(trace, &options.shell, (kernel_ns, until_ns));
+    phases.iter_mut().for_each(|phase| phase.set_person_time(&person));
+    let person_ns = person.ns();
+    let before_kernel =
+        onoff_firmware_times::before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
+    let os_loader_ns = before_kernel.os_loader.duration_ns;
+    // A disk password is typed before the kernel starts: it lengthens what begins at the reset, and nothing else.
+    let from_reset_person_ns = person_ns.saturating_add(before_kernel.user_input.duration_ns.unwrap_or(0));
+    let settled_ns = post_boot.end_ns.map(|end| end.saturating_sub(post_boot.idle_ns));
+    let spans: Vec<_> = phases.iter().map(Phase::span).collect();
+    let axis = Beside {
+        firmware_table: before_kernel.firmware_table.as_ref(),
+        manager_difference_ns: None,
+        person_ns: from_reset_person_ns,
+    }
+    .axis(
+        trace,
+        (options.firmware.as_ref(), options.capture.as_deref()),
+        (path.kernel_start.time_ns.unwrap_or(0), &spans, settled_ns),
+    );
+
+    let total_with_idle_ns = path
+        .kernel_start
+        .time_ns
+        .zip(post_boot.end_ns)
+        .map(|(start, end)| without_person(end.saturating_sub(start), person_ns));
+    let total_ns = total_with_idle_ns.map(|ns| ns.saturating_sub(post_boot.idle_ns));
+    let total_certainty = match total_ns {
+        Some(_) => path.kernel_start.certainty.and(path.desktop_ready.certainty).and(post_boot.certainty),
+        None => Certainty::Missing,
+    };
+
+    let units = units::units(trace);
+    let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
+    let devices = devices::operations(trace);
+    let details = WindowsBoot {
+        total_with_idle_ns,
+        total_with_loader_ns: total_ns.zip(os_loader_ns).map(|(total, loader)| total.saturating_add(loader)),
+        total_from_reset_ns: before_kernel
+            .firmware_table
+            .as_ref()
+            .and_then(|table| table.reset_ns)
+            .zip(path.kernel_start.time_ns)
+            .zip(total_ns)
+            .map(|((reset, kernel), total)| {
+                let before_ns = before_kernel.user_input.duration_ns.unwrap_or(0);
+                total.saturating_add(without_person(kernel.saturating_sub(reset), before_ns))
+            }),
+        os_loader_ns,
+        before_kernel,
+        axis,
+        main_path_boot: Span::between(&path.kernel_start, &path.desktop_ready),
+        auto_start: auto_start::window(trace),
+        service_groups: units::groups(trace, &units),
+        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        device_phases: devices::phases(trace, &devices),
+        drivers: devices::by_driver(&devices),
+        device_totals: devices::by_device(&devices),
+        devices,
+        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations]),
+        group_policy: session::group_policy(trace),
+        logon: session::logon(trace, &options.shell, (kernel_ns, path.desktop_ready.time_ns)),
+        video: session::video(trace),
+        startup_applications: startup::startup_applications(trace, &phases),
+        read_ahead: session::read_ahead(trace),
+        processes,
+        process_summary,
+        processes_touched_by: touched_by(trace, &[TableName::Processes]),
+    };
+    Ok(BootReport {
+        system: SystemKind::Windows,
+        kind: TransitionKind::Boot,
+        variant: variant(trace),
+        number: 1,
+        start_ns: path.kernel_start.time_ns,
+        end_ns: post_boot.end_ns,
+        touched_by: losses_touching(&phases),
+        total_ns,
+        total_at_least_ns: total_ns
+            .unwrap_or_else(|| without_person(path.latest_ns(), person_ns).saturating_add(post_boot.busy_ns)),
+        total_certainty,
+        person_ns,
+        settling: Some(post_boot),
+        phases,
+        units,
+        lacking: missing_evidence::for_boot(trace),
+        losses: trace.losses.clone(),
+        culprits: Vec::new(),
+        fix_first: None,
+        details,
+    })
+}
+
+/// Begin and end of each phase but the tail of the recording, ns, without what the machine did in them; none when the
+/// recording holds no boot.
+#[must_use]
+pub(crate) fn spans(trace: &Trace, options: &BootOptions) -> Vec<PhaseSpan> {
+    if !absence::holds_a_boot(trace) {
+        return Vec::new();
+    }
+    let path = phases::main_path(trace, options);
+    let ready_ns = path.desktop_ready.time_ns;
+    let settled_ns = ready_ns.and_then(|start_ns| idle::settle(trace, start_ns, options.idle).end_ns);
+    PhaseName::WINDOWS_BOOT
+        .into_iter()
+        .filter_map(|name| match name {
+            PhaseName::TraceTail => None,
+            PhaseName::PostBoot => Some((name, ready_ns, settled_ns)),
+            _ => path.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)),
+        })
+        .collect()
+}
+
+/// The six phases, with what the machine did in each.
+fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<Phase> {
+    let settled = Boundary {
+        time_ns: post_boot.end_ns,
+        rule: post_boot.rule.clone(),
+        event: match post_boot.cpu_source {
+            CpuSource::ContextSwitches => "context switches and disk requests".to_owned(),
+            CpuSource::Samples => "profile samples and disk requests".to_owned(),
+            CpuSource::None => String::new(),
+        },
+        certainty: post_boot.certainty,
+        missing: post_boot.missing.clone(),
+    };
+    let last_event = Boundary {
+        time_ns: Some(trace.duration_ns),
+        rule: Rule::LastEvent,
+        event: String::new(),
+        certainty: Certainty::Measured,
+        missing: Vec::new(),
+    };
+    let ends = |name: PhaseName| match name {
+        PhaseName::PostBoot => (&path.desktop_ready, &settled),
+        PhaseName::TraceTail => (&settled, &last_event),
+        _ => path.ends(name).unwrap_or((&settled, &settled)),
+    };
+    let mut tables = BOUNDARY_TABLES.to_vec();
+    let boundary_losses = touched_by(trace, &tables);
+    tables.extend([TableName::DiskIos]);
+    tables.extend(cpu::source(trace).tables());
+    let settling_losses = touched_by(trace, &tables);
+
+    let mut phases: Vec<Phase> = PhaseName::WINDOWS_BOOT
+        .into_iter()
+        .map(|name| {
+            let (start, end) = ends(name);
+            let phase = Phase::between(name, start, end);
+            // A PostBoot that the recording cuts off is described up to the recording's end.
+            let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
+            let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
+            Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
+        })
+        .collect();
+    usage::fill(trace, &mut phases);
+    phases
+}
+
+/// Which kind of boot the boot manager says that it was.
+fn variant(trace: &Trace) -> Variant {
+    match onoff_firmware_times::before_kernel::value(trace, onoff_trace::milestone::BOOT_TYPE) {
+        Some((0, _)) => Variant::Cold,
+        Some((1, _)) => Variant::FastStartup,
+        Some((2, _)) => Variant::Resume,
+        _ => Variant::Unknown,
+    }
+}

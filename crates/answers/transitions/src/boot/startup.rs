@@ -1,0 +1,148 @@
+//! Programs that start with the session: which processes they became, and what those cost.
+
+use std::cmp::Reverse;
+
+use hashbrown::HashMap;
+use onoff_trace::{ActivityKind, Process, Trace};
+
+use super::report::{StartupApplication, StartupApplications};
+use crate::Phase;
+use onoff_evidence::activity::{Work, of_kind};
+use onoff_usage::owners::file_name;
+
+/// Processes looked at for one program, at most: the shell creates one while it starts one.
+const MOST_CANDIDATES: usize = 64;
+
+/// The programs that the shell started from its lists, the costliest first.
+pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupApplications {
+    let children = Children::of(trace);
+    let costs = Costs::of(phases);
+    let mut programs: Vec<StartupApplication> = of_kind(trace, ActivityKind::StartupApplication)
+        .into_iter()
+        .map(|work| program(trace, &children, &costs, work))
+        .collect();
+    programs.sort_by_key(|program| {
+        let cost = |ns: Option<i64>| ns.unwrap_or(0);
+        (Reverse(cost(program.cpu_ns).saturating_add(cost(program.disk_service_ns))), program.start_ns)
+    });
+    StartupApplications { programs, lists: of_kind(trace, ActivityKind::StartupEnumeration) }
+}
+
+fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, work: Work) -> StartupApplication {
+    let process = children.started(trace, &work);
+    let image = process.map_or("", |process| file_name(trace.text(process.image)));
+    let cost = |recorded: bool, by_process: &HashMap<(u32, &str), i64>| {
+        let process = process.filter(|_| recorded)?;
+        Some(by_process.get(&(process.pid, image)).copied().unwrap_or(0))
+    };
+    StartupApplication {
+        name: work.name,
+        start_ns: work.start_ns,
+        end_ns: work.end_ns,
+        duration_ns: work.duration_ns,
+        process_pid: process.map(|process| process.pid),
+        image: image.to_owned(),
+        process_end_ns: process.and_then(|process| process.end_ns),
+        cpu_ns: cost(costs.cpu_recorded, &costs.cpu_ns),
+        disk_service_ns: cost(costs.disk_recorded, &costs.disk_service_ns),
+        event: work.event,
+    }
+}
+
+/// Processor and disk time over all phases, by process id and image.
+#[derive(Default)]
+struct Costs<'a> {
+    cpu_recorded: bool,
+    disk_recorded: bool,
+    cpu_ns: HashMap<(u32, &'a str), i64>,
+    disk_service_ns: HashMap<(u32, &'a str), i64>,
+}
+
+impl<'a> Costs<'a> {
+    fn of(phases: &'a [Phase]) -> Self {
+        let mut costs = Self::default();
+        for cpu in phases.iter().filter_map(|phase| phase.cpu.as_ref()) {
+            costs.cpu_recorded = true;
+            for row in &cpu.by_process {
+                add(&mut costs.cpu_ns, row.pid, &row.image, row.cpu_ns);
+            }
+        }
+        for disk in phases.iter().filter_map(|phase| phase.disk.as_ref()) {
+            costs.disk_recorded = true;
+            for row in &disk.by_process {
+                add(&mut costs.disk_service_ns, row.pid, &row.image, row.service_ns);
+            }
+        }
+        costs
+    }
+}
+
+fn add<'a>(sums: &mut HashMap<(u32, &'a str), i64>, pid: Option<u32>, image: &'a str, ns: i64) {
+    if let Some(pid) = pid {
+        let sum = sums.entry((pid, image)).or_default();
+        *sum = sum.saturating_add(ns);
+    }
+}
+
+/// Processes that started in the recording, by creator and start.
+struct Children {
+    rows: Vec<(u32, i64, Process)>,
+}
+
+impl Children {
+    fn of(trace: &Trace) -> Self {
+        let mut rows: Vec<(u32, i64, Process)> = trace
+            .processes
+            .iter()
+            .filter_map(|process| Some((process.parent_pid?, process.start_ns?, process)))
+            .collect();
+        rows.sort_by_key(|&(parent, start, _)| (parent, start));
+        Self { rows }
+    }
+
+    /// The process that the shell created while it started the program; of several, the one that the command names.
+    fn started(&self, trace: &Trace, work: &Work) -> Option<Process> {
+        let shell = work.pid?;
+        let end = work.end_ns?;
+        let command = work.name.to_lowercase();
+        let first = self.rows.partition_point(|&(parent, start, _)| (parent, start) < (shell, work.start_ns));
+        self.rows
+            .get(first..)?
+            .iter()
+            .take_while(|&&(parent, start, _)| parent == shell && start <= end)
+            .take(MOST_CANDIDATES)
+            .min_by_key(|(_, start, process)| {
+                let image = file_name(trace.text(process.image)).to_lowercase();
+                (!command.contains(&image), *start)
+            })
+            .map(|&(_, _, process)| process)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boot::{BootOptions, analyse};
+    use onoff_testkit::synthetic::{MS, activity, process};
+    use onoff_trace::{Activity, milestone};
+
+    #[test]
+    fn a_program_is_found_by_who_created_it_and_when() {
+        let mut trace = Trace::default();
+        onoff_testkit::synthetic::milestone(&mut trace, 0, milestone::SYSTEM_START, "");
+        let kind = ActivityKind::StartupApplication;
+        activity(&mut trace, kind, r#""C:\Cloud\Box.exe" /startup"#, 100 * MS, Some(200 * MS));
+        activity(&mut trace, kind, "gone.exe", 300 * MS, Some(310 * MS));
+        // The hand-made processes are created by process 4: so let that be the shell.
+        trace.activities = trace.activities.iter().map(|row| Activity { pid: Some(4), ..row }).collect();
+        process(&mut trace, 50, "other.exe", Some(120 * MS), None);
+        process(&mut trace, 54, "box.exe", Some(150 * MS), Some(900 * MS));
+        process(&mut trace, 58, "box.exe", Some(250 * MS), None);
+        let report = analyse(&trace, &BootOptions::default()).unwrap();
+        let programs = report.details.startup_applications.programs;
+        let found: Vec<_> = programs.iter().map(|program| (program.process_pid, program.image.as_str())).collect();
+        assert_eq!(found, [(Some(54), "box.exe"), (None, "")]);
+        assert_eq!(programs[0].process_end_ns, Some(900 * MS));
+        assert_eq!(programs[0].cpu_ns, None, "neither switches nor samples were recorded");
+    }
+}

@@ -1,0 +1,201 @@
+//! Whole boots, hand-made, with the numbers of the Microsoft paper's table 5.
+
+use onoff_trace::{Counter, IoPriority, Severity, TableName, Trace, milestone};
+
+use super::*;
+use onoff_testkit::hostile::hostile;
+use onoff_testkit::synthetic::{MS, disk, milestone, milestone_value, process, switches, thread};
+use onoff_usage::idle::IdleMetric;
+
+/// Lengths of the paper's phases, ms, each run with the part of a millisecond that the paper's own rounding implies.
+struct Run {
+    phases: [i64; 4],
+    post_boot_busy: i64,
+}
+
+const US: i64 = 1000;
+
+fn boot(run: &Run) -> Trace {
+    let mut trace = Trace::default();
+    trace.system.processors = 1;
+    let mut at = 0;
+    let mut ends = run.phases.iter().map(|&length| {
+        at += length * MS + 300 * US;
+        at
+    });
+    let (smss, winlogon, explorer, ready) =
+        (ends.next().unwrap(), ends.next().unwrap(), ends.next().unwrap(), ends.next().unwrap());
+    process(&mut trace, 4, "System", None, None);
+    process(&mut trace, 300, "smss.exe", Some(smss), None);
+    process(&mut trace, 500, "winlogon.exe", Some(winlogon), None);
+    process(&mut trace, 600, "explorer.exe", Some(explorer), None);
+    thread(&mut trace, 604, 600, Some(explorer), None);
+    milestone(&mut trace, ready, milestone::DESKTOP_READY, "");
+    milestone_value(&mut trace, 1, milestone::OS_LOADER, "", Some(1926 * MS));
+    // Idle until the shell starts, then the shell works without a pause until PostBoot's busy part is over.
+    let quiet = ready + run.post_boot_busy * MS;
+    switches(
+        &mut trace,
+        &[(1, 0, 0, 0, 0), (explorer, 0, 0, 604, 9), (quiet, 0, 604, 0, 0), (quiet + 30_000 * MS, 0, 0, 0, 0)],
+    );
+    disk(&mut trace, smss - MS, 5 * MS, IoPriority::Normal, "");
+    disk(&mut trace, explorer + 10 * MS, 4 * MS, IoPriority::Normal, r"\Windows\explorer.exe");
+    trace.duration_ns = quiet + 30_000 * MS;
+    trace
+}
+
+fn ms(ns: Option<i64>) -> Option<i64> {
+    ns.map(|ns| ns / MS)
+}
+
+fn analysed(trace: &Trace) -> BootReport {
+    analyse(trace, &BootOptions::default()).unwrap()
+}
+
+#[test]
+fn table_five_phase_by_phase() {
+    let runs = [
+        (Run { phases: [10_753, 5461, 3697, 4861], post_boot_busy: 6200 }, 16_200, 24_773, 30_973),
+        (Run { phases: [10_642, 5601, 3947, 3408], post_boot_busy: 7100 }, 17_100, 23_599, 30_699),
+    ];
+    for (run, post_boot, via_explorer, total) in runs {
+        let trace = boot(&run);
+        let report = analysed(&trace);
+        let lengths: Vec<_> = report.phases.iter().map(|phase| ms(phase.duration_ns)).collect();
+        let [pre_smss, smss, winlogon, explorer] = run.phases.map(Some);
+        assert_eq!(lengths[..5], [pre_smss, smss, winlogon, explorer, Some(post_boot)]);
+        assert_eq!(ms(report.details.main_path_boot.duration_ns), Some(via_explorer));
+        assert_eq!(ms(report.total_ns), Some(total));
+        assert_eq!(ms(report.details.total_with_idle_ns), Some(total + 10_000));
+        assert_eq!(ms(report.details.os_loader_ns), Some(1926));
+        assert_eq!(ms(report.details.total_with_loader_ns), Some(total + 1926));
+        assert_eq!(report.total_at_least_ns, report.total_ns.unwrap());
+        assert_eq!(ms(Some(report.settling.as_ref().unwrap().idle_ns)), Some(10_000));
+        assert_eq!(ms(Some(report.settling.as_ref().unwrap().busy_ns)), Some(post_boot - 10_000));
+        assert_eq!(report.total_certainty, Certainty::Measured);
+    }
+}
+
+#[test]
+fn phases_follow_each_other_to_the_end_of_the_recording() {
+    let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
+    let report = analysed(&trace);
+    assert_eq!(report.phases[0].start_ns, Some(0));
+    assert!(report.phases.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns));
+    assert_eq!(report.phases[5].end_ns, Some(trace.duration_ns));
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["PreSMSS", "SMSSInit", "WinLogonInit", "ExplorerInit", "PostBoot", "TraceTail"]);
+}
+
+#[test]
+fn each_phase_says_who_worked() {
+    let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
+    let report = analysed(&trace);
+    let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
+    let cpu = explorer.cpu.as_ref().unwrap();
+    assert_eq!(cpu.by_process[0].image, "explorer.exe");
+    assert_eq!(cpu.busy_ns, explorer.duration_ns.unwrap());
+    assert_eq!(cpu.by_priority[0].priority, 9);
+    let files = &explorer.disk.as_ref().unwrap().by_file;
+    assert_eq!(files[0].name, r"\Windows\explorer.exe");
+    let post_boot = report.phase(PhaseName::PostBoot).unwrap();
+    assert_eq!(post_boot.cpu.as_ref().unwrap().busy_ns, 500 * MS);
+    let first = report.phase(PhaseName::PreSmss).unwrap();
+    assert_eq!(first.disk.as_ref().unwrap().read_ahead.operations, 1);
+    assert_eq!(first.cpu.as_ref().unwrap().busy_ns, 0);
+}
+
+#[test]
+fn without_the_shells_event_the_answer_is_inferred() {
+    let run = Run { phases: [100, 200, 300, 400], post_boot_busy: 500 };
+    let mut trace = boot(&run);
+    trace.milestones = onoff_trace::Milestones::new();
+    milestone(&mut trace, 1100 * MS, milestone::SHELL_INITIALISATION_END, "");
+    let report = analysed(&trace);
+    assert_eq!(report.details.main_path_boot.end_ns, Some(1100 * MS));
+    assert_eq!(report.details.main_path_boot.certainty, Certainty::Inferred);
+    assert_eq!(report.total_certainty, Certainty::Inferred);
+    assert!(report.total_ns.is_some());
+    let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
+    assert_eq!(explorer.ends.missing.len(), 2);
+    assert_eq!(explorer.ends.rule, Rule::ShellInitialisationEnds);
+}
+
+#[test]
+fn a_desktop_that_never_comes_leaves_the_rest_open() {
+    let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
+    trace.milestones = onoff_trace::Milestones::new();
+    let report = analysed(&trace);
+    assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
+    assert_eq!(report.total_at_least_ns, 600 * MS + 900 * US);
+    assert_eq!(report.phase(PhaseName::ExplorerInit).unwrap().end_ns, None);
+    assert_eq!(report.phase(PhaseName::PostBoot).unwrap().certainty, Certainty::Missing);
+    assert_eq!(report.phase(PhaseName::WinLogonInit).unwrap().certainty, Certainty::Measured);
+    assert!(report.phase(PhaseName::WinLogonInit).unwrap().cpu.is_some());
+}
+
+#[test]
+fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
+    let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
+    let ready = 1001 * MS + 200 * US;
+    trace.duration_ns = ready + 2500 * MS;
+    let report = analysed(&trace);
+    assert_eq!(report.total_ns, None);
+    assert_eq!(report.total_at_least_ns, ready + 500 * MS);
+    assert_eq!(report.settling.as_ref().unwrap().idle_ns, 2000 * MS);
+    let post_boot = report.phase(PhaseName::PostBoot).unwrap();
+    assert_eq!(post_boot.cpu.as_ref().unwrap().busy_ns, 500 * MS);
+    assert_eq!(report.phase(PhaseName::TraceTail).unwrap().start_ns, None);
+}
+
+#[test]
+fn the_assessments_metric_is_a_choice() {
+    let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
+    let options = BootOptions { idle: IdleMetric::ADK, ..BootOptions::default() };
+    let report = analyse(&trace, &options).unwrap();
+    assert_eq!(report.settling.as_ref().unwrap().idle_ns, 5000 * MS);
+    assert_eq!(report.settling.as_ref().unwrap().busy_ns, 500 * MS);
+    assert_eq!(ms(report.total_ns), Some(1001 + 500));
+}
+
+#[test]
+fn losses_are_named_where_they_touch() {
+    const SWITCHES: Counter = Counter {
+        name: "switches_lost",
+        severity: Severity::Error,
+        help: "lost",
+        touches: &[TableName::ContextSwitches],
+    };
+    let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
+    trace.losses.add(&SWITCHES, 3);
+    let report = analysed(&trace);
+    assert_eq!(report.settling.as_ref().unwrap().touched_by, ["switches_lost"]);
+    assert!(report.phases[0].touched_by.is_empty());
+    assert_eq!(report.phases[0].cpu.as_ref().unwrap().touched_by, ["switches_lost"]);
+    assert!(report.details.units_touched_by.is_empty());
+}
+
+#[test]
+fn no_boot_is_said_in_words() {
+    let error = analyse(&Trace::default(), &BootOptions::default()).unwrap_err();
+    assert!(error.to_string().starts_with("the recording holds no boot"));
+}
+
+#[test]
+fn anything_gets_an_answer() {
+    let mut answered = 0;
+    for seed in 0..600 {
+        let trace = hostile(seed);
+        for idle in [IdleMetric::XPERF, IdleMetric::ADK] {
+            let options = BootOptions { idle, ..BootOptions::default() };
+            if let Ok(report) = analyse(&trace, &options) {
+                answered += 1;
+                assert_eq!(report.phases.len(), 6, "seed {seed}");
+                let known: Vec<i64> =
+                    report.phases.iter().take(5).flat_map(|phase| [phase.start_ns, phase.end_ns]).flatten().collect();
+                assert!(known.is_sorted(), "seed {seed}: {known:?}");
+            }
+        }
+    }
+    assert!(answered > 100, "only {answered} recordings held a boot");
+}

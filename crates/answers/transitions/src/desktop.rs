@@ -1,0 +1,77 @@
+//! The shell's start and the ready desktop, by which a session's beginning is measured in a boot and in a fast startup.
+
+use onoff_trace::{Trace, milestone};
+
+use crate::search::{Found, Search, milestone_at};
+use onoff_evidence::rule::Rule;
+use onoff_usage::processes::runs;
+
+/// What shows that the shell starts, best first.
+pub(crate) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Search<'a>> {
+    vec![
+        Search::measured(first_start(shell), move |from| process_start(trace, shell, from, 0)),
+        Search::inferred(Rule::LogonProcessLaunchesShell, |from| milestone_at(trace, milestone::SHELL_LAUNCH, from)),
+        Search::inferred(first_start("userinit.exe"), |from| process_start(trace, "userinit.exe", from, 0)),
+        Search::inferred(Rule::ShellInitialisationBegins, |from| {
+            milestone_at(trace, milestone::SHELL_INITIALISATION_BEGIN, from)
+        }),
+        Search::inferred(Rule::DesktopReadyBegins, |from| milestone_at(trace, milestone::DESKTOP_READY_BEGIN, from)),
+    ]
+}
+
+/// The first process of an image starts.
+pub(crate) fn first_start(image: &str) -> Rule {
+    Rule::ProcessStarts { process: image.to_owned(), ordinal: 1 }
+}
+
+/// What shows that the desktop is ready, best first.
+pub(crate) fn desktop_ready_rules(trace: &Trace) -> Vec<Search<'_>> {
+    vec![
+        Search::measured(Rule::DesktopReady, |from| milestone_at(trace, milestone::DESKTOP_READY, from)),
+        Search::measured(Rule::ExplorerReadyMark, |from| explorer_ready_mark(trace, from)),
+        Search::inferred(Rule::ShellInitialisationEnds, |from| {
+            milestone_at(trace, milestone::SHELL_INITIALISATION_END, from)
+        }),
+        Search::inferred(Rule::UserBootEnds, |from| milestone_at(trace, milestone::USER_BOOT_END, from)),
+        Search::inferred(Rule::LogonScreenEnds, |from| first_process_end(trace, "logonui.exe", from)),
+    ]
+}
+
+/// Start of the `skip`-th process that runs `image`, at or after `from`. Earlier ones count when skipping.
+pub(crate) fn process_start(trace: &Trace, image: &str, from: i64, skip: usize) -> Option<Found> {
+    let mut starts: Vec<i64> = trace
+        .processes
+        .iter()
+        .filter(|process| process.start_ns.is_some() && runs(trace, process, image))
+        .filter_map(|process| process.start_ns)
+        .collect();
+    starts.sort();
+    starts.into_iter().skip(skip).find(|&start| start >= from).map(|start| (start, format!("Process/Start {image}")))
+}
+
+fn first_process_end(trace: &Trace, image: &str, from: i64) -> Option<Found> {
+    trace
+        .processes
+        .iter()
+        .filter(|process| process.end_ns.is_some() && runs(trace, process, image))
+        .filter_map(|process| process.end_ns)
+        .filter(|&end| end >= from)
+        .min()
+        .map(|end| (end, format!("Process/End {image}")))
+}
+
+fn explorer_ready_mark(trace: &Trace, from: i64) -> Option<Found> {
+    let name = trace.strings.find(milestone::MARK)?;
+    trace
+        .milestones
+        .iter()
+        .filter(|row| row.name == name && row.time_ns >= from)
+        .filter(|row| contains(trace.text(row.detail), "explorerready"))
+        .min_by_key(|row| row.time_ns)
+        .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
+}
+
+/// Whether `text` contains `part`, which is in lower case, without regard to case.
+pub(crate) fn contains(text: &str, part: &str) -> bool {
+    text.to_lowercase().contains(part)
+}

@@ -1,0 +1,21 @@
+//! Transitions of a computer between on and off.
+
+#![forbid(unsafe_code)]
+
+pub mod boot;
+pub mod boot_axis;
+mod contents;
+mod desktop;
+pub mod linux;
+pub mod model;
+mod named_phase;
+pub mod overview;
+mod registry;
+mod search;
+pub mod shutdown;
+pub mod suspend;
+mod usage;
+
+pub use model::*;
+pub use named_phase::{NamedPhase, NoSuchPhase, PHASE_TABLES, named_phase};
+pub use registry::{RULES, TransitionOptions, TransitionRules, all, rules_of, tables};

@@ -1,0 +1,42 @@
+//! What the recording does not say of the boot, and the part that would.
+
+use onoff_trace::{ServiceChange, Trace};
+
+use super::phases::Course;
+use onoff_evidence::missing_evidence::{Lacking, Unanswered};
+use onoff_usage::cpu::CpuSource;
+use onoff_usage::idle::Settling;
+use onoff_usage::units::declared_order::Starts;
+
+/// The record that unit properties name; messages are to some milliseconds.
+const PROPERTIES: &str = "systemd unit properties";
+
+pub(super) fn lacking(trace: &Trace, course: &Course, starts: &Starts<'_>, post_boot: &Settling) -> Lacking {
+    let mut missing = Vec::new();
+    if course.user_space.time_ns.is_none() || !course.finished.missing.is_empty() {
+        missing.push(Unanswered::LinuxStartParts);
+    }
+    let started = || trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
+    if started().next().is_none() {
+        missing.push(Unanswered::UnitStarts);
+    } else if !started().any(|row| trace.text(row.event) == PROPERTIES) {
+        // What systemd-analyze prints has the manager's own times.
+        let of_the_manager = started().all(|row| trace.text(row.event).starts_with("systemd-analyze"));
+        missing.push(if of_the_manager { Unanswered::OtherUnits } else { Unanswered::ExactUnitTimes });
+    }
+    if started().next().is_some() && !starts.has_dependencies() {
+        missing.push(Unanswered::UnitStartOrder);
+    }
+    if course.firmware.time_ns.is_none() {
+        missing.push(Unanswered::FirmwareAndLoader);
+    }
+    if post_boot.cpu_source == CpuSource::None {
+        missing.push(Unanswered::LinuxSettling);
+    } else if !post_boot.disk_recorded {
+        missing.push(Unanswered::LinuxDisksAtStart);
+    }
+    if trace.device_operations.is_empty() {
+        missing.push(Unanswered::LinuxDrivers);
+    }
+    Lacking::of_linux(missing)
+}

@@ -1,0 +1,353 @@
+//! Where the time of a Linux boot went.
+//!
+//! [`analyse`] turns a [`Trace`] into a [`LinuxBootReport`], or says that the recording holds no boot. Whatever part of a
+//! recording is missing narrows the answer: [`LinuxBootReport::lacking`] says by how much.
+
+mod absence;
+mod lacking;
+mod path;
+mod phases;
+pub mod report;
+#[cfg(test)]
+mod tests;
+
+use crate::{Phase, PhaseName};
+use crate::{PhaseSpan, TransitionKind, Variant, losses_touching};
+use hashbrown::HashSet;
+use onoff_trace::{
+    ActivityKind, CallGraphSubject, ServiceChange, ServiceOutcome, StringId, SystemKind, TableName, Tables, Trace,
+    milestone,
+};
+
+pub use report::*;
+
+use crate::boot::{BootOptions, NotABoot};
+use crate::boot_axis::Beside;
+use crate::usage;
+use onoff_evidence::call_graph;
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use onoff_firmware_times::before_kernel::firmware_table;
+use onoff_usage::cpu::{self, CpuSource, CpuUsage};
+use onoff_usage::devices;
+use onoff_usage::idle::{self, Settling};
+use onoff_usage::processes;
+use onoff_usage::units::declared_order::{Starts, first};
+use onoff_usage::units::{Unit, units};
+use phases::Course;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::ServiceDependencies,
+    TableName::DeviceOperations,
+    TableName::CallGraphFunctions,
+    TableName::Milestones,
+    TableName::Activities,
+]);
+
+/// Analyses the boot that `trace` holds. Of the options the shell has no meaning here.
+///
+/// # Errors
+/// The recording holds no boot; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, Box<NotABoot>> {
+    if !absence::holds_a_boot(trace) {
+        return Err(Box::new(absence::not_a_boot(trace)));
+    }
+    let target = phases::default_target(trace);
+    let course = phases::course(trace, target.as_ref());
+    let post_boot = match course.finished.time_ns {
+        Some(start_ns) => idle::settle(trace, start_ns, options.idle),
+        None => Settling {
+            metric: options.idle,
+            rule: Rule::IdleCountNeedsFinish,
+            missing: course.finished.missing.clone(),
+            ..Settling::default()
+        },
+    };
+    let phases = describe_phases(trace, &course, &post_boot);
+    let starts = Starts::of(trace);
+    let (critical_path, places) = path::critical_path(trace, &starts, target.as_ref());
+    let units = starts_of_units(trace, &starts, &places);
+
+    let begin_ns = course.begin_ns();
+    // Of a start whose begin is not known, its length is a bound.
+    let finished_ns = course.finished.time_ns.filter(|_| course.kernel.time_ns.is_some());
+    let startup_ns = finished_ns.map(|end| end.saturating_sub(begin_ns));
+    let total_ns = startup_ns.zip(post_boot.end_ns).map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
+    // Without an end the start was not over when the recording was, if something was still starting.
+    let still_starting = match course.finished.time_ns {
+        None => starts.unfinished(trace.duration_ns),
+        Some(_) => Vec::new(),
+    };
+    let latest_ns = course.finished.time_ns.unwrap_or_else(|| {
+        let ends = units.iter().filter(|unit| unit.automatic).filter_map(|unit| unit.end_ns);
+        let hung_ns = (!still_starting.is_empty()).then_some(trace.duration_ns);
+        let begun = [&course.initrd, &course.init_program].into_iter().flatten().filter_map(|begin| begin.time_ns);
+        ends.chain(course.user_space.time_ns).chain(begun).chain(hung_ns).max().unwrap_or(begin_ns)
+    });
+    let devices = devices::operations(trace);
+    let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
+    let firmware_table = firmware_table(trace, options.firmware.as_ref(), Some(0));
+    let told_ns = course.firmware.time_ns.map(i64::saturating_neg);
+    let firmware_table_difference_ns = firmware_table
+        .as_ref()
+        .and_then(|table| table.checkpoints.exit_end_ns)
+        .zip(told_ns)
+        .map(|(table, told)| table.saturating_sub(told));
+    let finished_ns = course.finished.time_ns;
+    let settled_ns = finished_ns.map(|end| match post_boot.end_ns {
+        Some(_) => end.saturating_add(post_boot.busy_ns),
+        None => end,
+    });
+    let spans: Vec<_> = phases.iter().map(Phase::span).collect();
+    let axis = Beside {
+        firmware_table: firmware_table.as_ref(),
+        manager_difference_ns: firmware_table_difference_ns,
+        person_ns: 0,
+    }
+    .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &spans, settled_ns));
+    let lacking = lacking::lacking(trace, &course, &starts, &post_boot);
+    let details = LinuxBoot {
+        startup_ns,
+        initial_file_system: course.init_program.as_ref().map(|program| Span::between(program, &course.user_space)),
+        manager: manager(trace, &course),
+        critical_path,
+        other_units: other_units(trace),
+        last_unit: last_unit(trace, course.finished.time_ns),
+        still_starting,
+        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions, TableName::ServiceDependencies]),
+        drivers: devices::by_driver(&devices),
+        device_totals: devices::by_device(&devices),
+        devices,
+        call_graphs: call_graph::of_work(trace, CallGraphSubject::Initcall)
+            .into_iter()
+            .take(call_graph::MOST_GRAPHS)
+            .collect(),
+        devices_touched_by: touched_by(trace, &[TableName::DeviceOperations, TableName::CallGraphFunctions]),
+        firmware_table_difference_ns,
+        firmware_table,
+        axis,
+        processes,
+        process_summary,
+        processes_touched_by: touched_by(trace, &[TableName::Processes]),
+        boots: trace.boots.clone(),
+        clock_conversions: trace.clock_conversions.clone(),
+        default_target: target,
+    };
+    Ok(LinuxBootReport {
+        system: SystemKind::Linux,
+        kind: TransitionKind::Boot,
+        variant: Variant::Cold,
+        number: 1,
+        start_ns: Some(begin_ns),
+        end_ns: post_boot.end_ns,
+        touched_by: losses_touching(&phases),
+        total_ns,
+        total_at_least_ns: latest_ns.saturating_sub(begin_ns).saturating_add(post_boot.busy_ns),
+        person_ns: 0,
+        total_certainty: match (startup_ns, total_ns) {
+            (None, _) => Certainty::Missing,
+            (Some(_), Some(_)) => course.finished.certainty.and(post_boot.certainty),
+            (Some(_), None) => course.finished.certainty,
+        },
+        phases,
+        units,
+        lacking,
+        losses: trace.losses.clone(),
+        culprits: Vec::new(),
+        fix_first: None,
+        settling: Some(post_boot),
+        details,
+    })
+}
+
+/// Start and end of the phases, ns.
+pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
+    let course = phases::course(trace, phases::default_target(trace).as_ref());
+    let settled_ns = course.finished.time_ns.and_then(|start_ns| {
+        let settling = idle::settle(trace, start_ns, BootOptions::default().idle);
+        settling.end_ns.map(|end_ns| (start_ns, end_ns))
+    });
+    let settled = settled_ns.map(|(start_ns, end_ns)| (PhaseName::PostBoot, Some(start_ns), Some(end_ns)));
+    PhaseName::LINUX_BOOT
+        .into_iter()
+        .filter_map(|name| course.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)))
+        .chain(settled)
+        .collect()
+}
+
+/// The starts of units; `places` are those of the critical path among `starts`.
+fn starts_of_units(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) -> Vec<Unit> {
+    let on_path: HashSet<(&str, i64)> =
+        places.iter().filter_map(|&at| starts.row(at)).map(|row| (trace.text(row.service), row.start_ns)).collect();
+    let mut units = units(trace);
+    units.retain(|unit| unit.kind == ServiceChange::Start);
+    for unit in &mut units {
+        unit.on_path = on_path.contains(&(unit.name.as_str(), unit.start_ns));
+    }
+    units
+}
+
+/// The units on the way to the default target, and on to the end of the start, in order of time, each with begin, end and main process.
+pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
+    let target = phases::default_target(trace);
+    let starts = Starts::of(trace);
+    let (path, _) = path::steps(trace, &starts, target.as_ref());
+    let mut way: Vec<_> = path
+        .steps
+        .iter()
+        .filter_map(|step| {
+            let row = starts.row(starts.place(&step.unit, step.end_ns)?)?;
+            Some((row.service, step.start_ns, step.end_ns, row.container_pid))
+        })
+        .collect();
+    let reached_ns = way.last().map(|step| step.2);
+    let finished_ns = phases::course(trace, target.as_ref()).finished.time_ns;
+    if let (Some(reached_ns), Some(finished_ns)) = (reached_ns, finished_ns) {
+        way.extend(after_target(trace, (reached_ns, finished_ns)));
+    }
+    way
+}
+
+/// The units that the end of the start waited for after the default target was reached: the one that ended last, and from its start back
+/// the one before it.
+fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(StringId, i64, i64, Option<u32>)> {
+    let mut rows: Vec<(i64, i64, StringId, Option<u32>)> = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Start && row.automatic)
+        .filter_map(|row| Some((row.end_ns?, row.start_ns, row.service, row.container_pid)))
+        .filter(|row| row.0 > reached_ns && row.0 <= finished_ns)
+        .collect();
+    rows.sort();
+    let mut tail = Vec::new();
+    let mut until_ns = finished_ns;
+    while let Some((end_ns, start_ns, unit, pid)) = rows.pop() {
+        if end_ns <= until_ns {
+            until_ns = start_ns.max(reached_ns);
+            tail.push((unit, until_ns, end_ns, pid));
+        }
+    }
+    tail.reverse();
+    tail
+}
+
+/// How units of containers are called: by Docker, Podman, containerd, CRI-O, systemd-nspawn and systemd-machined.
+const CONTAINERS: [&str; 7] =
+    ["docker-", "libpod-", "cri-containerd-", "crio-", "systemd-nspawn@", "machine-", "podman-"];
+
+/// The starts that are not the system's own.
+fn other_units(trace: &Trace) -> Vec<OtherUnit> {
+    let duration = |start_ns: i64, end_ns: Option<i64>| end_ns.map(|end| end.saturating_sub(start_ns));
+    let of_users = trace.activities.iter().filter(|row| row.kind == ActivityKind::UserUnit).map(|row| OtherUnit {
+        name: trace.text(row.name).to_owned(),
+        of: trace.text(row.detail).to_owned(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        duration_ns: duration(row.start_ns, row.end_ns),
+        failed: row.status == Some(1),
+    });
+    let is_container = |name: &str| {
+        let is_process = name.ends_with(".scope") || name.ends_with(".service");
+        is_process && CONTAINERS.iter().any(|begin| name.starts_with(begin))
+    };
+    let starts = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
+    let containers = starts.filter(|row| is_container(trace.text(row.service))).map(|row| OtherUnit {
+        name: trace.text(row.service).to_owned(),
+        of: "container".to_owned(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        duration_ns: duration(row.start_ns, row.end_ns),
+        failed: row.outcome == ServiceOutcome::Failed,
+    });
+    let mut units: Vec<OtherUnit> = of_users.chain(containers).collect();
+    units.sort_by(|a, b| (a.start_ns, &a.of, &a.name).cmp(&(b.start_ns, &b.of, &b.name)));
+    units
+}
+
+/// The service manager's own work before the first unit.
+fn manager(trace: &Trace, course: &Course) -> ManagerStart {
+    let at = |name: &str, rule: Rule| match first(trace, name) {
+        Some(row) => phases::boundary(trace, &row, rule),
+        None => phases::missing(rule),
+    };
+    let loaded = at(milestone::UNITS_LOAD_END, Rule::UnitsRead);
+    ManagerStart {
+        whole: Span::between(&course.user_space, &loaded),
+        generators: Span::between(
+            &at(milestone::GENERATORS_BEGIN, Rule::FirstGeneratorStarts),
+            &at(milestone::GENERATORS_END, Rule::LastGeneratorEnds),
+        ),
+        units_load: Span::between(&at(milestone::UNITS_LOAD_BEGIN, Rule::FirstUnitRead), &loaded),
+    }
+}
+
+/// The unit whose start ended last before `finished_ns`.
+fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
+    let Some(finished_ns) = finished_ns else { return String::new() };
+    trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Start && row.automatic)
+        .filter_map(|row| Some((row.end_ns?, row.service)))
+        .filter(|&(end_ns, _)| end_ns <= finished_ns)
+        .max()
+        .map_or_else(String::new, |(_, unit)| trace.text(unit).to_owned())
+}
+
+/// Whether the trace covers most of the time that `usage` is about: one of a shutdown says nothing of the boot before.
+fn is_recorded(usage: &CpuUsage) -> bool {
+    usage.unknown_ns <= usage.capacity_ns / 2
+}
+
+/// The phases, with what the machine did in each.
+fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<Phase> {
+    let settled = Boundary {
+        time_ns: post_boot.end_ns,
+        rule: post_boot.rule.clone(),
+        event: match post_boot.cpu_source {
+            CpuSource::None => String::new(),
+            _ => "context switches and disk requests".to_owned(),
+        },
+        certainty: post_boot.certainty,
+        missing: post_boot.missing.clone(),
+    };
+    let last_event = Boundary {
+        time_ns: Some(trace.duration_ns),
+        rule: Rule::LastEvent,
+        certainty: Certainty::Measured,
+        ..Boundary::default()
+    };
+    let nothing = Boundary::default();
+    let ends = |name: PhaseName| match name {
+        PhaseName::PostBoot => (&course.finished, &settled),
+        PhaseName::TraceTail => (&settled, &last_event),
+        _ => course.ends(name).unwrap_or((&nothing, &nothing)),
+    };
+    let mut tables = vec![TableName::Milestones];
+    let boundary_losses = touched_by(trace, &tables);
+    tables.push(TableName::DiskIos);
+    tables.extend(cpu::source(trace).tables());
+    let settling_losses = touched_by(trace, &tables);
+    let mut phases: Vec<Phase> = PhaseName::LINUX_BOOT
+        .into_iter()
+        .map(|name| {
+            let (start, end) = ends(name);
+            let phase = Phase::between(name, start, end);
+            // A PostBoot that the recording cuts off is described up to the recording's end.
+            let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
+            let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
+            Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
+        })
+        .collect();
+    usage::fill(trace, &mut phases);
+    for phase in &mut phases {
+        phase.cpu = phase.cpu.take().filter(is_recorded);
+    }
+    phases
+}

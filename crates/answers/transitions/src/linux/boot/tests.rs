@@ -1,0 +1,347 @@
+//! Boots made by hand, and recordings that no machine makes.
+
+use onoff_trace::{
+    DependencyKind, Milestone, ServiceDependency, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
+};
+
+use super::*;
+
+use onoff_testkit::hostile::{Source, hostile};
+use onoff_testkit::synthetic::{MS, milestone_value, of_linux, process, service, switches, thread};
+use onoff_usage::units::StillStarting;
+
+/// Dependencies of kind after: who, on whom.
+fn after(trace: &mut Trace, pairs: &[(&str, &str)]) {
+    for (service, on) in pairs {
+        let row = ServiceDependency {
+            service: trace.strings.intern(service),
+            kind: DependencyKind::After,
+            on: trace.strings.intern(on),
+        };
+        trace.service_dependencies.push(row);
+    }
+}
+
+fn at(trace: &mut Trace, ms: i64, name: &str, detail: &str, value: Option<i64>) {
+    milestone_value(trace, ms * MS, name, detail, value.map(|ms| ms * MS));
+}
+
+/// A start of 30 s: `slow.service` takes 6 s on the way, `side.service` 9 s beside it, and `once.service`, which only does
+/// one thing, 4 s on the way.
+fn boot() -> Trace {
+    let mut trace = of_linux(Trace { duration_ns: 60_000 * MS, ..Trace::default() });
+    at(&mut trace, -5_400, milestone::FIRMWARE, "", Some(5_100));
+    at(&mut trace, -300, milestone::BOOT_MANAGER, "", Some(300));
+    at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
+    at(&mut trace, 12_000, milestone::UNITS_LOAD_BEGIN, "", None);
+    at(&mut trace, 14_000, milestone::UNITS_LOAD_END, "", None);
+    at(&mut trace, 30_000, milestone::STARTUP_FINISHED, "graphical.target", None);
+    at(&mut trace, 29_500, milestone::TARGET_REACHED, "graphical.target", None);
+    for (name, start, end) in [
+        ("-.slice", 14_001, 14_001),
+        ("slow.service", 14_030, 20_030),
+        ("side.service", 14_040, 23_040),
+        ("once.service", 22_100, 26_100),
+        ("basic.target", 20_050, 20_050),
+        ("graphical.target", 29_500, 29_500),
+        ("late.service", 29_600, 29_900),
+    ] {
+        service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
+    }
+    after(
+        &mut trace,
+        &[
+            ("slow.service", "-.slice"),
+            ("side.service", "-.slice"),
+            ("basic.target", "slow.service"),
+            ("basic.target", "-.slice"),
+            ("once.service", "basic.target"),
+            ("graphical.target", "basic.target"),
+            ("graphical.target", "once.service"),
+            ("graphical.target", "never.service"),
+            ("late.service", "graphical.target"),
+        ],
+    );
+    trace
+}
+
+fn analysed(trace: &Trace) -> LinuxBootReport {
+    analyse(trace, &BootOptions::default()).unwrap()
+}
+
+#[test]
+fn phases_are_those_of_the_service_manager() {
+    let report = analysed(&boot());
+    let lengths: Vec<Option<i64>> = report.phases.iter().map(|phase| phase.duration_ns.map(|ns| ns / MS)).collect();
+    let expected = [Some(5_100), Some(300), Some(11_000), None, Some(19_000), None, None];
+    assert_eq!(lengths, expected);
+    assert_eq!(report.details.startup_ns, Some(35_400 * MS));
+    assert_eq!(report.total_ns, None);
+    assert_eq!(report.total_at_least_ns, 35_400 * MS);
+    let target = report.details.default_target.unwrap();
+    assert_eq!(target.unit, "graphical.target");
+    assert_eq!(target.in_user_space_ns, Some(18_500 * MS));
+    assert_eq!(report.details.last_unit, "late.service");
+    assert_eq!(report.details.manager.whole.duration_ns, Some(3_000 * MS));
+    assert_eq!(report.details.manager.units_load.duration_ns, Some(2_000 * MS));
+}
+
+#[test]
+fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
+    let mut trace = boot();
+    let event = trace.strings.intern("kernel log/Run … as init process");
+    let name = trace.strings.intern(milestone::INITRD_BEGIN);
+    trace.milestones.push(Milestone {
+        time_ns: 6_000 * MS,
+        name,
+        detail: StringId::EMPTY,
+        value: None,
+        pid: None,
+        tid: None,
+        event,
+    });
+    let report = analysed(&trace);
+    let kernel = report.phase(PhaseName::Kernel).unwrap();
+    assert_eq!(kernel.duration_ns, Some(11_000 * MS));
+    assert_eq!(report.phase(PhaseName::Initrd).unwrap().start_ns, None);
+    let inside = report.details.initial_file_system.unwrap();
+    assert_eq!(inside.duration_ns, Some(5_000 * MS));
+}
+
+/// The boot of [`boot`], cut off at 25 s, while `once.service` was starting.
+fn hung() -> Trace {
+    let mut trace = of_linux(Trace { duration_ns: 25_000 * MS, ..Trace::default() });
+    at(&mut trace, 11_000, milestone::USER_SPACE_BEGIN, "", None);
+    at(&mut trace, 20_050, milestone::TARGET_REACHED, "basic.target", None);
+    for (name, start, end) in
+        [("slow.service", 14_030, Some(20_030)), ("basic.target", 20_050, Some(20_050)), ("once.service", 22_100, None)]
+    {
+        service(&mut trace, name, "system.slice", (start, None, None, end));
+    }
+    after(
+        &mut trace,
+        &[
+            ("once.service", "basic.target"),
+            ("graphical.target", "once.service"),
+            ("late.service", "graphical.target"),
+            // As every unit is stopped before that: nobody waits for it to start.
+            ("shutdown.target", "once.service"),
+            ("umount.target", "once.service"),
+        ],
+    );
+    trace
+}
+
+#[test]
+fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
+    let report = analysed(&hung());
+    assert_eq!((report.details.startup_ns, report.details.default_target.clone()), (None, None));
+    assert_eq!(
+        report.details.still_starting,
+        [StillStarting {
+            unit: "once.service".to_owned(),
+            start_ns: 22_100 * MS,
+            for_ns: 2_900 * MS,
+            limit_ns: None,
+            holds_up: vec!["graphical.target".to_owned()],
+        }]
+    );
+    assert_eq!(report.total_at_least_ns, 25_000 * MS);
+}
+
+#[test]
+fn a_finished_boot_with_a_unit_that_starts_for_ever_did_not_hang() {
+    let mut trace = boot();
+    service(&mut trace, "endless.service", "system.slice", (29_000, None, None, None));
+    let report = analysed(&trace);
+    assert_eq!(report.details.still_starting, []);
+    assert_eq!(report.details.startup_ns, Some(35_400 * MS));
+}
+
+#[test]
+fn the_length_of_the_recording_bounds_no_boot() {
+    // A log that goes on for an hour, and says only that the initial file system's program ran at 2 s.
+    let mut trace = of_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
+    at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
+    let report = analysed(&trace);
+    assert_eq!((report.total_at_least_ns, report.details.startup_ns), (2_000 * MS, None));
+}
+
+#[test]
+fn the_path_goes_back_through_whoever_was_done_last() {
+    let report = analysed(&boot());
+    let steps: Vec<(&str, i64, i64, &str)> = report
+        .details
+        .critical_path
+        .steps
+        .iter()
+        .map(|step| {
+            (step.unit.as_str(), step.duration_ns / MS, step.released_by.gap_ns / MS, step.released_by.name.as_str())
+        })
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            ("-.slice", 0, 1, ""),
+            ("slow.service", 6_000, 29, "-.slice"),
+            ("basic.target", 0, 20, "slow.service"),
+            ("once.service", 4_000, 2_050, "basic.target"),
+            ("graphical.target", 0, 3_400, "once.service"),
+        ]
+    );
+    // Everything between the end of reading units and the target is somebody's.
+    let path = &report.details.critical_path;
+    assert_eq!((path.units_ns + path.gaps_ns) / MS, 29_500 - 14_000);
+    assert_eq!(path.certainty, Certainty::Inferred);
+    let unit = |name: &str| report.units.iter().find(|unit| unit.name == name).unwrap();
+    assert_eq!(unit("-.slice").held_up, ["slow.service", "side.service"]);
+    assert_eq!(unit("-.slice").held_up_in_turn, 6);
+    assert!(unit("once.service").on_path && !unit("side.service").on_path);
+    assert_eq!(unit("slow.service").waited_for.as_ref().unwrap().certainty, Certainty::Measured);
+}
+
+#[test]
+fn a_device_is_followed_to_who_looked_for_it() {
+    // Asked for before it was announced, or announced before anybody asked.
+    for (asked, took, gap, held_up) in [(14_010, 940, 0, &[][..]), (21_000, 0, 940, &["dev-vda1.device"])] {
+        let mut trace = boot();
+        for (name, start, end) in [
+            ("dev-vda1.device", asked, 21_000),
+            ("dev-nobody.device", 21_000, 21_000),
+            ("systemd-udev-trigger.service", 20_060, 20_400),
+            ("boot.mount", 21_010, 22_000),
+        ] {
+            service(&mut trace, name, "", (start, None, None, Some(end)));
+        }
+        after(
+            &mut trace,
+            &[
+                ("boot.mount", "dev-vda1.device"),
+                ("once.service", "boot.mount"),
+                ("systemd-udev-trigger.service", "slow.service"),
+            ],
+        );
+        let report = analysed(&trace);
+        let steps = &report.details.critical_path.steps;
+        let ways: Vec<(&str, i64)> = steps.iter().map(|step| (step.unit.as_str(), step.duration_ns / MS)).collect();
+        assert_eq!(
+            ways,
+            [
+                ("-.slice", 0),
+                ("slow.service", 6_000),
+                ("systemd-udev-trigger.service", 0),
+                ("dev-vda1.device", took),
+                ("boot.mount", 990),
+                ("once.service", 4_000),
+                ("graphical.target", 0),
+            ]
+        );
+        assert_eq!(steps[3].released_by.gap_ns, gap * MS);
+        let mut search = report.units.iter();
+        let search = search.find(|unit| unit.name == "systemd-udev-trigger.service");
+        assert_eq!(search.unwrap().held_up, held_up);
+    }
+}
+
+#[test]
+fn a_gap_names_who_used_the_processors() {
+    let mut trace = boot();
+    trace.system.processors = 1;
+    process(&mut trace, 1, "systemd", None, None);
+    thread(&mut trace, 1, 1, None, None);
+    switches(
+        &mut trace,
+        &[(14_000 * MS, 0, 0, 0, 0), (20_050 * MS, 0, 0, 1, 9), (22_050 * MS, 0, 1, 0, 0), (60_000 * MS, 0, 0, 0, 0)],
+    );
+    let report = analysed(&trace);
+    let step = report.details.critical_path.steps.iter().find(|step| step.unit == "once.service").unwrap();
+    assert_eq!(step.gap_busiest[0].image, "systemd");
+    assert_eq!(step.gap_busiest[0].cpu_ns, 2_000 * MS);
+    assert_eq!(step.busy_percent, Some(0.0));
+    // 2 s were busy before the start was finished: it settles ten seconds after.
+    assert_eq!(report.settling.as_ref().unwrap().end_ns, Some(40_000 * MS));
+    assert_eq!(report.total_ns, Some(35_400 * MS));
+}
+
+#[test]
+fn what_is_missing_narrows_the_answer() {
+    let mut trace = of_linux(Trace { duration_ns: 30_000 * MS, ..Trace::default() });
+    at(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
+    at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
+    service(&mut trace, "a.service", "", (14_000, None, None, Some(16_000)));
+    let report = analysed(&trace);
+    assert_eq!(report.details.startup_ns, Some(25_000 * MS));
+    assert_eq!(report.total_certainty, Certainty::Inferred);
+    assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
+    assert!(report.details.critical_path.steps.is_empty());
+    let parts: Vec<_> = report.lacking.items.iter().map(|it| it.unanswered).collect();
+    assert_eq!(parts.len(), 6, "{parts:?}");
+    let empty = Trace::default();
+    let refused = analyse(&empty, &BootOptions::default()).unwrap_err();
+    assert!(refused.to_string().contains("no boot"), "{refused}");
+}
+
+#[test]
+fn any_recording_is_answered() {
+    let names = ["a.target", "b.service", "c.device", "systemd-udev-trigger.service", "graphical.target"];
+    let milestones = [
+        milestone::FIRMWARE,
+        milestone::BOOT_MANAGER,
+        milestone::INITRD_BEGIN,
+        milestone::USER_SPACE_BEGIN,
+        milestone::STARTUP_FINISHED,
+        milestone::TARGET_REACHED,
+        milestone::UNITS_LOAD_END,
+    ];
+    let mut answered = 0;
+    for seed in 0..400 {
+        let mut trace = hostile(seed);
+        let mut any = Source(seed ^ 0x55);
+        let names = names.map(|name| trace.strings.intern(name));
+        let milestones = milestones.map(|name| trace.strings.intern(name));
+        for _ in 0..any.below(16) {
+            trace.service_transitions.push(ServiceTransition {
+                service: any.pick(&names),
+                group: StringId::EMPTY,
+                kind: any.pick(ServiceChange::ALL),
+                start_ns: any.time(),
+                checkpoint_ns: any.maybe_time(),
+                load_ns: None,
+                end_ns: any.maybe_time(),
+                container: StringId::EMPTY,
+                container_pid: any.maybe_id(),
+                outcome: any.pick(ServiceOutcome::ALL),
+                automatic: any.below(2) == 0,
+                start_type: None,
+                result: StringId::EMPTY,
+                timeout_ns: any.maybe_time(),
+                main_tid: None,
+                tid: None,
+                end_tid: None,
+                event: StringId::EMPTY,
+            });
+            trace.service_dependencies.push(ServiceDependency {
+                service: any.pick(&names),
+                kind: any.pick(DependencyKind::ALL),
+                on: any.pick(&names),
+            });
+            let value = any.time();
+            trace.milestones.push(Milestone {
+                time_ns: any.time(),
+                name: any.pick(&milestones),
+                detail: any.pick(&names),
+                value: any.maybe(value),
+                pid: None,
+                tid: None,
+                event: StringId::EMPTY,
+            });
+        }
+        if let Ok(report) = analyse(&trace, &BootOptions::default()) {
+            answered += 1;
+            assert_eq!(report.phases.len(), 7, "seed {seed}");
+            let steps = &report.details.critical_path.steps;
+            assert!(steps.iter().all(|step| step.duration_ns >= 0), "seed {seed}");
+        }
+    }
+    assert!(answered > 200, "{answered}");
+}

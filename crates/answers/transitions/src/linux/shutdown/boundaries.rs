@@ -1,0 +1,243 @@
+//! When a shutdown began, when each of its phases was, and when it was over.
+
+use crate::PhaseName;
+use crate::Variant;
+use onoff_trace::{ActivityKind, ServiceChange, Trace, milestone, shutdown_step};
+
+use crate::search::{Found, Search, first_of, milestone_at, milestones};
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty};
+
+/// Targets that are reached in a shutdown and at no other time.
+const LAST_TARGETS: [&str; 7] = [
+    "shutdown.target",
+    "final.target",
+    "umount.target",
+    "poweroff.target",
+    "reboot.target",
+    "halt.target",
+    "kexec.target",
+];
+
+/// Longest time between two stops of units of one shutdown in which none is under way, ns.
+const LONGEST_PAUSE_NS: i64 = 5_000_000_000;
+
+/// How long after the request a shutdown is over, at most, ns: what was asked for before was not done.
+const LONGEST_SHUTDOWN_NS: i64 = 1_800_000_000_000;
+
+/// The course of a shutdown.
+pub(super) struct Course {
+    pub(super) variant: Variant,
+    pub(super) variant_rule: Rule,
+    pub(super) starts: Boundary,
+    pub(super) ends: Boundary,
+    /// Last time that anything is known of, ns.
+    pub(super) known_until_ns: i64,
+    pub(super) phases: Vec<(PhaseName, Boundary, Boundary)>,
+}
+
+/// The course of the shutdown that `trace` holds; `None` when it holds none.
+pub(super) fn find(trace: &Trace) -> Option<Course> {
+    let sign = last_sign(trace)?;
+    let starts = starts(trace, sign);
+    let from = starts.time_ns.unwrap_or(sign);
+    let ends = first_of(
+        &[Search::measured(Rule::KernelLastLine, |from| {
+            step(trace, ActivityKind::KernelShutdownStep, from).and_then(|(_, end, event)| Some((end?, event)))
+        })],
+        from,
+    );
+    let (variant, variant_rule) = variant(trace, from);
+    Some(Course {
+        variant,
+        variant_rule,
+        phases: phases(trace, &starts, &ends, from),
+        starts,
+        ends,
+        known_until_ns: trace.duration_ns.max(from),
+    })
+}
+
+/// When the last thing happened that shows a shutdown and nothing else, before anything of the next boot; `None` for none.
+fn last_sign(trace: &Trace) -> Option<i64> {
+    let reached = milestones(trace, milestone::TARGET_REACHED)
+        .filter(|row| LAST_TARGETS.contains(&trace.text(row.detail)))
+        .map(|row| row.time_ns);
+    let told = [milestone::SHUTDOWN_REQUEST, milestone::SHUTDOWN_EXECUTOR, milestone::SHUTDOWN_FINAL]
+        .into_iter()
+        .flat_map(|name| milestones(trace, name))
+        .map(|row| row.time_ns);
+    let steps = trace
+        .activities
+        .iter()
+        .filter(|row| matches!(row.kind, ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep))
+        .map(|row| row.start_ns);
+    reached.chain(told).chain(steps).max()
+}
+
+fn starts(trace: &Trace, sign: i64) -> Boundary {
+    let first_stop = first_stop(trace, sign);
+    first_of(
+        &[
+            Search::measured(Rule::ShutdownRequested, |_| {
+                milestones(trace, milestone::SHUTDOWN_REQUEST)
+                    .filter(|row| row.time_ns <= sign && sign.saturating_sub(row.time_ns) <= LONGEST_SHUTDOWN_NS)
+                    .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
+                    // Logind says it twice: that it will be, and that it is.
+                    .min()
+            }),
+            Search::inferred(Rule::FirstUnitStops, |_| first_stop.clone()),
+            Search::inferred(Rule::LastProgram, |_| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, i64::MIN)),
+            Search::inferred(Rule::LastProgramFirstStep, |_| {
+                step(trace, ActivityKind::ShutdownStep, i64::MIN).map(|(start, _, event)| (start, event))
+            }),
+        ],
+        i64::MIN,
+    )
+}
+
+/// The first of the units that stop without a longer pause between them, back from the last stop by `sign`.
+fn first_stop(trace: &Trace, sign: i64) -> Option<Found> {
+    let mut stops: Vec<(i64, i64, &str)> = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Stop && row.start_ns <= sign)
+        .map(|row| (row.end_ns.unwrap_or(sign).min(sign), row.start_ns, trace.text(row.event)))
+        .collect();
+    stops.sort();
+    let mut first: Option<(i64, &str)> = None;
+    for (end, start, event) in stops.into_iter().rev() {
+        match first {
+            Some((at, _)) if at.saturating_sub(end) > LONGEST_PAUSE_NS => break,
+            Some((at, _)) if at <= start => {}
+            _ => first = Some((start, event)),
+        }
+    }
+    first.map(|(at, event)| (at, event.to_owned()))
+}
+
+/// The first step of a kind from `from` on: begin, end, record.
+fn step(trace: &Trace, kind: ActivityKind, from: i64) -> Option<(i64, Option<i64>, String)> {
+    trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == kind && row.start_ns >= from)
+        .min_by_key(|row| row.start_ns)
+        .map(|row| (row.start_ns, row.end_ns, trace.text(row.event).to_owned()))
+}
+
+fn variant(trace: &Trace, from: i64) -> (Variant, Rule) {
+    let told = milestones(trace, milestone::SHUTDOWN_KIND)
+        .filter(|row| row.time_ns >= from)
+        .find_map(|row| variant_of(trace.text(row.detail)));
+    if let Some(variant) = told {
+        return (variant, Rule::KindByLastProgram);
+    }
+    let reached = milestones(trace, milestone::TARGET_REACHED)
+        .filter(|row| row.time_ns >= from)
+        .find_map(|row| variant_of(trace.text(row.detail).strip_suffix(".target")?));
+    if let Some(variant) = reached {
+        return (variant, Rule::KindByLastTarget);
+    }
+    let asked = milestones(trace, milestone::SHUTDOWN_REQUEST)
+        .filter(|row| row.time_ns >= from)
+        .find_map(|row| variant_of(trace.text(row.detail)));
+    match asked {
+        Some(variant) => (variant, Rule::KindRequested),
+        None => (Variant::Unknown, Rule::KindUnknown),
+    }
+}
+
+/// Steps of the last program, and the phases they are.
+const STEPS: [(&str, PhaseName, Rule); 5] = [
+    (shutdown_step::TERMINATE_REMAINING, PhaseName::TerminateRemaining, Rule::LastProgramTerminates),
+    (shutdown_step::KILL_REMAINING, PhaseName::KillRemaining, Rule::LastProgramKills),
+    (shutdown_step::UNMOUNT, PhaseName::Unmount, Rule::LastProgramUnmounts),
+    (shutdown_step::SHUTDOWN_HOOKS, PhaseName::Hooks, Rule::ShutdownHooksRun),
+    (shutdown_step::KERNEL_STOP, PhaseName::Kernel, Rule::LastProgramAsksKernel),
+];
+
+/// The phases, in order, each with its begin and its end.
+fn phases(trace: &Trace, starts: &Boundary, ends: &Boundary, from: i64) -> Vec<(PhaseName, Boundary, Boundary)> {
+    let begun = |name: &'static str, rule: Rule| {
+        let id = trace.strings.find(name);
+        first_of(
+            &[Search::measured(rule, |from| {
+                trace
+                    .activities
+                    .iter()
+                    .filter(|row| {
+                        matches!(row.kind, ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep)
+                            && Some(row.name) == id
+                            && row.start_ns >= from
+                    })
+                    .map(|row| (row.start_ns, trace.text(row.event).to_owned()))
+                    .min()
+            })],
+            from,
+        )
+    };
+    let executor = first_of(
+        &[Search::measured(Rule::LastProgramStarts, |from| milestone_at(trace, milestone::SHUTDOWN_EXECUTOR, from))],
+        from,
+    );
+    let steps: Vec<(PhaseName, Boundary)> =
+        STEPS.into_iter().map(|(step, name, rule)| (name, begun(step, rule))).collect();
+    let first_step = steps.iter().map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some());
+    // Units are stopped when the next phase begins; else the last of them that stopped ends it.
+    let stopped = [Some(&executor), first_step]
+        .into_iter()
+        .flatten()
+        .find(|begin| begin.time_ns.is_some())
+        .cloned()
+        .unwrap_or_else(|| last_stop(trace, from));
+    let mut begins = vec![(PhaseName::StopUnits, starts.clone()), (PhaseName::Sync, executor)];
+    begins.extend(steps);
+    let nexts: Vec<Option<Boundary>> = (0..begins.len())
+        .map(|at| begins.iter().skip(at + 1).map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some()).cloned())
+        .collect();
+    begins
+        .into_iter()
+        .zip(nexts)
+        .map(|((name, begin), next)| {
+            let end = match name {
+                PhaseName::StopUnits => stopped.clone(),
+                _ => next.unwrap_or_else(|| ends.clone()),
+            };
+            // What did not begin has no end.
+            let end = match begin.time_ns {
+                Some(_) => end,
+                None => Boundary::default(),
+            };
+            (name, begin, end)
+        })
+        .collect()
+}
+
+/// The last unit that stops, where nothing says what came after.
+fn last_stop(trace: &Trace, from: i64) -> Boundary {
+    let last = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from)
+        .filter_map(|row| Some((row.end_ns?, row.event)))
+        .max_by_key(|&(end, _)| end);
+    Boundary {
+        time_ns: last.map(|(end, _)| end),
+        rule: Rule::LastUnitStopped,
+        event: last.map_or_else(String::new, |(_, event)| trace.text(event).to_owned()),
+        certainty: if last.is_some() { Certainty::Inferred } else { Certainty::Missing },
+        missing: vec![Rule::LastProgramStarts],
+    }
+}
+
+/// The variant that the system calls `name`.
+fn variant_of(name: &str) -> Option<Variant> {
+    match name {
+        "poweroff" => Some(Variant::PowerOff),
+        "reboot" => Some(Variant::Restart),
+        "halt" => Some(Variant::Halt),
+        "kexec" => Some(Variant::Kexec),
+        _ => None,
+    }
+}

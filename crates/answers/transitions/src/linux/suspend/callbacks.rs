@@ -1,0 +1,113 @@
+//! Device callbacks: which phase each was of, what they add up to, and what each device took.
+
+use crate::{Half, Phase, PhaseName};
+use hashbrown::HashMap;
+use onoff_trace::{PowerRequest, Trace};
+
+use super::names::{asking, asks_devices};
+use super::path;
+use super::report::{Callback, DeviceCallback, DeviceSleep};
+
+/// The callbacks that began from `from_ns` to before `until_ns`; `rows` are by start.
+pub(super) fn between(
+    trace: &Trace,
+    rows: &[PowerRequest],
+    phases: &[Phase],
+    from_ns: i64,
+    until_ns: i64,
+) -> Vec<DeviceCallback> {
+    let first = rows.partition_point(|row| row.start_ns < from_ns);
+    rows.iter()
+        .skip(first)
+        .take_while(|row| row.start_ns < until_ns)
+        .map(|row| DeviceCallback {
+            device: trace.text(row.device).to_owned(),
+            driver: trace.text(row.driver).to_owned(),
+            description: trace.text(row.description).to_owned(),
+            friendly_name: trace.text(row.friendly_name).to_owned(),
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+            event: trace.text(row.event).to_owned(),
+            details: Callback {
+                phase: asking(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
+                parent: trace.text(row.parent).to_owned(),
+                callback: trace.text(row.message).to_owned(),
+                on_path_ns: 0,
+                error: row.status.map(u32::cast_signed),
+                tid: row.tid,
+            },
+        })
+        .collect()
+}
+
+/// Fills in what the callbacks of each phase add up to, and the path to its end.
+pub(super) fn sum_up(phases: &mut [Phase], callbacks: &mut [DeviceCallback]) {
+    for phase in phases {
+        if !asks_devices(phase.name) {
+            continue;
+        }
+        // A phase may come twice, as after a failed attempt: a callback is of the one that it began in.
+        let end_ns = phase.end_ns.unwrap_or(i64::MAX);
+        let first = callbacks.partition_point(|row| row.start_ns < phase.start_ns.unwrap_or(i64::MIN));
+        let of_phase: Vec<usize> = callbacks
+            .iter()
+            .enumerate()
+            .skip(first)
+            .take_while(|(_, row)| row.start_ns <= end_ns)
+            .filter(|(_, row)| row.details.phase == Some(phase.name))
+            .map(|(at, _)| at)
+            .collect();
+        phase.work.items = of_phase.len() as u64;
+        let mut covered_until = i64::MIN;
+        for row in of_phase.iter().filter_map(|&at| callbacks.get(at)) {
+            let Some(end) = row.end_ns else { continue };
+            let length = end.saturating_sub(row.start_ns).max(0);
+            phase.work.total_ns = phase.work.total_ns.saturating_add(length);
+            let from = row.start_ns.max(covered_until);
+            phase.work.covered_ns = phase.work.covered_ns.saturating_add(end.saturating_sub(from).max(0));
+            covered_until = covered_until.max(end);
+        }
+        path::find(phase, &of_phase, callbacks);
+    }
+}
+
+/// What each device took in all, longest first.
+pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut devices: Vec<DeviceSleep> = Vec::new();
+    for row in callbacks {
+        // One device may be under two names of buses; its driver tells them apart.
+        let at = *places.entry((&row.device, &row.details.parent)).or_insert_with(|| {
+            devices.push(DeviceSleep {
+                device: row.device.clone(),
+                driver: row.driver.clone(),
+                parent: row.details.parent.clone(),
+                suspend_ns: 0,
+                resume_ns: 0,
+                total_ns: 0,
+                on_path_ns: 0,
+                callbacks: 0,
+                failed: false,
+            });
+            devices.len() - 1
+        });
+        let Some(device) = devices.get_mut(at) else { continue };
+        let length = row.duration_ns.unwrap_or(0).max(0);
+        match row.details.phase.and_then(PhaseName::half) {
+            Some(Half::Resume) => {
+                device.resume_ns = device.resume_ns.saturating_add(length);
+            }
+            _ => device.suspend_ns = device.suspend_ns.saturating_add(length),
+        }
+        device.total_ns = device.total_ns.saturating_add(length);
+        device.on_path_ns = device.on_path_ns.saturating_add(row.details.on_path_ns);
+        device.callbacks += 1;
+        device.failed |= row.details.error.is_some_and(|error| error != 0);
+        if device.driver.is_empty() {
+            device.driver.clone_from(&row.driver);
+        }
+    }
+    devices.sort_by(|left, right| (right.total_ns, &left.device).cmp(&(left.total_ns, &right.device)));
+    devices
+}

@@ -1,0 +1,400 @@
+//! Where the time of a sleep of Linux went: suspend to idle, standby, suspend to memory, hibernation.
+//!
+//! [`analyse`] turns a [`Trace`] of Linux into a [`LinuxSuspendReport`] with every sleep of the recording.
+
+mod asleep;
+mod callbacks;
+mod low_power;
+pub mod names;
+mod path;
+mod phases;
+pub mod report;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use crate::Phase;
+use crate::{Half, PhaseName};
+use crate::{PhaseSpan, TransitionKind, Variant, total_of_halves};
+use onoff_trace::{
+    Activity, ActivityKind, CallGraphSubject, Milestone, PowerRequest, SystemKind, TableName, Tables, Trace, milestone,
+    power_phase,
+};
+
+pub use report::*;
+
+use crate::suspend::{FirmwareSleep, NoSuspend, SuspendOptions};
+use crate::usage;
+use onoff_evidence::call_graph::{self, CallGraph};
+use onoff_evidence::missing_evidence::{Lacking, Unanswered};
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use onoff_usage::idle::{self, Settling};
+use onoff_usage::owners::Owners;
+use onoff_usage::processes::Images;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::ContextSwitches,
+    TableName::DiskIos,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::PowerRequests,
+    TableName::CallGraphFunctions,
+]);
+
+/// The tables that say when what happened.
+const BOUNDARY_TABLES: [TableName; 3] = [TableName::Milestones, TableName::Activities, TableName::PowerRequests];
+
+/// How long after a resume idle time is looked for, at most, ns.
+const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
+
+/// Analyses the sleeps that `trace` holds.
+///
+/// # Errors
+/// It holds none, or not the requested one; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendReport, NoSuspend> {
+    let cycles = cycles(trace);
+    if cycles.is_empty() {
+        return Err(NoSuspend::NoneOnLinux(what_it_holds(trace)));
+    }
+    let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
+    let mut source = Source::of(trace);
+    let mut sleeps = Vec::new();
+    for ((number, cycle), call_graphs) in (1_u32..).zip(&cycles).zip(call_graphs(trace, &cycles)) {
+        if options.transition.is_none_or(|wanted| wanted == number) {
+            sleeps.push(source.describe(number, cycle, call_graphs, options));
+        }
+    }
+    if sleeps.is_empty() {
+        return Err(NoSuspend::NoSuch {
+            number: options.transition.unwrap_or_default(),
+            found: match found {
+                1 => "1 sleep".to_owned(),
+                _ => format!("{found} sleeps"),
+            },
+        });
+    }
+    usage::fill(trace, sleeps.iter_mut().flat_map(|sleep| &mut sleep.phases));
+    let lacking = lacking(trace, &sleeps);
+    for sleep in &mut sleeps {
+        sleep.lacking = lacking.clone();
+    }
+    Ok(LinuxSuspendReport { found, transitions: sleeps })
+}
+
+/// Start and end of the phases of every sleep, ns.
+pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
+    let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase);
+    rows.filter_map(|row| Some((PhaseName::of(trace.text(row.name))?, Some(row.start_ns), row.end_ns))).collect()
+}
+
+/// One sleep's rows.
+struct Cycle {
+    pub whole: Activity,
+    /// Begin of the next sleep, ns.
+    pub until_ns: i64,
+    pub phases: Vec<Activity>,
+    pub milestones: Vec<Milestone>,
+}
+
+/// The sleeps, by start.
+fn cycles(trace: &Trace) -> Vec<Cycle> {
+    let mut wholes: Vec<Activity> =
+        trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition).collect();
+    wholes.sort_by_key(|row| row.start_ns);
+    let mut phases: Vec<Activity> =
+        trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase).collect();
+    phases.sort_by_key(|row| row.start_ns);
+    let mut milestones: Vec<Milestone> = trace.milestones.iter().collect();
+    milestones.sort_by_key(|row| row.time_ns);
+    let nexts: Vec<i64> = wholes.iter().skip(1).map(|row| row.start_ns).chain([i64::MAX]).collect();
+    wholes
+        .into_iter()
+        .zip(nexts)
+        .map(|(whole, until_ns)| {
+            let inside = |time: i64| whole.start_ns <= time && time < until_ns;
+            let first = phases.partition_point(|row| row.start_ns < whole.start_ns);
+            let first_milestone = milestones.partition_point(|row| row.time_ns < whole.start_ns);
+            Cycle {
+                phases: phases.iter().skip(first).take_while(|row| inside(row.start_ns)).copied().collect(),
+                milestones: milestones
+                    .iter()
+                    .skip(first_milestone)
+                    .take_while(|row| inside(row.time_ns))
+                    .copied()
+                    .collect(),
+                whole,
+                until_ns,
+            }
+        })
+        .collect()
+}
+
+impl Cycle {
+    /// The milestones of that name, by time.
+    fn milestones<'a>(&'a self, trace: &Trace, name: &str) -> impl Iterator<Item = &'a Milestone> + use<'a> {
+        let name = trace.strings.find(name);
+        self.milestones.iter().filter(move |row| Some(row.name) == name)
+    }
+
+    /// The value of the first milestone of that name that has one, with its record.
+    fn value<'a>(&'a self, trace: &Trace, name: &str) -> Option<(i64, &'a Milestone)> {
+        self.milestones(trace, name).find_map(|row| Some((row.value?, row)))
+    }
+}
+
+/// The call graphs of callbacks from the begin of each sleep to that of the next, the longest first.
+fn call_graphs(trace: &Trace, cycles: &[Cycle]) -> Vec<Vec<CallGraph>> {
+    let mut of_cycles = vec![Vec::new(); cycles.len()];
+    for graph in call_graph::of_work(trace, CallGraphSubject::DeviceCallback) {
+        let next = cycles.partition_point(|cycle| cycle.whole.start_ns <= graph.start_ns);
+        if let Some(graphs) = next.checked_sub(1).and_then(|at| of_cycles.get_mut(at)) {
+            graphs.push(graph);
+        }
+    }
+    of_cycles
+}
+
+/// A trace with what every sleep is asked about, in order.
+struct Source<'t> {
+    trace: &'t Trace,
+    images: Images<'t>,
+    owners: Owners,
+    /// Requests that are not those of running devices, by start.
+    requests: Vec<PowerRequest>,
+    readings: Vec<Milestone>,
+    tasks: tasks::Names<'t>,
+}
+
+impl<'t> Source<'t> {
+    fn of(trace: &'t Trace) -> Self {
+        let mut requests: Vec<PowerRequest> =
+            trace.power_requests.iter().filter(|row| !row.kind.is_runtime()).collect();
+        requests.sort_by_key(|row| row.start_ns);
+        Self {
+            trace,
+            images: Images::of(trace),
+            owners: Owners::of(trace),
+            requests,
+            readings: low_power::readings(trace),
+            tasks: tasks::Names::of(trace),
+        }
+    }
+
+    fn describe(
+        &mut self,
+        number: u32,
+        cycle: &Cycle,
+        mut call_graphs: Vec<CallGraph>,
+        options: &SuspendOptions,
+    ) -> LinuxSleep {
+        let trace = self.trace;
+        let whole = &cycle.whole;
+        let variant = match trace.text(whole.name) {
+            "freeze" => Variant::SuspendToIdle,
+            "standby" => Variant::Standby,
+            "mem" => Variant::Sleep,
+            "disk" => Variant::Hibernate,
+            _ => Variant::Unknown,
+        };
+        let mut phases = phases::recorded(trace, cycle);
+        let end_ns = whole.end_ns;
+        // What follows the end is not the sleep's: devices also go to sleep one by one, of themselves.
+        let callbacks_until = end_ns.map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
+        let mut callbacks = callbacks::between(trace, &self.requests, &phases, whole.start_ns, callbacks_until);
+        callbacks::sum_up(&mut phases, &mut callbacks);
+        let devices = callbacks::devices(&callbacks);
+        let machine = asleep::machine(trace, cycle, &phases);
+        let refusals: Vec<String> =
+            cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
+        let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
+        let given_up = error.is_some() || !refusals.is_empty();
+        let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), given_up);
+        let tasks = tasks::frozen(trace, &self.images, &self.tasks, &phases, cycle.until_ns);
+        let outcome = match (&machine, end_ns) {
+            (_, None) => SleepOutcome::Unfinished,
+            (Some(_), Some(_)) => SleepOutcome::Slept,
+            (None, Some(_)) if given_up => SleepOutcome::GivenUp,
+            (None, Some(_)) => SleepOutcome::Unknown,
+        };
+        let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
+        let readings = low_power::Readings::of(trace, &self.readings, cycle);
+        let low_power = low_power::low_power(trace, cycle, variant, (&phases, &asleep), &readings);
+        let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
+        call_graphs.retain(|graph| graph.start_ns < callbacks_until);
+        call_graphs.truncate(call_graph::MOST_GRAPHS);
+        let settling = self.settle(cycle, &resume, options);
+        let mut sleep = LinuxSleep {
+            system: SystemKind::Linux,
+            kind: TransitionKind::Suspend,
+            variant,
+            number,
+            start_ns: Some(whole.start_ns),
+            end_ns,
+            total_ns,
+            total_at_least_ns,
+            total_certainty,
+            person_ns: 0,
+            units: Vec::new(),
+            settling: Some(settling),
+            touched_by: touched_by(trace, &BOUNDARY_TABLES),
+            lacking: Lacking::default(),
+            losses: trace.losses.clone(),
+            culprits: Vec::new(),
+            fix_first: None,
+            details: LinuxSuspend {
+                way: trace.text(whole.detail).to_owned(),
+                event: trace.text(whole.event).to_owned(),
+                outcome,
+                error,
+                refusals,
+                asked_by: whole.pid.and_then(|pid| self.images.at(pid, whole.start_ns)).unwrap_or_default().to_owned(),
+                asked_by_pid: whole.pid,
+                wake_sources: wake_sources(trace, cycle),
+                low_power,
+                batteries: low_power::batteries(&asleep, &readings),
+                reconnections: low_power::reconnections(trace, cycle, &resume),
+                image: (variant == Variant::Hibernate).then(|| image(trace, cycle, &phases, &asleep)),
+                firmware: FirmwareSleep {
+                    suspend_ns: value(milestone::FIRMWARE_SUSPEND_BEGIN)
+                        .zip(value(milestone::FIRMWARE_SUSPEND_END))
+                        .map(|(begin, end)| end.saturating_sub(begin)),
+                    resume_ns: value(milestone::FIRMWARE_RESUME_TIME),
+                    average_resume_ns: value(milestone::FIRMWARE_RESUME_AVERAGE),
+                },
+                suspend,
+                asleep,
+                resume,
+                callbacks,
+                call_graphs,
+                devices,
+                tasks,
+                longest_gap: None,
+            },
+            phases,
+        };
+        // The time asleep would be the gap.
+        sleep.details.longest_gap =
+            if is_received(&sleep.details.event) && !given_up { None } else { phases::longest_gap(&sleep) };
+        sleep
+    }
+
+    fn settle(&mut self, cycle: &Cycle, resume: &Span, options: &SuspendOptions) -> Settling {
+        let Some(start_ns) = resume.end_ns else {
+            return Settling { metric: options.idle, rule: Rule::ResumeHasNoEnd, ..Settling::default() };
+        };
+        let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+        idle::settle_before(self.trace, &mut self.owners, start_ns, latest_ns, options.idle)
+    }
+}
+
+fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
+    let mut sources: Vec<WakeSource> = Vec::new();
+    for row in cycle.milestones(trace, milestone::WAKE_SOURCE) {
+        let name = trace.text(row.detail);
+        if sources.iter().any(|source| source.name == name) {
+            continue;
+        }
+        let event = trace.text(row.event).to_owned();
+        sources.push(WakeSource {
+            name: name.to_owned(),
+            time_ns: row.time_ns,
+            // The kernel says which interrupt it was; a source that is active after the resume only may have been it.
+            certainty: if is_logged(&event) { Certainty::Measured } else { Certainty::Inferred },
+            event,
+        });
+    }
+    sources
+}
+
+fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -> MemoryImage {
+    let length = |name: PhaseName| {
+        let lengths: Vec<i64> =
+            phases.iter().filter(|phase| phase.name == name).filter_map(|phase| phase.duration_ns).collect();
+        (!lengths.is_empty()).then(|| lengths.into_iter().fold(0, i64::saturating_add))
+    };
+    let write_ns = length(PhaseName::WriteImage);
+    let read_ns = length(PhaseName::ReadImage);
+    let known = write_ns.is_some() && read_ns.is_some();
+    MemoryImage {
+        pages: cycle.value(trace, milestone::POWER_HIBERNATE_PAGES).map(|(pages, _)| pages),
+        create_ns: length(PhaseName::CreateImage),
+        write_ns,
+        read_ns,
+        at_most_ns: asleep.slept_ns.filter(|_| !known),
+        rule: match (known, asleep.slept_ns) {
+            (true, _) => Rule::None,
+            (false, Some(_)) => Rule::ImageWithinSleep,
+            (false, None) => Rule::ImageUnseenAndNoClock,
+        },
+    }
+}
+
+/// What the recording did not hold.
+fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
+    let mut parts = Vec::new();
+    let wanted = |table| trace.wanted.contains(table);
+    let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
+    if !traced {
+        parts.push(Unanswered::LinuxSleepPhases);
+    }
+    if wanted(TableName::PowerRequests) && trace.power_requests.is_empty() {
+        parts.push(Unanswered::LinuxDeviceCallbacks);
+    }
+    if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
+        parts.push(Unanswered::LinuxProcessorsInSleep);
+    }
+    if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
+        parts.push(Unanswered::LinuxDisks);
+    }
+    let unknown_length =
+        |sleep: &LinuxSleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.asleep.slept_ns.is_none();
+    if sleeps.iter().any(unknown_length) {
+        parts.push(Unanswered::TimeAsleep);
+    }
+    if sleeps
+        .iter()
+        .filter(|sleep| sleep.variant != Variant::Hibernate)
+        .any(|sleep| sleep.details.outcome == SleepOutcome::Slept && sleep.details.wake_sources.is_empty())
+    {
+        parts.push(Unanswered::WakeSource);
+    }
+    if sleeps.iter().any(|sleep| sleep.variant == Variant::Sleep && sleep.details.firmware == FirmwareSleep::default())
+    {
+        parts.push(Unanswered::FirmwareOfResume);
+    }
+    Lacking::of_linux(parts)
+}
+
+fn what_it_holds(trace: &Trace) -> String {
+    use crate::{TransitionKind, contents};
+    contents::instead_of(trace, TransitionKind::Suspend).found
+}
+
+/// The end of a half, found or not.
+fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Boundary {
+    match found {
+        Some((time_ns, event)) => {
+            Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, missing: Vec::new() }
+        }
+        None => Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() },
+    }
+}
+
+/// Whether a row rests on the kernel's log, not on the tracer.
+fn is_logged(event: &str) -> bool {
+    event.starts_with("kernel log")
+}
+
+/// Whether a row rests on kernel messages that have the times of their receipt.
+fn is_received(event: &str) -> bool {
+    event == power_phase::RECEIVED_EVENT
+}
+
+/// Whether a phase is before the machine's entry.
+fn is_down(phase: &Phase) -> bool {
+    phase.half == Some(Half::Suspend)
+}

@@ -1,0 +1,85 @@
+//! The phases, as recorded.
+
+use crate::{Phase, PhaseName};
+use onoff_trace::{Trace, power_phase};
+
+use super::names::asks_devices;
+use super::report::{LinuxSleep, UnknownStretch};
+use super::{Cycle, is_logged};
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty};
+
+/// Phases of one sleep, at most: a kernel goes through some twenty, and a few more when it tries again.
+const MOST_PHASES: usize = 256;
+
+/// The phases of `cycle`, by start.
+pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
+    cycle
+        .phases
+        .iter()
+        .filter_map(|row| {
+            let name = PhaseName::of(trace.text(row.name)).filter(|name| name.half().is_some())?;
+            let event = trace.text(row.event).to_owned();
+            let (rule, certainty) = match trace.text(row.detail) {
+                power_phase::ALL_STAGES => (Rule::LogLinesAroundDevices, Certainty::Inferred),
+                _ => rule(name, &event),
+            };
+            let edge = |time_ns: Option<i64>| Boundary {
+                time_ns,
+                rule: if time_ns.is_some() { rule.to_owned() } else { Rule::EndNotRecorded },
+                event: event.clone(),
+                certainty: if time_ns.is_some() { certainty } else { Certainty::Missing },
+                missing: Vec::new(),
+            };
+            let phase = Phase::between(name, &edge(Some(row.start_ns)), &edge(row.end_ns)).of_sleep();
+            Some(Phase { detail: trace.text(row.detail).to_owned(), ..phase })
+        })
+        .take(MOST_PHASES)
+        .collect()
+}
+
+/// What sets a phase, by who tells it.
+fn rule(name: PhaseName, event: &str) -> (Rule, Certainty) {
+    if !is_logged(event) {
+        return (Rule::Traced, Certainty::Measured);
+    }
+    match name {
+        PhaseName::SyncFileSystems => (Rule::LogLineWithLength, Certainty::Measured),
+        PhaseName::DevicesPrepare => (Rule::LogTimeLessSuspending, Certainty::Inferred),
+        PhaseName::Machine => (Rule::LogLinesAroundSleep, Certainty::Inferred),
+        PhaseName::ThawProcesses => (Rule::LogRestartOfTasks, Certainty::Inferred),
+        name if asks_devices(name) => (Rule::LogLineWithLength, Certainty::Measured),
+        _ => (Rule::LogLines, Certainty::Measured),
+    }
+}
+
+/// Longest stretch of a sleep that no phase accounts for. Where the machine's entry and return are known, or the last step before
+/// and the first after, what lies between them is the time asleep and no part of it.
+pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownStretch> {
+    let asleep = sleep.details.suspend.end_ns.zip(sleep.details.resume.start_ns);
+    let mut longest: Option<UnknownStretch> = None;
+    let mut known_until_ns = sleep.start_ns?;
+    let mut after = None;
+    let edges = sleep.phases.iter().map(|phase| (phase.start_ns, phase.end_ns, Some(phase.name)));
+    for (start_ns, end_ns, before) in edges.chain([(sleep.end_ns, None, None)]) {
+        let Some(start_ns) = start_ns else { continue };
+        let (mut from_ns, mut to_ns) = (known_until_ns, start_ns);
+        if let Some((entry_ns, back_ns)) = asleep
+            && from_ns < back_ns
+            && entry_ns < to_ns
+        {
+            // The longer side of the time asleep.
+            let sides = [(from_ns, entry_ns), (back_ns, to_ns)];
+            (from_ns, to_ns) = sides.into_iter().max_by_key(|(from, to)| to.saturating_sub(*from)).unwrap_or_default();
+        }
+        let duration_ns = to_ns.saturating_sub(from_ns);
+        if duration_ns > longest.as_ref().map_or(0, |longest| longest.duration_ns) {
+            longest = Some(UnknownStretch { start_ns: from_ns, duration_ns, after, before });
+        }
+        if end_ns.unwrap_or(start_ns) >= known_until_ns {
+            known_until_ns = end_ns.unwrap_or(start_ns);
+            after = before;
+        }
+    }
+    longest
+}

@@ -1,0 +1,399 @@
+#![allow(clippy::unwrap_used)]
+
+use crate::CallbackReason;
+use crate::Variant;
+use onoff_evidence::missing_evidence::Unanswered;
+use onoff_trace::{
+    ActivityKind, CallGraphFunction, ContextSwitch, ContextSwitches, IoPriority, PowerRequest, PowerRequestKind,
+    PowerRequestScope, PowerStateKind, StringId, SystemKind, Tables, Trace, milestone, power_phase,
+};
+
+use super::*;
+
+use onoff_testkit::synthetic::{MS, activity, disk, milestone, milestone_value, of_linux, process, thread};
+
+fn linux() -> Trace {
+    let mut trace = of_linux(Trace { wanted: Tables::all(), duration_ns: 60_000 * MS, ..Trace::default() });
+    trace.system.kind = SystemKind::Linux;
+    trace.system.processors = 2;
+    trace
+}
+
+fn phase(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
+    activity(trace, ActivityKind::PowerPhase, name, start_ms * MS, Some(end_ms * MS));
+    *trace.activities.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
+}
+
+/// Thread whose callbacks fail.
+const FAILS: u32 = 99;
+
+fn callback(
+    trace: &mut Trace,
+    kind: PowerRequestKind,
+    (device, parent, tid): (&str, &str, u32),
+    (start_ms, end_ms): (i64, i64),
+) {
+    let device = trace.strings.intern(device);
+    let parent = trace.strings.intern(parent);
+    let driver = trace.strings.intern("driver");
+    trace.power_requests.push(PowerRequest {
+        kind,
+        scope: PowerRequestScope::Device,
+        start_ns: start_ms * MS,
+        end_ns: Some(end_ms * MS),
+        device,
+        driver,
+        description: StringId::EMPTY,
+        friendly_name: StringId::EMPTY,
+        state_kind: PowerStateKind::Unknown,
+        state: None,
+        status: Some(if tid == FAILS { (-16_i32).cast_unsigned() } else { 0 }),
+        failed_driver: StringId::EMPTY,
+        irp: 0,
+        waiting_ns: None,
+        parent,
+        message: StringId::EMPTY,
+        tid: Some(tid),
+        event: StringId::EMPTY,
+    });
+}
+
+/// A suspend to memory from 1000 to 2000 ms, the machine's entry at 1400.
+fn memory() -> Trace {
+    let mut trace = linux();
+    activity(&mut trace, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(2000 * MS));
+    for (name, start, end) in [
+        (power_phase::SYNC_FILE_SYSTEMS, 1000, 1050),
+        (power_phase::FREEZE_PROCESSES, 1060, 1100),
+        (power_phase::DEVICES_PREPARE, 1100, 1110),
+        (power_phase::DEVICES_SUSPEND, 1110, 1300),
+        (power_phase::DEVICES_SUSPEND_NOIRQ, 1300, 1350),
+        (power_phase::MACHINE, 1400, 1400),
+        (power_phase::DEVICES_RESUME_NOIRQ, 1410, 1500),
+        (power_phase::DEVICES_RESUME, 1500, 1900),
+        (power_phase::THAW_PROCESSES, 1910, 2000),
+    ] {
+        phase(&mut trace, name, start, end);
+    }
+    trace
+}
+
+fn only(trace: &Trace) -> LinuxSleep {
+    let report = analyse(trace, &SuspendOptions::default()).unwrap();
+    assert_eq!((report.found, report.transitions.len()), (1, 1));
+    report.transitions.into_iter().next().unwrap()
+}
+
+#[test]
+fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on() {
+    let mut trace = memory();
+    milestone_value(&mut trace, 1400 * MS, milestone::WAKE, "mem", Some(20_772 * MS));
+    *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
+    milestone_value(&mut trace, 1400 * MS, milestone::POWER_SLEEP_TIME, "", Some(20_771 * MS));
+    milestone(&mut trace, 1500 * MS, milestone::WAKE_SOURCE, "00:03");
+    let sleep = only(&trace);
+    assert_eq!(sleep.variant, Variant::Sleep);
+    assert_eq!(sleep.details.outcome, SleepOutcome::Slept);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(400 * MS));
+    assert_eq!(sleep.details.resume.duration_ns, Some(600 * MS));
+    assert_eq!(sleep.total_ns, Some(1000 * MS));
+    assert_eq!(sleep.details.asleep.measured.duration_ns, Some(0));
+    assert_eq!(sleep.details.asleep.slept_ns, Some(20_772 * MS));
+    assert_eq!(sleep.details.asleep.kernel_ns, Some(20_771 * MS));
+    assert_eq!(sleep.details.wake_sources[0].name, "00:03");
+    let names: Vec<&str> = sleep.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names.len(), 9);
+    assert!(sleep.details.image.is_none());
+}
+
+#[test]
+fn without_a_clock_that_goes_on_the_time_asleep_is_unknown_and_what_is_missing_is_named() {
+    let trace = memory();
+    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let sleep = &report.transitions[0];
+    assert_eq!(sleep.details.asleep.slept_ns, None);
+    assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Missing);
+    let unanswered: Vec<_> = report.lacking().unwrap().items.iter().map(|item| item.unanswered).collect();
+    assert!(unanswered.contains(&Unanswered::TimeAsleep), "{unanswered:?}");
+    assert!(unanswered.contains(&Unanswered::LinuxDeviceCallbacks), "{unanswered:?}");
+    assert!(!unanswered.contains(&Unanswered::LinuxSleepPhases), "{unanswered:?}");
+}
+
+#[test]
+fn a_suspend_to_idle_keeps_the_axis_going() {
+    let mut trace = linux();
+    activity(&mut trace, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(9000 * MS));
+    phase(&mut trace, power_phase::DEVICES_SUSPEND, 1000, 1200);
+    phase(&mut trace, power_phase::MACHINE, 1300, 8000);
+    phase(&mut trace, power_phase::DEVICES_RESUME, 8100, 8500);
+    let sleep = only(&trace);
+    assert_eq!(sleep.variant, Variant::SuspendToIdle);
+    assert_eq!(sleep.details.asleep.slept_ns, Some(6700 * MS));
+    assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Measured);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(300 * MS));
+    assert_eq!(sleep.details.resume.duration_ns, Some(1000 * MS));
+}
+
+#[test]
+fn on_the_way_down_the_path_goes_from_parent_to_child() {
+    use PowerRequestKind::Suspend;
+    let mut trace = memory();
+    // The disk hangs on its controller, which hangs on the bus; the keyboard runs beside them.
+    callback(&mut trace, Suspend, ("disk", "controller", 20), (1120, 1250));
+    callback(&mut trace, Suspend, ("keyboard", "serio", 10), (1115, 1135));
+    callback(&mut trace, Suspend, ("mouse", "serio", 10), (1135, 1140));
+    callback(&mut trace, Suspend, ("controller", "bus", 21), (1252, 1280));
+    callback(&mut trace, Suspend, ("bus", "", 10), (1285, 1298));
+    let sleep = only(&trace);
+    let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesSuspend).unwrap();
+    let path: Vec<(&str, CallbackReason, i64)> =
+        phase.work.path.iter().map(|step| (step.device.as_str(), step.because, step.duration_ns / MS)).collect();
+    assert_eq!(
+        path,
+        [
+            ("bus", CallbackReason::EndedLast, 13),
+            ("controller", CallbackReason::Child, 28),
+            ("disk", CallbackReason::Child, 130),
+        ]
+    );
+    assert_eq!(phase.work.path_ns, 171 * MS);
+    assert_eq!(phase.work.items, 5);
+    assert_eq!(phase.work.total_ns, (130 + 20 + 5 + 28 + 13) * MS);
+    // From 1115 to 1250, 1252 to 1280, 1285 to 1298.
+    assert_eq!(phase.work.covered_ns, (135 + 28 + 13) * MS);
+    let disk = &sleep.details.devices[0];
+    assert_eq!((disk.device.as_str(), disk.on_path_ns), ("disk", 130 * MS));
+    let keyboard = sleep.details.devices.iter().find(|device| device.device == "keyboard").unwrap();
+    assert_eq!((keyboard.on_path_ns, keyboard.total_ns), (0, 20 * MS));
+}
+
+#[test]
+fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
+    use PowerRequestKind::Resume;
+    let mut trace = memory();
+    callback(&mut trace, Resume, ("bus", "", 10), (1500, 1520));
+    callback(&mut trace, Resume, ("other", "bus", 10), (1520, 1570));
+    callback(&mut trace, Resume, ("card", "bus", 21), (1525, 1880));
+    callback(&mut trace, Resume, ("last", "elsewhere", 10), (1600, 1890));
+    let sleep = only(&trace);
+    let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesResume).unwrap();
+    let path: Vec<(&str, CallbackReason)> =
+        phase.work.path.iter().map(|step| (step.device.as_str(), step.because)).collect();
+    assert_eq!(
+        path,
+        [("last", CallbackReason::EndedLast), ("other", CallbackReason::SameThread), ("bus", CallbackReason::Parent),]
+    );
+    assert_eq!(phase.work.path_ns, (290 + 50 + 20) * MS);
+}
+
+#[test]
+fn callbacks_without_length_do_not_send_the_path_round() {
+    let mut trace = memory();
+    for device in ["a", "b", "c"] {
+        callback(&mut trace, PowerRequestKind::Suspend, (device, "", 10), (1200, 1200));
+    }
+    let sleep = only(&trace);
+    let phase = sleep.phases.iter().find(|phase| phase.name == PhaseName::DevicesSuspend).unwrap();
+    assert_eq!(phase.work.path.len(), 3);
+}
+
+#[test]
+fn tasks_are_frozen_when_they_stop_for_good() {
+    let mut trace = memory();
+    process(&mut trace, 300, "agent", None, None);
+    thread(&mut trace, 301, 300, None, None);
+    let row = |time_ms: i64, old_tid, new_tid, state, mode| ContextSwitch {
+        time_ns: time_ms * MS,
+        cpu: 0,
+        new_tid,
+        old_tid,
+        new_priority: 19,
+        old_priority: 19,
+        old_wait_reason: 0,
+        old_wait_mode: mode,
+        old_state: state,
+        previous_c_state: 0,
+        old_ideal_processor: 0,
+        new_wait_ticks: 0,
+    };
+    let rows = [
+        row(1065, 0, 301, 0, 0),
+        row(1070, 301, 400, 5, 0),
+        // Waits, and runs again before the machine sleeps: not frozen.
+        row(1080, 400, 500, 5, 0),
+        row(1120, 500, 400, 5, 1),
+        row(1130, 400, 0, 5, 0),
+        row(1950, 0, 301, 0, 0),
+    ];
+    trace.context_switches.push(rows.into_iter().collect::<ContextSwitches>());
+    let tasks = only(&trace).details.tasks;
+    assert_eq!(tasks.len(), 1);
+    assert_eq!((tasks[0].tid, tasks[0].name.as_str()), (301, "agent"));
+    assert_eq!(tasks[0].frozen_ns, 1070 * MS);
+    assert_eq!(tasks[0].after_ns, 10 * MS);
+    assert_eq!(tasks[0].thawed_ns, Some(1950 * MS));
+}
+
+#[test]
+fn a_hibernation_says_that_its_image_was_seen_by_nobody_and_what_bounds_it() {
+    let mut trace = linux();
+    activity(&mut trace, ActivityKind::PowerTransition, "disk", 1000 * MS, Some(4000 * MS));
+    phase(&mut trace, power_phase::CREATE_IMAGE, 1100, 1900);
+    phase(&mut trace, power_phase::MACHINE, 2000, 2000);
+    milestone_value(&mut trace, 2000 * MS, milestone::WAKE, "disk", Some(73_211 * MS));
+    *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("kernel log");
+    milestone_value(&mut trace, 1000 * MS, milestone::POWER_HIBERNATE_PAGES, "", Some(94_948));
+    let sleep = only(&trace);
+    assert_eq!(sleep.details.asleep.kernel_ns, Some(73_211 * MS));
+    let image = sleep.details.image.unwrap();
+    assert_eq!(image.pages, Some(94_948));
+    assert_eq!(image.create_ns, Some(800 * MS));
+    assert_eq!((image.write_ns, image.read_ns), (None, None));
+    assert_eq!(image.at_most_ns, Some(73_211 * MS));
+    assert!(image.rule.to_string().contains("saw neither"));
+}
+
+#[test]
+fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
+    let mut trace = linux();
+    let name = trace.strings.intern("mem");
+    trace.activities.push(Activity {
+        kind: ActivityKind::PowerTransition,
+        name,
+        detail: StringId::EMPTY,
+        start_ns: 1000 * MS,
+        end_ns: Some(1500 * MS),
+        pid: None,
+        tid: None,
+        end_tid: None,
+        session: None,
+        status: Some((-16_i32).cast_unsigned()),
+        event: StringId::EMPTY,
+    });
+    phase(&mut trace, power_phase::DEVICES_SUSPEND, 1100, 1200);
+    phase(&mut trace, power_phase::DEVICES_RESUME, 1210, 1400);
+    callback(&mut trace, PowerRequestKind::Suspend, ("usb1", "", FAILS), (1100, 1190));
+    milestone(
+        &mut trace,
+        1200 * MS,
+        milestone::POWER_REFUSED,
+        "Some devices failed to suspend, or early wake event detected",
+    );
+    let sleep = only(&trace);
+    assert_eq!(sleep.details.outcome, SleepOutcome::GivenUp);
+    assert_eq!(sleep.details.error, Some(-16));
+    assert_eq!(sleep.details.refusals.len(), 1);
+    assert!(sleep.details.devices[0].failed);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(200 * MS));
+    assert_eq!(sleep.details.asleep.slept_ns, None);
+}
+
+#[test]
+fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
+    let mut trace = memory();
+    activity(&mut trace, ActivityKind::PowerTransition, "mem", 5000 * MS, Some(6000 * MS));
+    let asked = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
+    let report = analyse(&trace, &asked(2)).unwrap();
+    assert_eq!(report.found, 2);
+    assert_eq!(report.transitions.len(), 1);
+    assert_eq!(report.transitions[0].number, 2);
+    assert!(matches!(analyse(&trace, &asked(3)), Err(NoSuspend::NoSuch { .. })));
+    assert!(matches!(analyse(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
+}
+
+#[test]
+fn each_of_many_sleeps_has_its_own_work_and_its_own_call_graphs() {
+    const SLEEPS: i64 = 40;
+    let mut trace = linux();
+    trace.duration_ns = SLEEPS * 1000 * MS;
+    for start_ms in (0..SLEEPS).map(|number| number * 1000) {
+        activity(&mut trace, ActivityKind::PowerTransition, "mem", start_ms * MS, Some((start_ms + 500) * MS));
+        phase(&mut trace, power_phase::SYNC_FILE_SYSTEMS, start_ms, start_ms + 100);
+        disk(&mut trace, (start_ms + 50) * MS, 10 * MS, IoPriority::Normal, "a");
+        // The first is within the sleep, the other after it.
+        for at_ms in [start_ms + 200, start_ms + 600] {
+            trace.call_graph_functions.push(CallGraphFunction {
+                subject: CallGraphSubject::DeviceCallback,
+                start_ns: at_ms * MS,
+                end_ns: Some((at_ms + 20) * MS),
+                calls: 1,
+                ..CallGraphFunction::UNKNOWN
+            });
+        }
+    }
+    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    assert_eq!(report.transitions.len(), SLEEPS as usize);
+    for sleep in &report.transitions {
+        let work = sleep.phases[0].disk.as_ref().map(|disk| disk.operations.read.operations);
+        let graphs: Vec<i64> = sleep.details.call_graphs.iter().map(|graph| graph.start_ns).collect();
+        assert_eq!((work, graphs), (Some(1), vec![sleep.start_ns.unwrap() + 200 * MS]), "{}", sleep.number);
+    }
+}
+
+#[test]
+fn recordings_that_no_machine_makes_are_answered() {
+    use onoff_testkit::hostile::{Source, hostile};
+    let mut answered = 0;
+    for seed in 0..1_000 {
+        let mut trace = hostile(seed);
+        let mut any = Source(!seed);
+        let names: Vec<StringId> = PhaseName::ALL
+            .iter()
+            .map(|name| name.as_str())
+            .chain(["mem", "disk", "freeze"])
+            .map(|name| trace.strings.intern(name))
+            .collect();
+        let rows: Vec<Activity> = trace.activities.iter().collect();
+        trace.activities = rows
+            .into_iter()
+            .map(|row| Activity {
+                kind: any.pick(&[ActivityKind::PowerPhase, ActivityKind::PowerTransition]),
+                name: any.pick(&names),
+                ..row
+            })
+            .collect();
+        answered += usize::from(analyse(&trace, &SuspendOptions::default()).is_ok());
+    }
+    assert!(answered > 100, "{answered}");
+}
+
+/// The same from a log's lines.
+fn logged(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
+    phase(trace, name, start_ms, end_ms);
+    *trace.activities.event.last_mut().unwrap() = trace.strings.intern("kernel log/PM");
+}
+
+#[test]
+fn the_longest_stretch_without_a_record_leaves_out_the_time_asleep() {
+    // Between the machine's return at 1400 and the first phase after, 10 ms; before the machine's entry 50 ms.
+    let gap = only(&memory()).details.longest_gap.unwrap();
+    assert_eq!((gap.start_ns, gap.duration_ns), (1350 * MS, 50 * MS));
+    assert_eq!((gap.after, gap.before), (Some(PhaseName::DevicesSuspendNoirq), Some(PhaseName::Machine)));
+    // A suspend to idle whose 30 s asleep have no record: they are no gap, the 5 ms after are.
+    let mut idle = linux();
+    activity(&mut idle, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(33_000 * MS));
+    logged(&mut idle, power_phase::DEVICES_SUSPEND, 1000, 2000);
+    logged(&mut idle, power_phase::DEVICES_RESUME, 32_000, 32_995);
+    let sleep = only(&idle);
+    assert_eq!(sleep.details.longest_gap.unwrap().duration_ns, 5 * MS);
+    assert_eq!(sleep.details.suspend.duration_ns, Some(1000 * MS));
+}
+
+#[test]
+fn halves_of_which_only_crumbs_are_logged_are_not_known() {
+    let mut trace = linux();
+    activity(&mut trace, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(4000 * MS));
+    logged(&mut trace, power_phase::SYNC_FILE_SYSTEMS, 1000, 1030);
+    logged(&mut trace, power_phase::FREEZE_PROCESSES, 1030, 1065);
+    logged(&mut trace, power_phase::THAW_PROCESSES, 3990, 4000);
+    let sleep = only(&trace);
+    assert_eq!((sleep.details.suspend.duration_ns, sleep.details.resume.duration_ns), (None, None));
+    let gap = sleep.details.longest_gap.unwrap();
+    assert_eq!((gap.start_ns, gap.duration_ns), (1065 * MS, 2925 * MS));
+    // One that was given up has no devices asleep: its way down is what is logged.
+    let mut given_up = linux();
+    activity(&mut given_up, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(21_100 * MS));
+    milestone(&mut given_up, 21_000 * MS, milestone::POWER_REFUSED, "Freezing of tasks failed after 20.000 seconds");
+    logged(&mut given_up, power_phase::FREEZE_PROCESSES, 1000, 21_000);
+    assert_eq!(only(&given_up).details.suspend.duration_ns, Some(20_000 * MS));
+}

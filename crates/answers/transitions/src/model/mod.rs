@@ -1,0 +1,11 @@
+//! What every transition is made of, whatever system recorded it.
+
+mod phase;
+mod transition;
+
+pub use onoff_evidence::missing_evidence::MissingEvidence;
+pub use onoff_evidence::phase_name::{Half, PhaseName, PhaseSpan};
+pub use onoff_evidence::transition_kind::TransitionKind;
+pub use phase::{CallbackReason, CallbackStep, LastEnded, Phase, PhaseWork};
+pub use transition::{Details, Transition, Transitions, TypedTransition, Variant};
+pub(crate) use transition::{losses_touching, total_of_halves};

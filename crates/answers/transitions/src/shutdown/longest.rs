@@ -1,0 +1,137 @@
+//! The one piece of work that took most of a shutdown, and why.
+
+use onoff_trace::{Trace, shutdown_step};
+
+use super::report::{ApplicationEnd, LongestKind, LongestWork, ProgramKind, ShutdownReport};
+use onoff_evidence::Certainty;
+use onoff_evidence::reason::Reason;
+use onoff_usage::cpu::percent_of;
+use onoff_usage::units::{ServiceNotification, TimeOutKind, Unit};
+
+/// The longest work of `report`. The service control manager is no candidate: its time is its services'. Work that did
+/// not end lasts to the end of its phase, or the recording's.
+pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestWork> {
+    let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
+    let mut candidates: Vec<LongestWork> = Vec::new();
+    let mut add = |kind, name: &str, pid, start_ns: i64, duration_ns: i64, because, certainty| {
+        candidates.push(LongestWork {
+            kind,
+            name: name.to_owned(),
+            pid,
+            start_ns,
+            duration_ns,
+            percent: percent_of(duration_ns, whole),
+            because,
+            certainty,
+        });
+    };
+    let until = |end: Option<i64>, over: Option<i64>, start: i64| {
+        end.or(over).unwrap_or(trace.duration_ns).saturating_sub(start).max(0)
+    };
+    for session in &report.details.sessions {
+        for application in &session.applications {
+            if session.session == Some(0) && application.name.eq_ignore_ascii_case("services.exe") {
+                continue;
+            }
+            let name = name_of(application);
+            add(
+                LongestKind::Application,
+                &name,
+                application.pid,
+                application.start_ns,
+                until(application.end_ns, session.end_ns, application.start_ns),
+                why_application(application),
+                Certainty::Measured,
+            );
+        }
+    }
+    for service in &report.units {
+        let window = match service.notification {
+            ServiceNotification::Earlier => continue,
+            ServiceNotification::PreShutdown => &report.details.pre_shutdown,
+            _ => &report.details.service_shutdown,
+        };
+        add(
+            LongestKind::Service,
+            &service.name,
+            service.pid,
+            service.start_ns,
+            until(service.end_ns, window.end_ns, service.start_ns),
+            why_service(service),
+            Certainty::Measured,
+        );
+    }
+    for (kind, works) in [
+        (LongestKind::KernelStep, &report.details.kernel_steps),
+        (LongestKind::Script, &report.details.scripts),
+        (LongestKind::Subscriber, &report.details.subscribers),
+    ] {
+        for work in works {
+            if work.name == shutdown_step::GRACEFUL_SHUTDOWN {
+                continue;
+            }
+            let length = until(work.end_ns, None, work.start_ns);
+            let because = match work.end_ns {
+                None => Reason::NotEnded,
+                Some(_) => Reason::None,
+            };
+            let certainty = Certainty::Measured;
+            add(kind, &work.name, None, work.start_ns, length, because, certainty);
+        }
+    }
+    if candidates.is_empty() {
+        for exit in &report.details.exits.processes {
+            candidates.push(LongestWork {
+                kind: LongestKind::Exit,
+                name: exit.image.clone(),
+                pid: Some(exit.pid),
+                start_ns: exit.end_ns.saturating_sub(exit.since_previous_ns),
+                duration_ns: exit.since_previous_ns,
+                percent: percent_of(exit.since_previous_ns, whole),
+                because: Reason::NoProcessEnded,
+                certainty: Certainty::Inferred,
+            });
+        }
+    }
+    // Of two that are as long, the one that began first.
+    candidates
+        .into_iter()
+        .filter(|work| work.duration_ns > 0)
+        .max_by_key(|work| (work.duration_ns, std::cmp::Reverse(work.start_ns)))
+}
+
+fn name_of(application: &ApplicationEnd) -> String {
+    match (application.name.as_str(), application.pid) {
+        ("", Some(pid)) => format!("process {pid}"),
+        (image, _) => image.to_owned(),
+    }
+}
+
+fn why_application(application: &ApplicationEnd) -> Reason {
+    let limit = application.details.time_outs.iter().find(|time_out| time_out.kind != TimeOutKind::Forced);
+    if limit.is_none() && !application.details.terminated {
+        return Reason::None;
+    }
+    Reason::Application {
+        has_windows: match application.details.program {
+            ProgramKind::Window => Some(true),
+            ProgramKind::Console => Some(false),
+            ProgramKind::Unknown => None,
+        },
+        terminated: application.details.terminated,
+        limit_ns: limit.and_then(|limit| limit.limit_ns),
+        ran_out: limit.is_some(),
+    }
+}
+
+fn why_service(service: &Unit) -> Reason {
+    match (&service.time_out, service.end_ns) {
+        (Some(limit), Some(_)) => Reason::ServiceStoppedLate { limit_ns: limit.limit_ns },
+        (Some(limit), None) if limit.certainty == Certainty::Measured => {
+            Reason::ServiceDidNotStopInTime { limit_ns: limit.limit_ns }
+        }
+        (_, None) => Reason::ServiceDidNotStop,
+        (None, Some(_)) if service.notification == ServiceNotification::PreShutdown => Reason::NotifiedFirst,
+        (None, Some(_)) => Reason::None,
+    }
+}

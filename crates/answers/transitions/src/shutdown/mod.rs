@@ -1,0 +1,298 @@
+//! Where the time of a shutdown went.
+//!
+//! [`analyse`] turns a [`Trace`] into a [`ShutdownReport`], or says that the recording holds no shutdown.
+
+mod boundaries;
+mod exits;
+pub use exits::ends_waited_for;
+mod longest;
+pub mod report;
+mod services;
+mod sessions;
+#[cfg(test)]
+mod tests;
+
+use crate::losses_touching;
+use crate::{Phase, PhaseName};
+use onoff_trace::{
+    ActivityKind, PowerRequestKind, PowerRequestScope, ServiceChange, SystemKind, TableName, Tables, Trace,
+    shutdown_step,
+};
+
+pub use report::*;
+pub use services::{LATER_TIME_OUT_NS, VISTA_TIME_OUT_NS, WINDOWS_7_TIME_OUT_NS};
+pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_ORDER_NS, FORCED_QUESTION_NS};
+
+use crate::Variant;
+use crate::usage;
+use crate::{TransitionKind, contents};
+use boundaries::{Course, Facts};
+use onoff_evidence::activity::{Work, of_kind, worst_first};
+use onoff_evidence::missing_evidence;
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty, Span, touched_by};
+use services::Windows;
+
+/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+pub const TABLES: Tables = Tables::of(&[
+    TableName::Processes,
+    TableName::Threads,
+    TableName::Images,
+    TableName::ContextSwitches,
+    TableName::Samples,
+    TableName::DiskIos,
+    TableName::ServiceTransitions,
+    TableName::Milestones,
+    TableName::Activities,
+    TableName::Notifications,
+    TableName::PowerRequests,
+]);
+
+/// The tables that set phase boundaries.
+const BOUNDARY_TABLES: [TableName; 4] =
+    [TableName::Processes, TableName::Milestones, TableName::Activities, TableName::Notifications];
+
+/// Analyses the shutdown that `trace` holds. There can be only one: the recording ends with it.
+///
+/// # Errors
+/// The recording holds no shutdown; the error says what it holds instead.
+pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NotAShutdown>> {
+    let facts = Facts::of(trace, exits::burst(trace));
+    if !facts.hold_a_shutdown() {
+        return Err(Box::new(not_a_shutdown(trace)));
+    }
+    let course = facts.course();
+    let from = course.starts.time_ns.unwrap_or(0);
+    let total_ns = course.starts.time_ns.zip(course.ends.time_ns).map(|(start, end)| end.saturating_sub(start));
+    let total_at_least_ns = total_ns.unwrap_or_else(|| trace.duration_ns.saturating_sub(from));
+    let phases = phases(trace, &course);
+    let sessions = sessions::sessions(trace, from);
+    let service_time_out = services::time_out(trace, options);
+    let (pre_shutdown, service_shutdown) = service_windows(trace, from, &sessions, &course);
+    let windows = Windows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
+    let units = services::services(trace, from, &windows, &service_time_out);
+    // What follows a fast startup's memory image is the next session's.
+    let until = course.ends.time_ns.filter(|_| course.variant == Variant::FastStartup).unwrap_or(i64::MAX);
+    let since = |kind: ActivityKind| -> Vec<Work> {
+        let mut works = of_kind(trace, kind);
+        works.retain(|work| work.start_ns >= from && work.start_ns <= until);
+        works.sort_by_key(|work| work.start_ns);
+        works
+    };
+    let longest_first = |kind| {
+        let mut works = since(kind);
+        worst_first(&mut works);
+        works
+    };
+    let details = WindowsShutdown {
+        variant_rule: course.variant_rule.clone(),
+        longest: None,
+        intervals: intervals(trace, &course),
+        difference: difference(&sessions, &phases, total_ns, total_at_least_ns),
+        sessions,
+        sessions_touched_by: touched_by(trace, &[TableName::Notifications, TableName::Activities]),
+        pre_shutdown,
+        service_shutdown,
+        service_time_out,
+        units_touched_by: touched_by(trace, &[TableName::ServiceTransitions]),
+        notifications: since(ActivityKind::LogonNotification),
+        subscribers: longest_first(ActivityKind::NotificationSubscriber),
+        scripts: longest_first(ActivityKind::GroupPolicyScript),
+        session_steps: since(ActivityKind::ShutdownStep),
+        kernel_steps: since(ActivityKind::KernelShutdownStep),
+        devices: devices(trace, &course),
+        exits: exits::exits(trace, from),
+        starts: course.starts.clone(),
+        ends: course.ends.clone(),
+    };
+    let mut report = ShutdownReport {
+        system: SystemKind::Windows,
+        kind: TransitionKind::Shutdown,
+        variant: course.variant,
+        number: 1,
+        start_ns: course.starts.time_ns,
+        end_ns: course.ends.time_ns,
+        settling: None,
+        touched_by: losses_touching(&phases),
+        details,
+        total_ns,
+        total_at_least_ns,
+        person_ns: 0,
+        total_certainty: match total_ns {
+            Some(_) => course.starts.certainty.and(course.ends.certainty),
+            None => Certainty::Missing,
+        },
+        phases,
+        units,
+        lacking: missing_evidence::for_shutdown(trace),
+        losses: trace.losses.clone(),
+        culprits: Vec::new(),
+        fix_first: None,
+    };
+    report.details.longest = longest::longest(trace, &report);
+    Ok(report)
+}
+
+fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
+    let contents = contents::instead_of(trace, TransitionKind::Shutdown);
+    NotAShutdown {
+        reason: "no application, service or kernel is asked to end, and processes do not end as in a shutdown"
+            .to_owned(),
+        found: contents.found,
+        recorder: trace.recorder.clone(),
+        duration_ns: trace.duration_ns,
+        processes_before: contents.processes_before,
+        processes_started: contents.processes_started,
+        processes_ended: contents.processes_ended,
+        losses: trace.losses.clone(),
+    }
+}
+
+/// The three phases, with what the machine did in each.
+fn phases(trace: &Trace, course: &Course) -> Vec<Phase> {
+    let touched_by = touched_by(trace, &BOUNDARY_TABLES);
+    let mut phases: Vec<Phase> = PhaseName::WINDOWS_SHUTDOWN
+        .into_iter()
+        .map(|name| {
+            let (starts, ends) = course.phase(name);
+            // A phase that the recording cuts off is described up to the recording's end.
+            let phase = Phase::between(name, starts, ends).recorded_until(trace.duration_ns);
+            Phase { touched_by: touched_by.clone(), ..phase }
+        })
+        .collect();
+    usage::fill(trace, &mut phases);
+    phases
+}
+
+/// What lies between the request and the phases.
+fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
+    let mut works: Vec<Work> = [
+        ActivityKind::ShutdownStep,
+        ActivityKind::LogonNotification,
+        ActivityKind::NotificationSubscriber,
+        ActivityKind::GroupPolicyScript,
+        ActivityKind::UserProfile,
+    ]
+    .into_iter()
+    .flat_map(|kind| of_kind(trace, kind))
+    .collect();
+    works.sort_by_key(|work| work.start_ns);
+    let mut intervals = Vec::new();
+    let mut before = ("request", course.starts.time_ns);
+    for name in PhaseName::WINDOWS_SHUTDOWN {
+        let (start, end) = course.phase(name);
+        if let (Some(from), Some(to)) = (before.1, start.time_ns)
+            && to > from
+        {
+            let overlaps = |work: &&Work| work.start_ns < to && work.end_ns.is_none_or(|end| end > from);
+            intervals.push(ShutdownInterval {
+                name: format!("{} to {}", before.0, name.as_str()),
+                start_ns: from,
+                end_ns: to,
+                duration_ns: to.saturating_sub(from),
+                work: works.iter().filter(overlaps).cloned().collect(),
+            });
+        }
+        if start.time_ns.is_some() {
+            before = (name.as_str(), end.time_ns);
+        }
+    }
+    intervals
+}
+
+/// When services were notified: those before all others, and the rest.
+fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &Course) -> (Span, Span) {
+    let step = of_kind(trace, ActivityKind::ShutdownStep)
+        .into_iter()
+        .find(|work| work.name == shutdown_step::PRE_SHUTDOWN_NOTIFICATION && work.start_ns >= from);
+    let pre_shutdown = match step {
+        Some(work) => Span {
+            start_ns: Some(work.start_ns),
+            end_ns: work.end_ns,
+            duration_ns: work.duration_ns,
+            rule: Rule::PreShutdownNotification,
+            event: work.event,
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        },
+        None => Span::absent([Rule::NotificationBeforeShutdown]),
+    };
+    let system = sessions.iter().rfind(|session| session.session == Some(0));
+    let shutdown = match system {
+        Some(session) => Span {
+            start_ns: Some(session.start_ns),
+            end_ns: session.end_ns,
+            duration_ns: session.duration_ns,
+            rule: Rule::SystemSession,
+            event: session.event.clone(),
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        },
+        // Without it, what is left of the phase after those that were told first.
+        None => {
+            let (start, end) = &course.system;
+            let told_first = pre_shutdown.end_ns.map(|end_ns| Boundary {
+                time_ns: Some(end_ns),
+                rule: Rule::PreShutdownNotificationEnds,
+                certainty: Certainty::Inferred,
+                ..start.clone()
+            });
+            let stops =
+                trace.service_transitions.iter().any(|row| row.kind == ServiceChange::Stop && row.start_ns >= from);
+            if stops {
+                Span::between(told_first.as_ref().unwrap_or(start), end)
+            } else {
+                Span::absent([Rule::SystemSession])
+            }
+        }
+    };
+    (pre_shutdown, shutdown)
+}
+
+/// The kernel's part as xperf's readers work it out.
+fn difference(
+    sessions: &[SessionEnd],
+    phases: &[Phase],
+    total_ns: Option<i64>,
+    total_at_least_ns: i64,
+) -> KernelDifference {
+    let sum = |lengths: &mut dyn Iterator<Item = i64>| lengths.fold(0_i64, |sum, ns| sum.saturating_add(ns));
+    let mut recorded =
+        phases.iter().filter(|phase| phase.name != PhaseName::KernelShutdown).map(|phase| phase.recorded_ns);
+    let sessions_ns = if sessions.is_empty() {
+        sum(&mut recorded)
+    } else {
+        sum(&mut sessions.iter().filter_map(|session| session.duration_ns))
+    };
+    KernelDifference {
+        shutdown_ns: total_at_least_ns,
+        sessions_ns,
+        kernel_ns: total_at_least_ns.saturating_sub(sessions_ns),
+        ended: total_ns.is_some(),
+    }
+}
+
+/// Devices told to power down by the kernel, longest first.
+fn devices(trace: &Trace, course: &Course) -> Vec<DeviceEnd> {
+    let Some(from) = course.kernel.0.time_ns else { return Vec::new() };
+    let mut devices: Vec<DeviceEnd> = trace
+        .power_requests
+        .iter()
+        .filter(|row| {
+            row.kind == PowerRequestKind::Set && row.scope == PowerRequestScope::Device && row.start_ns >= from
+        })
+        .map(|row| DeviceEnd {
+            device: trace.text(row.device).to_owned(),
+            driver: trace.text(row.driver).to_owned(),
+            description: trace.text(row.description).to_owned(),
+            friendly_name: trace.text(row.friendly_name).to_owned(),
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+            event: trace.text(row.event).to_owned(),
+            details: PowerDown {},
+        })
+        .collect();
+    devices.sort_by_key(|device| (std::cmp::Reverse(device.duration_ns.unwrap_or(i64::MAX)), device.start_ns));
+    devices
+}

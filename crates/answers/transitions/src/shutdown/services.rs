@@ -1,0 +1,133 @@
+//! Services: how long each took to stop, and which did not.
+
+use onoff_trace::{ServiceChange, ServiceTransition, Trace};
+
+use super::report::{ServiceTimeOut, ShutdownOptions};
+use super::sessions::CLOCK_GRAIN_NS;
+use onoff_evidence::reason::Reason;
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Certainty, Span};
+use onoff_usage::processes::Images;
+use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit, unit};
+
+/// How long Windows Vista waits for services, ns (source: the Microsoft paper "Windows On/Off Transition Performance
+/// Analysis").
+pub const VISTA_TIME_OUT_NS: i64 = 20_000_000_000;
+
+/// How long Windows 7 waits for services, ns (same source).
+pub const WINDOWS_7_TIME_OUT_NS: i64 = 12_000_000_000;
+
+/// How long later versions wait unless they are configured otherwise, ns.
+pub const LATER_TIME_OUT_NS: i64 = 5_000_000_000;
+
+/// First build of Windows Vista, of Windows 7, and after it.
+const VISTA: u32 = 6_000;
+const WINDOWS_7: u32 = 7_600;
+const AFTER_WINDOWS_7: u32 = 7_602;
+
+/// How long the recorded computer waits for its services.
+pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeOut {
+    if let Some(limit) = options.service_time_out_ns {
+        return ServiceTimeOut { limit_ns: Some(limit), rule: Rule::Given, certainty: Certainty::Measured };
+    }
+    let build = trace.system.os_build;
+    let (limit_ns, rule) = match build {
+        0..VISTA => {
+            return ServiceTimeOut { limit_ns: None, rule: Rule::VersionNotRecorded, certainty: Certainty::Missing };
+        }
+        VISTA..WINDOWS_7 => (VISTA_TIME_OUT_NS, Rule::TimeOutOfVista),
+        WINDOWS_7..AFTER_WINDOWS_7 => (WINDOWS_7_TIME_OUT_NS, Rule::TimeOutOfWindows7),
+        _ => (LATER_TIME_OUT_NS, Rule::TimeOutAfterWindows7),
+    };
+    ServiceTimeOut { limit_ns: Some(limit_ns), rule, certainty: Certainty::Inferred }
+}
+
+/// When services were notified, as far as recorded.
+pub(super) struct Windows<'a> {
+    /// Before all others.
+    pub pre_shutdown: &'a Span,
+    /// All others.
+    pub shutdown: &'a Span,
+}
+
+/// The services that were told to stop at or after `from_ns`, by start.
+pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit: &ServiceTimeOut) -> Vec<Unit> {
+    let images = Images::of(trace);
+    let mut services: Vec<Unit> = trace
+        .service_transitions
+        .iter()
+        .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns)
+        .map(|row| service(trace, &images, &row, windows, limit))
+        .collect();
+    services.sort_by(|a, b| (a.start_ns, &a.name).cmp(&(b.start_ns, &b.name)));
+    services
+}
+
+fn service(
+    trace: &Trace,
+    images: &Images<'_>,
+    row: &ServiceTransition,
+    windows: &Windows<'_>,
+    limit: &ServiceTimeOut,
+) -> Unit {
+    let notification = notification(row.start_ns, windows);
+    let time_out = match notification {
+        ServiceNotification::Earlier => None,
+        _ => time_out_of(trace, row, notification, windows, limit),
+    };
+    Unit { notification, time_out, ..unit(trace, images, row) }
+}
+
+fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
+    let begun = |span: &Span| span.start_ns.is_some_and(|start| start <= start_ns);
+    let over = |span: &Span| span.end_ns.is_some_and(|end| end < start_ns);
+    if begun(windows.shutdown) {
+        ServiceNotification::Shutdown
+    } else if begun(windows.pre_shutdown) {
+        if over(windows.pre_shutdown) { ServiceNotification::Unknown } else { ServiceNotification::PreShutdown }
+    } else if windows.shutdown.start_ns.is_some() || windows.pre_shutdown.start_ns.is_some() {
+        ServiceNotification::Earlier
+    } else {
+        ServiceNotification::Unknown
+    }
+}
+
+/// The time-out that a service ran into, if it did.
+///
+/// Services notified before all others have time-outs of their own, which are not recorded: of those only the ones that never
+/// stopped count.
+fn time_out_of(
+    trace: &Trace,
+    row: &ServiceTransition,
+    notification: ServiceNotification,
+    windows: &Windows<'_>,
+    limit: &ServiceTimeOut,
+) -> Option<TimeOut> {
+    let told_for = |until: i64| until.saturating_sub(row.start_ns);
+    let of = |at_ns, limit_ns, certainty, evidence: Reason| {
+        Some(TimeOut { kind: TimeOutKind::Service, at_ns, limit_ns: Some(limit_ns), certainty, evidence })
+    };
+    let window = match notification {
+        ServiceNotification::PreShutdown => windows.pre_shutdown,
+        _ => windows.shutdown,
+    };
+    let known = limit.limit_ns.filter(|_| notification != ServiceNotification::PreShutdown);
+    match (row.end_ns, known, window.end_ns) {
+        (Some(end), Some(limit_ns), _) if told_for(end) >= limit_ns - CLOCK_GRAIN_NS => {
+            of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, limit.certainty, Reason::StoppedAfterTimeOut)
+        }
+        (Some(_), ..) => None,
+        (None, Some(limit_ns), Some(over)) if told_for(over) >= limit_ns - CLOCK_GRAIN_NS => {
+            of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, Certainty::Measured, Reason::NeverStopped)
+        }
+        // The time-out is not the one assumed, or nobody waited for this one.
+        (None, _, Some(over)) => of(Some(over), told_for(over), Certainty::Inferred, Reason::NotStoppedWhenWaitWasOver),
+        (None, Some(limit_ns), None) if told_for(trace.duration_ns) >= limit_ns => of(
+            Some(row.start_ns.saturating_add(limit_ns)),
+            limit_ns,
+            Certainty::Inferred,
+            Reason::NotStoppedWhenRecordingEnded,
+        ),
+        _ => None,
+    }
+}

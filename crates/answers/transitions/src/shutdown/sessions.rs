@@ -1,0 +1,276 @@
+//! Sessions and their applications: who was told, how long each took, and which time-outs it ran into.
+//!
+//! A time-out is not recorded as such. It is *measured* where what follows it was recorded (the process is terminated, or
+//! the question is repeated), else *inferred* from the length.
+
+use hashbrown::HashMap;
+use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
+
+use super::report::{ApplicationEnd, EndRequest, ProgramKind, SessionEnd, ThreadAsked};
+use onoff_evidence::Certainty;
+use onoff_evidence::reason::Reason;
+use onoff_usage::owners::file_name;
+use onoff_usage::processes::Images;
+use onoff_usage::units::{TimeOut, TimeOutKind};
+
+/// How long an application has to answer, window or console, ns (source: the Microsoft paper "Windows On/Off Transition
+/// Performance Analysis").
+pub const APPLICATION_TIME_OUT_NS: i64 = 5_000_000_000;
+
+/// How long a window has to answer the question when the shutdown is forced, ns (same source).
+pub const FORCED_QUESTION_NS: i64 = 250_000_000;
+
+/// How long a window has to act on the order when the shutdown is forced, ns (same source).
+pub const FORCED_ORDER_NS: i64 = 500_000_000;
+
+/// A time-out is measured by a coarse clock: by so much less than it, an answer still counts as none.
+pub(super) const CLOCK_GRAIN_NS: i64 = 16_000_000;
+
+/// `STATUS_TIMEOUT`.
+const STATUS_TIME_OUT: u32 = 0x102;
+
+/// More threads or terminations than these of one application are not looked at: no program has so many windows.
+const MOST_INSIDE: usize = 1_024;
+
+/// Whom a row is about: the process it names, or, where it names nobody, the one that the same thread tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Whose {
+    Process(u32),
+    Teller(Option<u32>, Option<u32>),
+}
+
+/// Rows of one kind by whom they are about, by start.
+type ByWhom = HashMap<Whose, Vec<Notification>>;
+
+/// The rows that a session's applications are read from.
+struct Rows {
+    /// Applications that were notified, by start.
+    applications: Vec<Notification>,
+    /// Threads with windows that were asked.
+    threads: ByWhom,
+    /// Processes that were terminated.
+    terminations: ByWhom,
+}
+
+impl Rows {
+    fn of(trace: &Trace, from_ns: i64) -> Self {
+        let rows = |kind: NotificationKind| -> Vec<Notification> {
+            let mut rows: Vec<Notification> =
+                trace.notifications.iter().filter(|row| row.kind == kind && row.start_ns >= from_ns).collect();
+            rows.sort_by_key(|row| row.start_ns);
+            rows
+        };
+        let by_whom = |kind| {
+            let mut groups = ByWhom::new();
+            for row in rows(kind) {
+                let whose = row.pid.map_or(Whose::Teller(row.teller_pid, row.teller_tid), Whose::Process);
+                groups.entry(whose).or_default().push(row);
+            }
+            groups
+        };
+        Self {
+            applications: rows(NotificationKind::ApplicationShutdown),
+            threads: by_whom(NotificationKind::ThreadShutdown),
+            terminations: by_whom(NotificationKind::Termination),
+        }
+    }
+}
+
+/// The sessions that were ended at or after `from_ns`, by start.
+pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
+    let rows = Rows::of(trace, from_ns);
+    let images = Images::of(trace);
+    let mut sessions: Vec<SessionEnd> = trace
+        .activities
+        .iter()
+        .filter(|row| row.kind == ActivityKind::SessionShutdown && row.start_ns >= from_ns)
+        .map(|row| SessionEnd {
+            session: row.session,
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+            applications_ns: 0,
+            other_ns: None,
+            applications: Vec::new(),
+            event: trace.text(row.event).to_owned(),
+        })
+        .collect();
+    sessions.sort_by_key(|session| session.start_ns);
+    let reported = sessions.len();
+    for row in &rows.applications {
+        let application = application(trace, &images, &rows, row);
+        let of_session = |session: &SessionEnd| session.session == row.session;
+        let at = sessions
+            .iter()
+            .rposition(|session| of_session(session) && session.start_ns <= row.start_ns)
+            .or_else(|| sessions.iter().position(of_session));
+        let at = at.unwrap_or_else(|| {
+            // Its session's own records are not there: the applications stand in for them.
+            sessions.push(SessionEnd {
+                session: row.session,
+                start_ns: row.start_ns,
+                end_ns: None,
+                duration_ns: None,
+                applications_ns: 0,
+                other_ns: None,
+                applications: Vec::new(),
+                event: String::new(),
+            });
+            sessions.len() - 1
+        });
+        if let Some(session) = sessions.get_mut(at) {
+            session.applications.push(application);
+        }
+    }
+    for (at, session) in sessions.iter_mut().enumerate() {
+        settle(trace, session, at >= reported);
+    }
+    sessions.sort_by_key(|session| session.start_ns);
+    sessions
+}
+
+/// Fills in what follows from a session's applications.
+fn settle(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
+    let ends = session.applications.iter().map(|row| row.end_ns);
+    if by_applications {
+        session.end_ns = ends.max().flatten();
+        session.duration_ns = session.end_ns.map(|end| end.saturating_sub(session.start_ns));
+    }
+    let until = session.end_ns.unwrap_or(trace.duration_ns);
+    let mut covered = session.start_ns;
+    let mut sum = 0_i64;
+    for application in &session.applications {
+        let start = application.start_ns.max(covered);
+        let end = application.end_ns.unwrap_or(until).min(until);
+        if end > start {
+            sum = sum.saturating_add(end.saturating_sub(start));
+            covered = end;
+        }
+    }
+    session.applications_ns = sum;
+    session.other_ns = session.duration_ns.map(|length| length.saturating_sub(sum).max(0));
+}
+
+fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notification) -> ApplicationEnd {
+    let process = row.pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|at| trace.processes.get(at));
+    let until = row.end_ns.unwrap_or(i64::MAX);
+    let inside = |rows: &ByWhom| -> Vec<Notification> {
+        let groups = [row.pid.map(Whose::Process), Some(Whose::Teller(row.teller_pid, row.teller_tid))];
+        let mut found = Vec::new();
+        for rows in groups.into_iter().flatten().filter_map(|key| rows.get(&key)) {
+            let first = rows.partition_point(|inner| inner.start_ns < row.start_ns);
+            let rows = rows.get(first..).unwrap_or_default().iter();
+            found.extend(rows.take(MOST_INSIDE).take_while(|inner| inner.start_ns <= until));
+        }
+        found.sort_by_key(|inner: &Notification| inner.start_ns);
+        found
+    };
+    let asked = inside(&rows.threads);
+    let killed = inside(&rows.terminations).first().copied();
+    let program = match (rows.threads.is_empty(), asked.is_empty()) {
+        (_, false) => ProgramKind::Window,
+        (true, true) => ProgramKind::Unknown,
+        (false, true) => ProgramKind::Console,
+    };
+    ApplicationEnd {
+        name: match process {
+            Some(process) => file_name(trace.text(process.image)),
+            None => file_name(trace.text(row.name)),
+        }
+        .to_owned(),
+        path: trace.text(row.name).to_owned(),
+        pid: row.pid,
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+        status: row.status,
+        event: trace.text(row.event).to_owned(),
+        details: EndRequest {
+            process_end_ns: process.and_then(|process| process.end_ns),
+            level: row.level,
+            flags: row.flags,
+            program,
+            terminated: killed.is_some(),
+            time_outs: time_outs(trace, row, program, &asked, killed),
+            threads: asked
+                .iter()
+                .map(|thread| ThreadAsked {
+                    tid: thread.tid,
+                    start_ns: thread.start_ns,
+                    end_ns: thread.end_ns,
+                    duration_ns: thread.end_ns.map(|end| end.saturating_sub(thread.start_ns)),
+                    flags: thread.flags,
+                })
+                .collect(),
+        },
+    }
+}
+
+/// The time-outs that an application ran into.
+fn time_outs(
+    trace: &Trace,
+    row: &Notification,
+    program: ProgramKind,
+    asked: &[Notification],
+    killed: Option<Notification>,
+) -> Vec<TimeOut> {
+    let length = |from: i64, to: Option<i64>| to.unwrap_or(trace.duration_ns).saturating_sub(from);
+    let killed_at = killed.map(|row| row.start_ns);
+    let mut found = Vec::new();
+    let mut add = |kind, from: i64, limit_ns: i64, certainty, evidence: Reason| {
+        found.push(TimeOut {
+            kind,
+            at_ns: Some(from.saturating_add(limit_ns)),
+            limit_ns: Some(limit_ns),
+            certainty,
+            evidence,
+        });
+    };
+    let mut waited_for_a_window = false;
+    for (at, thread) in asked.iter().enumerate() {
+        let took = length(thread.start_ns, thread.end_ns);
+        let again = asked.iter().skip(at + 1).any(|later| later.tid == thread.tid);
+        let forced = waited_for_a_window && asked.iter().take(at).any(|earlier| earlier.tid == thread.tid);
+        let no_answer_in_5_s = took >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS;
+        if forced && !no_answer_in_5_s {
+            let both = FORCED_QUESTION_NS + FORCED_ORDER_NS;
+            let limit =
+                [both, FORCED_ORDER_NS, FORCED_QUESTION_NS].into_iter().find(|limit| took >= limit - CLOCK_GRAIN_NS);
+            if let Some(limit) = limit {
+                let (certainty, evidence) = match killed_at {
+                    Some(_) => (Certainty::Measured, Reason::AskedAgainAndTerminated),
+                    None => (Certainty::Inferred, Reason::AskedAgain),
+                };
+                add(TimeOutKind::Forced, thread.start_ns, limit, certainty, evidence);
+            }
+        } else if no_answer_in_5_s {
+            waited_for_a_window = true;
+            let (certainty, evidence) = match (again, killed_at) {
+                (true, _) => (Certainty::Measured, Reason::WindowSilentTwice),
+                (false, Some(_)) => (Certainty::Measured, Reason::WindowSilentAndTerminated),
+                _ => (Certainty::Inferred, Reason::WindowSilent),
+            };
+            add(TimeOutKind::Window, thread.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
+        }
+    }
+    if !waited_for_a_window && length(row.start_ns, row.end_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS {
+        let kind = match program {
+            ProgramKind::Console => TimeOutKind::Console,
+            _ => TimeOutKind::Application,
+        };
+        let (certainty, evidence) = match killed_at {
+            Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS => {
+                (Certainty::Measured, Reason::TerminatedAfterNotification)
+            }
+            _ if row.status == Some(STATUS_TIME_OUT) => (Certainty::Measured, Reason::StatusOfTimeOut),
+            _ => (Certainty::Inferred, Reason::Silent),
+        };
+        // Windows that answer slowly one after the other run into no time-out, and in the system's session the service manager
+        // answers when its services have.
+        let answers_late = program == ProgramKind::Window || row.session == Some(0);
+        if !answers_late || certainty == Certainty::Measured {
+            add(kind, row.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
+        }
+    }
+    found
+}

@@ -1,0 +1,414 @@
+//! Whole shutdowns, hand-made. The first has the numbers with which the Microsoft paper explains KernelShutdown.
+
+use crate::Variant;
+use onoff_trace::{ActivityKind, IoPriority, NotificationKind as Kind, Trace, milestone, shutdown_step};
+
+use super::*;
+use onoff_testkit::hostile::hostile;
+use onoff_testkit::synthetic::{
+    MS, activity, disk, milestone, milestone_value, notification, process, service_stop, session_shutdown, thread,
+};
+use onoff_usage::units::{ServiceNotification, TimeOutKind};
+
+const US: i64 = 1_000;
+const S: i64 = 1_000 * MS;
+
+/// Session 1 from 448 to 7091 ms in 6642, session 0 from 8335 to 11010 in 2675, all of it 13066: the kernel's part is
+/// 3749 by subtraction. The last parts of a millisecond are what cutting allows.
+fn paper() -> Trace {
+    let mut trace = Trace { duration_ns: 13_066_900 * US, ..Trace::default() };
+    trace.system.os_build = 7601;
+    process(&mut trace, 4, "System", None, None);
+    process(&mut trace, 600, "services.exe", None, None);
+    process(&mut trace, 900, "mail.exe", None, Some(4_640 * MS));
+    process(&mut trace, 904, "player.exe", None, None);
+    process(&mut trace, 908, "spoolsv.exe", None, Some(10_990 * MS));
+    milestone(&mut trace, 100 * US, milestone::SHUTDOWN_REQUEST, "1");
+    session_shutdown(&mut trace, 1, 448_300 * US, Some(7_091_100 * US));
+    let told = (Kind::ApplicationShutdown, Some(900), None, 1);
+    notification(&mut trace, told, 450 * MS, Some(4_650 * MS));
+    let told = (Kind::ApplicationShutdown, Some(904), None, 1);
+    notification(&mut trace, told, 4_650 * MS, Some(4_960 * MS));
+    let name = shutdown_step::PRE_SHUTDOWN_NOTIFICATION;
+    activity(&mut trace, ActivityKind::ShutdownStep, name, 7_100 * MS, Some(7_800 * MS));
+    service_stop(&mut trace, "Search", 912, (7_101 * MS, Some(7_106 * MS), Some(7_799 * MS)));
+    session_shutdown(&mut trace, 0, 8_335_200 * US, Some(11_010_400 * US));
+    let told = (Kind::ApplicationShutdown, Some(600), None, 0);
+    notification(&mut trace, told, 8_336 * MS, Some(11_010 * MS));
+    service_stop(&mut trace, "Spooler", 908, (8_340 * MS, Some(8_342 * MS), Some(10_940 * MS)));
+    service_stop(&mut trace, "Dhcp", 916, (8_341 * MS, None, Some(8_461 * MS)));
+    milestone(&mut trace, 11_020 * MS, milestone::KERNEL_SHUTDOWN, "");
+    milestone_value(&mut trace, 11_021 * MS, milestone::SHUTDOWN_ACTION, "0", Some(6));
+    let kernel = ActivityKind::KernelShutdownStep;
+    let end = Some(13_066_700 * US);
+    activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 11_022 * MS, end);
+    activity(&mut trace, kernel, shutdown_step::REGISTRY, 11_500 * MS, Some(12_400 * MS));
+    disk(&mut trace, 1_000 * MS, 5 * MS, IoPriority::Normal, "mail.dat");
+    disk(&mut trace, 12_000 * MS, 7 * MS, IoPriority::Normal, "SOFTWARE");
+    trace
+}
+
+fn analysed(trace: &Trace) -> ShutdownReport {
+    analyse(trace, &ShutdownOptions::default()).unwrap()
+}
+
+fn cut(ns: i64) -> i64 {
+    ns / MS
+}
+
+#[test]
+fn the_papers_arithmetic() {
+    let report = analysed(&paper());
+    assert_eq!(report.variant, Variant::PowerOff);
+    assert_eq!(report.total_ns, Some(13_066_600 * US));
+    assert_eq!(report.total_certainty, Certainty::Measured);
+    type Row = (Option<u32>, i64, Option<i64>, Option<i64>);
+    let sessions: Vec<Row> = report
+        .details
+        .sessions
+        .iter()
+        .map(|row| (row.session, cut(row.start_ns), row.end_ns.map(cut), row.duration_ns.map(cut)))
+        .collect();
+    assert_eq!(sessions, [(Some(1), 448, Some(7_091), Some(6_642)), (Some(0), 8_335, Some(11_010), Some(2_675)),]);
+    let difference = report.details.difference;
+    assert!(difference.ended);
+    assert_eq!(cut(difference.shutdown_ns) - 6_642 - 2_675, 3_749);
+    assert_eq!(difference.kernel_ns, (13_066_600 - 6_642_800 - 2_675_200) * US);
+}
+
+#[test]
+fn a_shutdown_lasts_until_the_kernels_last_step() {
+    // A step within the orderly part ends nothing.
+    let report = analysed(&paper());
+    assert_eq!(report.details.ends.rule, Rule::KernelOrderlyShutdownEnds);
+    // After the record that the orderly part is over, the page file is cleared for 3 s.
+    let mut trace = paper();
+    trace.duration_ns = 17 * S;
+    let kernel = ActivityKind::KernelShutdownStep;
+    activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, Some(16_067 * MS));
+    let report = analysed(&trace);
+    assert_eq!(report.total_ns, Some(16_067 * MS - 100 * US));
+    assert_eq!(report.details.ends.rule, Rule::KernelLastStepEnds);
+    // A last step that does not end in the recording leaves the end open: at least so long, not 13 s.
+    let mut trace = paper();
+    trace.duration_ns = 17 * S;
+    activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, None);
+    let report = analysed(&trace);
+    assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
+}
+
+#[test]
+fn phases_and_what_lies_between_them_are_the_whole() {
+    let report = analysed(&paper());
+    let phases: Vec<(&str, Option<i64>, Option<i64>, Certainty)> = report
+        .phases
+        .iter()
+        .map(|phase| {
+            let name = phase.name.as_str();
+            (name, phase.start_ns.map(cut), phase.end_ns.map(cut), phase.certainty)
+        })
+        .collect();
+    let measured = Certainty::Measured;
+    assert_eq!(
+        phases,
+        [
+            ("UserSession", Some(448), Some(7_091), measured),
+            ("SystemSession", Some(7_100), Some(11_010), measured),
+            ("KernelShutdown", Some(11_020), Some(13_066), measured),
+        ]
+    );
+    let inside: i64 = report.phases.iter().filter_map(|phase| phase.duration_ns).sum();
+    let between: i64 = report.details.intervals.iter().map(|row| row.duration_ns).sum();
+    assert_eq!(Some(inside + between), report.total_ns);
+    let names: Vec<&str> = report.details.intervals.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["request to UserSession", "UserSession to SystemSession", "SystemSession to KernelShutdown"]);
+    // Disk requests belong to the phase they completed in.
+    let reads = |name| {
+        let disk = report.phase(name).unwrap().disk.as_ref().unwrap();
+        disk.operations.read.operations
+    };
+    assert_eq!(reads(PhaseName::UserSession), 1);
+    assert_eq!(reads(PhaseName::SystemSession), 0);
+    assert_eq!(reads(PhaseName::KernelShutdown), 1);
+}
+
+#[test]
+fn applications_and_services_have_their_times() {
+    let report = analysed(&paper());
+    let user = &report.details.sessions[0];
+    assert_eq!(user.applications_ns, 4_510 * MS);
+    assert_eq!(user.other_ns, Some(6_642_800 * US - 4_510 * MS));
+    let mail = &user.applications[0];
+    assert_eq!(mail.name, "mail.exe");
+    assert_eq!(mail.duration_ns, Some(4_200 * MS));
+    assert_eq!(mail.details.process_end_ns, Some(4_640 * MS));
+    assert_eq!(user.applications[1].details.process_end_ns, None);
+    assert_eq!(mail.details.program, ProgramKind::Unknown);
+    let services: Vec<(&str, Option<i64>, ServiceNotification, bool)> = report
+        .units
+        .iter()
+        .map(|row| {
+            let took = row.duration_ns.map(cut);
+            (row.name.as_str(), took, row.notification, row.time_out.is_some())
+        })
+        .collect();
+    assert_eq!(
+        services,
+        [
+            ("Search", Some(698), ServiceNotification::PreShutdown, false),
+            ("Spooler", Some(2_600), ServiceNotification::Shutdown, false),
+            ("Dhcp", Some(120), ServiceNotification::Shutdown, false),
+        ]
+    );
+    assert_eq!(report.details.service_time_out.limit_ns, Some(12 * S));
+    // The service control manager's own time is its services'.
+    let longest = report.details.longest.unwrap();
+    assert_eq!((longest.kind, longest.name.as_str()), (LongestKind::Application, "mail.exe"));
+}
+
+/// The paper's Appendix A: a console program that does not answer, about 5 of 17 s.
+#[test]
+fn a_console_program_is_killed_after_its_time_out() {
+    let mut trace = Trace { duration_ns: 17 * S, ..Trace::default() };
+    process(&mut trace, 900, "slow_shutdown.exe", None, Some(6_020 * MS));
+    process(&mut trace, 904, "editor.exe", None, Some(400 * MS));
+    milestone(&mut trace, 0, milestone::SHUTDOWN_REQUEST, "1");
+    session_shutdown(&mut trace, 1, 200 * MS, Some(6_100 * MS));
+    let told = (Kind::ApplicationShutdown, Some(904), None, 1);
+    notification(&mut trace, told, 300 * MS, Some(450 * MS));
+    let told = (Kind::ThreadShutdown, None, Some(5_000), 1);
+    notification(&mut trace, told, 310 * MS, Some(440 * MS));
+    let told = (Kind::ApplicationShutdown, Some(900), None, 1);
+    notification(&mut trace, told, 1_000 * MS, Some(6_050 * MS));
+    let killed = (Kind::Termination, None, None, 1);
+    notification(&mut trace, killed, 6_001 * MS, Some(6_030 * MS));
+    milestone(&mut trace, 7 * S, milestone::KERNEL_SHUTDOWN, "");
+    let kernel = ActivityKind::KernelShutdownStep;
+    activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 7 * S, Some(17 * S));
+    let report = analysed(&trace);
+    let editor = &report.details.sessions[0].applications[0];
+    assert_eq!(editor.details.program, ProgramKind::Window);
+    assert_eq!(editor.details.threads[0].duration_ns, Some(130 * MS));
+    assert!(editor.details.time_outs.is_empty() && !editor.details.terminated);
+    let slow = &report.details.sessions[0].applications[1];
+    assert_eq!(slow.details.program, ProgramKind::Console);
+    assert!(slow.details.terminated);
+    let [limit] = &slow.details.time_outs[..] else {
+        panic!("{:?}", slow.details.time_outs);
+    };
+    assert_eq!(limit.kind, TimeOutKind::Console);
+    assert_eq!((limit.at_ns, limit.limit_ns), (Some(6 * S), Some(5 * S)));
+    assert_eq!(limit.certainty, Certainty::Measured);
+    let longest = report.details.longest.unwrap();
+    assert_eq!(longest.name, "slow_shutdown.exe");
+    assert_eq!(longest.duration_ns, 5_050 * MS);
+    assert_eq!(longest.because.to_string(), "console program, killed after its 5.00 s time-out");
+}
+
+/// A person forces the shutdown: the window is asked once more, for 0.25 and 0.5 s.
+#[test]
+fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
+    let mut trace = Trace { duration_ns: 12 * S, ..Trace::default() };
+    process(&mut trace, 900, "hung.exe", None, Some(8 * S));
+    session_shutdown(&mut trace, 1, 0, Some(9 * S));
+    let told = (Kind::ApplicationShutdown, Some(900), None, 1);
+    notification(&mut trace, told, 0, Some(8 * S));
+    let asked = (Kind::ThreadShutdown, Some(900), Some(904), 1);
+    notification(&mut trace, asked, 10 * MS, Some(5_010 * MS));
+    notification(&mut trace, asked, 7 * S, Some(7_750 * MS));
+    let report = analysed(&trace);
+    let hung = &report.details.sessions[0].applications[0];
+    let kinds: Vec<(TimeOutKind, Option<i64>, Certainty)> =
+        hung.details.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
+    assert_eq!(
+        kinds,
+        [
+            (TimeOutKind::Window, Some(5 * S), Certainty::Measured),
+            (TimeOutKind::Forced, Some(750 * MS), Certainty::Inferred),
+        ]
+    );
+}
+
+#[test]
+fn a_service_that_never_stops_is_set_apart() {
+    let mut trace = paper();
+    trace.system.os_build = 7601;
+    // The system's session lasts as long as the service control manager waits.
+    let mut waits = Trace { duration_ns: 30 * S, ..Trace::default() };
+    waits.system.os_build = 7601;
+    session_shutdown(&mut waits, 0, S, Some(13_100 * MS));
+    service_stop(&mut waits, "Deaf", 700, (1_050 * MS, Some(1_060 * MS), None));
+    service_stop(&mut waits, "Good", 704, (1_051 * MS, Some(1_052 * MS), Some(2 * S)));
+    let report = analysed(&waits);
+    let deaf = report.units.iter().find(|row| row.name == "Deaf").unwrap();
+    assert!(deaf.time_out.is_some());
+    let limit = deaf.time_out.as_ref().unwrap();
+    assert_eq!((limit.limit_ns, limit.certainty), (Some(12 * S), Certainty::Measured));
+    assert_eq!(limit.at_ns, Some(13_050 * MS));
+    assert!(report.units.iter().all(|row| row.name == "Deaf" || row.time_out.is_none()));
+    let longest = report.details.longest.unwrap();
+    assert_eq!(longest.name, "Deaf");
+    assert_eq!(longest.because.to_string(), "did not stop in the 12.0 s that services have");
+
+    // What the machine is configured to do goes before its version.
+    let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
+    let report = analyse(&waits, &options).unwrap();
+    assert!(report.units.iter().all(|row| row.time_out.is_some()));
+    assert_eq!(report.details.service_time_out.certainty, Certainty::Measured);
+}
+
+#[test]
+fn the_time_out_of_services_is_the_versions() {
+    let limit = |build: u32| {
+        let mut trace = Trace::default();
+        trace.system.os_build = build;
+        services::time_out(&trace, &ShutdownOptions::default()).limit_ns
+    };
+    assert_eq!(limit(0), None);
+    assert_eq!(limit(6_002), Some(20 * S));
+    assert_eq!(limit(7_600), Some(12 * S));
+    assert_eq!(limit(18_362), Some(5 * S));
+}
+
+#[test]
+fn a_recording_that_stops_in_the_kernels_part_says_so() {
+    let mut trace = paper();
+    trace.duration_ns = 12 * S;
+    trace.activities = trace
+        .activities
+        .iter()
+        .filter(|row| row.start_ns < 12 * S)
+        .map(|mut row| {
+            row.end_ns = row.end_ns.filter(|&end| end < 12 * S);
+            row
+        })
+        .collect();
+    let report = analysed(&trace);
+    assert_eq!(report.total_ns, None);
+    assert_eq!(report.total_at_least_ns, 12 * S - 100 * US);
+    assert_eq!(report.total_certainty, Certainty::Missing);
+    let kernel = report.phase(PhaseName::KernelShutdown).unwrap();
+    assert_eq!((kernel.start_ns, kernel.end_ns), (Some(11_020 * MS), None));
+    assert_eq!(kernel.recorded_ns, 980 * MS);
+    assert_eq!(kernel.ends.missing, [Rule::KernelOrderlyShutdownEnds]);
+    assert!(!report.details.difference.ended);
+    let sessions = (6_642_800 + 2_675_200) * US;
+    assert_eq!(report.details.difference.kernel_ns, 12 * S - 100 * US - sessions);
+}
+
+#[test]
+fn the_users_half_of_a_fast_startup_ends_where_the_memory_image_begins() {
+    let mut trace = Trace { duration_ns: 9 * S, ..Trace::default() };
+    milestone(&mut trace, 10 * MS, milestone::LOGOFF_REQUEST, "1");
+    session_shutdown(&mut trace, 1, 100 * MS, Some(900 * MS));
+    activity(&mut trace, ActivityKind::PowerTransition, "4", 1_500 * MS, None);
+    milestone(&mut trace, 3 * S, milestone::HIBERNATE, "");
+    let report = analysed(&trace);
+    assert_eq!(report.variant, Variant::FastStartup);
+    assert_eq!(report.total_ns, Some(1_490 * MS));
+    let user = report.phase(PhaseName::UserSession).unwrap();
+    // All of it is the session's end, from the request on: what follows the applications is the logoff's.
+    assert_eq!((user.start_ns, user.end_ns), (Some(10 * MS), Some(1_500 * MS)));
+    assert_eq!(report.phase(PhaseName::KernelShutdown).unwrap().start_ns, None);
+}
+
+#[test]
+fn an_earlier_logoff_is_not_part_of_the_shutdown() {
+    let mut trace = paper();
+    session_shutdown(&mut trace, 2, 10 * US, Some(20 * US));
+    trace.activities = {
+        let mut rows: Vec<_> = trace.activities.iter().collect();
+        rows.sort_by_key(|row| row.start_ns);
+        rows.into_iter().collect()
+    };
+    let report = analysed(&trace);
+    assert_eq!(report.details.sessions.len(), 2);
+    assert_eq!(report.details.starts.time_ns, Some(100 * US));
+}
+
+/// Only processes, threads and modules: what the system's own recorder of shutdowns holds.
+fn only_exits() -> Trace {
+    let mut trace = Trace { duration_ns: 105 * S, ..Trace::default() };
+    process(&mut trace, 600, "services.exe", None, None);
+    // Somebody closed a program long before.
+    process(&mut trace, 899, "notepad.exe", None, Some(S));
+    for at in 0..12_u32 {
+        let end = 100 * S + i64::from(at) * 100 * MS;
+        process(&mut trace, 900 + at, "app.exe", None, Some(end));
+    }
+    for at in 0..5_u32 {
+        let end = 101_500 * MS + i64::from(at) * 400 * MS;
+        process(&mut trace, 1_000 + at, "svchost.exe", None, Some(end));
+    }
+    let rows: Vec<_> = trace.processes.iter().collect();
+    trace.processes = rows
+        .into_iter()
+        .map(|mut row| {
+            let is_host = (1_000..1_100).contains(&row.pid);
+            row.parent_pid = Some(if is_host { 600 } else { 300 });
+            row.session = Some(u32::from(!is_host && row.pid != 600));
+            row
+        })
+        .collect();
+    thread(&mut trace, 5_000, 911, None, Some(101_050 * MS));
+    thread(&mut trace, 5_004, 911, None, Some(101_090 * MS));
+    trace
+}
+
+#[test]
+fn ends_of_processes_tell_an_inferred_answer() {
+    let report = analysed(&only_exits());
+    assert_eq!(report.details.starts.time_ns, Some(100 * S));
+    assert_eq!(report.details.starts.certainty, Certainty::Inferred);
+    let phases: Vec<(Option<i64>, Option<i64>, Certainty)> =
+        report.phases.iter().map(|phase| (phase.start_ns.map(cut), phase.end_ns.map(cut), phase.certainty)).collect();
+    assert_eq!(
+        phases,
+        [
+            (Some(100_000), Some(101_100), Certainty::Inferred),
+            (Some(101_100), Some(103_100), Certainty::Inferred),
+            (Some(103_100), None, Certainty::Missing),
+        ]
+    );
+    let exits = &report.details.exits;
+    assert_eq!(exits.processes.len(), 17);
+    assert_eq!(exits.duration_ns, Some(3_100 * MS));
+    assert_eq!(exits.still_running, 1);
+    let last_user = exits.processes.iter().find(|exit| exit.pid == 911).unwrap();
+    assert_eq!(last_user.dying_ns, Some(50 * MS));
+    assert_eq!(last_user.threads_ended, 2);
+    assert_eq!(last_user.since_first_ns, 1_100 * MS);
+    let longest = report.details.longest.unwrap();
+    assert_eq!((longest.kind, longest.duration_ns), (LongestKind::Exit, 400 * MS));
+    assert_eq!(longest.certainty, Certainty::Inferred);
+    assert_eq!(report.total_ns, None);
+    assert_eq!(report.total_at_least_ns, 5 * S);
+}
+
+#[test]
+fn a_few_ends_of_processes_are_no_shutdown() {
+    let mut trace = only_exits();
+    trace.processes = trace.processes.iter().filter(|row| row.pid < 1_000).collect();
+    let answer = analyse(&trace, &ShutdownOptions::default()).unwrap_err();
+    assert_eq!(answer.processes_ended, 13);
+    let text = answer.to_string();
+    assert!(text.starts_with("the recording holds no shutdown ("), "{text}");
+    assert!(text.ends_with("0 processes start and 13 processes end"), "{text}");
+}
+
+#[test]
+fn anything_gets_an_answer() {
+    let mut answered = 0;
+    for seed in 0..600 {
+        let trace = hostile(seed);
+        if let Ok(report) = analyse(&trace, &ShutdownOptions::default()) {
+            answered += 1;
+            assert_eq!(report.phases.len(), 3, "seed {seed}");
+            let known: Vec<i64> =
+                report.phases.iter().flat_map(|phase| [phase.start_ns, phase.end_ns]).flatten().collect();
+            assert!(known.is_sorted(), "seed {seed}: {known:?}");
+            assert!(report.details.intervals.iter().all(|row| row.duration_ns >= 0), "seed {seed}");
+        }
+    }
+    assert!(answered > 100, "only {answered} recordings held a shutdown");
+}

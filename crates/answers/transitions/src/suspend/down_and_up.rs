@@ -1,0 +1,256 @@
+//! The way down, the sleep and the way up: by the events, by the kernel's own account, and by the clock of the wall.
+
+use crate::{Half, Phase, PhaseName, Variant};
+use onoff_trace::{Trace, milestone};
+
+use super::report::{PowerTotal, SleepGap};
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty, Span};
+use onoff_usage::asleep::cycles::Cycle;
+use onoff_usage::asleep::lengths::{before_the_kernel_ns, clock_set, image_beyond, image_read, real_gap, went_on};
+use onoff_usage::asleep::without;
+use onoff_usage::person::without_person;
+
+/// Both halves and what lies between them.
+pub(super) struct Halves {
+    pub suspend: PowerTotal,
+    pub asleep: SleepGap,
+    pub resume: PowerTotal,
+    /// End of the transition, ns.
+    pub end_ns: Option<i64>,
+}
+
+pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Variant) -> Halves {
+    if let Some((enter, exit)) = cycle.standby {
+        let edge = |row: Option<onoff_trace::Milestone>, rule: Rule| match row {
+            Some(row) => at(row.time_ns, rule, trace.text(row.event), Certainty::Measured),
+            None => lacking(rule),
+        };
+        let gap = Span::between(&edge(enter, Rule::ModernStandbyEntered), &edge(exit, Rule::ModernStandbyLeft));
+        return Halves {
+            suspend: PowerTotal::default(),
+            resume: PowerTotal::default(),
+            end_ns: gap.end_ns,
+            asleep: SleepGap { measured: gap, ..SleepGap::default() },
+        };
+    }
+    let down = down(trace, cycle, recorded);
+    let up = up(trace, cycle, recorded, down.end_ns);
+    let end_ns = up.end_ns.or(cycle.whole.and_then(|row| row.end_ns));
+    let writes = matches!(variant, Variant::Hibernate | Variant::HybridSleep | Variant::FastStartup);
+    let reads = matches!(variant, Variant::Hibernate | Variant::FastStartup);
+    let unrecorded_down_ns = if writes { image_beyond(trace, cycle, down.end_ns) } else { Some(0) };
+    let read_is_known = !reads || image_read(trace, cycle).is_some();
+    let unrecorded_up_ns = read_is_known.then(|| before_the_kernel_ns(trace, cycle));
+    let asleep = asleep(trace, cycle, &down, &up, (unrecorded_down_ns.unwrap_or(0), unrecorded_up_ns.unwrap_or(0)));
+    Halves {
+        suspend: total(trace, cycle, down, unrecorded_down_ns, &[milestone::POWER_SUSPEND_TIME]),
+        asleep,
+        resume: total(trace, cycle, up, unrecorded_up_ns, &[milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]),
+        end_ns,
+    }
+}
+
+fn at(time_ns: i64, rule: Rule, event: &str, certainty: Certainty) -> Boundary {
+    Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, missing: Vec::new() }
+}
+
+fn lacking(rule: Rule) -> Boundary {
+    Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() }
+}
+
+/// Of boundaries, the first or the last; the ends of phases only stand in for what defines it.
+fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
+    const BEGIN: Rule = Rule::KernelTransitionBegins;
+    const SLEEP: Rule = Rule::LastRecordBeforeSleep;
+    let going_down = || phases.iter().filter(|phase| phase.half == Some(Half::Suspend));
+    let whole = cycle.whole.map(|row| at(row.start_ns, BEGIN, trace.text(row.event), Certainty::Measured));
+    let first_phase = going_down()
+        .filter_map(|phase| Some((phase.start_ns?, phase)))
+        .min_by_key(|&(start, _)| start)
+        .map(|(start, phase)| {
+            // What defines the begin was recorded, and this came before it; or it was not.
+            let measured = whole.is_some() || phase.name == PhaseName::UserSession;
+            let mut boundary = at(
+                start,
+                Rule::PhaseStarts { phase: phase.name },
+                &phase.starts.event,
+                if measured { Certainty::Measured } else { Certainty::Inferred },
+            );
+            if !measured {
+                boundary.missing.push(BEGIN);
+            }
+            boundary
+        });
+    let image = cycle.image_begins(trace).map(|row| (row, Rule::MemoryImageWriteStarts));
+    let sleep = cycle.milestone(trace, milestone::SLEEP).map(|row| (row, SLEEP));
+    let sleep = sleep
+        .into_iter()
+        .chain(image)
+        .map(|(row, rule)| at(row.time_ns, rule, trace.text(row.event), Certainty::Measured))
+        .max_by_key(|boundary| boundary.time_ns);
+    if whole.is_none() && first_phase.is_none() && sleep.is_none() {
+        return Span::absent([Rule::WayDownNotRecorded]);
+    }
+    let awake_ns = cycle.awake_ns(trace).unwrap_or(i64::MAX);
+    let ended = going_down().filter_map(|phase| Some((phase.end_ns.filter(|&end| end <= awake_ns)?, phase)));
+    let last_phase = ended.max_by_key(|&(end, _)| end).map(|(end, phase)| {
+        let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
+        let mut boundary = at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, certainty);
+        if sleep.is_none() {
+            boundary.missing.push(SLEEP);
+        }
+        boundary
+    });
+    let start = [whole, first_phase]
+        .into_iter()
+        .flatten()
+        .min_by_key(|boundary| boundary.time_ns)
+        .unwrap_or_else(|| lacking(BEGIN));
+    let end = [last_phase, sleep]
+        .into_iter()
+        .flatten()
+        .max_by_key(|boundary| boundary.time_ns)
+        .unwrap_or_else(|| lacking(SLEEP));
+    Span::between(&start, &end)
+}
+
+fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> Span {
+    const WAKE: Rule = Rule::FirstRecordAfterSleep;
+    const END: Rule = Rule::KernelTransitionEnds;
+    let coming_up = || phases.iter().filter(|phase| phase.half == Some(Half::Resume));
+    let wake = cycle.wake(trace).map(|row| at(row.time_ns, WAKE, trace.text(row.event), Certainty::Measured));
+    let first_phase = coming_up()
+        .filter_map(|phase| Some((phase.start_ns?, phase)))
+        .min_by_key(|&(start, _)| start)
+        .map(|(start, phase)| {
+            at(start, Rule::PhaseStarts { phase: phase.name }, &phase.starts.event, Certainty::Measured)
+        });
+    let start = [wake, first_phase].into_iter().flatten().min_by_key(|boundary| boundary.time_ns);
+    let last_phase =
+        coming_up().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(|(end, phase)| {
+            Boundary {
+                missing: vec![END],
+                ..at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, Certainty::Inferred)
+            }
+        });
+    let account = [milestone::RESUME_DEVICES_TIME, milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]
+        .into_iter()
+        .find_map(|name| cycle.value(trace, name))
+        .map(|(_, row)| Boundary {
+            missing: vec![END],
+            ..at(row.time_ns, Rule::KernelAccountAfterResume, trace.text(row.event), Certainty::Inferred)
+        });
+    let begun_ns = start.as_ref().and_then(|start| start.time_ns).or(after_ns);
+    let not_before = |boundary: &Boundary| boundary.time_ns.zip(begun_ns).is_none_or(|(end, begun)| end >= begun);
+    // The record of the end tells the real time too, and is there where the recording lacks the begin.
+    let ended = cycle.whole.and_then(|row| Some((row.end_ns?, row.event))).or_else(|| {
+        let row = cycle.milestone(trace, milestone::POWER_END_UTC)?;
+        Some((row.time_ns, row.event))
+    });
+    let whole = ended.map(|(end, event)| at(end, END, trace.text(event), Certainty::Measured));
+    // A transition that failed ends without having slept: there is no way up.
+    let Some(start) = start else {
+        return match account {
+            Some(end) => Span::between(&lacking(WAKE), &end),
+            None => Span::absent([Rule::WayUpNotRecorded]),
+        };
+    };
+    let end = whole
+        .filter(not_before)
+        .or(last_phase.filter(not_before))
+        .or(account.filter(not_before))
+        .unwrap_or_else(|| lacking(END));
+    Span::between(&start, &end)
+}
+
+fn total(trace: &Trace, cycle: &Cycle, measured: Span, unrecorded_ns: Option<i64>, names: &[&str]) -> PowerTotal {
+    let kernel = names.iter().find_map(|name| cycle.length(trace, name));
+    let kernel_ns = kernel.map(|(ns, _)| ns);
+    PowerTotal {
+        whole_ns: measured.duration_ns.zip(unrecorded_ns).map(|(events, beyond)| events.saturating_add(beyond)),
+        at_least_ns: match measured.duration_ns {
+            Some(events) => events.saturating_add(unrecorded_ns.unwrap_or(0)),
+            None => 0,
+        },
+        unrecorded_ns,
+        difference_ns: measured.duration_ns.zip(kernel_ns).map(|(events, kernel)| events.saturating_sub(kernel)),
+        measured,
+        kernel_ns,
+        kernel_event: kernel.map(|(_, row)| trace.text(row.event).to_owned()).unwrap_or_default(),
+    }
+}
+
+impl PowerTotal {
+    /// The way up with the session that begins on it, until its desktop is ready; without a desktop, what is known of it.
+    pub(super) fn reach(&mut self, desktop_ns: Option<i64>) {
+        let extent = desktop_ns.zip(self.measured.start_ns);
+        let reached_ns = extent.map(|(end, start)| end.saturating_sub(start));
+        self.whole_ns = reached_ns.zip(self.unrecorded_ns).map(|(reached, beyond)| reached.saturating_add(beyond));
+        if let Some(reached) = reached_ns {
+            self.at_least_ns = reached.saturating_add(self.unrecorded_ns.unwrap_or(0));
+        }
+    }
+
+    /// Without the time in which a person was waited for.
+    pub(super) fn leave_out(&mut self, person_ns: i64) {
+        self.whole_ns = self.whole_ns.map(|ns| without_person(ns, person_ns));
+        self.at_least_ns = without_person(self.at_least_ns, person_ns);
+    }
+}
+
+impl Halves {
+    /// What both halves took, ns, a lower bound of it, and how certain it is. A fast startup is a shutdown and a start, which are recorded
+    /// apart: of a recording with one of them, that one is the whole.
+    pub(super) fn total(&self, variant: Variant) -> (Option<i64>, i64, Certainty) {
+        let halves = [&self.suspend, &self.resume];
+        let one_is_whole = variant == Variant::FastStartup && halves.iter().any(|half| half.is_recorded());
+        let of_it = || halves.iter().filter(|half| !one_is_whole || half.is_recorded());
+        let total_ns = of_it().try_fold(0_i64, |sum, half| Some(sum.saturating_add(half.whole_ns?)));
+        let at_least_ns = of_it().map(|half| half.at_least_ns).fold(0, i64::saturating_add);
+        let certainty = of_it().map(|half| half.measured.certainty).reduce(Certainty::and);
+        match total_ns {
+            Some(ns) => (Some(ns), ns, certainty.unwrap_or_default()),
+            None => (None, at_least_ns, Certainty::Missing),
+        }
+    }
+}
+
+/// The time between the halves, of which `unrecorded`, at its begin and at its end, belongs to the halves though no event spans it.
+fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded: (i64, i64)) -> SleepGap {
+    let unrecorded_ns = unrecorded.0.saturating_add(unrecorded.1);
+    let edge = |time_ns: Option<i64>, rule: Rule| match time_ns {
+        Some(time_ns) => at(time_ns, rule, "", Certainty::Measured),
+        None => lacking(rule),
+    };
+    let mut gap = SleepGap {
+        measured: Span::between(&edge(down.end_ns, Rule::WayDownEnds), &edge(up.start_ns, Rule::WayUpStarts)),
+        start_unix_ns: cycle.value(trace, milestone::POWER_BEGIN_UTC).map(|(ns, _)| ns),
+        end_unix_ns: cycle.value(trace, milestone::POWER_END_UTC).map(|(ns, _)| ns),
+        clock_set_ns: clock_set(trace, cycle, down.start_ns),
+        ..SleepGap::default()
+    };
+    if gap.measured.duration_ns.is_some_and(|ns| ns < 0) {
+        gap.measured = Span::absent([Rule::WayUpBeforeWayDown]);
+    }
+    let Some(on_axis) = gap.measured.duration_ns else { return gap };
+    if let Some((real_ns, rule, certainty)) = real_gap(trace, cycle, on_axis, down.start_ns) {
+        gap.clock_missed_ns = Some(real_ns.saturating_sub(on_axis));
+        gap.wall_ns = Some(real_ns.saturating_sub(unrecorded_ns));
+        (gap.wall_rule, gap.wall_certainty) = (rule, certainty);
+    }
+    if let Some(between) = gap.measured.start_ns.zip(gap.measured.end_ns)
+        && went_on(gap.clock_missed_ns)
+    {
+        let (start_ns, end_ns) = without(between, unrecorded);
+        gap.measured.duration_ns = Some(end_ns.saturating_sub(start_ns));
+        (gap.measured.start_ns, gap.measured.end_ns) = (Some(start_ns), Some(end_ns));
+    }
+    // Nothing sleeps for less than no time: then somebody set the clock meanwhile.
+    if gap.wall_ns.is_some_and(|ns| ns < 0) {
+        gap.wall_ns = None;
+        gap.wall_certainty = Certainty::Missing;
+        gap.wall_rule = Rule::RealTimesContradict;
+    }
+    gap
+}

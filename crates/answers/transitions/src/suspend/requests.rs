@@ -1,0 +1,220 @@
+//! Devices that were asked for another power state, with what happened inside each request.
+//!
+//! The system's request to a device makes its function driver send requests for the device's own state; each request
+//! passes the drivers of the device's stack. Rows of one request share a request packet, whose address is used again.
+
+use crate::{Phase, PhaseName};
+use hashbrown::HashMap;
+use onoff_trace::{PowerRequest, PowerRequestKind, PowerRequestScope, PowerStateKind, StringId, Trace};
+
+use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal, StateRequest};
+
+use PhaseName as Name;
+
+/// The phases in which devices are asked.
+pub(super) const DEVICE_PHASES: [PhaseName; 3] = [Name::QueryDevices, Name::SuspendDevices, Name::ResumeDevices];
+
+/// The requests of one transition.
+#[derive(Default)]
+pub(super) struct Requests {
+    pub devices: Vec<PowerDevice>,
+    pub drivers: Vec<PowerDriverTotal>,
+}
+
+/// The phase that a request would belong to, by what it asks.
+fn phase_of(row: &PowerRequest) -> Option<PhaseName> {
+    match (row.kind, row.state) {
+        (PowerRequestKind::Query, _) => Some(Name::QueryDevices),
+        // State 1 is working, of the system as of a device.
+        (PowerRequestKind::Set, Some(1)) => Some(Name::ResumeDevices),
+        (PowerRequestKind::Set, Some(_)) => Some(Name::SuspendDevices),
+        _ => None,
+    }
+}
+
+/// Adds the phases of which only the requests for the system's states tell.
+pub(super) fn infer_phases(phases: &mut Vec<Phase>, rows: &[PowerRequest], (from_ns, until_ns): (i64, i64)) {
+    for name in DEVICE_PHASES {
+        if phases.iter().any(|phase| phase.name == name) {
+            continue;
+        }
+        let times = window(rows, from_ns, until_ns)
+            .filter(|row| row.scope == PowerRequestScope::Device)
+            .filter(|row| row.state_kind == PowerStateKind::System)
+            .filter(|row| phase_of(row) == Some(name))
+            .map(|row| (row.start_ns, row.end_ns));
+        phases.extend(super::phases::inferred(name, times));
+    }
+}
+
+fn window(rows: &[PowerRequest], from_ns: i64, until_ns: i64) -> impl Iterator<Item = &PowerRequest> {
+    let first = rows.partition_point(|row| row.start_ns < from_ns);
+    rows.iter().skip(first).take_while(move |row| row.start_ns < until_ns)
+}
+
+/// The requests between two times; `rows` are by start.
+pub(super) fn between(
+    trace: &Trace,
+    rows: &[PowerRequest],
+    phases: &[Phase],
+    (from_ns, until_ns): (i64, i64),
+) -> Requests {
+    let rows: Vec<&PowerRequest> = window(rows, from_ns, until_ns).collect();
+    let mut devices: Vec<Option<PowerDevice>> = Vec::new();
+    let mut of_devices: Vec<&PowerRequest> = Vec::new();
+    let mut by_packet: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut drivers = DriverTotals::default();
+    for row in &rows {
+        let phase = phase_at(phases, row, until_ns);
+        match row.scope {
+            PowerRequestScope::Device => {
+                by_packet.entry(row.irp).or_default().push(devices.len());
+                of_devices.push(row);
+                devices.push(Some(describe(trace, row, phase)));
+                if let Some(phase) = phase {
+                    drivers.add(phase, row, false);
+                }
+            }
+            PowerRequestScope::Driver => {
+                // Rows are by begin, so the packet's latest request is the one it passes.
+                let request = by_packet.get(&row.irp).and_then(|requests| devices.get_mut(*requests.last()?)?.as_mut());
+                if let Some(request) = request {
+                    request.details.drivers.push(PowerDriverPart {
+                        driver: trace.text(row.driver).to_owned(),
+                        start_ns: row.start_ns,
+                        end_ns: row.end_ns,
+                        duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+                    });
+                }
+                if let Some(phase) = phase {
+                    drivers.add(phase, row, true);
+                }
+            }
+        }
+    }
+    let parents = parents(&of_devices);
+    // From the last on, so that what goes under another one is complete; parents never go under anything.
+    for (at, parent) in parents.iter().enumerate().rev() {
+        if let Some(parent) = *parent
+            && let Some(nested) = devices.get_mut(at).and_then(Option::take)
+            && let Some(Some(parent)) = devices.get_mut(parent)
+        {
+            parent.details.nested.push(nested);
+        }
+    }
+    let mut devices: Vec<PowerDevice> = devices.into_iter().flatten().collect();
+    for device in &mut devices {
+        device.details.nested.reverse();
+    }
+    Requests { devices, drivers: drivers.finish(trace) }
+}
+
+fn phase_at(phases: &[Phase], row: &PowerRequest, until_ns: i64) -> Option<PhaseName> {
+    let holding = || {
+        phases
+            .iter()
+            .filter(|phase| DEVICE_PHASES.contains(&phase.name))
+            .filter(|phase| phase.holds(row.start_ns, until_ns))
+    };
+    // Where one phase ends as the next begins, what is asked decides.
+    let asked = phase_of(row);
+    holding().find(|phase| Some(phase.name) == asked).or_else(|| holding().next()).map(|phase| phase.name)
+}
+
+/// For each request for a device's own state, the system's request to the same device that it is part of.
+fn parents(rows: &[&PowerRequest]) -> Vec<Option<usize>> {
+    let mut latest: HashMap<StringId, usize> = HashMap::new();
+    rows.iter()
+        .enumerate()
+        .map(|(at, row)| {
+            if row.device.is_empty() {
+                return None;
+            }
+            match row.state_kind {
+                PowerStateKind::System => {
+                    latest.insert(row.device, at);
+                    None
+                }
+                PowerStateKind::Device => {
+                    let parent = *latest.get(&row.device)?;
+                    let end_ns = rows.get(parent)?.end_ns.unwrap_or(i64::MAX);
+                    (row.start_ns <= end_ns).then_some(parent)
+                }
+                PowerStateKind::Unknown => None,
+            }
+        })
+        .collect()
+}
+
+fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PhaseName>) -> PowerDevice {
+    let text = |id| trace.text(id).to_owned();
+    PowerDevice {
+        device: text(row.device),
+        driver: text(row.driver),
+        description: text(row.description),
+        friendly_name: text(row.friendly_name),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
+        event: text(row.event),
+        details: StateRequest {
+            phase,
+            kind: row.kind,
+            state_kind: row.state_kind,
+            state: row.state,
+            waiting_ns: row.waiting_ns,
+            alone_ns: None,
+            ends_phase: false,
+            status: row.status,
+            failed_driver: text(row.failed_driver),
+            irp: format!("{:#x}", row.irp),
+            tid: row.tid,
+            drivers: Vec::new(),
+            nested: Vec::new(),
+        },
+    }
+}
+
+/// Sums by phase, driver, and whether it is the driver's own part.
+#[derive(Default)]
+struct DriverTotals {
+    sums: HashMap<(PhaseName, StringId, bool), (u64, i64, i64)>,
+}
+
+impl DriverTotals {
+    fn add(&mut self, phase: PhaseName, row: &PowerRequest, own_part: bool) {
+        let Some(end) = row.end_ns.filter(|_| !row.driver.is_empty()) else { return };
+        // A request for a device's own state is part of the system's request, which is counted.
+        if !own_part && row.state_kind == PowerStateKind::Device {
+            return;
+        }
+        let took = end.saturating_sub(row.start_ns);
+        let (requests, total, longest) = self.sums.entry((phase, row.driver, own_part)).or_default();
+        *requests += 1;
+        *total = total.saturating_add(took);
+        *longest = took.max(*longest);
+    }
+
+    /// The longest time first. Where drivers' own parts were recorded, those alone.
+    fn finish(self, trace: &Trace) -> Vec<PowerDriverTotal> {
+        let own_parts = self.sums.keys().any(|&(.., own_part)| own_part);
+        let mut totals: Vec<PowerDriverTotal> = self
+            .sums
+            .into_iter()
+            .filter(|&((.., own_part), _)| own_part == own_parts)
+            .map(|((phase, driver, own_part), (requests, total_ns, longest_ns))| PowerDriverTotal {
+                phase,
+                driver: trace.text(driver).to_owned(),
+                requests,
+                total_ns,
+                longest_ns,
+                own_part,
+            })
+            .collect();
+        totals.sort_by(|a, b| {
+            let key = |row: &PowerDriverTotal| (std::cmp::Reverse(row.total_ns), row.phase);
+            key(a).cmp(&key(b)).then_with(|| a.driver.cmp(&b.driver))
+        });
+        totals
+    }
+}

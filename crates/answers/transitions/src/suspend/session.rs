@@ -1,0 +1,106 @@
+//! The user's session in a fast startup: it ends before the kernel's session goes to a file, and a new one begins after.
+
+use crate::{Phase, PhaseName};
+use onoff_trace::{ActivityKind, StringId, Trace, milestone};
+
+use crate::desktop::{desktop_ready_rules, shell_start_rules};
+use crate::search::first_of;
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty};
+
+/// Milestones of a session that begins.
+const LOGON: [&str; 4] =
+    [milestone::SHELL_LAUNCH, milestone::DESKTOP_READY, milestone::USER_BOOT_BEGIN, milestone::SYSTEM_BOOT_END];
+
+/// When sessions began and when they were told to end, each by time.
+pub(super) struct Sessions {
+    logons: Vec<i64>,
+    ends: Vec<(i64, Rule, StringId)>,
+}
+
+impl Sessions {
+    pub(super) fn of(trace: &Trace) -> Self {
+        let named =
+            |names: &[&str]| -> Vec<StringId> { names.iter().filter_map(|name| trace.strings.find(name)).collect() };
+        let of_logon = named(&LOGON);
+        let of_end = named(&[milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]);
+        let mut logons = Vec::new();
+        let mut ends = Vec::new();
+        for row in trace.milestones.iter() {
+            if of_logon.contains(&row.name) {
+                logons.push(row.time_ns);
+            } else if of_end.contains(&row.name) {
+                ends.push((row.time_ns, Rule::RequestToEndSession, row.event));
+            }
+        }
+        ends.extend(
+            trace
+                .activities
+                .iter()
+                .filter(|row| row.kind == ActivityKind::SessionShutdown)
+                .map(|row| (row.start_ns, Rule::FirstApplicationNotifiedOfEnd, row.event)),
+        );
+        logons.sort();
+        ends.sort_by_key(|&(time, ..)| time);
+        Self { logons, ends }
+    }
+
+    /// When the user's session was told to end after one time and before another, if no session began after that.
+    pub(super) fn told_to_end(&self, trace: &Trace, after_ns: i64, before_ns: i64) -> Option<Boundary> {
+        let logons = self.logons.partition_point(|&time| time < before_ns);
+        let last_logon = logons.checked_sub(1).and_then(|at| self.logons.get(at));
+        let after_ns = last_logon.map_or(after_ns, |&logon| logon.max(after_ns));
+        let first = self.ends.partition_point(|&(time, ..)| time < after_ns);
+        let (time_ns, rule, event) = self.ends.get(first)?.clone();
+        (time_ns < before_ns).then(|| Boundary {
+            time_ns: Some(time_ns),
+            rule,
+            event: trace.text(event).to_owned(),
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        })
+    }
+}
+
+/// The phase in which the user's session ends: until the first row of the power manager.
+pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase {
+    let apps = phases
+        .iter()
+        .find(|phase| phase.name == PhaseName::SuspendApps)
+        .and_then(|phase| Some((phase.start_ns?, phase)));
+    let end = match apps {
+        Some((time_ns, phase)) => Boundary {
+            time_ns: Some(time_ns),
+            rule: Rule::PhaseStarts { phase: PhaseName::SuspendApps },
+            event: phase.starts.event.clone(),
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        },
+        None => Boundary {
+            time_ns: Some(first_ns),
+            rule: Rule::PowerManagerFirstRecord,
+            certainty: Certainty::Inferred,
+            missing: vec![Rule::PhaseStarts { phase: PhaseName::SuspendApps }],
+            ..Boundary::default()
+        },
+    };
+    Phase::between(PhaseName::UserSession, begin, &end).of_sleep()
+}
+
+/// The new session after the resume that ended at `resumed`, and its desktop, by the rules of a boot.
+pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<Phase> {
+    let Some(from_ns) = resumed.time_ns else { return Vec::new() };
+    let within = |boundary: Boundary| boundary.time_ns.is_some_and(|time_ns| time_ns < until_ns).then_some(boundary);
+    let shell_start = within(first_of(&shell_start_rules(trace, shell), from_ns));
+    let reached_ns = shell_start.as_ref().and_then(|start| start.time_ns).unwrap_or(from_ns);
+    let desktop = within(first_of(&desktop_ready_rules(trace), reached_ns));
+    let mut phases = Vec::new();
+    if let Some(shell_start) = &shell_start {
+        phases.push(Phase::between(PhaseName::WinLogonInit, resumed, shell_start).of_sleep());
+    }
+    if let Some(desktop) = &desktop {
+        let begin = shell_start.as_ref().unwrap_or(resumed);
+        phases.push(Phase::between(PhaseName::ExplorerInit, begin, desktop).of_sleep());
+    }
+    phases
+}

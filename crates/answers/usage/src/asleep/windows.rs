@@ -1,0 +1,59 @@
+//! Where on the axis the sleeps of a recording are, from the records of its transitions alone.
+
+use onoff_trace::{Activity, ActivityKind, Milestone, Trace, milestone};
+
+use super::SleepWindow;
+use super::cycles::{self, Cycle};
+use super::lengths::{before_the_kernel_ns, image_beyond, real_gap, went_on};
+use onoff_evidence::phase_name::{Half, PhaseName};
+
+/// A machine that runs switches many times a second.
+const QUIET_NS: i64 = 1_000_000_000;
+
+/// The sleeps, each between the last record of the way down and the first one of the way up. Where one of them was not recorded, the
+/// transition bounds it: it slept somewhere in it, longer than a running machine is silent.
+pub(super) fn of_windows(trace: &Trace) -> Vec<SleepWindow> {
+    let cycles = cycles::find(trace);
+    cycles.iter().filter(|cycle| cycle.standby.is_none()).filter_map(|cycle| window(trace, cycle)).collect()
+}
+
+fn window(trace: &Trace, cycle: &Cycle) -> Option<SleepWindow> {
+    let up_ns = cycle.awake_ns(trace);
+    let down_ns = down_ns(trace, cycle, up_ns.unwrap_or(i64::MAX));
+    let whole = cycle.whole.and_then(|row| Some((row.start_ns, row.end_ns?)));
+    let (between, least_ns) = match (down_ns, up_ns) {
+        (Some(down), Some(up)) => ((down, up), 0),
+        (Some(down), None) => ((down, whole?.1), QUIET_NS),
+        (None, Some(up)) => ((whole?.0, up), QUIET_NS),
+        (None, None) => (whole?, QUIET_NS),
+    };
+    let on_axis = between.1.saturating_sub(between.0);
+    let real_ns = real_gap(trace, cycle, on_axis, Some(cycle.first_ns)).map(|(ns, ..)| ns);
+    let unrecorded = if went_on(real_ns.map(|real| real.saturating_sub(on_axis))) {
+        let written_ns = image_beyond(trace, cycle, down_ns).unwrap_or(0);
+        (written_ns, before_the_kernel_ns(trace, cycle))
+    } else {
+        (0, 0)
+    };
+    (between.0 < between.1).then_some(SleepWindow { between, least_ns, unrecorded })
+}
+
+/// When the last record of the way down was written, ns.
+fn down_ns(trace: &Trace, cycle: &Cycle, awake_ns: i64) -> Option<i64> {
+    let time = |row: Option<Milestone>| row.map(|row| row.time_ns);
+    let going_down = cycle.phases.iter().filter(|(name, _)| name.half() == Some(Half::Suspend));
+    going_down
+        .filter_map(|(_, row)| row.end_ns)
+        .chain(time(cycle.milestone(trace, milestone::SLEEP)))
+        .chain(time(cycle.image_begins(trace)))
+        .filter(|&time_ns| time_ns <= awake_ns)
+        .max()
+}
+
+/// The times in which the machine slept, each between two records.
+pub(super) fn of_linux(trace: &Trace) -> Vec<SleepWindow> {
+    let machine = |row: &Activity| PhaseName::of(trace.text(row.name)) == Some(PhaseName::Machine);
+    let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase && machine(row));
+    let ends = rows.filter_map(|row| Some((row.start_ns, row.end_ns.filter(|&end| end > row.start_ns)?)));
+    ends.map(|between| SleepWindow { between, least_ns: 0, unrecorded: (0, 0) }).collect()
+}

@@ -1,0 +1,385 @@
+//! Through which modules or functions call stacks go: hits, callers and callees. A module counts for those of its functions that have no
+//! name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashbrown::{HashMap, HashSet};
+use onoff_trace::{StackId, StringId, TableName, Tables, Trace};
+use serde::Serialize;
+
+use crate::functions::{Code, CodePlace, FunctionNames, NameFunctions};
+use crate::modules::Modules;
+use crate::owners::file_name;
+use crate::processes::Images;
+use onoff_evidence::interval::Interval;
+
+/// The tables this is made from; events of stacks are known only with those of their events.
+#[must_use]
+pub fn tables(events: bool) -> Tables {
+    let tables = Tables::of(&[TableName::Stacks, TableName::Images, TableName::Methods, TableName::Processes]);
+    if events {
+        tables.union(Tables::of(&[TableName::ContextSwitches, TableName::ReadyThreads, TableName::Samples]))
+    } else {
+        tables
+    }
+}
+
+/// Says yes to a name.
+pub type Test<'a> = &'a dyn Fn(&str) -> bool;
+
+/// Which stacks to count; `None` and empty for all.
+#[derive(Default)]
+pub struct StackFilter<'a> {
+    /// Process ids.
+    pub pids: Vec<u32>,
+    /// Thread ids.
+    pub tids: Vec<u32>,
+    /// Image file name of the process.
+    pub process: Option<Test<'a>>,
+    /// A module on the stack.
+    pub module: Option<Test<'a>>,
+    /// The event the stack belongs to: `SampledProfile`, `CSwitch`, `ReadyThread`; empty for others.
+    pub event: Option<Test<'a>>,
+}
+
+/// A module next to another one on the stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Neighbour {
+    /// The module's name, `module!function` where it is by function, or the address.
+    pub name: String,
+    /// How often.
+    pub hits: u64,
+}
+
+/// How often stacks go through a module, or a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModuleHits {
+    /// File name of the module, or `module!function` where it is by function; the address in hexadecimal when no known module holds it.
+    pub name: String,
+    /// Stacks that end in it.
+    pub exclusive: u64,
+    /// Stacks that go through it.
+    pub unique_inclusive: u64,
+    /// Frames in it.
+    pub multi_inclusive: u64,
+    /// Who called it, most first.
+    pub callers: Vec<Neighbour>,
+    /// Whom it called, most first.
+    pub callees: Vec<Neighbour>,
+}
+
+/// The stacks of a range.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallStacks {
+    /// Stacks counted.
+    pub stacks: u64,
+    /// Through which modules they go, most frames first.
+    pub modules: Vec<ModuleHits>,
+}
+
+/// What a frame shows: a module, or an address that no known module holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    /// Place in the list of functions.
+    Function(usize),
+    Module(StringId),
+    Address(u64),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Hits {
+    exclusive: u64,
+    unique_inclusive: u64,
+    multi_inclusive: u64,
+}
+
+/// The modules of one name: their hits, and their neighbours by name.
+#[derive(Debug, Default)]
+struct Named {
+    hits: Hits,
+    callers: BTreeMap<String, u64>,
+    callees: BTreeMap<String, u64>,
+}
+
+/// The functions that have a name, each once.
+struct Functions {
+    names: FunctionNames,
+    labels: Vec<String>,
+    places: HashMap<String, usize>,
+    known: HashMap<(u32, usize, u64), Option<usize>>,
+}
+
+impl Functions {
+    fn new(names: FunctionNames) -> Self {
+        Self { names, labels: Vec::new(), places: HashMap::new(), known: HashMap::new() }
+    }
+
+    fn at(&mut self, code: &Code<'_>, at: (u32, u64, i64)) -> Option<usize> {
+        let (pid, address, time_ns) = at;
+        let Self { names, labels, places, known } = self;
+        *known.entry((pid, code.epoch(pid, time_ns), address)).or_insert_with(|| {
+            let frame = code.frame(at, names);
+            let label = (!frame.function.is_empty()).then(|| frame.label())?;
+            Some(*places.entry(label).or_insert_with_key(|label| {
+                labels.push(label.clone());
+                labels.len() - 1
+            }))
+        })
+    }
+}
+
+/// Counts the stacks of `trace` in `range` that the filter leaves, by module; with `functions`, by function where one has a name.
+#[must_use]
+pub fn count(
+    trace: &Trace,
+    range: Interval,
+    filter: &StackFilter<'_>,
+    functions: Option<NameFunctions<'_>>,
+) -> CallStacks {
+    let images = Images::of(trace);
+    // Most stacks occur again and again; a module's place may change, but names are told of the first time.
+    let mut distinct: HashMap<(u32, StackId), (i64, u64)> = HashMap::new();
+    for piece in trace.stacks.pieces() {
+        for row in piece.iter().filter(|row| range.contains(row.time_ns)) {
+            let is_listed = |list: &[u32], id| list.is_empty() || list.contains(&id);
+            if !is_listed(&filter.pids, row.pid) || !is_listed(&filter.tids, row.tid) {
+                continue;
+            }
+            if let Some(process) = filter.process
+                && !process(images.at(row.pid, row.time_ns).unwrap_or_default())
+            {
+                continue;
+            }
+            if let Some(event) = filter.event
+                && !event(event_at(trace, row.time_ns, row.tid))
+            {
+                continue;
+            }
+            distinct.entry((row.pid, row.stack)).or_insert((row.time_ns, 0)).1 += 1;
+        }
+    }
+
+    let code = Code::of(trace);
+    let mut named = functions.map(|name| {
+        let frames = distinct.iter().flat_map(|(&(pid, stack), &(time_ns, _))| {
+            trace.stack_pool.get(stack).iter().map(move |&address| (pid, address, time_ns))
+        });
+        let places: BTreeSet<CodePlace> =
+            frames.filter_map(|(pid, address, time_ns)| code.place(pid, address, time_ns)).collect();
+        Functions::new(name(trace, &places.into_iter().collect::<Vec<_>>()))
+    });
+    let modules = Modules::of(trace);
+    let mut stacks = 0_u64;
+    let mut hits: HashMap<Place, Hits> = HashMap::new();
+    let mut calls: HashMap<(Place, Place), u64> = HashMap::new();
+    let mut places: Vec<Place> = Vec::new();
+    let mut seen: HashSet<Place> = HashSet::new();
+    for (&(pid, stack), &(time_ns, times)) in &distinct {
+        places.clear();
+        places.extend(trace.stack_pool.get(stack).iter().map(|&address| {
+            let function = named.as_mut().and_then(|named| named.at(&code, (pid, address, time_ns)));
+            let module = || modules.at(pid, address, time_ns).map_or(Place::Address(address), Place::Module);
+            function.map_or_else(module, Place::Function)
+        }));
+        let functions = named.as_ref().map_or(&[][..], |named| &named.labels);
+        if let Some(module) = filter.module
+            && !places.iter().any(|&place| module(&name(trace, functions, place)))
+        {
+            continue;
+        }
+        stacks += times;
+        seen.clear();
+        for (at, &place) in places.iter().enumerate() {
+            let hits = hits.entry(place).or_default();
+            hits.multi_inclusive += times;
+            if at == 0 {
+                hits.exclusive += times;
+            }
+            if seen.insert(place) {
+                hits.unique_inclusive += times;
+            }
+        }
+        for pair in places.windows(2) {
+            // Innermost first: who called comes after whom it called.
+            *calls.entry((pair[1], pair[0])).or_default() += times;
+        }
+    }
+    let functions = named.as_ref().map_or(&[][..], |named| &named.labels);
+    CallStacks { stacks, modules: listed(trace, functions, &hits, &calls) }
+}
+
+/// How many stacks events of each name have, of those that tables hold: samples, context switches, threads made ready.
+#[must_use]
+pub fn stacks_by_event(trace: &Trace) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for row in trace.stacks.pieces().iter().flat_map(|piece| piece.iter()) {
+        let event = event_at(trace, row.time_ns, row.tid);
+        if !event.is_empty() {
+            *counts.entry(event).or_default() += 1;
+        }
+    }
+    counts
+}
+
+fn listed(
+    trace: &Trace,
+    functions: &[String],
+    hits: &HashMap<Place, Hits>,
+    calls: &HashMap<(Place, Place), u64>,
+) -> Vec<ModuleHits> {
+    // Modules of the same name in different folders are one.
+    let mut modules: BTreeMap<String, Named> = BTreeMap::new();
+    for (&place, hits) in hits {
+        let sum = &mut modules.entry(name(trace, functions, place)).or_default().hits;
+        sum.exclusive += hits.exclusive;
+        sum.unique_inclusive += hits.unique_inclusive;
+        sum.multi_inclusive += hits.multi_inclusive;
+    }
+    for (&(caller, callee), &times) in calls {
+        let (caller, callee) = (name(trace, functions, caller), name(trace, functions, callee));
+        if let Some(module) = modules.get_mut(&callee) {
+            *module.callers.entry(caller.clone()).or_default() += times;
+        }
+        if let Some(module) = modules.get_mut(&caller) {
+            *module.callees.entry(callee).or_default() += times;
+        }
+    }
+    let mut modules: Vec<ModuleHits> = modules
+        .into_iter()
+        .map(|(name, module)| ModuleHits {
+            name,
+            exclusive: module.hits.exclusive,
+            unique_inclusive: module.hits.unique_inclusive,
+            multi_inclusive: module.hits.multi_inclusive,
+            callers: most_first(module.callers),
+            callees: most_first(module.callees),
+        })
+        .collect();
+    modules.sort_by_key(|module| std::cmp::Reverse(module.multi_inclusive));
+    modules
+}
+
+fn most_first(neighbours: BTreeMap<String, u64>) -> Vec<Neighbour> {
+    let mut list: Vec<Neighbour> = neighbours.into_iter().map(|(name, hits)| Neighbour { name, hits }).collect();
+    list.sort_by_key(|neighbour| std::cmp::Reverse(neighbour.hits));
+    list
+}
+
+fn name(trace: &Trace, functions: &[String], place: Place) -> String {
+    match place {
+        Place::Function(at) => functions.get(at).cloned().unwrap_or_default(),
+        Place::Module(path) => file_name(trace.text(path)).to_owned(),
+        Place::Address(address) => format!("{address:#x}"),
+    }
+}
+
+/// The event of `tid` at `time_ns`, of those that tables hold; empty for any other.
+fn event_at(trace: &Trace, time_ns: i64, tid: u32) -> &'static str {
+    let samples = trace.samples.pieces();
+    if is_at(samples, |row| (&row.time_ns[..], Some(&row.tid[..])), time_ns, tid) {
+        return "SampledProfile";
+    }
+    let switches = trace.context_switches.pieces();
+    if is_at(switches, |row| (&row.time_ns[..], Some(&row.new_tid[..])), time_ns, tid) {
+        return "CSwitch";
+    }
+    // The stack is that of who made the thread ready.
+    if is_at(trace.ready_threads.pieces(), |row| (&row.time_ns[..], None), time_ns, tid) {
+        return "ReadyThread";
+    }
+    ""
+}
+
+/// Whether a row at `time_ns` is about `tid`, or about anybody where rows name no thread. Pieces follow each other in
+/// time, and so do their rows.
+fn is_at<T>(
+    pieces: &[T],
+    columns: impl for<'a> Fn(&'a T) -> (&'a [i64], Option<&'a [u32]>),
+    time_ns: i64,
+    tid: u32,
+) -> bool {
+    let first = pieces.partition_point(|piece| {
+        let (times, _) = columns(piece);
+        times.last().is_none_or(|&last| last < time_ns)
+    });
+    pieces
+        .iter()
+        .skip(first)
+        .map(&columns)
+        .take_while(|(times, _)| times.first().is_none_or(|&first| first <= time_ns))
+        .any(|(times, tids)| {
+            let from = times.partition_point(|&time| time < time_ns);
+            let rows = times.iter().enumerate().skip(from);
+            rows.take_while(|&(_, &time)| time == time_ns)
+                .any(|(at, _)| tids.is_none_or(|tids| tids.get(at) == Some(&tid)))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{image, process};
+    use onoff_trace::{Sample, Samples, Stack, Stacks};
+
+    fn recording() -> Trace {
+        let mut trace = Trace { duration_ns: 100, ..Trace::default() };
+        process(&mut trace, 100, "a.exe", None, None);
+        process(&mut trace, 200, "b.exe", None, None);
+        for pid in [100, 200] {
+            image(&mut trace, pid, (0x1000, 0x100), None, r"\x\a.exe");
+            image(&mut trace, pid, (0x2000, 0x100), None, r"\x\lib.dll");
+        }
+        let inner = trace.stack_pool.intern(&[0x2001, 0x2002, 0x1001]);
+        let outer = trace.stack_pool.intern(&[0x1002, 0x77]);
+        let stack = |time_ns, pid, stack| Stack { time_ns, pid, tid: pid + 4, stack };
+        trace.stacks.push(Stacks::from_iter([stack(10, 100, inner), stack(20, 100, inner), stack(30, 200, outer)]));
+        trace.samples.push(Samples::from_iter([Sample {
+            time_ns: 20,
+            cpu: 0,
+            tid: 104,
+            address: 0x2001,
+            count: 1,
+            source: 0,
+        }]));
+        trace
+    }
+
+    fn of<'a>(found: &'a CallStacks, name: &str) -> &'a ModuleHits {
+        found.modules.iter().find(|row| row.name == name).unwrap()
+    }
+
+    #[test]
+    fn hits_callers_and_callees_are_counted() {
+        let found = count(&recording(), Interval::new(0, 100), &StackFilter::default(), None);
+        assert_eq!(found.stacks, 3);
+        let lib = of(&found, "lib.dll");
+        assert_eq!((lib.exclusive, lib.unique_inclusive, lib.multi_inclusive), (2, 2, 4));
+        let neighbour = |name: &str, hits| Neighbour { name: name.to_owned(), hits };
+        assert_eq!(lib.callers, [neighbour("a.exe", 2), neighbour("lib.dll", 2)]);
+        assert_eq!(lib.callees, [neighbour("lib.dll", 2)]);
+        let a = of(&found, "a.exe");
+        assert_eq!((a.exclusive, a.unique_inclusive), (1, 3));
+        assert_eq!(a.callers, [neighbour("0x77", 1)]);
+        let exclusive: u64 = found.modules.iter().map(|row| row.exclusive).sum();
+        assert_eq!(exclusive, found.stacks);
+    }
+
+    #[test]
+    fn stacks_are_chosen_by_process_thread_module_event_and_time() {
+        let trace = recording();
+        let stacks = |filter: &StackFilter<'_>| count(&trace, Interval::new(0, 100), filter, None).stacks;
+        let is_b = |name: &str| name == "b.exe";
+        let is_lib = |name: &str| name == "lib.dll";
+        let is_sample = |name: &str| name == "SampledProfile";
+        assert_eq!(count(&trace, Interval::new(10, 20), &StackFilter::default(), None).stacks, 1);
+        assert_eq!(stacks(&StackFilter { process: Some(&is_b), ..StackFilter::default() }), 1);
+        assert_eq!(stacks(&StackFilter { module: Some(&is_lib), ..StackFilter::default() }), 2);
+        assert_eq!(stacks(&StackFilter { event: Some(&is_sample), ..StackFilter::default() }), 1);
+        assert_eq!(stacks(&StackFilter { pids: vec![100], tids: vec![204], ..StackFilter::default() }), 0);
+        // The others' events are in no table.
+        assert_eq!(stacks_by_event(&trace), [("SampledProfile", 1)].into());
+    }
+}

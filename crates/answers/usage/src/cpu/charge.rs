@@ -1,0 +1,253 @@
+//! Who ran when, on each processor: every stretch of time between two cuts is charged to the thread that ran.
+
+use std::ops::Range;
+
+use onoff_trace::Trace;
+
+use super::{CpuSource, recorded, source};
+use crate::asleep::Asleep;
+use crate::owners::{OwnerIndex, Owners};
+
+/// Time that one thread had one processor, within one of the intervals asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Which of the intervals.
+    pub interval: usize,
+    /// Processor.
+    pub processor: u16,
+    /// Thread; 0 is the processor's idle thread.
+    pub tid: u32,
+    /// Its process.
+    pub owner: OwnerIndex,
+    /// Which life of the thread id; see [`Owners::whose`].
+    pub life: u32,
+    /// Priority it ran at, 0–31.
+    pub priority: u8,
+    /// Instruction that a sample found running; 0 from context switches.
+    pub address: u64,
+    /// Begin, ns.
+    pub start_ns: i64,
+    /// Length, ns.
+    pub ns: i64,
+    /// Whether the thread had the processor before too: the machine slept in between.
+    pub continues: bool,
+}
+
+/// Charges all processor time between the first and the last of `cuts`, which ascend. Stretches of one processor come in
+/// the order of time.
+pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(Stretch)) -> CpuSource {
+    let source = source(trace);
+    match source {
+        CpuSource::ContextSwitches => charge_switches(trace, owners, cuts, charge),
+        CpuSource::Samples => charge_samples(trace, owners, cuts, charge),
+        CpuSource::None => {}
+    }
+    source
+}
+
+/// The same from profile samples even where there are context switches: only samples tell addresses.
+pub fn charge_samples_of(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(Stretch)) -> CpuSource {
+    if trace.samples.is_empty() {
+        return CpuSource::None;
+    }
+    charge_samples(trace, owners, cuts, charge);
+    CpuSource::Samples
+}
+
+/// The same from context switches only, exact.
+pub(crate) fn charge_switches_of(
+    trace: &Trace,
+    owners: &mut Owners,
+    cuts: &[i64],
+    charge: impl FnMut(Stretch),
+) -> CpuSource {
+    if trace.context_switches.is_empty() {
+        return CpuSource::None;
+    }
+    charge_switches(trace, owners, cuts, charge);
+    CpuSource::ContextSwitches
+}
+
+/// What one processor does now, and since when that is not yet charged.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    tid: u32,
+    owner: OwnerIndex,
+    life: u32,
+    priority: u8,
+    processor: u16,
+    since_ns: i64,
+    interval: usize,
+    interval_end_ns: i64,
+}
+
+impl Running {
+    /// Charges the running thread up to `time_ns`, split where intervals end. Time that goes backwards charges nothing.
+    #[inline]
+    fn charge_until(&mut self, time_ns: i64, (cuts, asleep): (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
+        while time_ns > self.interval_end_ns {
+            self.charge_one(self.interval_end_ns, asleep, charge);
+            self.interval += 1;
+            self.interval_end_ns = cuts.get(self.interval + 1).copied().unwrap_or(i64::MAX);
+        }
+        self.charge_one(time_ns, asleep, charge);
+    }
+
+    /// The same where a row takes the thread `tid` off the processor. If another one was put on it, what came between was lost, and nobody
+    /// knows who ran how long.
+    #[inline]
+    fn taken_off(&mut self, tid: u32, time_ns: i64, within: (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
+        if self.tid == tid {
+            self.charge_until(time_ns, within, charge);
+        } else {
+            self.charge_until(time_ns, within, &mut |_| {});
+        }
+    }
+
+    #[inline]
+    fn charge_one(&mut self, time_ns: i64, asleep: &Asleep, charge: &mut impl FnMut(Stretch)) {
+        if time_ns <= self.since_ns {
+            return;
+        }
+        let mut stretch = Stretch {
+            interval: self.interval,
+            processor: self.processor,
+            tid: self.tid,
+            owner: self.owner,
+            life: self.life,
+            priority: self.priority,
+            address: 0,
+            start_ns: self.since_ns,
+            ns: time_ns.saturating_sub(self.since_ns),
+            continues: false,
+        };
+        self.since_ns = time_ns;
+        if asleep.is_never() {
+            return charge(stretch);
+        }
+        for (start_ns, end_ns) in asleep.awake(stretch.start_ns, time_ns) {
+            charge(Stretch { start_ns, ns: end_ns.saturating_sub(start_ns), ..stretch });
+            stretch.continues = true;
+        }
+    }
+}
+
+fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
+    let (Some(&begin), Some(&end), Some(recorded)) = (cuts.first(), cuts.last(), recorded(trace)) else { return };
+    let (begin, end) = (begin.max(recorded.0), end.min(recorded.1));
+    let interval = cuts.partition_point(|&cut| cut <= begin).saturating_sub(1);
+    let range = trace.switches_between(begin, end);
+    let asleep = owners.asleep();
+    let within = (cuts, &*asleep);
+    let mut running: Vec<Option<Running>> = Vec::new();
+    for (processor, occupant) in range.before() {
+        let (owner, life) = owners.whose(occupant.tid, occupant.told_ns);
+        let at = usize::from(processor);
+        if at >= running.len() {
+            running.resize(at + 1, None);
+        }
+        running[at] = Some(Running {
+            tid: occupant.tid,
+            owner,
+            life,
+            priority: clamped(occupant.priority),
+            processor,
+            since_ns: begin,
+            interval,
+            interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
+        });
+    }
+    for (piece, rows) in range.rows(&trace.context_switches) {
+        let threads = part(&piece.new_tid, &rows).iter().zip(part(&piece.old_tid, &rows));
+        let changes = threads.zip(part(&piece.new_priority, &rows));
+        for ((&time_ns, &cpu), ((&new_tid, &old_tid), &new_priority)) in
+            part(&piece.time_ns, &rows).iter().zip(part(&piece.cpu, &rows)).zip(changes)
+        {
+            let Some(Some(processor)) = running.get_mut(usize::from(cpu)) else { continue };
+            processor.taken_off(old_tid, time_ns.min(end), within, &mut charge);
+            processor.tid = new_tid;
+            (processor.owner, processor.life) = owners.whose(new_tid, time_ns);
+            processor.priority = clamped(new_priority);
+        }
+    }
+    for (processor, occupant) in range.after() {
+        let Some(Some(running)) = running.get_mut(usize::from(processor)) else { continue };
+        running.taken_off(occupant.next_off().unwrap_or(running.tid), end, within, &mut charge);
+    }
+}
+
+/// The values of a column in some rows.
+fn part<'c, T>(column: &'c [T], rows: &Range<usize>) -> &'c [T] {
+    column.get(rows.clone()).unwrap_or_default()
+}
+
+#[allow(clippy::cast_sign_loss, reason = "clamped to 0–31 before")]
+fn clamped(priority: i8) -> u8 {
+    priority.clamp(0, 31) as u8
+}
+
+/// Every sample stands for one sampling period; the period is the commonest distance between two samples of a processor.
+fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
+    let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
+    let period_ns = sampling_period(trace);
+    let mut interval = 0;
+    for (piece, rows) in trace.samples_between(begin, end) {
+        let rows = part(&piece.time_ns, &rows)
+            .iter()
+            .zip(part(&piece.cpu, &rows).iter().zip(part(&piece.tid, &rows)))
+            .zip(part(&piece.count, &rows).iter().zip(part(&piece.source, &rows)))
+            .zip(part(&piece.address, &rows));
+        for (((&time_ns, (&processor, &tid)), (&count, &source)), &address) in rows {
+            // Other sources count cache misses and the like, not time.
+            if source != 0 || time_ns < begin || time_ns >= end {
+                continue;
+            }
+            let (owner, life) = owners.whose(tid, time_ns);
+            while cuts.get(interval + 1).is_some_and(|&cut| time_ns >= cut) {
+                interval += 1;
+            }
+            charge(Stretch {
+                interval,
+                processor,
+                tid,
+                owner,
+                life,
+                priority: owners.base_priority(life),
+                address,
+                start_ns: time_ns,
+                ns: period_ns.saturating_mul(i64::from(count.max(1))),
+                continues: false,
+            });
+        }
+    }
+}
+
+/// The median distance between consecutive samples of one processor, ns, of the first few thousand; 1 ms, Windows'
+/// default, when there are too few to tell.
+pub fn sampling_period(trace: &Trace) -> i64 {
+    const ENOUGH: usize = 8192;
+    const DEFAULT_NS: i64 = 1_000_000;
+    let mut last: Vec<Option<i64>> = Vec::new();
+    let mut distances = Vec::new();
+    for piece in trace.samples.pieces() {
+        for ((&time_ns, &cpu), &source) in piece.time_ns.iter().zip(&piece.cpu).zip(&piece.source) {
+            let cpu = usize::from(cpu);
+            if source != 0 {
+                continue;
+            }
+            if cpu >= last.len() {
+                last.resize(cpu + 1, None);
+            }
+            if let Some(before) = last[cpu].replace(time_ns)
+                && time_ns > before
+            {
+                distances.push(time_ns.saturating_sub(before));
+            }
+            if distances.len() >= ENOUGH {
+                break;
+            }
+        }
+    }
+    distances.sort();
+    distances.get(distances.len() / 2).copied().unwrap_or(DEFAULT_NS)
+}

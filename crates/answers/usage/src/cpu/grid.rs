@@ -1,0 +1,126 @@
+//! How busy each processor was, interval by interval.
+
+use onoff_trace::Trace;
+
+use super::charge::{charge_samples_of, charge_switches_of};
+use super::{CpuSource, processors};
+use crate::interruptions::Interruptions;
+use crate::owners::{IDLE, NORMAL_PRIORITY, Owners};
+
+/// How busy each processor was in each of some consecutive intervals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorGrid {
+    /// What it was taken from; [`CpuSource::None`] when the source asked for was not recorded.
+    pub source: CpuSource,
+    /// Logical processors.
+    pub processors: u32,
+    /// Begin and end of each interval, ns.
+    pub intervals: Vec<(i64, i64)>,
+    /// Busy time, ns: those of all processors in the first interval, then those in the next.
+    pub busy_ns: Vec<i64>,
+    /// The part of it at a priority below normal, ns, in the same order.
+    pub low_ns: Vec<i64>,
+}
+
+impl ProcessorGrid {
+    /// Busy time of each processor in the interval at `index`, ns.
+    #[must_use]
+    pub fn interval(&self, index: usize) -> &[i64] {
+        let width = self.processors as usize;
+        self.busy_ns.get(index * width..(index + 1) * width).unwrap_or_default()
+    }
+
+    /// The part of it at a priority below normal, ns.
+    #[must_use]
+    pub fn low(&self, index: usize) -> &[i64] {
+        let width = self.processors as usize;
+        self.low_ns.get(index * width..(index + 1) * width).unwrap_or_default()
+    }
+}
+
+/// Most intervals that a grid is made of: a table of more is no answer, and must not exhaust memory.
+pub const INTERVALS: usize = 100_000;
+
+/// The ends of intervals of `step_ns` each from `start_ns` to `end_ns`, the last one shorter; `None` when there would be
+/// more than [`INTERVALS`], or none at all.
+#[must_use]
+pub fn steps(start_ns: i64, end_ns: i64, step_ns: i64) -> Option<Vec<i64>> {
+    let length_ns = end_ns.checked_sub(start_ns).filter(|&length| length > 0)?;
+    let count = usize::try_from(length_ns.checked_sub(1)? / step_ns.max(1)).ok()? + 1;
+    if step_ns <= 0 || count > INTERVALS {
+        return None;
+    }
+    let mut cuts: Vec<i64> =
+        (0..).map_while(|at: i64| start_ns.checked_add(at.checked_mul(step_ns)?)).take(count).collect();
+    cuts.push(end_ns);
+    Some(cuts)
+}
+
+/// How busy each processor was between consecutive `cuts`, which ascend, by `source`; with or without the time that
+/// interrupts and deferred procedure calls took.
+#[must_use]
+pub fn grid(trace: &Trace, cuts: &[i64], source: CpuSource, without_interrupts: bool) -> ProcessorGrid {
+    let processors = processors(trace);
+    let width = processors as usize;
+    let intervals: Vec<(i64, i64)> = cuts.windows(2).map(|ends| (ends[0], ends[1])).collect();
+    let mut busy_ns = vec![0_i64; intervals.len() * width];
+    let mut low_ns = busy_ns.clone();
+    let mut interruptions = without_interrupts.then(|| Interruptions::of(trace));
+    let mut owners = Owners::of(trace);
+    let add = |ran: super::Stretch| {
+        if ran.owner == IDLE {
+            return;
+        }
+        let end_ns = ran.start_ns.saturating_add(ran.ns);
+        let taken_ns = interruptions
+            .as_mut()
+            .map_or(0, |interruptions| interruptions.taken_ns(ran.processor, ran.start_ns, end_ns));
+        let at = ran.interval * width + usize::from(ran.processor);
+        if let Some(sum) = busy_ns.get_mut(at) {
+            *sum = sum.saturating_add(ran.ns).saturating_sub(taken_ns);
+        }
+        if let Some(sum) = low_ns.get_mut(at).filter(|_| ran.priority < NORMAL_PRIORITY) {
+            *sum = sum.saturating_add(ran.ns).saturating_sub(taken_ns);
+        }
+    };
+    let source = match source {
+        CpuSource::ContextSwitches => charge_switches_of(trace, &mut owners, cuts, add),
+        CpuSource::Samples => charge_samples_of(trace, &mut owners, cuts, add),
+        CpuSource::None => CpuSource::None,
+    };
+    ProcessorGrid { source, processors, intervals, busy_ns, low_ns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, interrupts, process, switches, thread};
+    use onoff_trace::InterruptKind;
+
+    #[test]
+    fn steps_cover_the_range_and_the_last_is_shorter() {
+        assert_eq!(steps(5, 30, 10), Some(vec![5, 15, 25, 30]));
+        assert_eq!(steps(0, 20, 10), Some(vec![0, 10, 20]));
+        assert_eq!(steps(0, 20, 0), None);
+        assert_eq!(steps(20, 20, 5), None);
+        assert_eq!(steps(0, i64::MAX, 1), None);
+    }
+
+    #[test]
+    fn each_processor_has_its_busy_time_with_or_without_interrupts() {
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
+        trace.system.processors = 2;
+        process(&mut trace, 100, "busy.exe", Some(0), None);
+        thread(&mut trace, 8, 100, Some(0), None);
+        switches(&mut trace, &[(10 * MS, 0, 0, 8, 9), (70 * MS, 0, 8, 0, 0), (80 * MS, 1, 8, 0, 0)]);
+        interrupts(&mut trace, &[(20 * MS, 25 * MS, 0, InterruptKind::Dpc, 1)]);
+        let cuts = [0, 50 * MS, 100 * MS];
+        let with = grid(&trace, &cuts, CpuSource::ContextSwitches, false);
+        assert_eq!(with.interval(0), [40 * MS, 50 * MS]);
+        assert_eq!(with.interval(1), [20 * MS, 30 * MS]);
+        let without = grid(&trace, &cuts, CpuSource::ContextSwitches, true);
+        assert_eq!(without.interval(0), [35 * MS, 50 * MS]);
+        let samples = grid(&trace, &cuts, CpuSource::Samples, false);
+        assert_eq!(samples.source, CpuSource::None);
+    }
+}

@@ -1,0 +1,98 @@
+//! How much processor time a range had, and what became of it.
+
+use std::sync::Arc;
+
+use onoff_trace::Trace;
+use serde::Serialize;
+
+use super::{CpuSource, percent_of, processors, recorded_by, source};
+use crate::asleep::Asleep;
+use crate::owners::Owners;
+use onoff_evidence::Certainty;
+use onoff_evidence::interval::Interval;
+
+/// What became of the processor time of a range. `capacity_ns` = `busy_ns` + `idle_ns` + `asleep_ns` + `unknown_ns`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CpuTotals {
+    /// What it was taken from.
+    pub source: CpuSource,
+    /// How certain it is.
+    pub certainty: Certainty,
+    /// Logical processors.
+    pub processors: u32,
+    /// The range's length times the number of processors, ns.
+    pub capacity_ns: i64,
+    /// Time in which threads ran, ns.
+    pub busy_ns: i64,
+    /// Time in which idle threads ran, ns.
+    pub idle_ns: i64,
+    /// Time in which the machine was asleep, ns: no thread ran.
+    pub asleep_ns: i64,
+    /// Time about which the recording says nothing, ns.
+    pub unknown_ns: i64,
+    /// Of `busy_ns`, the time of threads whose process is not known, ns.
+    pub unattributed_ns: i64,
+}
+
+/// What the totals of every range of a recording rest on.
+#[derive(Clone, Debug)]
+pub struct Capacity {
+    source: CpuSource,
+    processors: u32,
+    recorded: Option<(i64, i64)>,
+    asleep: Arc<Asleep>,
+}
+
+impl Capacity {
+    /// Of `trace`, whose threads are those of `owners`.
+    pub fn of(trace: &Trace, owners: &Owners) -> Self {
+        Self::from_source(trace, owners, source(trace))
+    }
+
+    /// Of `trace`, where times are taken from `source`.
+    pub fn from_source(trace: &Trace, owners: &Owners, source: CpuSource) -> Self {
+        let recorded = recorded_by(trace, source);
+        Self { source, processors: processors(trace), recorded, asleep: owners.asleep() }
+    }
+
+    /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` for no known process, and
+    /// idle threads were seen to run for `idle_ns`.
+    pub fn totals(&self, range: Interval, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
+        let processors = i64::from(self.processors);
+        let capacity_ns = range.length_ns().saturating_mul(processors);
+        let asleep_ns = self.asleep.asleep_ns(range.start_ns, range.end_ns).saturating_mul(processors);
+        let idle_ns = match self.source {
+            // Idle processors need not be sampled.
+            CpuSource::Samples => self
+                .recorded
+                .map_or(0, |(begin, end)| {
+                    let (from, to) = (begin.max(range.start_ns), end.min(range.end_ns));
+                    range.overlap_ns(begin, end).saturating_sub(self.asleep.silent_ns(from, to))
+                })
+                .saturating_mul(processors)
+                .saturating_sub(busy_ns)
+                .max(0),
+            _ => idle_ns,
+        };
+        CpuTotals {
+            source: self.source,
+            certainty: self.source.certainty(),
+            processors: self.processors,
+            capacity_ns,
+            busy_ns,
+            idle_ns,
+            asleep_ns,
+            unknown_ns: [busy_ns, idle_ns, asleep_ns].into_iter().fold(capacity_ns, i64::saturating_sub).max(0),
+            unattributed_ns,
+        }
+    }
+}
+
+impl CpuTotals {
+    /// `ns` as a percentage of the capacity.
+    #[must_use]
+    pub fn percent(&self, ns: i64) -> f64 {
+        percent_of(ns, self.capacity_ns)
+    }
+}

@@ -1,0 +1,313 @@
+//! Devices and drivers: what each operation took, how much of it before the driver returned "pending", by phase, driver
+//! and device.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId, Trace, milestone};
+use serde::Serialize;
+
+use crate::device_work::DeviceWork;
+use onoff_evidence::rule::Rule;
+use onoff_evidence::{Boundary, Certainty, Span};
+
+/// One operation on a device or driver.
+pub type Device = DeviceWork<Initialisation>;
+
+/// What only work that initialises devices has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Initialisation {
+    /// What was done.
+    pub kind: DeviceOperationKind,
+    /// Phase in which it began.
+    pub phase: DevicePhase,
+    /// When the driver returned "pending", ns; `None` when it did the work before it returned.
+    pub pend_ns: Option<i64>,
+    /// Time until the driver returned "pending", ns: the part that kept others waiting. All of `duration_ns` when it
+    /// did not pend; close to 0 is good.
+    pub pre_pend_ns: Option<i64>,
+    /// Result status.
+    pub status: Option<u32>,
+}
+
+/// A phase of device initialisation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DevicePhaseSpan {
+    /// Which.
+    pub name: DevicePhase,
+    /// When, and by which rule.
+    #[serde(flatten)]
+    pub span: Span,
+    /// Operations that began in it.
+    pub operations: u64,
+}
+
+/// All operations of one driver or one device. Operations may overlap: the sums can exceed the time that passed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceTotal {
+    /// Driver, or device instance.
+    pub name: String,
+    /// Device description; empty for a driver or when not known.
+    pub description: String,
+    /// Operations.
+    pub operations: u64,
+    /// Operations that did not end in the recording; their times are left out of the sums.
+    pub unfinished: u64,
+    /// Sum of lengths, ns.
+    pub duration_ns: i64,
+    /// Sum of pre-pend times, ns.
+    pub pre_pend_ns: i64,
+    /// Sum of the times from "pending" to the end, ns.
+    pub post_pend_ns: i64,
+}
+
+/// Whose an operation is: of an initialisation function of a module the module, by which people know it; else the driver.
+pub fn owner(row: &DeviceOperation) -> StringId {
+    match row.kind {
+        DeviceOperationKind::Initcall if row.description != StringId::EMPTY => row.description,
+        _ => row.driver,
+    }
+}
+
+impl Device {
+    /// Whose it is: of an initialisation function of a module the module, by which people know it; else the driver.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        match self.details.kind {
+            DeviceOperationKind::Initcall if !self.description.is_empty() => &self.description,
+            _ => &self.driver,
+        }
+    }
+}
+
+/// The device and driver operations of a recording, longest first; those that did not end come before all.
+#[must_use]
+pub fn operations(trace: &Trace) -> Vec<Device> {
+    let text = |id| trace.text(id).to_owned();
+    let mut devices: Vec<Device> = trace
+        .device_operations
+        .iter()
+        .map(|row| {
+            let duration_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns).max(0));
+            Device {
+                device: text(row.device),
+                driver: text(row.driver),
+                description: text(row.description),
+                friendly_name: text(row.friendly_name),
+                start_ns: row.start_ns,
+                end_ns: row.end_ns,
+                duration_ns,
+                event: text(row.event),
+                details: Initialisation {
+                    kind: row.kind,
+                    phase: row.phase,
+                    pend_ns: row.pend_ns,
+                    pre_pend_ns: row.pend_ns.map(|pend| pend.saturating_sub(row.start_ns).max(0)).or(duration_ns),
+                    status: row.status,
+                },
+            }
+        })
+        .collect();
+    devices.sort_by(|a, b| {
+        let key = |device: &Device| {
+            (
+                Reverse(device.duration_ns.unwrap_or(i64::MAX)),
+                Reverse(device.details.pre_pend_ns.unwrap_or(i64::MAX)),
+                device.start_ns,
+            )
+        };
+        key(a).cmp(&key(b)).then_with(|| (&a.driver, &a.device).cmp(&(&b.driver, &b.device)))
+    });
+    devices
+}
+
+/// The three phases of device initialisation: as the system reports them, else the stretch their operations cover.
+#[must_use]
+pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
+    [
+        (DevicePhase::BootStart, Some((milestone::BOOT_START_BEGIN, milestone::BOOT_START_END))),
+        (DevicePhase::SystemStart, Some((milestone::SYSTEM_START_BEGIN, milestone::SYSTEM_START_END))),
+        (DevicePhase::Later, None),
+    ]
+    .into_iter()
+    .map(|(name, milestones)| {
+        let of_phase = || devices.iter().filter(move |device| device.details.phase == name);
+        let first = of_phase().map(|device| device.start_ns).min();
+        let last = of_phase().filter_map(|device| device.end_ns).max();
+        let (begin_name, end_name) = milestones.unzip();
+        DevicePhaseSpan {
+            name,
+            span: Span::between(
+                &boundary(trace, begin_name, Rule::DevicePhaseStarts, first, Rule::FirstOperationStarts),
+                &boundary(trace, end_name, Rule::DevicePhaseEnds, last, Rule::LastOperationEnds),
+            ),
+            operations: of_phase().count() as u64,
+        }
+    })
+    .collect()
+}
+
+/// The first milestone `name`, else `fallback`.
+fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>, fallback_rule: Rule) -> Boundary {
+    let row = name
+        .and_then(|name| trace.strings.find(name))
+        .and_then(|name| trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| row.time_ns));
+    if let Some(row) = row {
+        return Boundary {
+            time_ns: Some(row.time_ns),
+            rule,
+            event: trace.text(row.event).to_owned(),
+            certainty: Certainty::Measured,
+            missing: Vec::new(),
+        };
+    }
+    let missing = name.map(|_| rule.to_owned()).into_iter().collect();
+    match fallback {
+        Some(time_ns) => Boundary {
+            time_ns: Some(time_ns),
+            rule: fallback_rule.to_owned(),
+            event: String::new(),
+            certainty: Certainty::Inferred,
+            missing,
+        },
+        None => Boundary { rule: Rule::NotFound, missing, ..Boundary::default() },
+    }
+}
+
+/// Sums by driver, longest first; operations whose driver is not known are left out.
+///
+/// Driver work names the driver object (`\Driver\disk`), device work the driver's service (`disk`): both are one driver.
+#[must_use]
+pub fn by_driver(devices: &[Device]) -> Vec<DeviceTotal> {
+    totals(devices, |device| (driver_service(&device.driver), ""))
+}
+
+/// Sums by device instance, longest first; driver work is left out.
+#[must_use]
+pub fn by_device(devices: &[Device]) -> Vec<DeviceTotal> {
+    totals(devices, |device| (device.device.as_str(), device.description.as_str()))
+}
+
+/// The service of a driver, from its name or that of its object.
+fn driver_service(driver: &str) -> &str {
+    [r"\Driver\", r"\FileSystem\"].iter().find_map(|folder| driver.strip_prefix(folder)).unwrap_or(driver)
+}
+
+fn totals<'a>(devices: &'a [Device], name: impl Fn(&'a Device) -> (&'a str, &'a str)) -> Vec<DeviceTotal> {
+    let mut totals: BTreeMap<String, DeviceTotal> = BTreeMap::new();
+    for device in devices {
+        let (name, description) = name(device);
+        if name.is_empty() {
+            continue;
+        }
+        // Windows' names of drivers and devices differ in case from record to record.
+        let total = totals
+            .entry(name.to_lowercase())
+            .or_insert_with(|| DeviceTotal { name: name.to_owned(), ..DeviceTotal::default() });
+        if total.description.is_empty() {
+            total.description = description.to_owned();
+        }
+        total.operations += 1;
+        match (device.duration_ns, device.details.pre_pend_ns) {
+            (Some(duration), Some(pre_pend)) => {
+                total.duration_ns = total.duration_ns.saturating_add(duration);
+                total.pre_pend_ns = total.pre_pend_ns.saturating_add(pre_pend);
+                total.post_pend_ns = total.post_pend_ns.saturating_add(duration.saturating_sub(pre_pend).max(0));
+            }
+            _ => total.unfinished += 1,
+        }
+    }
+    let mut totals: Vec<DeviceTotal> = totals.into_values().collect();
+    totals.sort_by(|a, b| b.duration_ns.cmp(&a.duration_ns).then_with(|| a.name.cmp(&b.name)));
+    totals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, device, milestone};
+
+    const RAMDISK: (&str, &str) = (r"ROOT\RAMDISK\0000", "Ramdisk");
+
+    /// The paper's table A-1: the start pends, the enumeration does not.
+    fn ramdisk() -> Trace {
+        let mut trace = Trace::default();
+        let phase = DevicePhase::SystemStart;
+        device(&mut trace, DeviceOperationKind::DriverLoad, ("", r"\Driver\Ramdisk"), (5000, None, Some(5007)), phase);
+        device(&mut trace, DeviceOperationKind::DeviceStart, RAMDISK, (5010, Some(5010), Some(8010)), phase);
+        device(&mut trace, DeviceOperationKind::DeviceEnum, RAMDISK, (8010, None, Some(11_010)), phase);
+        trace
+    }
+
+    #[test]
+    fn pre_pend_time_is_what_kept_others_waiting() {
+        let rows = operations(&ramdisk());
+        let times: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                (
+                    row.details.kind.as_str(),
+                    row.duration_ns.map(|ns| ns / MS),
+                    row.details.pre_pend_ns.map(|ns| ns / MS),
+                )
+            })
+            .collect();
+        assert_eq!(
+            times,
+            [
+                ("DeviceEnum", Some(3000), Some(3000)),
+                ("DeviceStart", Some(3000), Some(0)),
+                ("DriverLoad", Some(7), Some(7)),
+            ]
+        );
+    }
+
+    #[test]
+    fn sums_are_by_driver_and_by_device() {
+        let rows = operations(&ramdisk());
+        let drivers = by_driver(&rows);
+        assert_eq!(drivers.len(), 1);
+        assert_eq!(drivers[0].name, "Ramdisk");
+        assert_eq!(drivers[0].operations, 3);
+        assert_eq!(
+            (drivers[0].duration_ns, drivers[0].pre_pend_ns, drivers[0].post_pend_ns),
+            (6007 * MS, 3007 * MS, 3000 * MS)
+        );
+        let devices = by_device(&rows);
+        assert_eq!((devices.len(), devices[0].operations), (1, 2));
+    }
+
+    #[test]
+    fn an_operation_without_an_end_comes_first_and_is_not_summed() {
+        let mut trace = ramdisk();
+        device(
+            &mut trace,
+            DeviceOperationKind::DeviceStart,
+            ("USB\\1", "usbhub"),
+            (9000, Some(9010), None),
+            DevicePhase::Later,
+        );
+        let rows = operations(&trace);
+        assert_eq!(rows[0].driver, "usbhub");
+        assert_eq!((rows[0].duration_ns, rows[0].details.pre_pend_ns), (None, Some(10 * MS)));
+        let drivers = by_driver(&rows);
+        assert_eq!((drivers[1].name.as_str(), drivers[1].unfinished, drivers[1].duration_ns), ("usbhub", 1, 0));
+    }
+
+    #[test]
+    fn phases_are_measured_when_reported_else_inferred() {
+        let mut trace = ramdisk();
+        milestone(&mut trace, 32 * MS, milestone::BOOT_START_BEGIN, "");
+        milestone(&mut trace, 850 * MS, milestone::BOOT_START_END, "");
+        let phases = phases(&trace, &operations(&trace));
+        assert_eq!(phases[0].span.duration_ns, Some(818 * MS));
+        assert_eq!((phases[0].span.certainty, phases[0].operations), (Certainty::Measured, 0));
+        assert_eq!(phases[1].span.duration_ns, Some(6010 * MS));
+        assert_eq!((phases[1].span.certainty, phases[1].operations), (Certainty::Inferred, 3));
+        assert_eq!(phases[1].span.missing.len(), 2);
+        assert_eq!(phases[2].span.certainty, Certainty::Missing);
+    }
+}

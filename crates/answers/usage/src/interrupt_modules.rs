@@ -1,0 +1,138 @@
+//! What the interrupts of each module took of each processor, interval by interval, and how long they were.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use onoff_trace::{InterruptKind, StringId, Trace};
+
+use crate::cpu::processors;
+use crate::modules::Modules;
+use crate::owners::file_name;
+
+/// The interrupts of one module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleInterrupts {
+    /// File name of the module; empty when no known module holds the routine.
+    pub module: String,
+    /// How many.
+    pub count: u64,
+    /// Time in them, ns, by interval and processor, where there was any: most modules work on few processors, and how many there
+    /// are is what a recording says.
+    pub taken_ns: BTreeMap<(usize, u16), i64>,
+    /// How many were no longer than each of the bounds asked for but longer than the one before; last, how many were
+    /// longer than all.
+    pub histogram: Vec<u64>,
+}
+
+impl ModuleInterrupts {
+    /// Time in them on each of `processors` in the interval at `interval`, ns; `None` when there was none on any.
+    #[must_use]
+    pub fn in_interval(&self, interval: usize, processors: u32) -> Option<Vec<i64>> {
+        let mut cells: Option<Vec<i64>> = None;
+        for (&(_, processor), &ns) in
+            self.taken_ns.range((interval, 0)..=(interval, u16::MAX)).filter(|(_, ns)| **ns != 0)
+        {
+            let cells = cells.get_or_insert_with(|| vec![0; processors as usize]);
+            if let Some(cell) = cells.get_mut(usize::from(processor)) {
+                *cell = ns;
+            }
+        }
+        cells
+    }
+}
+
+/// Interrupts by module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterruptModules {
+    /// Logical processors.
+    pub processors: u32,
+    /// True if the recording has interrupts of the kind, in the intervals or outside them.
+    pub recorded: bool,
+    /// The modules, most interrupts first.
+    pub modules: Vec<ModuleInterrupts>,
+}
+
+/// The interrupts that are deferred procedure calls (`dpcs`), or service routines, by module. Each counts in the interval
+/// between consecutive `cuts`, which ascend, in which it ended, as a whole; `bounds_ns` ascend too.
+#[must_use]
+pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> InterruptModules {
+    let processors = processors(trace);
+    let intervals = cuts.len().saturating_sub(1);
+    let lookup = Modules::of(trace);
+    let mut module_of: HashMap<u64, StringId> = HashMap::new();
+    let mut modules: HashMap<StringId, ModuleInterrupts> = HashMap::new();
+    let mut recorded = false;
+    for piece in trace.interrupts.pieces() {
+        for row in piece.iter() {
+            if dpcs == (row.kind == InterruptKind::Interrupt) {
+                continue;
+            }
+            recorded = true;
+            let after = cuts.partition_point(|&cut| cut <= row.end_ns);
+            let is_last = row.end_ns == trace.duration_ns && after == cuts.len();
+            let Some(interval) =
+                (after - usize::from(is_last && after > 0)).checked_sub(1).filter(|&interval| interval < intervals)
+            else {
+                continue;
+            };
+            let path = *module_of.entry(row.routine).or_insert_with(|| {
+                let found = lookup.at(0, row.routine, row.end_ns);
+                found.unwrap_or(StringId::EMPTY)
+            });
+            let module = modules.entry(path).or_insert_with(|| ModuleInterrupts {
+                module: file_name(trace.text(path)).to_owned(),
+                count: 0,
+                taken_ns: BTreeMap::new(),
+                histogram: vec![0; bounds_ns.len() + 1],
+            });
+            let ns = row.end_ns.saturating_sub(row.start_ns).max(0);
+            module.count += 1;
+            if u32::from(row.cpu) < processors {
+                let sum = module.taken_ns.entry((interval, row.cpu)).or_default();
+                *sum = sum.saturating_add(ns);
+            }
+            let step = bounds_ns.partition_point(|&bound| bound < ns);
+            if let Some(count) = module.histogram.get_mut(step) {
+                *count += 1;
+            }
+        }
+    }
+    let mut modules: Vec<ModuleInterrupts> = modules.into_values().collect();
+    modules.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.module.cmp(&b.module)));
+    InterruptModules { processors, recorded, modules }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, image, interrupts};
+
+    #[test]
+    fn interrupts_are_laid_out_by_interval_and_processor() {
+        let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
+        trace.system.processors = 2;
+        const DRIVER: u64 = 0xffff_f801_2000_0000;
+        image(&mut trace, 4, (DRIVER, 0x1000), None, r"\a\disk.sys");
+        let (isr, dpc) = (InterruptKind::Interrupt, InterruptKind::TimerDpc);
+        interrupts(
+            &mut trace,
+            &[
+                (10 * MS, 12 * MS, 0, dpc, DRIVER),
+                (20 * MS, 21 * MS, 1, isr, DRIVER),
+                (60 * MS, 69 * MS, 1, dpc, DRIVER),
+                (99 * MS, 100 * MS, 1, dpc, 0x77),
+            ],
+        );
+        let cuts = [0, 50 * MS, 100 * MS];
+        let dpcs = by_module(&trace, &cuts, &[MS, 4 * MS], true);
+        assert_eq!(dpcs.processors, 2);
+        let disk = &dpcs.modules[0];
+        assert_eq!((disk.module.as_str(), disk.count), ("disk.sys", 2));
+        assert_eq!(disk.in_interval(0, 2), Some(vec![2 * MS, 0]));
+        assert_eq!(disk.in_interval(1, 2), Some(vec![0, 9 * MS]));
+        assert_eq!(disk.histogram, [0, 1, 1]);
+        // What ends with the recording is in the last interval.
+        assert_eq!((dpcs.modules[1].in_interval(0, 2), dpcs.modules[1].in_interval(1, 2)), (None, Some(vec![0, MS])));
+        assert_eq!(by_module(&trace, &cuts, &[], false).modules[0].count, 1);
+    }
+}

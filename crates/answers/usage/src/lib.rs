@@ -1,0 +1,22 @@
+//! What ran and what it used: processes, services, devices, CPU, disks, files and functions.
+
+#![forbid(unsafe_code)]
+
+pub mod address_names;
+pub mod asleep;
+pub mod call_stacks;
+pub mod cpu;
+pub mod device_work;
+pub mod devices;
+pub mod disk;
+pub mod drive_paths;
+pub mod functions;
+pub mod idle;
+pub mod interrupt_modules;
+pub mod interruptions;
+pub mod modules;
+pub mod owners;
+pub mod person;
+pub mod processes;
+pub mod storage;
+pub mod units;

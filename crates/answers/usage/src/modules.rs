@@ -1,0 +1,108 @@
+//! Which module an address lies in.
+
+use hashbrown::HashMap;
+use onoff_trace::{Images, StringId, Trace};
+
+/// Process id of the `System` process of Windows: drivers are often listed under it.
+const SYSTEM_PROCESS: u32 = 4;
+
+/// An entry that begins below an address need not reach it: another one, mapped earlier, may. This many are looked at.
+const OVERLAPS: usize = 8;
+
+#[derive(Clone, Copy, Debug)]
+struct Module {
+    base: u64,
+    /// First address behind it.
+    end: u64,
+    load_ns: i64,
+    unload_ns: i64,
+    path: StringId,
+    /// Row in the table of images.
+    row: u32,
+}
+
+/// The modules of every process, by address.
+#[derive(Clone, Debug, Default)]
+pub struct Modules {
+    /// By process; the kernel's under 0. Sorted by base and load.
+    processes: HashMap<u32, Vec<Module>>,
+    /// Lowest address of the kernel's half.
+    kernel_from: u64,
+}
+
+impl Modules {
+    /// Of `trace`.
+    pub fn of(trace: &Trace) -> Self {
+        let kernel_from = if trace.system.pointer_bits == 32 { 0x8000_0000 } else { 0x8000_0000_0000_0000 };
+        let mut processes: HashMap<u32, Vec<Module>> = HashMap::new();
+        let images: &Images = &trace.images;
+        for (row, image) in (0_u32..).zip(images.iter()) {
+            // Drivers are listed under the process that loaded them; every process sees them.
+            let pid = if image.base >= kernel_from || image.pid == SYSTEM_PROCESS { 0 } else { image.pid };
+            processes.entry(pid).or_default().push(Module {
+                base: image.base,
+                end: image.base.saturating_add(image.size),
+                load_ns: image.load_ns.unwrap_or(i64::MIN),
+                unload_ns: image.unload_ns.unwrap_or(i64::MAX),
+                path: image.path,
+                row,
+            });
+        }
+        for modules in processes.values_mut() {
+            modules.sort_by_key(|module| (module.base, module.load_ns));
+        }
+        Self { processes, kernel_from }
+    }
+
+    /// Path of the module that holds `address` in process `pid` at `time_ns`; of one that did at another time, when none
+    /// does then, because loads are often recorded late.
+    pub fn at(&self, pid: u32, address: u64, time_ns: i64) -> Option<StringId> {
+        self.module_at(pid, address, time_ns).map(|module| module.path)
+    }
+
+    /// The same module's row in the table of images.
+    pub fn row_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<usize> {
+        self.module_at(pid, address, time_ns).map(|module| module.row as usize)
+    }
+
+    fn module_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<&Module> {
+        let pids: &[u32] = if address >= self.kernel_from { &[0] } else { &[pid, 0] };
+        pids.iter().find_map(|pid| find(self.processes.get(pid)?, address, time_ns))
+    }
+}
+
+fn find(modules: &[Module], address: u64, time_ns: i64) -> Option<&Module> {
+    let after = modules.partition_point(|module| module.base <= address);
+    let mut other_time = None;
+    for module in modules.get(..after)?.iter().rev().take(OVERLAPS) {
+        if address >= module.end {
+            continue;
+        }
+        if (module.load_ns..module.unload_ns).contains(&time_ns) {
+            return Some(module);
+        }
+        other_time = other_time.or(Some(module));
+    }
+    other_time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::image;
+
+    #[test]
+    fn an_address_is_looked_up_in_the_process_then_in_the_kernel() {
+        let mut trace = Trace::default();
+        image(&mut trace, 100, (0x1000, 0x100), None, r"\a\first.dll");
+        image(&mut trace, 100, (0x1000, 0x100), Some(50), r"\a\second.dll");
+        image(&mut trace, 4, (0xffff_f800_0000_0000, 0x1000), None, r"\SystemRoot\ntoskrnl.exe");
+        let modules = Modules::of(&trace);
+        let at = |pid, address, time_ns| modules.at(pid, address, time_ns).map(|id| trace.text(id));
+        assert_eq!(at(100, 0x10ff, 60), Some(r"\a\second.dll"));
+        assert_eq!(at(100, 0x10ff, 40), Some(r"\a\first.dll"));
+        assert_eq!(at(100, 0x1100, 60), None);
+        assert_eq!(at(200, 0x1000, 60), None);
+        assert_eq!(at(200, 0xffff_f800_0000_0fff, 0), Some(r"\SystemRoot\ntoskrnl.exe"));
+    }
+}

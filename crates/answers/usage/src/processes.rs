@@ -1,0 +1,201 @@
+//! The processes of a transition, sorted by how long they lived.
+//!
+//! xperf's summary has four classes and keeps its thresholds to itself; these are the choices made here, which agree
+//! with every published sample: *expected* are `Idle` and `System` and those that the caller names; of the others, those
+//! that outlive the recording are *long-lived*, those that end within [`VERY_SHORT_LIVED_NS`] of their start are *very
+//! short-lived*, and the rest is *short-lived*.
+
+use onoff_trace::{Lives, Process, Trace, Upid};
+use serde::Serialize;
+
+use crate::owners::file_name;
+
+/// A process that lived less than this, ns, is very short-lived: 1 s.
+pub const VERY_SHORT_LIVED_NS: i64 = 1_000_000_000;
+
+/// How long a process lived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Lifetime {
+    /// Part of every system, or named by the caller.
+    Expected,
+    /// Outlived the recording.
+    LongLived,
+    /// Ended during the recording.
+    ShortLived,
+    /// Ended within [`VERY_SHORT_LIVED_NS`].
+    VeryShortLived,
+}
+
+/// One life of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessLife {
+    /// Process id.
+    pub pid: u32,
+    /// Process id of the creator.
+    pub parent_pid: Option<u32>,
+    /// Image file name.
+    pub image: String,
+    /// Command line; empty when not recorded.
+    pub command_line: String,
+    /// Session.
+    pub session: Option<u32>,
+    /// Creation, ns; `None` when it existed before the recording.
+    pub start_ns: Option<i64>,
+    /// Exit, ns; `None` when it outlived the recording.
+    pub end_ns: Option<i64>,
+    /// Length of life, ns, counted from the recording's begin for a process that existed before; `None` when it
+    /// outlived the recording.
+    pub lifetime_ns: Option<i64>,
+    /// Exit status.
+    pub exit_status: Option<i32>,
+    /// Its class.
+    pub lifetime: Lifetime,
+}
+
+/// How many processes of each class; the classes are disjoint and complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProcessSummary {
+    /// All processes.
+    pub total: u64,
+    /// Expected.
+    pub expected: u64,
+    /// Long-lived, not expected.
+    pub long_lived: u64,
+    /// Short-lived, not expected.
+    pub short_lived: u64,
+    /// Very short-lived, not expected.
+    pub very_short_lived: u64,
+    /// The threshold used for very short-lived, ns.
+    pub very_short_lived_below_ns: i64,
+}
+
+/// The processes of a recording, by start, and how many there are of each class.
+#[must_use]
+pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSummary) {
+    let mut summary = ProcessSummary { very_short_lived_below_ns: VERY_SHORT_LIVED_NS, ..ProcessSummary::default() };
+    let mut lives: Vec<ProcessLife> = trace.processes.iter().map(|row| life(trace, &row, expected)).collect();
+    lives.sort_by_key(|life| (life.start_ns, life.pid));
+    for life in &lives {
+        summary.total += 1;
+        *match life.lifetime {
+            Lifetime::Expected => &mut summary.expected,
+            Lifetime::LongLived => &mut summary.long_lived,
+            Lifetime::ShortLived => &mut summary.short_lived,
+            Lifetime::VeryShortLived => &mut summary.very_short_lived,
+        } += 1;
+    }
+    (lives, summary)
+}
+
+/// The life that a row of the table of processes tells.
+pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
+    let image = file_name(trace.text(row.image)).to_owned();
+    let lifetime_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns.unwrap_or(0)).max(0));
+    // The idle process is pid 0 whatever its name; the system process of Windows is pid 4.
+    let is_expected = row.pid == 0
+        || (row.pid == 4 && image.eq_ignore_ascii_case("System"))
+        || expected.iter().any(|name| name.eq_ignore_ascii_case(&image));
+    let lifetime = match lifetime_ns {
+        _ if is_expected => Lifetime::Expected,
+        None => Lifetime::LongLived,
+        Some(ns) if ns < VERY_SHORT_LIVED_NS && row.start_ns.is_some() => Lifetime::VeryShortLived,
+        Some(_) => Lifetime::ShortLived,
+    };
+    ProcessLife {
+        pid: row.pid,
+        parent_pid: row.parent_pid,
+        image,
+        command_line: trace.text(row.command_line).to_owned(),
+        session: row.session,
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        lifetime_ns,
+        exit_status: row.exit_status,
+        lifetime,
+    }
+}
+
+/// From a process id and a time to a process: its row and its image's file name. Process ids are reused.
+#[derive(Clone, Debug)]
+pub struct Images<'a> {
+    trace: &'a Trace,
+    lives: Lives,
+}
+
+impl<'a> Images<'a> {
+    /// The images of every process of `trace`.
+    #[must_use]
+    pub fn of(trace: &'a Trace) -> Self {
+        Self { trace, lives: trace.lives() }
+    }
+
+    /// Image file name of the process that had id `pid` at `time_ns`: the latest life that began by then, else the
+    /// first.
+    #[must_use]
+    pub fn at(&self, pid: u32, time_ns: i64) -> Option<&'a str> {
+        let image = *self.trace.processes.image.get(self.row_at(pid, time_ns)?)?;
+        Some(file_name(self.trace.text(image)))
+    }
+
+    /// The same process's row in the table of processes.
+    #[must_use]
+    pub fn row_at(&self, pid: u32, time_ns: i64) -> Option<usize> {
+        self.lives.process(pid, time_ns).map(Upid::row)
+    }
+
+    /// The lives that it asks.
+    #[must_use]
+    pub const fn lives(&self) -> &Lives {
+        &self.lives
+    }
+}
+
+/// Whether a process's image is `name`, compared without case and without its folder.
+pub fn runs(trace: &Trace, process: &Process, name: &str) -> bool {
+    file_name(trace.text(process.image)).eq_ignore_ascii_case(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, process};
+
+    #[test]
+    fn the_classes_are_disjoint_and_complete() {
+        let mut trace = Trace::default();
+        process(&mut trace, 0, "Idle", None, None);
+        process(&mut trace, 4, "System", None, None);
+        process(&mut trace, 300, "smss.exe", Some(100 * MS), None);
+        process(&mut trace, 304, "Smss.exe", Some(200 * MS), Some(1199 * MS));
+        process(&mut trace, 308, "autochk.exe", Some(200 * MS), Some(1200 * MS));
+        process(&mut trace, 312, "agent.exe", Some(150 * MS), None);
+        process(&mut trace, 316, "before.exe", None, Some(10 * MS));
+        let (lives, summary) = lives(&trace, &["AGENT.EXE".to_owned()]);
+        assert_eq!(
+            (summary.total, summary.expected, summary.long_lived, summary.short_lived, summary.very_short_lived),
+            (7, 3, 1, 2, 1)
+        );
+        let starts: Vec<_> = lives.iter().map(|life| life.start_ns).collect();
+        assert!(starts.is_sorted());
+        // Existed before: its real length of life is not known, so it is not called very short.
+        assert!(lives.iter().any(|life| life.pid == 316 && life.lifetime == Lifetime::ShortLived));
+    }
+
+    #[test]
+    fn a_reused_process_id_gives_the_name_of_its_time() {
+        let mut trace = Trace::default();
+        process(&mut trace, 300, "first.exe", Some(0), Some(50));
+        process(&mut trace, 300, "second.exe", Some(100), None);
+        process(&mut trace, 304, "late.exe", Some(500), None);
+        let images = Images::of(&trace);
+        assert_eq!(images.at(300, 60), Some("first.exe"));
+        assert_eq!(images.at(300, 100), Some("second.exe"));
+        assert_eq!(images.at(304, 100), Some("late.exe"));
+        assert_eq!(images.at(301, 100), None);
+        assert_eq!(images.at(900, 100), None);
+    }
+}

@@ -1,0 +1,380 @@
+//! Which requests reached the disks, for whom, and how long they took.
+
+use std::collections::BTreeMap;
+
+use onoff_trace::{DiskIo, DiskOperation, Losses, SystemKind, TableName, Tables, Trace};
+use serde::Serialize;
+
+use super::grouping::{Groups, Key, Names, Shared};
+use super::queue::{issued_ns, neighbours};
+use crate::disk::{DiskOperations, DiskWork, is_read_ahead};
+use onoff_evidence::interval::Interval;
+use onoff_evidence::scope::Scope;
+use onoff_evidence::touched_by;
+
+/// The tables that [`analyse`] reads.
+pub const TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
+
+/// The answer of `onoff disk`.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskReport {
+    /// The time asked about.
+    pub range: Interval,
+    /// What the groups are grouped by.
+    pub by: Vec<Key>,
+    /// Each disk, whoever used it.
+    pub disks: Vec<DiskActivity>,
+    /// All requests of the processes asked about.
+    pub total: DiskAmounts,
+    /// Requests that share what is grouped by, most service time first.
+    pub groups: Vec<DiskGroup>,
+    /// Requests in the recording, whatever was asked for.
+    pub recorded: u64,
+    /// Names of the losses that touch this.
+    pub touched_by: Vec<String>,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+/// What one disk did in the range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskActivity {
+    /// Disk number.
+    pub disk: u32,
+    /// Manufacturer and model; empty when not recorded.
+    pub model: String,
+    /// The requests that completed in the range.
+    #[serde(flatten)]
+    pub operations: DiskOperations,
+    /// Of the reads, those ahead of need: on Windows those that name no file, which on a boot are the read-ahead's; on Linux those that
+    /// the kernel flags so.
+    pub read_ahead: DiskWork,
+    /// Time in the range in which the disk worked on a request, ns.
+    pub busy_ns: i64,
+    /// The rest of the range, ns.
+    pub idle_ns: i64,
+    /// Mean number of requests outstanding over the range.
+    pub mean_queue: f64,
+    /// Most requests outstanding at once.
+    pub longest_queue: u32,
+}
+
+/// Requests of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskGroup {
+    /// What they share.
+    #[serde(flatten)]
+    pub shared: Shared,
+    /// What they were.
+    #[serde(flatten)]
+    pub amounts: DiskAmounts,
+}
+
+/// Requests, bytes and times. A request's service is the time its disk worked on it; its response is the time from issue to
+/// completion, in the queue and at work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskAmounts {
+    /// Requests of every operation.
+    pub requests: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
+    /// Service of all requests, ns.
+    pub service_ns: i64,
+    /// Response of all requests, ns, summed.
+    pub response_ns: i64,
+    /// Response of a request, ns, on average.
+    pub mean_response_ns: i64,
+    /// The longest response, ns.
+    pub longest_response_ns: i64,
+    /// Reads.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Service of reads, ns.
+    pub read_service_ns: i64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Service of writes, ns.
+    pub write_service_ns: i64,
+    /// Flushes of the device's cache.
+    pub flushes: u64,
+    /// Service of flushes, ns.
+    pub flush_service_ns: i64,
+    /// Requests that each found outstanding on its disk when it was issued, summed; divided by `requests` it is the mean
+    /// queue they met.
+    pub queued_before: u64,
+    /// Most requests that one of them found outstanding.
+    pub longest_queue_before: u32,
+}
+
+/// What the disks did in `scope`, grouped by `by`; without keys there is one group.
+#[must_use]
+pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
+    let range = scope.range;
+    let mut names = Names::of(trace, scope);
+    let mut groups: Groups<DiskAmounts> = Groups::by(by);
+    let mut total = DiskAmounts::default();
+    let mut disks: BTreeMap<u32, Meter> = BTreeMap::new();
+    let found = neighbours(trace);
+    for (io, neighbours) in trace.disk_ios.iter().zip(found) {
+        let meter = disks.entry(io.disk).or_default();
+        meter.see(&io, neighbours.at_issue, range);
+        if !range.contains(io.complete_ns) {
+            continue;
+        }
+        meter.complete(trace.system.kind, &io);
+        if let Some(subject) = names.of_request(&io) {
+            for amounts in [groups.entry(&names, subject), &mut total] {
+                amounts.add(&io, neighbours.at_issue);
+            }
+        }
+    }
+    let mut groups: Vec<DiskGroup> =
+        groups.finish(&names).into_iter().map(|(shared, amounts)| DiskGroup { shared, amounts }).collect();
+    groups.sort_by(|a, b| {
+        let cost = |group: &DiskGroup| (group.amounts.service_ns, group.amounts.bytes);
+        cost(b).cmp(&cost(a)).then_with(|| a.shared.order().cmp(&b.shared.order()))
+    });
+    DiskReport {
+        range,
+        by: by.to_vec(),
+        disks: disks.into_iter().map(|(disk, meter)| meter.finish(trace, disk, range)).collect(),
+        total,
+        groups,
+        recorded: trace.disk_ios.len() as u64,
+        touched_by: touched_by(trace, &[TableName::DiskIos, TableName::Processes]),
+        losses: trace.losses.clone(),
+    }
+}
+
+impl DiskAmounts {
+    pub(super) fn add(&mut self, io: &DiskIo, queued_before: u32) {
+        let response_ns = io.complete_ns.saturating_sub(issued_ns(io)).max(0);
+        let service_ns = io.service_ns.max(0);
+        let (requests, bytes, sum_ns) = match io.operation {
+            DiskOperation::Read => (&mut self.reads, &mut self.read_bytes, &mut self.read_service_ns),
+            DiskOperation::Write => (&mut self.writes, &mut self.write_bytes, &mut self.write_service_ns),
+            // A flush moves no bytes, whatever its record holds.
+            DiskOperation::Flush => (&mut self.flushes, &mut 0, &mut self.flush_service_ns),
+        };
+        *requests += 1;
+        *bytes = bytes.saturating_add(io.size);
+        *sum_ns = sum_ns.saturating_add(service_ns);
+        self.requests += 1;
+        self.bytes = self.read_bytes.saturating_add(self.write_bytes);
+        self.service_ns = self.service_ns.saturating_add(service_ns);
+        self.response_ns = self.response_ns.saturating_add(response_ns);
+        let requests = i64::try_from(self.requests).unwrap_or(i64::MAX);
+        self.mean_response_ns = self.response_ns / requests.max(1);
+        self.longest_response_ns = self.longest_response_ns.max(response_ns);
+        self.queued_before = self.queued_before.saturating_add(queued_before.into());
+        self.longest_queue_before = self.longest_queue_before.max(queued_before);
+    }
+}
+
+/// One disk's time.
+#[derive(Debug, Default)]
+struct Meter {
+    operations: DiskOperations,
+    read_ahead: DiskWork,
+    busy_ns: i64,
+    /// End of the last service seen.
+    busy_until_ns: Option<i64>,
+    outstanding_ns: i128,
+    longest_queue: u32,
+    /// Outstanding when the range begins.
+    at_start: u32,
+}
+
+impl Meter {
+    /// Takes the part of a request that lies in the range.
+    fn see(&mut self, io: &DiskIo, queued_before: u32, range: Interval) {
+        let issued_ns = issued_ns(io);
+        // Requests come by completion: what a disk worked on at the same time counts once.
+        let begun_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
+        let begun_ns = begun_ns.max(self.busy_until_ns.unwrap_or(i64::MIN));
+        self.busy_until_ns = self.busy_until_ns.max(Some(io.complete_ns));
+        let within = |from: i64| range.overlap_ns(from, io.complete_ns);
+        self.busy_ns = self.busy_ns.saturating_add(within(begun_ns));
+        self.outstanding_ns += i128::from(within(issued_ns));
+        if range.contains(issued_ns) {
+            self.longest_queue = self.longest_queue.max(queued_before.saturating_add(1));
+        } else if issued_ns < range.start_ns && io.complete_ns > range.start_ns {
+            self.at_start = self.at_start.saturating_add(1);
+        }
+    }
+
+    fn complete(&mut self, system: SystemKind, io: &DiskIo) {
+        self.operations.add(io);
+        if is_read_ahead(system, io) {
+            self.read_ahead.add(io);
+        }
+    }
+
+    fn finish(self, trace: &Trace, disk: u32, range: Interval) -> DiskActivity {
+        let length_ns = range.length_ns();
+        let model =
+            trace.system.disks.iter().find(|known| known.number == disk).map(|known| known.model.trim().to_owned());
+        DiskActivity {
+            disk,
+            model: model.unwrap_or_default(),
+            operations: self.operations,
+            read_ahead: self.read_ahead,
+            busy_ns: self.busy_ns,
+            idle_ns: length_ns.saturating_sub(self.busy_ns).max(0),
+            mean_queue: if length_ns == 0 { 0.0 } else { self.outstanding_ns as f64 / length_ns as f64 },
+            longest_queue: self.longest_queue.max(self.at_start),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, disk, process, request};
+    use onoff_trace::{IoPriority, Pattern};
+
+    /// A request as (disk, operation, issue, begin of service, completion, bytes, priority, process, file).
+    type Row = (u32, DiskOperation, [i64; 3], u64, IoPriority, u32, &'static str);
+
+    fn recording(rows: &[Row]) -> Trace {
+        let mut trace = Trace::default();
+        process(&mut trace, 4, "System", None, None);
+        process(&mut trace, 860, "scan.exe", None, None);
+        for &(number, operation, [issue, begin, complete], size, priority, pid, file) in rows {
+            let file = trace.strings.intern(file);
+            trace.disk_ios.push(DiskIo {
+                issue_ns: Some(issue * MS),
+                complete_ns: complete * MS,
+                disk: number,
+                operation,
+                offset: 0,
+                size,
+                priority,
+                service_ns: (complete - begin) * MS,
+                pid: Some(pid),
+                tid: Some(pid + 4),
+                file,
+                file_object: u64::from(!file.is_empty()),
+                irp: 0,
+                irp_flags: 0,
+            });
+        }
+        trace.duration_ns = 100 * MS;
+        trace
+    }
+
+    /// Two requests queue on disk 0 while a third is served; disk 1 flushes.
+    fn busy() -> Trace {
+        use DiskOperation::{Flush, Read, Write};
+        use IoPriority::{Normal, VeryLow};
+        recording(&[
+            (0, Read, [10, 10, 20], 4096, Normal, 860, r"\a.dll"),
+            (0, Read, [12, 20, 25], 8192, VeryLow, 860, r"\b.txt"),
+            (0, Write, [15, 25, 40], 512, Normal, 4, r"\a.dll"),
+            (1, Flush, [50, 50, 60], 0, Normal, 4, ""),
+            (0, Read, [80, 80, 90], 65536, Normal, 4, ""),
+        ])
+    }
+
+    #[test]
+    fn groups_close_to_the_total_whatever_they_are_grouped_by() {
+        let trace = busy();
+        for by in [
+            &[][..],
+            &[Key::Process],
+            &[Key::Path, Key::Priority],
+            &[Key::File, Key::Extension, Key::Disk, Key::Operation],
+            &Key::ALL,
+        ] {
+            let report = analyse(&trace, &Scope::whole(&trace), by);
+            let sum = |amount: fn(&DiskAmounts) -> i64| -> i64 {
+                let groups = report.groups.iter();
+                groups.map(|group| amount(&group.amounts)).sum()
+            };
+            assert_eq!(sum(|amounts| amounts.service_ns), 50 * MS, "{by:?}");
+            assert_eq!(sum(|amounts| amounts.response_ns), 68 * MS, "{by:?}");
+            assert_eq!(report.total.requests, 5);
+            assert_eq!(report.total.bytes, 78336);
+        }
+    }
+
+    #[test]
+    fn a_group_tells_what_its_members_share() {
+        let trace = busy();
+        let report = analyse(&trace, &Scope::whole(&trace), &[Key::Process, Key::Extension]);
+        let rows: Vec<_> = report
+            .groups
+            .iter()
+            .map(|group| {
+                let shared = &group.shared;
+                (
+                    shared.image.as_deref().unwrap(),
+                    shared.extension.as_deref().unwrap(),
+                    shared.path.as_deref(),
+                    shared.priority.map(IoPriority::as_str),
+                    shared.operation,
+                )
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("System", "", None, Some("normal"), None),
+                ("System", "dll", Some(r"\a.dll"), Some("normal"), Some("write")),
+                ("scan.exe", "dll", Some(r"\a.dll"), Some("normal"), Some("read")),
+                ("scan.exe", "txt", Some(r"\b.txt"), Some("very_low"), Some("read")),
+            ]
+        );
+        let report = analyse(&trace, &Scope::whole(&trace), &[Key::Path]);
+        assert!(report.groups.iter().any(|group| group.shared.path.as_deref() == Some(super::super::NO_FILE_READ)));
+    }
+
+    #[test]
+    fn a_disk_is_busy_or_idle_whoever_asks() {
+        let trace = busy();
+        let scope = Scope::whole(&trace).of_processes(vec![Pattern::new("scan.exe")]);
+        let report = analyse(&trace, &scope, &[Key::Process]);
+        assert_eq!(report.total.requests, 2);
+        let disk = &report.disks[0];
+        assert_eq!(disk.operations.read.operations, 3);
+        assert_eq!(disk.read_ahead.bytes, 65536);
+        assert_eq!(disk.busy_ns, 40 * MS);
+        assert_eq!(disk.idle_ns + disk.busy_ns, report.range.length_ns());
+        assert_eq!(disk.longest_queue, 3);
+        // 10 + 13 + 25 + 10 ms of requests in 100 ms.
+        assert!((disk.mean_queue - 0.58).abs() < 1e-6, "{}", disk.mean_queue);
+        assert_eq!(report.disks[1].operations.flush.operations, 1);
+        assert_eq!(report.disks[1].idle_ns, report.range.length_ns() - 10 * MS);
+    }
+
+    #[test]
+    fn a_range_takes_the_busy_time_within_it_and_the_requests_that_end_in_it() {
+        let trace = busy();
+        let scope = Scope::between(&trace, 15 * MS, 30 * MS).unwrap();
+        let report = analyse(&trace, &scope, &[]);
+        assert_eq!(report.total.requests, 2);
+        assert_eq!(report.disks[0].busy_ns, 15 * MS);
+        assert_eq!(report.disks[0].idle_ns, 0);
+        assert_eq!(report.disks[0].longest_queue, 3);
+        assert_eq!(report.disks[1].idle_ns, 15 * MS);
+        // Found by the request issued at 12 ms: one; by the one of 10 ms: none.
+        assert_eq!(report.total.queued_before, 1);
+    }
+
+    #[test]
+    fn times_beyond_reason_do_not_overflow() {
+        let mut trace = Trace::default();
+        disk(&mut trace, 5, i64::MAX, IoPriority::Normal, "a");
+        request(&mut trace, 0, i64::MIN, i64::MAX);
+        request(&mut trace, 0, i64::MIN, i64::MIN);
+        let scope = Scope { range: Interval::new(i64::MIN, i64::MAX), ..Scope::default() };
+        assert_eq!(analyse(&trace, &scope, &Key::ALL).disks.len(), 1);
+    }
+}

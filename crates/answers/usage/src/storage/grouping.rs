@@ -1,0 +1,375 @@
+//! Rows that share a process, a file, a priority: grouped by any of them together.
+//!
+//! Each thing that can be shared becomes a small number, so that a row of a table is grouped with one look-up; texts are
+//! made once per distinct file and process.
+
+use std::borrow::Cow;
+
+use hashbrown::HashMap;
+use onoff_trace::{DiskIo, IoPriority, StringId, Trace};
+use serde::Serialize;
+
+use super::queue::issued_ns;
+use crate::disk::is_read_ahead;
+use crate::drive_paths::DrivePaths;
+use crate::owners::{extension, file_name};
+use crate::processes::Images;
+use onoff_evidence::scope::Scope;
+
+/// What rows can be grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Key {
+    /// Process: image file name and id.
+    Process,
+    /// A file's whole path.
+    Path,
+    /// A file's name without its folder.
+    File,
+    /// What follows the last dot of a file's name, in lower case.
+    Extension,
+    /// Disk number.
+    Disk,
+    /// Priority of the request.
+    Priority,
+    /// What was done: read, write, flush and the other file operations.
+    Operation,
+}
+
+const KEYS: usize = 7;
+
+impl Key {
+    /// Every key.
+    pub const ALL: [Self; KEYS] =
+        [Self::Process, Self::Path, Self::File, Self::Extension, Self::Disk, Self::Priority, Self::Operation];
+
+    /// The name, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Process => "process",
+            Self::Path => "path",
+            Self::File => "file",
+            Self::Extension => "extension",
+            Self::Disk => "disk",
+            Self::Priority => "priority",
+            Self::Operation => "operation",
+        }
+    }
+}
+
+/// The name that reads without any file go by. On a boot they are those of the boot read-ahead (ReadyBoot), which works
+/// below files; xperf shows them as file `Unknown (0x0)`.
+pub const NO_FILE_READ: &str = "no file (read-ahead)";
+
+/// What the members of a group have in common, asked for or not: a group by process has a path when all of it is about
+/// one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shared {
+    /// Process id; `None` when they differ or it is not known.
+    pub pid: Option<u32>,
+    /// Image file name of the process, empty when not known; `None` when they differ.
+    pub image: Option<String>,
+    /// Path of the file, with its drive letter where the recording tells it, empty when not known; `None` when they
+    /// differ. Reads without any file are `no file (read-ahead)`.
+    pub path: Option<String>,
+    /// Name of the file without its folder; `None` when they differ.
+    pub file: Option<String>,
+    /// What follows the last dot of the file's name, in lower case; `None` when they differ.
+    pub extension: Option<String>,
+    /// Disk number; `None` when they differ or there is none.
+    pub disk: Option<u32>,
+    /// Priority of the requests; `None` when they differ or there is none.
+    pub priority: Option<IoPriority>,
+    /// Operation; `None` when they differ.
+    pub operation: Option<&'static str>,
+}
+
+impl Shared {
+    /// An order for groups that are equal otherwise, so that the answer is the same each time.
+    pub(super) fn order(&self) -> impl Ord + '_ {
+        (
+            self.image.as_deref(),
+            self.pid,
+            self.path.as_deref(),
+            (self.file.as_deref(), self.extension.as_deref()),
+            (self.disk, self.priority, self.operation),
+        )
+    }
+}
+
+/// A row about to be grouped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject {
+    /// A position in the list of processes.
+    process: u32,
+    /// A position in the list of files.
+    file: u32,
+    disk: Option<u32>,
+    priority: Option<IoPriority>,
+    operation: &'static str,
+}
+
+impl Subject {
+    /// The same without what only requests to disks have.
+    pub(super) fn without_disk(self) -> Self {
+        Self { disk: None, priority: None, ..self }
+    }
+}
+
+/// Processes and files met so far, each known by a small number.
+#[derive(Debug)]
+pub(super) struct Names<'t> {
+    trace: &'t Trace,
+    scope: &'t Scope,
+    images: Images<'t>,
+    paths: DrivePaths<'t>,
+    processes: Interned<(Option<u32>, &'t str)>,
+    /// Whether each of the processes is asked about.
+    asked: Vec<bool>,
+    files: Interned<FileKey>,
+    described: Vec<FileDescription<'t>>,
+    file_texts: Interned<String>,
+    extensions: Interned<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum FileKey {
+    Named(StringId),
+    NoFileRead,
+}
+
+#[derive(Debug)]
+struct FileDescription<'t> {
+    path: Cow<'t, str>,
+    file: u32,
+    extension: u32,
+}
+
+impl<'t> Names<'t> {
+    pub(super) fn of(trace: &'t Trace, scope: &'t Scope) -> Self {
+        Self {
+            trace,
+            scope,
+            images: Images::of(trace),
+            paths: DrivePaths::of(trace),
+            processes: Interned::default(),
+            asked: Vec::new(),
+            files: Interned::default(),
+            described: Vec::new(),
+            file_texts: Interned::default(),
+            extensions: Interned::default(),
+        }
+    }
+
+    /// The image file name of a process; empty when not known.
+    pub(super) fn image(&self, pid: Option<u32>, time_ns: i64) -> &'t str {
+        pid.and_then(|pid| self.images.at(pid, time_ns)).unwrap_or_default()
+    }
+
+    /// The path of a subject's file as a person writes it; empty when not known.
+    pub(super) fn path_of(&self, subject: Subject) -> &str {
+        self.described.get(subject.file as usize).map_or("", |file| &file.path)
+    }
+
+    /// The process of a subject: id, and image file name, empty when not known.
+    pub(super) fn process_of(&self, subject: Subject) -> (Option<u32>, &'t str) {
+        self.processes.get(subject.process).copied().unwrap_or_default()
+    }
+
+    /// The path as a person writes it.
+    pub(super) fn path(&self, file: StringId) -> Cow<'t, str> {
+        self.paths.readable(self.trace.text(file))
+    }
+
+    /// The subject of a row, unless its process is not asked about.
+    pub(super) fn subject(
+        &mut self,
+        (pid, time_ns): (Option<u32>, i64),
+        file: StringId,
+        operation: &'static str,
+    ) -> Option<Subject> {
+        let image = self.image(pid, time_ns);
+        let process = self.processes.number((pid, image));
+        if process as usize == self.asked.len() {
+            self.asked.push(self.scope.has_process(pid, image));
+        }
+        (self.asked.get(process as usize) == Some(&true)).then(|| Subject {
+            process,
+            file: self.file(FileKey::Named(file)),
+            disk: None,
+            priority: None,
+            operation,
+        })
+    }
+
+    /// The subject of a disk request, unless its process is not asked about.
+    pub(super) fn of_request(&mut self, io: &DiskIo) -> Option<Subject> {
+        let subject = self.subject((io.pid, issued_ns(io)), io.file, io.operation.as_str())?;
+        let file =
+            if is_read_ahead(self.trace.system.kind, io) { self.file(FileKey::NoFileRead) } else { subject.file };
+        Some(Subject { file, disk: Some(io.disk), priority: Some(io.priority), ..subject })
+    }
+
+    fn file(&mut self, key: FileKey) -> u32 {
+        let number = self.files.number(key);
+        if number as usize == self.described.len() {
+            let path = match key {
+                FileKey::Named(file) => self.path(file),
+                FileKey::NoFileRead => Cow::Borrowed(NO_FILE_READ),
+            };
+            let (file, extension) = match key {
+                FileKey::Named(_) => (file_name(&path).to_owned(), extension(&path)),
+                FileKey::NoFileRead => (NO_FILE_READ.to_owned(), String::new()),
+            };
+            self.described.push(FileDescription {
+                file: self.file_texts.number(file),
+                extension: self.extensions.number(extension),
+                path,
+            });
+        }
+        number
+    }
+}
+
+/// Distinct values and their numbers, in the order they were met.
+#[derive(Debug)]
+struct Interned<T> {
+    numbers: HashMap<T, u32>,
+    values: Vec<T>,
+}
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self { numbers: HashMap::new(), values: Vec::new() }
+    }
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
+    fn number(&mut self, value: T) -> u32 {
+        if let Some(&number) = self.numbers.get(&value) {
+            return number;
+        }
+        // A table has fewer rows than this: its texts and processes are numbered by u32 themselves.
+        let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
+        self.values.push(value.clone());
+        self.numbers.insert(value, number);
+        number
+    }
+
+    fn get(&self, number: u32) -> Option<&T> {
+        self.values.get(number as usize)
+    }
+}
+
+/// What a value is in a group's key; nothing is 0.
+type Values = [u32; KEYS];
+
+/// Groups in the making, each with amounts of type `A`.
+#[derive(Debug)]
+pub(super) struct Groups<A> {
+    by: [bool; KEYS],
+    numbers: HashMap<Values, u32>,
+    groups: Vec<Group<A>>,
+    operations: Vec<&'static str>,
+}
+
+#[derive(Debug)]
+struct Group<A> {
+    values: Values,
+    differs: [bool; KEYS],
+    amounts: A,
+}
+
+impl<A: Default> Groups<A> {
+    pub(super) fn by(keys: &[Key]) -> Self {
+        let mut by = [false; KEYS];
+        for &key in keys {
+            by[key as usize] = true;
+        }
+        Self { by, numbers: HashMap::new(), groups: Vec::new(), operations: Vec::new() }
+    }
+
+    /// The amounts of the group that `subject` belongs to.
+    pub(super) fn entry(&mut self, names: &Names<'_>, subject: Subject) -> &mut A {
+        let values = self.values(names, subject);
+        let key = self.key(values);
+        let next = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
+        let number = *self.numbers.entry(key).or_insert(next);
+        if number == next {
+            self.groups.push(Group { values, differs: [false; KEYS], amounts: A::default() });
+        }
+        let group = &mut self.groups[number as usize];
+        for ((differs, first), value) in group.differs.iter_mut().zip(group.values).zip(values) {
+            *differs |= first != value;
+        }
+        &mut group.amounts
+    }
+
+    /// The amounts of the group that `subject` would belong to, if there is one. It does not become a member.
+    pub(super) fn existing(&mut self, names: &Names<'_>, subject: Subject) -> Option<&mut A> {
+        let values = self.values(names, subject);
+        let number = *self.numbers.get(&self.key(values))?;
+        let group = self.groups.get_mut(number as usize)?;
+        Some(&mut group.amounts)
+    }
+
+    fn key(&self, mut values: Values) -> Values {
+        for (value, by) in values.iter_mut().zip(self.by) {
+            if !by {
+                *value = 0;
+            }
+        }
+        values
+    }
+
+    fn values(&mut self, names: &Names<'_>, subject: Subject) -> Values {
+        let operation = match self.operations.iter().position(|&known| known == subject.operation) {
+            Some(at) => at,
+            None => {
+                self.operations.push(subject.operation);
+                self.operations.len() - 1
+            }
+        };
+        let description = names.described.get(subject.file as usize);
+        let mut values = [0; KEYS];
+        values[Key::Process as usize] = subject.process;
+        values[Key::Path as usize] = subject.file;
+        values[Key::File as usize] = description.map_or(0, |file| file.file);
+        values[Key::Extension as usize] = description.map_or(0, |file| file.extension);
+        values[Key::Disk as usize] = subject.disk.map_or(0, |disk| disk.saturating_add(1));
+        values[Key::Priority as usize] = subject.priority.map_or(0, |level| level as u32 + 1);
+        values[Key::Operation as usize] = u32::try_from(operation).unwrap_or(0);
+        values
+    }
+
+    /// The groups, with what the members of each share.
+    pub(super) fn finish(self, names: &Names<'_>) -> Vec<(Shared, A)> {
+        let operations = self.operations;
+        self.groups
+            .into_iter()
+            .map(|group| {
+                let value = |key: Key| (!group.differs[key as usize]).then(|| group.values[key as usize]);
+                let process = value(Key::Process).and_then(|number| names.processes.get(number));
+                let path = value(Key::Path).and_then(|file| names.described.get(file as usize));
+                let shared = Shared {
+                    pid: process.and_then(|&(pid, _)| pid),
+                    image: process.map(|&(_, image)| image.to_owned()),
+                    path: path.map(|file| file.path.clone().into_owned()),
+                    file: value(Key::File).and_then(|file| names.file_texts.get(file)).cloned(),
+                    extension: value(Key::Extension).and_then(|extension| names.extensions.get(extension)).cloned(),
+                    disk: value(Key::Disk).and_then(|disk| disk.checked_sub(1)),
+                    priority: value(Key::Priority)
+                        .and_then(|level| level.checked_sub(1))
+                        .and_then(|level| IoPriority::ALL.get(level as usize))
+                        .copied(),
+                    operation: value(Key::Operation).and_then(|operation| operations.get(operation as usize)).copied(),
+                };
+                (shared, group.amounts)
+            })
+            .collect()
+    }
+}

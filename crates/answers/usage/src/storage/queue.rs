@@ -1,0 +1,183 @@
+//! Which requests waited for which: the queue of each disk as its requests found and left it.
+//!
+//! Two requests are outstanding together when each was issued before the other completed. Queues are those of one disk: a
+//! request to another disk waits for nobody here. Counting is by ranks and one Fenwick tree per disk, n log n in requests.
+
+use std::collections::BTreeMap;
+
+use onoff_trace::{DiskIo, Trace};
+use serde::Serialize;
+
+/// The other requests of its disk that a request met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Neighbours {
+    /// Outstanding when it was issued.
+    pub at_issue: u32,
+    /// Outstanding when it completed.
+    pub at_completion: u32,
+    /// Issued before it, outstanding at its issue, and completed before it did.
+    pub before_and_completed: u32,
+    /// Issued before it and completed after it did: it overtook them.
+    pub before_and_outlived: u32,
+    /// Issued after it and completed before it did: they overtook it.
+    pub after_and_completed: u32,
+}
+
+/// When a request was issued; at its completion when the recording cannot tell.
+#[must_use]
+pub fn issued_ns(io: &DiskIo) -> i64 {
+    io.issue_ns.unwrap_or(io.complete_ns)
+}
+
+/// The neighbours of each request, in the order of [`Trace::disk_ios`].
+#[must_use]
+pub fn neighbours(trace: &Trace) -> Vec<Neighbours> {
+    let mut disks: BTreeMap<u32, Vec<Request>> = BTreeMap::new();
+    for (row, io) in trace.disk_ios.iter().enumerate() {
+        disks.entry(io.disk).or_default().push(Request {
+            row,
+            issued_ns: issued_ns(&io),
+            completed_ns: io.complete_ns,
+        });
+    }
+    let mut found = vec![Neighbours::default(); trace.disk_ios.len()];
+    for requests in disks.values_mut() {
+        of_one_disk(requests, &mut found);
+    }
+    found
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    row: usize,
+    issued_ns: i64,
+    completed_ns: i64,
+}
+
+fn of_one_disk(requests: &mut [Request], found: &mut [Neighbours]) {
+    // The position of a request from here on is its rank of completion.
+    requests.sort_by_key(|request| (request.completed_ns, request.row));
+    let mut by_issue: Vec<usize> = (0..requests.len()).collect();
+    by_issue.sort_by_key(|&rank| (requests[rank].issued_ns, rank));
+    let issues: Vec<i64> = by_issue.iter().map(|&rank| requests[rank].issued_ns).collect();
+    let mut issued_so_far = Counts::new(requests.len());
+    for (issued_before, &rank) in by_issue.iter().enumerate() {
+        let request = requests[rank];
+        let completed_at_issue = requests.partition_point(|other| other.completed_ns <= request.issued_ns);
+        let outstanding = issued_before.saturating_sub(completed_at_issue);
+        let outlived = issued_before - issued_so_far.below(rank);
+        let issued_at_completion = issues.partition_point(|&issue| issue < request.completed_ns);
+        // The request itself is among those issued by then, unless it took no time.
+        let others = issued_at_completion.saturating_sub(usize::from(request.issued_ns < request.completed_ns));
+        issued_so_far.add(rank);
+        if let Some(found) = found.get_mut(request.row) {
+            *found = Neighbours {
+                at_issue: number(outstanding),
+                at_completion: number(others.saturating_sub(rank)),
+                before_and_completed: number(outstanding.saturating_sub(outlived)),
+                before_and_outlived: number(outlived),
+                after_and_completed: number(rank.saturating_sub(issued_before - outlived)),
+            };
+        }
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// How many of a set's members lie below a rank: a Fenwick tree.
+#[derive(Debug)]
+struct Counts {
+    sums: Vec<u32>,
+}
+
+impl Counts {
+    fn new(ranks: usize) -> Self {
+        Self { sums: vec![0; ranks + 1] }
+    }
+
+    fn add(&mut self, rank: usize) {
+        let mut at = rank + 1;
+        while let Some(sum) = self.sums.get_mut(at) {
+            *sum += 1;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    fn below(&self, rank: usize) -> usize {
+        let mut at = rank;
+        let mut count = 0;
+        while at > 0 {
+            count += self.sums.get(at).map_or(0, |&sum| sum as usize);
+            at &= at - 1;
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, request};
+
+    /// The definitions, counted one by one.
+    fn counted(rows: &[(u32, i64, i64)], at: usize) -> Neighbours {
+        let (disk, issued, completed) = rows[at];
+        let others = || {
+            let others = rows.iter().enumerate();
+            others.filter(move |&(other, row)| other != at && row.0 == disk)
+        };
+        let count = |is: &dyn Fn(i64, i64) -> bool| {
+            u32::try_from(others().filter(|(_, row)| is(row.1, row.2)).count()).unwrap()
+        };
+        Neighbours {
+            at_issue: count(&|start, end| start < issued && end > issued),
+            at_completion: count(&|start, end| start < completed && end > completed),
+            before_and_completed: count(&|start, end| start < issued && end > issued && end < completed),
+            before_and_outlived: count(&|start, end| start < issued && end > completed),
+            after_and_completed: count(&|start, end| start > issued && end < completed),
+        }
+    }
+
+    #[test]
+    fn ranks_count_what_the_definitions_count() {
+        // Times are distinct, so that the definitions have no ties; the numbers step through the ranges in no order.
+        let mut rows: Vec<(u32, i64, i64)> = (0..300_i64)
+            .map(|number| {
+                let issued = number * 7_919 % 300 * 2 * MS;
+                let length = (number * 104_729 % 61 * 20 + 1) * MS;
+                (u32::try_from(number % 2).unwrap(), issued, issued + length + number)
+            })
+            .collect();
+        rows.sort_by_key(|row| row.2);
+        let mut trace = Trace::default();
+        for &(disk, issued, completed) in &rows {
+            request(&mut trace, disk, issued, completed);
+        }
+        let found = neighbours(&trace);
+        for (at, found) in found.iter().enumerate() {
+            assert_eq!(*found, counted(&rows, at), "request {at}: {:?}", rows[at]);
+        }
+        assert!(found.iter().any(|found| found.after_and_completed > 3));
+    }
+
+    #[test]
+    fn requests_one_after_another_meet_nobody() {
+        let mut trace = Trace::default();
+        for number in 0..5 {
+            request(&mut trace, 0, number * MS, (number + 1) * MS);
+        }
+        assert_eq!(neighbours(&trace), vec![Neighbours::default(); 5]);
+    }
+
+    #[test]
+    fn requests_of_no_length_do_not_wrap() {
+        let mut trace = Trace::default();
+        for _ in 0..4 {
+            request(&mut trace, 0, MS, MS);
+        }
+        assert!(neighbours(&trace).iter().all(|found| found.at_issue <= 3));
+    }
+}

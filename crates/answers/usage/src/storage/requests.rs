@@ -1,0 +1,53 @@
+//! What each request was, one by one.
+
+use onoff_trace::{DiskIo, Trace};
+
+use super::grouping::Names;
+use super::queue::{Neighbours, issued_ns, neighbours};
+use onoff_evidence::scope::Scope;
+
+/// A request with what the recording says elsewhere about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'r> {
+    /// The request.
+    pub io: DiskIo,
+    /// When it was issued, ns; at its completion when the recording cannot tell.
+    pub issued_ns: i64,
+    /// Time from issue to completion, ns.
+    pub response_ns: i64,
+    /// The requests that it met.
+    pub neighbours: Neighbours,
+    /// Process id.
+    pub pid: Option<u32>,
+    /// Image file name of the process; empty when not known.
+    pub image: &'r str,
+    /// Path of the file, with its drive letter where the recording tells it; empty when it has none or it is not known.
+    pub path: &'r str,
+}
+
+/// Has `visit` look at each request that completed in `scope`, in that order, until it fails.
+///
+/// # Errors
+/// What `visit` answers.
+pub fn each<E>(trace: &Trace, scope: &Scope, visit: &mut dyn FnMut(&Request<'_>) -> Result<(), E>) -> Result<(), E> {
+    let mut names = Names::of(trace, scope);
+    let found = neighbours(trace);
+    for (io, neighbours) in trace.disk_ios.iter().zip(found) {
+        if !scope.range.contains(io.complete_ns) {
+            continue;
+        }
+        let actor = (io.pid, issued_ns(&io));
+        let Some(subject) = names.subject(actor, io.file, io.operation.as_str()) else { continue };
+        let (pid, image) = names.process_of(subject);
+        visit(&Request {
+            io,
+            issued_ns: issued_ns(&io),
+            response_ns: io.complete_ns.saturating_sub(issued_ns(&io)).max(0),
+            neighbours,
+            pid,
+            image,
+            path: names.path_of(subject),
+        })?;
+    }
+    Ok(())
+}

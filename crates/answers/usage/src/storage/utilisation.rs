@@ -1,0 +1,169 @@
+//! How busy each disk was, interval by interval, and for how long its queue had which depth.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use onoff_trace::Trace;
+use serde::Serialize;
+
+use super::queue::issued_ns;
+use onoff_evidence::interval::Interval;
+
+/// Intervals that are distinguished at most, summed over disks; where there were more, each is longer.
+const INTERVALS: usize = 1 << 20;
+
+/// How busy the disks were, interval by interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Utilisation {
+    /// Disk numbers.
+    pub disks: Vec<u32>,
+    /// The intervals, in order.
+    pub intervals: Vec<BusyInterval>,
+}
+
+/// How busy the disks were in one interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BusyInterval {
+    /// The interval.
+    pub range: Interval,
+    /// Time that each of the disks worked in it, ns, in the order of [`Utilisation::disks`].
+    pub busy_ns: Vec<i64>,
+    /// The part of it in which the request at work had a low or very low priority, ns, in the same order.
+    #[serde(skip)]
+    pub low_ns: Vec<i64>,
+}
+
+/// How busy each disk was in `range`, in intervals of `interval_ns`; the last one may be shorter.
+#[must_use]
+pub fn utilisation(trace: &Trace, range: Interval, interval_ns: i64) -> Utilisation {
+    let disks: BTreeSet<u32> = trace.disk_ios.iter().map(|io| io.disk).collect();
+    let most = i64::try_from((INTERVALS / disks.len().max(1)).max(1)).unwrap_or(1);
+    let interval_ns = interval_ns.max(1).max(range.length_ns() / most + 1);
+    let places: BTreeMap<u32, usize> = disks.iter().copied().zip(0..).collect();
+    let mut intervals = Vec::new();
+    let mut start_ns = range.start_ns;
+    while start_ns < range.end_ns {
+        let end_ns = start_ns.saturating_add(interval_ns).min(range.end_ns);
+        let none = vec![0; disks.len()];
+        intervals.push(BusyInterval { range: Interval::new(start_ns, end_ns), busy_ns: none.clone(), low_ns: none });
+        start_ns = end_ns;
+    }
+    // A disk that works on several requests at once is busy once: each adds what comes after those before it. That also
+    // bounds all steps together by requests and intervals.
+    let mut busy_until = vec![i64::MIN; disks.len()];
+    for io in trace.disk_ios.iter() {
+        let Some((place, until_ns)) = places.get(&io.disk).and_then(|&place| Some((place, busy_until.get_mut(place)?)))
+        else {
+            continue;
+        };
+        let begun_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
+        let begun_ns = begun_ns.max(*until_ns);
+        *until_ns = io.complete_ns.max(*until_ns);
+        let first = intervals.partition_point(|interval| interval.range.end_ns <= begun_ns);
+        for interval in intervals.iter_mut().skip(first) {
+            if interval.range.start_ns >= io.complete_ns {
+                break;
+            }
+            let part_ns = interval.range.overlap_ns(begun_ns, io.complete_ns);
+            if let Some(busy_ns) = interval.busy_ns.get_mut(place) {
+                *busy_ns = busy_ns.saturating_add(part_ns);
+            }
+            if let Some(low_ns) = interval.low_ns.get_mut(place).filter(|_| io.priority.is_low()) {
+                *low_ns = low_ns.saturating_add(part_ns);
+            }
+        }
+    }
+    Utilisation { disks: disks.into_iter().collect(), intervals }
+}
+
+/// For how long one disk had a number of requests outstanding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QueueDepth {
+    /// Disk number.
+    pub disk: u32,
+    /// Requests outstanding.
+    pub outstanding: u64,
+    /// Time in the range with so many, ns.
+    pub time_ns: i64,
+    /// Requests that were issued into it: each met so many before it.
+    pub issued: u64,
+}
+
+/// For how long each disk had which number of requests outstanding in `range`, by disk and number.
+#[must_use]
+pub fn queue_depths(trace: &Trace, range: Interval) -> Vec<QueueDepth> {
+    // A request that completes makes room for one that is issued at the same time.
+    let mut disks: BTreeMap<u32, Vec<(i64, bool)>> = BTreeMap::new();
+    for io in trace.disk_ios.iter() {
+        let steps = disks.entry(io.disk).or_default();
+        if issued_ns(&io) < io.complete_ns {
+            steps.push((issued_ns(&io), true));
+            steps.push((io.complete_ns, false));
+        }
+    }
+    let mut depths = Vec::new();
+    for (disk, mut steps) in disks {
+        steps.sort();
+        let mut by_depth: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
+        let mut outstanding: u64 = 0;
+        let mut since_ns = range.start_ns;
+        for (time_ns, issue) in steps {
+            let depth = by_depth.entry(outstanding).or_default();
+            depth.0 += range.overlap_ns(since_ns, time_ns);
+            depth.1 += u64::from(issue && range.contains(time_ns));
+            since_ns = since_ns.max(time_ns);
+            outstanding = if issue { outstanding + 1 } else { outstanding.saturating_sub(1) };
+        }
+        by_depth.entry(outstanding).or_default().0 += range.overlap_ns(since_ns, range.end_ns);
+        depths.extend(
+            by_depth
+                .into_iter()
+                .filter(|&(_, (time_ns, issued))| time_ns > 0 || issued > 0)
+                .map(|(outstanding, (time_ns, issued))| QueueDepth { disk, outstanding, time_ns, issued }),
+        );
+    }
+    depths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_testkit::synthetic::{MS, request};
+
+    const RANGE: Interval = Interval::new(0, 25 * MS);
+
+    #[test]
+    fn busy_time_is_cut_at_the_intervals_and_closes() {
+        let mut trace = Trace::default();
+        request(&mut trace, 0, 2 * MS, 12 * MS);
+        request(&mut trace, 3, 0, 30 * MS);
+        let found = utilisation(&trace, RANGE, 10 * MS);
+        assert_eq!(found.disks, [0, 3]);
+        let busy: Vec<_> =
+            found.intervals.iter().map(|interval| (interval.busy_ns[0] / MS, interval.busy_ns[1] / MS)).collect();
+        assert_eq!(busy, [(8, 10), (2, 10), (0, 5)]);
+        assert_eq!(found.intervals[2].range.length_ns(), 5 * MS);
+    }
+
+    #[test]
+    fn a_range_of_centuries_has_a_bounded_number_of_intervals() {
+        let range = Interval::new(0, i64::MAX);
+        let found = utilisation(&Trace::default(), range, 1);
+        assert!(found.intervals.len() <= INTERVALS + 1);
+    }
+
+    #[test]
+    fn depths_close_to_the_range() {
+        let mut trace = Trace::default();
+        request(&mut trace, 0, 2 * MS, 12 * MS);
+        request(&mut trace, 0, 4 * MS, 8 * MS);
+        request(&mut trace, 0, 12 * MS, 13 * MS);
+        let depths: Vec<_> = queue_depths(&trace, RANGE)
+            .iter()
+            .map(|depth| (depth.outstanding, depth.time_ns / MS, depth.issued))
+            .collect();
+        assert_eq!(depths, [(0, 14, 2), (1, 7, 1), (2, 4, 0)]);
+    }
+}

@@ -1,0 +1,52 @@
+//! Which services each process hosts, or works for.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+use onoff_trace::{StringId, Trace};
+
+use crate::processes::Images;
+
+/// The services of each process, by its row in the table of processes: those that changed state in it, and those that the
+/// configuration says it had when the recording ended. Names are compared without case.
+pub fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<String>> {
+    let mut hosted: HashMap<usize, BTreeSet<String>> = HashMap::new();
+    let mut add = |row: usize, name: &str| {
+        let services = hosted.entry(row).or_default();
+        if !services.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            services.insert(name.to_owned());
+        }
+    };
+    for row in trace.service_transitions.iter() {
+        let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
+        if let Some(host) = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, seen_ns)) {
+            add(host, trace.text(row.service));
+        }
+    }
+    // A process of a command lives while its service starts, stops or runs.
+    if !trace.service_processes.is_empty() {
+        let mut first_ns: HashMap<StringId, i64> = HashMap::new();
+        for change in trace.service_transitions.iter() {
+            let first = first_ns.entry(change.service).or_insert(change.start_ns);
+            *first = change.start_ns.min(*first);
+        }
+        let mut services: HashMap<u32, Vec<StringId>> = HashMap::new();
+        for row in trace.service_processes.iter() {
+            services.entry(row.pid).or_default().push(row.service);
+        }
+        for (at, life) in trace.processes.iter().enumerate() {
+            let began = |service: &&StringId| {
+                first_ns.get(*service).zip(life.start_ns).is_some_and(|(&first, start)| first <= start)
+            };
+            for service in services.get(&life.pid).into_iter().flatten().filter(began) {
+                add(at, trace.text(*service));
+            }
+        }
+    }
+    for service in trace.system.services.iter().filter(|service| service.pid != 0) {
+        if let Some(host) = images.row_at(service.pid, trace.duration_ns) {
+            add(host, &service.name);
+        }
+    }
+    hosted
+}

@@ -1,0 +1,326 @@
+//! Who waited for whom where only the order of starts shows it: Windows.
+//!
+//! * A service of a group that was requested within [`WAIT_GAP_NS`] of another one's end is held to have waited for it.
+//! * A service that was requested within [`CONTAINER_GAP_NS`] of the moment at which the container of one requested before was there
+//!   is held to have waited for that: containers are made one after the other.
+//!
+//! Of both, the later event is the cause.
+
+use hashbrown::HashMap;
+use onoff_trace::{ActivityKind, ServiceChange, Trace};
+
+use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
+use onoff_evidence::Certainty;
+use onoff_evidence::activity::{Work, of_kind};
+
+/// Longest time, ns, from a service's end to the start of one that is held to have waited for it: 50 ms. In published
+/// summaries the next one starts 0 to 31 ms later.
+pub const WAIT_GAP_NS: i64 = 50_000_000;
+
+/// Longest time, ns, from the moment a container is there to the start of a service that is held to have waited for it:
+/// 10 ms. In published summaries the next one starts 0 to 2 ms later.
+pub const CONTAINER_GAP_NS: i64 = 10_000_000;
+
+/// A container that took less than this, ns, kept nobody waiting: 1 ms. Services that share a container find it there.
+const NOTABLE_CONTAINER_NS: i64 = 1_000_000;
+
+/// For each service the position of the one it waited for, and the evidence. `services` are by start.
+pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
+    let groups = of_kind(trace, ActivityKind::ServiceGroup);
+    let starts = || services.iter().enumerate().filter(|(_, service)| is_ordered_start(service));
+    // What a start can have waited for, by time: of each, the latest before it is the candidate. Services without a group
+    // start side by side once the groups are done, so only services of groups are waited for to their end.
+    let mut ended: Vec<(i64, usize)> = starts()
+        .filter(|(_, service)| holds_up(&groups, service))
+        .filter_map(|(at, service)| Some((service.end_ns?, at)))
+        .collect();
+    ended.sort();
+    let mut contained: Vec<(i64, usize)> = starts()
+        .filter(|(_, service)| service.container_ns >= Some(NOTABLE_CONTAINER_NS))
+        .filter_map(|(at, service)| Some((service.checkpoint_ns?, at)))
+        .collect();
+    contained.sort();
+
+    services
+        .iter()
+        .map(|service| {
+            if !is_ordered_start(service) {
+                return None;
+            }
+            let candidate = |events: &[(i64, usize)], gap_ns: i64| -> Option<(i64, usize)> {
+                let before = events.partition_point(|&(time, _)| time <= service.start_ns);
+                let (time, earlier) = *events.get(before.checked_sub(1)?)?;
+                // One that was asked for at the same time or later kept nobody waiting.
+                let asked_before = services.get(earlier)?.start_ns < service.start_ns;
+                (asked_before && service.start_ns.saturating_sub(time) <= gap_ns).then_some((time, earlier))
+            };
+            let end = candidate(&ended, WAIT_GAP_NS);
+            let container = candidate(&contained, CONTAINER_GAP_NS);
+            let by_container = match (end, container) {
+                (Some((end, _)), Some((container, _))) => container > end,
+                (end, _) => end.is_none(),
+            };
+            let (time, earlier) = if by_container { container? } else { end? };
+            let gap_ns = service.start_ns.saturating_sub(time);
+            let before = services.get(earlier)?;
+            Some((Some(earlier), waited_for(service, before, time, gap_ns, by_container)))
+        })
+        .collect()
+}
+
+/// Whether later load-order groups wait until `service` has started: it is started automatically, in a group, and where the
+/// service control manager recorded when it went on from that group, that was not before the service ran.
+#[must_use]
+pub fn holds_up_its_group(trace: &Trace, service: &Unit) -> bool {
+    holds_up(&of_kind(trace, ActivityKind::ServiceGroup), service)
+}
+
+fn holds_up(groups: &[Work], service: &Unit) -> bool {
+    if !is_ordered_start(service) || service.group.is_empty() || service.start_type == Some(ON_DEMAND) {
+        return false;
+    }
+    // The group that was being started when the service was; services of one name of a group may start later.
+    let mut its = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(&service.group)).peekable();
+    if its.peek().is_none() {
+        return true;
+    }
+    its.any(|group| {
+        group.start_ns <= service.start_ns
+            && match (group.end_ns, service.end_ns) {
+                // A group that was not done when the recording ended waits for whoever has not started.
+                (None, _) => true,
+                (Some(group_end), Some(end)) => end <= group_end,
+                (Some(_), None) => false,
+            }
+    })
+}
+
+/// Start type of services that somebody else starts.
+const ON_DEMAND: u32 = 3;
+
+fn is_ordered_start(service: &Unit) -> bool {
+    service.kind == ServiceChange::Start && service.automatic
+}
+
+fn waited_for(service: &Unit, before: &Unit, time_ns: i64, gap_ns: i64, by_container: bool) -> UnitWait {
+    let kind = if by_container {
+        WaitKind::Container
+    } else if service.group == before.group {
+        WaitKind::SameGroup
+    } else {
+        WaitKind::EarlierGroup
+    };
+    UnitWait { name: before.name.clone(), kind, time_ns, gap_ns, certainty: Certainty::Inferred }
+}
+
+/// The load-order groups: as the service control manager reports them, else from their services.
+#[must_use]
+pub fn groups(trace: &Trace, services: &[Unit]) -> Vec<ServiceGroup> {
+    let mut groups: Vec<ServiceGroup> = Vec::new();
+    let mut positions: HashMap<&str, usize> = HashMap::new();
+    for service in services.iter().filter(|service| is_ordered_start(service) && !service.group.is_empty()) {
+        match positions.get(service.group.as_str()) {
+            Some(&at) => {
+                let group = &mut groups[at];
+                group.end_ns = group.end_ns.zip(service.end_ns).map(|(a, b)| a.max(b));
+                group.services += 1;
+            }
+            None => {
+                positions.insert(&service.group, groups.len());
+                groups.push(ServiceGroup {
+                    name: service.group.clone(),
+                    start_ns: service.start_ns,
+                    end_ns: service.end_ns,
+                    duration_ns: None,
+                    services: 1,
+                    certainty: Certainty::Inferred,
+                });
+            }
+        }
+    }
+    for group in &mut groups {
+        group.duration_ns = group.end_ns.map(|end| end.saturating_sub(group.start_ns));
+    }
+    let reported = of_kind(trace, ActivityKind::ServiceGroup);
+    if !reported.is_empty() {
+        return reported
+            .into_iter()
+            .map(|work| ServiceGroup {
+                services: positions.get(work.name.as_str()).map_or(0, |&at| groups[at].services),
+                name: work.name,
+                start_ns: work.start_ns,
+                end_ns: work.end_ns,
+                duration_ns: work.duration_ns,
+                certainty: Certainty::Measured,
+            })
+            .collect();
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::units;
+    use onoff_testkit::synthetic::{MS, activity, service};
+
+    /// The excerpt of the paper on Windows Embedded Standard 7.
+    fn excerpt() -> Trace {
+        let mut trace = Trace::default();
+        let plug_play = "PlugPlay";
+        let com = "COM Infrastructure";
+        service(&mut trace, "PlugPlay", plug_play, (8532, Some(8654), None, Some(9153)));
+        service(&mut trace, "Power", plug_play, (9154, Some(9154), None, Some(9235)));
+        service(&mut trace, "DcomLaunch", com, (9246, Some(9246), None, Some(9278)));
+        service(&mut trace, "RpcEptMapper", com, (9247, Some(9295), None, Some(9313)));
+        service(&mut trace, "RpcSs", com, (9313, Some(9314), None, Some(9381)));
+        service(&mut trace, "eventlog", "Event Log", (9382, Some(9599), None, Some(9674)));
+        trace
+    }
+
+    #[test]
+    fn parts_add_up_to_the_total() {
+        let mut trace = excerpt();
+        service(&mut trace, "Loaded", "", (9700, Some(9710), Some(9758), Some(9774)));
+        service(&mut trace, "Endless", "", (9701, None, None, None));
+        let services = units(&trace);
+        let times: Vec<_> = services
+            .iter()
+            .map(|service| {
+                let ms = |ns: Option<i64>| ns.map(|ns| ns / MS);
+                (
+                    service.name.as_str(),
+                    ms(service.duration_ns),
+                    ms(service.container_ns),
+                    ms(service.image_load_ns),
+                    ms(service.initialisation_ns),
+                )
+            })
+            .collect();
+        assert_eq!(times[0], ("PlugPlay", Some(621), Some(122), None, Some(499)));
+        assert_eq!(times[5], ("eventlog", Some(292), Some(217), None, Some(75)));
+        assert_eq!(times[6], ("Loaded", Some(74), Some(10), Some(48), Some(16)));
+        assert_eq!(times[7], ("Endless", None, None, None, None));
+    }
+
+    #[test]
+    fn waits_follow_the_order_of_groups() {
+        let services = units(&excerpt());
+        let waits: Vec<_> = services
+            .iter()
+            .map(|service| {
+                let wait = service.waited_for.as_ref();
+                wait.map(|wait| (wait.name.as_str(), wait.kind, wait.gap_ns / MS))
+            })
+            .collect();
+        use WaitKind::{EarlierGroup, SameGroup};
+        assert_eq!(
+            waits,
+            [
+                None,
+                Some(("PlugPlay", SameGroup, 1)),
+                Some(("Power", EarlierGroup, 11)),
+                Some(("Power", EarlierGroup, 12)),
+                Some(("RpcEptMapper", SameGroup, 0)),
+                Some(("RpcSs", EarlierGroup, 1)),
+            ]
+        );
+        assert_eq!(services[1].held_up, ["DcomLaunch", "RpcEptMapper"]);
+        let waited = services[1].waited_for.as_ref().unwrap();
+        assert_eq!((waited.name.as_str(), waited.kind), ("PlugPlay", WaitKind::SameGroup));
+    }
+
+    #[test]
+    fn services_side_by_side_do_not_wait() {
+        let mut trace = Trace::default();
+        service(&mut trace, "grouped", "AudioGroup", (0, None, None, Some(100)));
+        service(&mut trace, "first", "", (110, None, None, Some(200)));
+        service(&mut trace, "second", "", (112, None, None, Some(210)));
+        service(&mut trace, "third", "", (201, None, None, Some(220)));
+        service(&mut trace, "late", "Late", (5000, None, None, Some(5001)));
+        let services = units(&trace);
+        let waited: Vec<_> =
+            services.iter().map(|service| service.waited_for.as_ref().map(|wait| wait.name.as_str())).collect();
+        let grouped = Some("grouped");
+        assert_eq!(waited, [None, grouped, grouped, None, None]);
+    }
+
+    /// The beginning of a published list of `xperf -a services`.
+    #[test]
+    fn a_slow_container_keeps_the_next_service_waiting() {
+        let mut trace = Trace::default();
+        let com = "COM Infrastructure";
+        service(&mut trace, "DcomLaunch", com, (46_237, Some(46_238), Some(46_306), Some(46_319)));
+        service(&mut trace, "FontCache3.0.0.0", com, (46_239, Some(47_037), Some(47_037), Some(47_530)));
+        service(&mut trace, "RpcEptMapper", com, (47_039, Some(47_057), Some(47_062), Some(47_078)));
+        service(&mut trace, "RpcSs", com, (47_078, Some(47_079), Some(47_081), Some(47_131)));
+        service(&mut trace, "eventlog", "Event Log", (47_530, Some(47_552), Some(47_560), Some(47_591)));
+        let services = units(&trace);
+        let waits: Vec<_> = services
+            .iter()
+            .map(|service| {
+                let wait = service.waited_for.as_ref();
+                wait.map(|wait| (wait.name.as_str(), wait.kind))
+            })
+            .collect();
+        assert_eq!(
+            waits,
+            [
+                None,
+                Some(("DcomLaunch", WaitKind::Container)),
+                Some(("FontCache3.0.0.0", WaitKind::Container)),
+                Some(("RpcEptMapper", WaitKind::SameGroup)),
+                Some(("FontCache3.0.0.0", WaitKind::EarlierGroup)),
+            ]
+        );
+        assert_eq!(services[1].held_up, ["RpcEptMapper", "eventlog"]);
+        let in_turn: Vec<_> = services.iter().map(|service| service.held_up_in_turn).collect();
+        assert_eq!(in_turn, [4, 3, 1, 0, 0]);
+    }
+
+    #[test]
+    fn groups_are_measured_when_reported_else_inferred() {
+        let mut trace = excerpt();
+        let inferred = groups(&trace, &units(&trace));
+        let rows: Vec<_> = inferred
+            .iter()
+            .map(|group| (group.name.as_str(), group.services, group.duration_ns.map(|ns| ns / MS)))
+            .collect();
+        assert_eq!(
+            rows,
+            [("PlugPlay", 2, Some(703)), ("COM Infrastructure", 3, Some(135)), ("Event Log", 1, Some(292))]
+        );
+        assert_eq!(inferred[0].certainty, Certainty::Inferred);
+        activity(&mut trace, ActivityKind::ServiceGroup, "PlugPlay", 8531 * MS, Some(9240 * MS));
+        let measured = groups(&trace, &units(&trace));
+        assert_eq!(measured.len(), 1);
+        assert_eq!((measured[0].services, measured[0].certainty), (2, Certainty::Measured));
+    }
+
+    #[test]
+    fn a_service_on_demand_or_one_its_group_did_not_wait_for_holds_up_nobody() {
+        let held_up = |start_type: Option<u32>, group_end_ms: Option<i64>| {
+            let mut trace = Trace::default();
+            if let Some(end_ms) = group_end_ms {
+                activity(&mut trace, ActivityKind::ServiceGroup, "Network", 90 * MS, Some(end_ms * MS));
+            }
+            service(&mut trace, "Slow", "Network", (100, Some(110), None, Some(3_000)));
+            let rows: Vec<_> = trace.service_transitions.iter().collect();
+            trace.service_transitions =
+                rows.into_iter().map(|row| onoff_trace::ServiceTransition { start_type, ..row }).collect();
+            service(&mut trace, "Next", "Later", (3_005, Some(3_010), None, Some(3_020)));
+            let services = units(&trace);
+            let waits = services[1].waited_for.as_ref().is_some_and(|wait| wait.name == "Slow");
+            assert_eq!(waits, holds_up_its_group(&trace, &services[0]));
+            waits
+        };
+        assert!(held_up(None, None));
+        assert!(held_up(Some(2), None));
+        assert!(held_up(Some(2), Some(3_001)));
+        // The manager went on to other groups long before it ran.
+        assert!(!held_up(Some(2), Some(200)));
+        // Somebody else asked for it while the group was being started.
+        assert!(!held_up(Some(3), None));
+        assert!(!held_up(Some(3), Some(3_001)));
+    }
+}
