@@ -28,6 +28,7 @@ mod capture;
 mod content_hash;
 mod driver_files;
 mod error;
+mod event_filter;
 mod file_operations;
 mod firmware;
 mod firmware_gathering;
@@ -35,6 +36,7 @@ mod gathering;
 mod known_kinds;
 mod linux;
 mod opened;
+mod options;
 mod recordings;
 mod registry;
 mod sections;
@@ -43,9 +45,7 @@ mod store;
 mod unpack;
 mod windows;
 
-use std::sync::Arc;
-
-use onoff_trace::{DriverFile, Shelf, Tables, Trace};
+use onoff_trace::{Tables, Trace};
 
 pub use bytes::{Bytes, Shortened};
 pub use capture::read_capture;
@@ -59,76 +59,17 @@ pub use linux::PartIdentity;
 pub use linux::each_boot;
 pub use linux::event_stream::LinuxEventStream;
 pub use onoff_etw::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
+pub use options::{NamedBytes, Options, Progress};
 pub use opened::{Files, SourceFile};
 pub use recordings::{FileRole, Groups, file_role, group};
 pub use sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, sniff};
 pub use store::{Sink, Store};
 pub use unpack::Limits;
 pub use windows::describes_events;
-pub use windows::event_stream::{
-    EventFilter, EventStream, EventWriter, Pattern, STRETCH_EVENTS, StreamEnd, writers_at_once,
-};
+pub use event_filter::{EventFilter, StreamEnd};
+pub use onoff_trace::Pattern;
+pub use windows::event_stream::{EventStream, EventWriter, STRETCH_EVENTS, writers_at_once};
 pub use windows::kernel_events::xperf_event_names;
-
-/// How far reading has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes of event data that have been read.
-    pub done_bytes: u64,
-    /// Bytes of event data that will be read. A recording that is read twice (to count everything, then in order) comes
-    /// to its end twice.
-    pub total_bytes: u64,
-}
-
-/// A file that is no recording but helps to read one, as bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NamedBytes {
-    /// Its name, for messages.
-    pub name: String,
-    /// What it holds.
-    pub bytes: Vec<u8>,
-}
-
-/// How to read a recording.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Event schemas of the user's own providers: instrumentation manifests (`.man`), or a provider's
-    /// program or DLL.
-    pub manifests: Vec<NamedBytes>,
-    /// How drivers' files of the recorded computer are signed ([`driver_file`]); `None` when none were given.
-    pub driver_files: Option<Vec<DriverFile>>,
-    /// How far packed files may expand.
-    pub limits: Limits,
-    /// Which boot to read of a recording that holds several (a journal): a boot's id, or a number as `journalctl --list-boots`
-    /// counts, 0 the last and -1 the one before. `None` for the one that the other parts belong to, else the last.
-    pub boot: Option<String>,
-    /// Takes batches of tables that are too much for memory; `None` where all stay there.
-    pub shelf: Option<Arc<dyn Shelf>>,
-    /// Called from time to time while reading, from any thread.
-    pub progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-}
-
-impl Options {
-    fn report(&self, progress: Progress) {
-        if let Some(report) = &self.progress {
-            report(progress);
-        }
-    }
-}
-
-impl std::fmt::Debug for Options {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Options")
-            .field("manifests", &self.manifests)
-            .field("driver_files", &self.driver_files)
-            .field("limits", &self.limits)
-            .field("boot", &self.boot)
-            .field("shelf", &self.shelf)
-            .field("progress", &self.progress.is_some())
-            .finish()
-    }
-}
 
 /// Reads files of any kind, captures too, into the wanted tables.
 ///

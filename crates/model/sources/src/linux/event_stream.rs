@@ -16,7 +16,7 @@ use crate::Options;
 use crate::error::Error;
 use crate::opened::Files;
 use crate::sniff::RecordingKind;
-use crate::windows::event_stream::{EventFilter, StreamEnd};
+use crate::event_filter::{EventFilter, StreamEnd};
 
 /// The name under which the tracer's events are counted and chosen.
 pub(super) const PROVIDER: &str = "ftrace";

@@ -22,7 +22,7 @@ use onoff_trace::{
     Derived, DescribedEvent, EventColumns, EventContext, EventOrigin, Losses, StreamHeader, Tables, Trace,
 };
 
-pub use onoff_trace::Pattern;
+
 use rayon::prelude::*;
 
 use super::names::kernel_hook;
@@ -31,7 +31,8 @@ use super::{counters, losses, schemas};
 use crate::error::Error;
 use crate::opened::Files;
 use crate::sniff::RecordingKind;
-use crate::{Options, Progress};
+use crate::event_filter::{EventFilter, StreamEnd};
+use crate::options::{Options, Progress};
 use ahead::LookAhead;
 use follower::{Followed, Follower};
 use kinds::Kinds;
@@ -47,33 +48,6 @@ const STEP_BYTES: usize = 16 << 20;
 
 /// Microsoft-Windows-Kernel-Process.
 const KERNEL_PROCESS: Guid = Guid::from_u128(0x22fb2cd6_0e7b_422b_a0c7_2fad1fd0e716);
-
-/// Which events to show. Empty lists choose all.
-#[derive(Clone, Debug, Default)]
-pub struct EventFilter {
-    /// Names or GUIDs of providers.
-    pub providers: Vec<Pattern>,
-    /// Names of events, tasks, or event ids; for kernel events also the hook, as in `0x0524`.
-    pub events: Vec<Pattern>,
-    /// Image names or ids of processes.
-    pub processes: Vec<Pattern>,
-    /// No event before this time, ns since the recording's begin.
-    pub from_ns: Option<i64>,
-    /// No event at or after this time, ns since the recording's begin.
-    pub until_ns: Option<i64>,
-}
-
-/// How a stream ended.
-#[derive(Debug)]
-#[must_use]
-pub struct StreamEnd<B> {
-    /// What the visitor broke off with, if it did.
-    pub outcome: ControlFlow<B>,
-    /// Events shown.
-    pub shown: u64,
-    /// What was lost, as far as the stream came.
-    pub losses: Losses,
-}
 
 /// A recording as a stream of events.
 pub struct EventStream<'f> {
