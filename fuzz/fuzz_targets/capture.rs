@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onoff_network::{NetbootOptions, analyse};
-use onoff_sources::{Files, Limits, Options, RecordingKind, read_capture};
+use onoff_sources::{files_from_bytes, Limits, Options, RecordingKind, read_capture};
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { unpacked_bytes: 1 << 22, ..Limits::default() };
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
         _ => bytes.to_vec(),
     };
     let held = [("fuzz.pcap".to_owned(), bytes)];
-    let Ok(files) = Files::held(held, &limits) else {
+    let Ok(files) = files_from_bytes(held, &limits) else {
         return;
     };
     if files.kind() != RecordingKind::NetworkCapture {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_sources::{EventFilter, Files, Limits, LinuxEventStream, Options, RecordingKind, open_files};
+use onoff_sources::{EventFilter, files_from_bytes, Limits, LinuxEventStream, Options, RecordingKind, open_files};
 use onoff_trace::Tables;
 use std::ops::ControlFlow;
 
@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
             })
             .collect(),
     };
-    let Ok(files) = Files::held(held, &limits) else {
+    let Ok(files) = files_from_bytes(held, &limits) else {
         return;
     };
     if files.kind() != RecordingKind::Linux {

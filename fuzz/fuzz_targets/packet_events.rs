@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use onoff_network::{NetbootOptions, analyse};
-use onoff_sources::{Files, Limits, Options, read_capture};
+use onoff_sources::{files_from_bytes, Limits, Options, read_capture};
 use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
 
 const CAPTURE_FILTER: &str = "2ed6006e-4729-4609-b423-3ee7bcd678ef";
@@ -31,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
         trace.push(0, &Record::manifest(event, ticks, Payload::wide().bytes(payload)));
     }
     let held = [("fuzz.etl".to_owned(), trace.finish())];
-    let Ok(files) = Files::held(held, &Limits::default()) else {
+    let Ok(files) = files_from_bytes(held, &Limits::default()) else {
         return;
     };
     let Ok(capture) = read_capture(&files, &Options::default()) else {

@@ -5,7 +5,7 @@ use onoff_blame::account::{accounts, culprits};
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::finding::{CostBasis, RuleFinding};
 use onoff_findings::{Diagnosis, diagnose};
-use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::linux::{
     Ending, Initcall, InitialFileSystem, LinuxDevice, LinuxMachine, LinuxSleepPlan, LinuxUnit, Played,
 };
@@ -15,7 +15,7 @@ use onoff_transitions::TransitionKind;
 const MS: i64 = 1_000_000;
 
 fn read(files: Vec<(String, Vec<u8>)>) -> Trace {
-    let files = Files::held(files, &Limits::default()).unwrap();
+    let files = files_from_bytes(files, &Limits::default()).unwrap();
     open_files(&files, Tables::all(), &Options::default()).unwrap()
 }
 

@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "20 million intervals: half a minute and 3 GB; cargo test -p onoff-analysis million -- --ignored --nocapture"]
+    #[ignore = "20 million intervals: half a minute and 3 GB; cargo test -p onoff-lanes million -- --ignored --nocapture"]
     fn a_drawing_of_twenty_million_intervals_takes_as_long_as_its_pixels_do() {
         use std::time::{Duration, Instant};
         let drawing = |count: i64| {

@@ -54,7 +54,7 @@ impl Session {
             return Err(Refusal::Nothing(NoRequests::Nothing(text::io::nothing(&report, &trace.recorder))));
         }
         // Whether somebody waited for what a finding names: only recordings with context switches know.
-        if !report.findings.is_empty() && self.kind().gives().contains(TableName::ContextSwitches) {
+        if !report.findings.is_empty() && onoff_sources::tables_of(self.kind()).contains(TableName::ContextSwitches) {
             let trace = self.tables(TABLES.union(PHASE_TABLES).union(waits::TABLES))?;
             onoff_requests::add_path_time(&trace, &scope, &phases(&trace, None), &mut report.findings);
         }

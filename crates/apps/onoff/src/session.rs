@@ -10,7 +10,7 @@ use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_network::report::NetbootReport;
 use onoff_network::{NetbootOptions, NoNetboot};
 use onoff_report::text::time_point::TimePoint;
-use onoff_sources::{Files, Limits, Options, RecordingKind};
+use onoff_sources::{Files, Limits, Options, RecordingKind, files_from_bytes};
 use onoff_trace::{RecordedBoot, SystemKind, TableName, Tables, Trace};
 use onoff_transitions::boot::{self, BootOptions, BootReport, NotABoot};
 use onoff_transitions::linux;
@@ -55,7 +55,7 @@ impl Session {
     /// # Errors
     /// Bytes that are damaged, expand too far, or are no recording.
     pub fn from_bytes(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, Error> {
-        Ok(Self::of(Files::held(files, &Limits::default())?, Options::default()))
+        Ok(Self::of(files_from_bytes(files, &Limits::default())?, Options::default()))
     }
 
     /// A session about the recording in `paths`: files, packed or not, archives and folders of them, or streams.

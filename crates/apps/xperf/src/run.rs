@@ -238,7 +238,7 @@ mod tests {
     use std::ffi::OsString;
     use std::path::Path;
 
-    use onoff_sources::{Files, Options};
+    use onoff_sources::{Files, Options, files_from_bytes};
     use onoff_testkit::simulate::Scenario;
     use tempfile::TempDir;
 
@@ -258,7 +258,7 @@ mod tests {
             let recording = ("boot.etl".to_owned(), simulated.files[0].clone());
             Self {
                 folder: tempfile::tempdir().unwrap(),
-                files: Files::held([recording], &Options::default().limits).unwrap(),
+                files: files_from_bytes([recording], &Options::default().limits).unwrap(),
             }
         }
 

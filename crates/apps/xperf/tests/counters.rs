@@ -145,12 +145,12 @@ fn old_switches_have_no_quality_of_service() {
 fn columns_that_only_some_switches_have_are_announced_where_nothing_was_surveyed() {
     use std::ops::ControlFlow;
 
-    use onoff_sources::{EventFilter, EventStream, Files, Options};
+    use onoff_sources::{EventFilter, EventStream, Options, files_from_bytes};
     use onoff_xperf::layouts::dumper::Dumper;
 
     for (version, blocks) in [(2, 1), (5, 2)] {
         let options = Options::default();
-        let files = Files::held([("trace.etl".to_owned(), counted(version))], &options.limits).unwrap();
+        let files = files_from_bytes([("trace.etl".to_owned(), counted(version))], &options.limits).unwrap();
         let (mut dumper, mut text) = (Dumper::new(), Vec::new());
         let end = EventStream::open(&files, &options).unwrap().for_each(&EventFilter::default(), &options, |event| {
             dumper.append(event, &mut text);

@@ -4,14 +4,13 @@ use onoff_firmware::Signature;
 use onoff_trace::Severity;
 use onoff_trace::firmware::{FirmwareFaultKind, FirmwareRecording};
 
-use crate::error::Error;
-use crate::firmware::gathering::Gathering;
-use crate::firmware::{consider, sysfs};
 use crate::known_kinds::{FIRMWARE, known_kind};
-use crate::linux;
-use crate::sniff::{Content, beginning, is_tar, sniff};
-use crate::store::Memory;
-use crate::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
+use onoff_firmware_tables::gathering::Gathering;
+use onoff_firmware_tables::{consider, sysfs};
+use onoff_input::error::Error;
+use onoff_input::sniff::{Content, beginning, is_tar, sniff};
+use onoff_input::store::Memory;
+use onoff_input::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
 
 /// Most bytes of an archive's member.
 const MOST_MEMBER_BYTES: usize = 32 << 20;
@@ -49,7 +48,7 @@ impl FirmwareGathering {
     /// Bytes that are packed and damaged, or of no known form.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         if let Content::Packed(packing) = sniff(bytes) {
-            let how = Unpacking { limits: &self.limits, store: &Memory, is_of_use: linux::is_part };
+            let how = Unpacking { limits: &self.limits, store: &Memory, is_of_use: onoff_linux::is_part };
             for (name, bytes) in unpack(name, packing, bytes, how)?.files {
                 self.add_plain(&name, bytes.bytes())?;
             }

@@ -1,34 +1,34 @@
 //! Files into a recording: gathered by what they hold, unpacked; refused where they are none.
 
-use crate::error::Error;
 use crate::known_kinds::{FIRMWARE, known_kind};
-use crate::linux;
-use crate::opened::{Files, SourceFile};
 use crate::recordings::{FileRole, file_role, refuse_several, refuse_several_members};
 use crate::registry::{Recognised, SOURCES};
 use crate::sections::sections;
-use crate::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, beginning, is_tar, sniff};
-use crate::store::Memory;
-use crate::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
+use onoff_input::error::Error;
+use onoff_input::opened::{Files, SourceFile};
+use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, beginning, is_tar, sniff};
+use onoff_input::store::Memory;
+use onoff_input::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
 
-impl Files {
-    /// Files whose names and bytes are at hand already, packed or not.
-    ///
-    /// # Errors
-    /// Bytes that are damaged, expand beyond `limits`, or are no recording.
-    pub fn held(contents: impl IntoIterator<Item = (String, Vec<u8>)>, limits: &Limits) -> Result<Files, Error> {
-        let contents: Vec<(String, Vec<u8>)> = contents.into_iter().collect();
-        if contents.len() > 1 {
-            let names: Vec<&str> = contents.iter().map(|(name, _)| name.as_str()).collect();
-            let roles: Vec<FileRole> = contents.iter().map(|(name, bytes)| file_role(name, bytes)).collect();
-            refuse_several(&names, &roles)?;
-        }
-        let mut gathering = Gathering::new(limits);
-        for (name, bytes) in contents {
-            gathering.add(SourceFile::new(name, bytes.len() as u64, bytes))?;
-        }
-        gathering.finish()
+/// The recording in files whose names and bytes are in memory, packed or not.
+///
+/// # Errors
+/// Bytes that are damaged, expand beyond `limits`, or are no recording.
+pub fn files_from_bytes(
+    contents: impl IntoIterator<Item = (String, Vec<u8>)>,
+    limits: &Limits,
+) -> Result<Files, Error> {
+    let contents: Vec<(String, Vec<u8>)> = contents.into_iter().collect();
+    if contents.len() > 1 {
+        let names: Vec<&str> = contents.iter().map(|(name, _)| name.as_str()).collect();
+        let roles: Vec<FileRole> = contents.iter().map(|(name, bytes)| file_role(name, bytes)).collect();
+        refuse_several(&names, &roles)?;
     }
+    let mut gathering = Gathering::new(limits);
+    for (name, bytes) in contents {
+        gathering.add(SourceFile::new(name, bytes.len() as u64, bytes))?;
+    }
+    gathering.finish()
 }
 
 /// The files of a recording while they are gathered. `.xz`, `.gz`, `.zst`, `.zip` and `.tar` are undone by content, whatever the
@@ -48,7 +48,7 @@ impl Gathering {
     }
 
     fn unpacking<'a>(&'a self, file: &'a SourceFile) -> Unpacking<'a> {
-        Unpacking { limits: &self.limits, store: file.store(), is_of_use: linux::is_part }
+        Unpacking { limits: &self.limits, store: file.store(), is_of_use: onoff_linux::is_part }
     }
 
     /// Files taken so far.
@@ -147,7 +147,7 @@ impl Gathering {
         let bytes = file.bytes();
         let useful = match sniff(bytes) {
             Content::Recording(_) => true,
-            Content::Unknown => linux::is_part(file.name(), bytes),
+            Content::Unknown => onoff_linux::is_part(file.name(), bytes),
             Content::Empty | Content::Packed(_) => false,
         };
         let met = || self.files.iter().any(|other| other.bytes().len() == bytes.len() && other.bytes() == bytes);
@@ -164,7 +164,7 @@ impl Gathering {
         for section in sections.into_iter().filter(|section| !section.range.is_empty()) {
             let part = file.part(format!("{}: {}", file.name(), section.name), section.range);
             let bytes = part.bytes();
-            let of_use = matches!(sniff(bytes), Content::Unknown) && linux::is_part(&section.name, bytes);
+            let of_use = matches!(sniff(bytes), Content::Unknown) && onoff_linux::is_part(&section.name, bytes);
             let met = self.files.iter().any(|other| other.bytes() == bytes);
             match (of_use, met) {
                 (true, false) => self.files.push(part),
@@ -176,7 +176,7 @@ impl Gathering {
     }
 
     fn pass_over_all(&mut self, names: impl IntoIterator<Item = String>) {
-        let unknown = names.into_iter().filter(|name| !linux::is_for_people(name));
+        let unknown = names.into_iter().filter(|name| !onoff_linux::is_for_people(name));
         self.passed_over.extend(unknown);
     }
 
@@ -210,10 +210,10 @@ impl Gathering {
             (Some(RecordingKind::Linux) | None, _) | (_, None) => kind.unwrap_or(RecordingKind::Linux),
             (Some(_), Some(file)) => return Err(no_recording(file)),
         };
-        let is_table = |file: &SourceFile| linux::is_firmware_table(file.name(), file.bytes());
+        let is_table = |file: &SourceFile| onoff_linux::is_firmware_table(file.name(), file.bytes());
         let are_firmware_tables = kind == RecordingKind::Linux && files.iter().all(is_table);
         let first_is = files.first().map_or(kind.known(), |file| named_kind(file, kind));
-        Ok(Files { files, kind, passed_over, first_is, are_firmware_tables })
+        Ok(Files::new(files, kind, first_is, passed_over, are_firmware_tables))
     }
 }
 
@@ -233,7 +233,7 @@ fn unknown(file: &SourceFile) -> Error {
 
 fn no_recording(file: &SourceFile) -> Error {
     let (name, bytes) = (file.name().to_owned(), file.bytes());
-    Error::NotARecording { name, beginning: beginning(bytes), advice: linux::advice(bytes) }
+    Error::NotARecording { name, beginning: beginning(bytes), advice: onoff_linux::advice(bytes) }
 }
 
 /// Undoes the packing (xz, gzip, zstd) of a file that is no recording, such as a registry hive; what is not packed stays as it is.
@@ -245,7 +245,7 @@ pub fn unpacked_file(name: &str, bytes: Vec<u8>, limits: &Limits) -> Result<Vec<
     if packing == Packing::Zip {
         return Ok(bytes);
     }
-    let inside = unpack(name, packing, &bytes, Unpacking { limits, store: &Memory, is_of_use: linux::is_part })?;
+    let inside = unpack(name, packing, &bytes, Unpacking { limits, store: &Memory, is_of_use: onoff_linux::is_part })?;
     Ok(inside.files.first().map(|(_, inside)| inside.bytes().to_vec()).unwrap_or_default())
 }
 
@@ -261,7 +261,7 @@ pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
     }
     let what = match sniff(head) {
         Content::Recording(_) | Content::Packed(_) => return Ok(()),
-        Content::Unknown if is_tar(head) || linux::is_part(name, head) => return Ok(()),
+        Content::Unknown if is_tar(head) || onoff_linux::is_part(name, head) => return Ok(()),
         Content::Empty => "zeros".to_owned(),
         Content::Unknown if onoff_fileio::recognise(head).is_some() => return Ok(()),
         Content::Unknown => match known_kind(name, head) {

@@ -3,8 +3,8 @@
 //!
 //! The magics are those that the formats' own documents name, or that `file(1)` and the Library of Congress list.
 
-use crate::sniff::{Content, KnownKind, LOOKED_AT, RecordingKind, is_tar, sniff};
-use crate::{firmware, linux};
+use onoff_firmware_tables;
+use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, RecordingKind, is_tar, sniff};
 
 const fn read(is: &'static str, read_by: &'static str) -> KnownKind {
     KnownKind { is, read_by, instead: "" }
@@ -141,13 +141,13 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
     if onoff_fileio::recognise(head).is_some() {
         return Some(RecordingKind::FileOperations.known());
     }
-    if linux::is_firmware_table(name, head) {
+    if onoff_linux::is_firmware_table(name, head) {
         return Some(FIRMWARE);
     }
-    if linux::is_part(name, head) {
+    if onoff_linux::is_part(name, head) {
         return Some(RecordingKind::Linux.known());
     }
-    if firmware::is_known_form(name, head) {
+    if onoff_firmware_tables::is_known_form(name, head) {
         return Some(FIRMWARE);
     }
     let text = text_of(head);

@@ -3,11 +3,11 @@
 //! It takes bytes, wherever they come from; the room `files` brings those of files, folders and streams.
 //!
 //! ```
-//! use onoff_sources::{Files, Limits, Options, read_tables};
+//! use onoff_sources::{Files, files_from_bytes, Limits, Options, read_tables};
 //! use onoff_trace::{TableName, Tables};
 //!
 //! # let log = b"<6>[    0.000000] Linux version 6.1.0\n<6>[    1.500000] Run /sbin/init as init process\n".to_vec();
-//! let files = Files::held([("dmesg.txt".to_owned(), log)], &Limits::default())?;
+//! let files = files_from_bytes([("dmesg.txt".to_owned(), log)], &Limits::default())?;
 //! let trace = read_tables(&files, Tables::of(&[TableName::Milestones]), &Options::default())?;
 //! assert!(!trace.milestones.is_empty());
 //! # Ok::<(), onoff_sources::Error>(())
@@ -23,53 +23,41 @@
 
 #![forbid(unsafe_code)]
 
-mod bytes;
 mod capture;
-mod content_hash;
 mod driver_files;
-mod error;
-mod event_filter;
-mod file_operations;
-mod firmware;
 mod firmware_gathering;
 mod gathering;
 mod known_kinds;
-mod linux;
-mod opened;
-mod options;
 mod recordings;
 mod registry;
 mod sections;
-mod sniff;
-mod store;
-mod unpack;
-mod windows;
 
 use onoff_trace::{Tables, Trace};
 
-pub use bytes::{Bytes, Shortened};
 pub use capture::read_capture;
 pub use driver_files::driver_file;
-pub use error::Error;
-pub use firmware::{GuidNames, parse_guid_names};
 pub use firmware_gathering::{FirmwareGathering, open_firmware_bytes};
-pub use gathering::{Gathering, refuse_at_first_look, unpacked_file};
+pub use gathering::{Gathering, files_from_bytes, refuse_at_first_look, unpacked_file};
 pub use known_kinds::known_kind;
-pub use linux::PartIdentity;
-pub use linux::each_boot;
-pub use linux::event_stream::LinuxEventStream;
 pub use onoff_etw::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
-pub use options::{NamedBytes, Options, Progress};
-pub use opened::{Files, SourceFile};
-pub use recordings::{FileRole, Groups, file_role, group};
-pub use sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, sniff};
-pub use store::{Sink, Store};
-pub use unpack::Limits;
-pub use windows::describes_events;
-pub use event_filter::{EventFilter, StreamEnd};
+pub use onoff_firmware_tables::{GuidNames, parse_guid_names};
+pub use onoff_input::bytes::{Bytes, Shortened};
+pub use onoff_input::error::Error;
+pub use onoff_input::event_filter::{EventFilter, StreamEnd};
+pub use onoff_input::opened::{Files, SourceFile};
+pub use onoff_input::options::{NamedBytes, Options, Progress};
+pub use onoff_input::sniff::{Content, KnownKind, LOOKED_AT, Packing, RecordingKind, sniff};
+pub use onoff_input::store::{Sink, Store};
+pub use onoff_input::unpack::Limits;
+pub use onoff_linux::PartIdentity;
+pub use onoff_linux::each_boot;
+pub use onoff_linux::event_stream::LinuxEventStream;
 pub use onoff_trace::Pattern;
-pub use windows::event_stream::{EventStream, EventWriter, STRETCH_EVENTS, writers_at_once};
-pub use windows::kernel_events::xperf_event_names;
+pub use onoff_windows::describes_events;
+pub use onoff_windows::event_stream::{EventStream, EventWriter, STRETCH_EVENTS, writers_at_once};
+pub use onoff_windows::kernel_events::xperf_event_names;
+pub use recordings::{FileRole, Groups, file_role, group};
+pub use registry::tables_of;
 
 /// Reads files of any kind, captures too, into the wanted tables.
 ///

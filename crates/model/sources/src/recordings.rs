@@ -3,12 +3,12 @@
 use hashbrown::HashMap;
 use onoff_etl::{Input, LogfileHeader};
 
-use crate::error::Error;
-use crate::linux::{self, IDENTITY_BYTES, PartIdentity, Relation};
-use crate::opened::SourceFile;
 use crate::sections::sections;
-use crate::sniff::{Content, LOOKED_AT, Packing, RecordingKind, is_tar, sniff};
-use crate::unpack::unpacked_beginning;
+use onoff_input::error::Error;
+use onoff_input::opened::SourceFile;
+use onoff_input::sniff::{Content, LOOKED_AT, Packing, RecordingKind, is_tar, sniff};
+use onoff_input::unpack::unpacked_beginning;
+use onoff_linux::{self, IDENTITY_BYTES, PartIdentity, Relation};
 
 /// What a file is to the recordings that it may be a part of.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Empty => FileRole::Empty,
         Content::Unknown if is_tar(beginning) => FileRole::Whole,
         Content::Unknown if onoff_fileio::recognise(beginning).is_some() => FileRole::Series,
-        Content::Unknown => match linux::kind_of(name, beginning) {
+        Content::Unknown => match onoff_linux::kind_of(name, beginning) {
             // A report with many outputs may hold some of them.
             None if packing.is_none() && holds_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::of_report())),
             None => FileRole::Nothing,
@@ -78,7 +78,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
                     }
                     None => bytes,
                 };
-                FileRole::LinuxPart(Box::new(PartIdentity::of(&linux::Part { kind, name, bytes })))
+                FileRole::LinuxPart(Box::new(PartIdentity::of(&onoff_linux::Part { kind, name, bytes })))
             }
         },
     }
@@ -88,7 +88,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
 fn holds_parts(bytes: &[u8]) -> bool {
     sections(bytes).into_iter().flatten().any(|section| {
         let output = bytes.get(section.range).unwrap_or_default();
-        matches!(sniff(output), Content::Unknown) && linux::is_part(&section.name, output)
+        matches!(sniff(output), Content::Unknown) && onoff_linux::is_part(&section.name, output)
     })
 }
 

@@ -3,10 +3,11 @@
 use onoff_trace::TableName;
 use onoff_trace::{Tables, Trace};
 
-use crate::error::Error;
-use crate::opened::Files;
-use crate::sniff::{Content, RecordingKind, sniff};
-use crate::{Options, capture, file_operations, linux, windows};
+use crate::capture;
+use onoff_input::error::Error;
+use onoff_input::opened::Files;
+use onoff_input::options::Options;
+use onoff_input::sniff::{Content, RecordingKind, sniff};
 
 /// What a file is to a kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::EventFields,
             TableName::Inventory,
         ]),
-        read: windows::open,
+        read: onoff_windows::open,
     },
     Source {
         kind: RecordingKind::NetworkCapture,
@@ -79,7 +80,7 @@ pub(crate) const SOURCES: &[Source] = &[
     },
     Source {
         kind: RecordingKind::Linux,
-        recognise: |name, bytes| match linux::kind_of(name, bytes) {
+        recognise: |name, bytes| match onoff_linux::kind_of(name, bytes) {
             Some(part) if part.stands_alone() => Recognised::Recording,
             Some(_) => Recognised::Part,
             None => Recognised::No,
@@ -109,7 +110,7 @@ pub(crate) const SOURCES: &[Source] = &[
             TableName::EventFields,
             TableName::Inventory,
         ]),
-        read: linux::open,
+        read: onoff_linux::open,
     },
     Source {
         kind: RecordingKind::FileOperations,
@@ -118,7 +119,7 @@ pub(crate) const SOURCES: &[Source] = &[
             None => Recognised::No,
         },
         gives: Tables::of(&[TableName::FileIos, TableName::Processes]),
-        read: |files, wanted, _| file_operations::open(files, wanted),
+        read: |files, wanted, _| onoff_file_operations::open(files, wanted),
     },
 ];
 
@@ -127,10 +128,8 @@ pub(crate) fn source(kind: RecordingKind) -> Option<&'static Source> {
     SOURCES.iter().find(|source| source.kind == kind)
 }
 
-impl RecordingKind {
-    /// The tables that a recording of this kind can fill.
-    #[must_use]
-    pub fn gives(self) -> Tables {
-        source(self).map_or(Tables::NONE, |source| source.gives)
-    }
+/// The tables that recordings of a kind can fill.
+#[must_use]
+pub fn tables_of(kind: RecordingKind) -> Tables {
+    source(kind).map_or(Tables::NONE, |source| source.gives)
 }

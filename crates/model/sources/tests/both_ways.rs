@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use onoff_etl::{ExtendedItem, Input, Recording};
 use onoff_files::open_all;
-use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern, open_files};
+use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern, files_from_bytes, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::kernel::{Image, Moment, Process, sampled_profile, stack_definition, stack_reference};
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation};
@@ -304,7 +304,7 @@ fn boot(change: impl FnOnce(&mut Scenario)) -> (Files, Truth) {
     change(&mut scenario);
     let played = scenario.simulate().unwrap();
     let files = (0..).zip(played.files).map(|(number, bytes)| (format!("{number}.etl"), bytes));
-    (Files::held(files, &Limits::default()).unwrap(), played.truth)
+    (files_from_bytes(files, &Limits::default()).unwrap(), played.truth)
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn recording_of(records: &[Record<'_>]) -> Files {
     for record in records {
         builder.push(0, record);
     }
-    Files::held([("trace.etl".to_owned(), builder.finish())], &Limits::default()).unwrap()
+    files_from_bytes([("trace.etl".to_owned(), builder.finish())], &Limits::default()).unwrap()
 }
 
 /// The events of a recording with these records; gives what was lost.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use onoff_netboot::Capture;
 use onoff_netboot::connection::Protocol;
 use onoff_netboot::transfer::{DoubledRun, Outcome};
-use onoff_sources::{Error, Files, Limits, Options, read_capture};
+use onoff_sources::{Error, Limits, Options, files_from_bytes, read_capture};
 use onoff_testkit::capture::{
     Container, Link, TcpFlags, TftpServer, TftpTransfer, Wrote, arp_request, fragments, tcp, udp,
 };
@@ -18,7 +18,7 @@ const SERVER: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
 fn read(files: &[&[u8]]) -> Result<Capture, Error> {
     let held = files.iter().enumerate().map(|(at, bytes)| (format!("{at}.pcap"), bytes.to_vec()));
-    let files = Files::held(held, &Limits::default())?;
+    let files = files_from_bytes(held, &Limits::default())?;
     read_capture(&files, &Options::default())
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_netboot::Capture;
-use onoff_sources::{Error, Files, Limits, Options, read_capture};
+use onoff_sources::{Error, Limits, Options, files_from_bytes, read_capture};
 use onoff_testkit::capture::{Container, frames_of, outcomes};
 
 const ETHERNET: u16 = 1;
@@ -17,7 +17,7 @@ fn read(link: u16, frames: &[(u64, Vec<u8>)]) -> Result<Capture, Error> {
     for (unix_ns, frame) in frames {
         wrote.frame(*unix_ns, frame);
     }
-    let files = Files::held([("a.pcapng".to_owned(), wrote.bytes)], &Limits::default())?;
+    let files = files_from_bytes([("a.pcapng".to_owned(), wrote.bytes)], &Limits::default())?;
     read_capture(&files, &Options::default())
 }
 

@@ -7,7 +7,7 @@
 use std::io::Read;
 
 use onoff_files::open;
-use onoff_sources::{Error, Files, Limits, Options, RecordingKind, open_files};
+use onoff_sources::{Error, Limits, Options, RecordingKind, files_from_bytes, open_files};
 use onoff_testkit::real::samples;
 use onoff_trace::{
     ActivityKind, ContextSwitch, DeviceOperationKind, DiskIo, DiskOperation, InterruptKind, PowerRequestKind,
@@ -42,7 +42,7 @@ fn member(sample: &str, name: &str) -> Option<Vec<u8>> {
 
 fn held(files: &[(&str, &[u8])]) -> Result<Trace, Error> {
     let files = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
-    let files = Files::held(files, &Limits::default())?;
+    let files = files_from_bytes(files, &Limits::default())?;
     open_files(&files, Tables::all(), &Options::default())
 }
 

@@ -1,6 +1,6 @@
 //! Call stacks of files of trace-cmd: whose they are, what their functions are called, what is counted.
 
-use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::linux::{At, TraceData};
 use onoff_trace::{Tables, Trace};
 
@@ -22,7 +22,7 @@ const SLEEP: u64 = 0xffff_ffff_8100_0525;
 const READ: u64 = 0xffff_ffff_c000_0042;
 
 fn read(data: &TraceData) -> Trace {
-    let files = Files::held([("trace.dat".to_owned(), data.bytes())], &Limits::default()).unwrap();
+    let files = files_from_bytes([("trace.dat".to_owned(), data.bytes())], &Limits::default()).unwrap();
     open_files(&files, Tables::all(), &Options::default()).unwrap()
 }
 
@@ -174,7 +174,7 @@ proptest::proptest! {
         let length = bytes.len();
         bytes[at % length] = byte;
         bytes.truncate(length - cut % length / 8);
-        if let Ok(files) = Files::held([("trace.dat".to_owned(), bytes)], &Limits::default()) {
+        if let Ok(files) = files_from_bytes([("trace.dat".to_owned(), bytes)], &Limits::default()) {
             let _ = open_files(&files, Tables::all(), &Options::default());
         }
     }

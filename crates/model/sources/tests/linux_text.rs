@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, TableName, Tables, Trace, milestone};
 
 fn read(files: &[(&str, &[u8])]) -> Trace {
     let held = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
-    let files = Files::held(held, &Limits::default()).unwrap();
+    let files = files_from_bytes(held, &Limits::default()).unwrap();
     open_files(&files, Tables::all(), &Options::default()).unwrap()
 }
 
@@ -401,7 +401,7 @@ fn lines_of_the_kernels_log_and_of_the_journal_are_events_in_the_order_of_time_e
     assert_eq!(lines, expected);
     // Whoever does not ask for events gets none.
     let held = files.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()));
-    let held = Files::held(held, &Limits::default()).unwrap();
+    let held = files_from_bytes(held, &Limits::default()).unwrap();
     let other = open_files(&held, Tables::of(&[TableName::Milestones]), &Options::default()).unwrap();
     assert!(other.events.is_empty() && other.event_fields.is_empty());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use onoff_files::open;
-use onoff_sources::{Files, Limits, Options};
+use onoff_sources::{Limits, Options, files_from_bytes};
 use onoff_trace::{ServiceChange, Tables, Trace, milestone};
 
 /// Every recording, and whether it has unit properties: `systemctl show '*'`.
@@ -140,7 +140,7 @@ fn every_line_of_blame_is_a_row() {
 fn blame_corrects_what_messages_tell_late() {
     for (name, _, path) in recordings().into_iter().filter(|&(_, units, _)| units) {
         let held = |files: Vec<(String, Vec<u8>)>| {
-            let files = Files::held(files, &Limits::default()).unwrap();
+            let files = files_from_bytes(files, &Limits::default()).unwrap();
             onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap()
         };
         let journal = || ("journal".to_owned(), bytes_of(&path, "lab/journal.export"));
@@ -165,7 +165,7 @@ fn what_is_no_line_of_blame_is_counted() {
     let journal = "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n__MONOTONIC_TIMESTAMP=1\n\n";
     let files = [("blame.txt", list.as_str()), ("journal.export", journal)]
         .map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
-    let files = Files::held(files, &Limits::default()).unwrap();
+    let files = files_from_bytes(files, &Limits::default()).unwrap();
     let trace = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();
     let counted = |counter: &str| {
         let loss = trace.losses.iter().find(|loss| loss.counter == counter);
@@ -192,7 +192,7 @@ fn a_journal_alone_gives_the_same_times_nearly() {
     for (name, units, path) in recordings() {
         let all = open(std::slice::from_ref(&path), Tables::all(), &onoff_files::Options::default()).unwrap();
         let journal = bytes_of(&path, "lab/journal.export");
-        let files = Files::held([("journal".to_owned(), journal)], &Limits::default()).unwrap();
+        let files = files_from_bytes([("journal".to_owned(), journal)], &Limits::default()).unwrap();
         let alone = onoff_sources::open_files(&files, Tables::all(), &Options::default()).unwrap();
         assert_eq!(alone.boots.len(), 1, "{name}");
         assert_eq!(alone.boots[0].id, all.boots[0].id, "{name}");

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
-use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_trace::{ActivityKind, DeviceOperationKind, ServiceChange, TableName, Tables, Trace, milestone, power_phase};
 
 fn read(files: &[(&str, &str)]) -> Trace {
     let held = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-    let files = Files::held(held, &Limits::default()).unwrap();
+    let files = files_from_bytes(held, &Limits::default()).unwrap();
     open_files(&files, Tables::all(), &Options::default()).unwrap()
 }
 
@@ -256,7 +256,7 @@ fn kernel_log(host: &str, boot: u32) -> String {
 fn files_of_several_recordings_are_refused_whoever_opens_them() {
     let refused = |files: &[(&str, &str)]| {
         let held = files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_vec()));
-        Files::held(held, &Limits::default()).err().map(|error| error.to_string())
+        files_from_bytes(held, &Limits::default()).err().map(|error| error.to_string())
     };
     let (web1, web2, again) = (kernel_log("web1", 1), kernel_log("web2", 2), kernel_log("web1", 3));
     assert_eq!(
@@ -277,7 +277,7 @@ fn files_of_several_recordings_are_refused_whoever_opens_them() {
             header.set_mode(0o644);
             tar.append_data(&mut header, name, text.as_bytes()).unwrap();
         }
-        Files::held([("logs.tar".to_owned(), tar.into_inner().unwrap())], &Limits::default())
+        files_from_bytes([("logs.tar".to_owned(), tar.into_inner().unwrap())], &Limits::default())
     };
     let error = archive(&[("web1/dmesg", &web1), ("web2/dmesg", &web2)]).unwrap_err().to_string();
     assert!(error.starts_with("these are 2 recordings"), "{error}");

@@ -5,7 +5,7 @@
 use std::io::{Cursor, Write};
 
 use onoff_files::open;
-use onoff_sources::{Error, Files, Limits, Options, open_files};
+use onoff_sources::{Error, Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Session};
 use onoff_testkit::events::{device, kernel};
 use onoff_trace::{TableName, Tables, Trace};
@@ -25,7 +25,7 @@ fn recording_of(session: Session) -> Vec<u8> {
 
 fn read(contents: Vec<(&str, Vec<u8>)>) -> Result<Trace, Error> {
     let named = contents.into_iter().map(|(name, bytes)| (name.into(), bytes));
-    let files = Files::held(named, &Limits::default())?;
+    let files = files_from_bytes(named, &Limits::default())?;
     open_files(&files, Tables::all(), &Options::default())
 }
 
@@ -97,7 +97,7 @@ fn an_archive_gives_its_recordings_and_leaves_the_rest() {
         ("user.etl", &other),
         ("again/user.etl", &other),
     ]);
-    let files = Files::held([("boot.zip".to_owned(), packed)], &Limits::default()).unwrap();
+    let files = files_from_bytes([("boot.zip".to_owned(), packed)], &Limits::default()).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.name()).collect();
     assert_eq!(names, ["boot.zip/kernel.etl.xz", "boot.zip/user.etl"]);
 
@@ -114,18 +114,18 @@ fn an_archive_gives_its_recordings_and_leaves_the_rest() {
 fn expansion_is_bounded() {
     let bomb = gzip(&vec![0; 64 << 20]);
     let limits = Limits { unpacked_bytes: 16 << 20, ..Limits::default() };
-    let refused = Files::held([("bomb.gz".to_owned(), bomb.clone())], &limits);
+    let refused = files_from_bytes([("bomb.gz".to_owned(), bomb.clone())], &limits);
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("bomb.gz") && message.contains("16777216"), "{message}");
 
     let limits = Limits { ratio: 10, free_bytes: 1 << 20, ..Limits::default() };
     for packed in [bomb.clone(), archive(&[("inside.gz", &bomb)])] {
-        let refused = Files::held([("bomb".to_owned(), packed)], &limits);
+        let refused = files_from_bytes([("bomb".to_owned(), packed)], &limits);
         assert!(matches!(refused, Err(Error::TooLarge { .. })), "{refused:?}");
     }
 
     let nested = (0..4).fold(recording(), |bytes, _| gzip(&bytes));
-    let refused = Files::held([("nested.gz".to_owned(), nested)], &Limits::default());
+    let refused = files_from_bytes([("nested.gz".to_owned(), nested)], &Limits::default());
     assert!(matches!(refused, Err(Error::TooDeep { .. })), "{refused:?}");
 }
 
@@ -182,7 +182,7 @@ fn damaged_recordings_are_survived() {
     let whole = scenario.simulate().unwrap().files.remove(0);
     let wanted = Tables::all();
     let survive = |bytes: Vec<u8>| {
-        let Ok(files) = Files::held([("damaged.etl".to_owned(), bytes)], &Limits::default()) else {
+        let Ok(files) = files_from_bytes([("damaged.etl".to_owned(), bytes)], &Limits::default()) else {
             return;
         };
         // Either is fine; what counts is to come back.

@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_netboot::Capture;
-use onoff_sources::{Error, Files, Limits, Options, read_capture};
+use onoff_sources::{Error, Limits, Options, files_from_bytes, read_capture};
 use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
 use onoff_testkit::capture::{PacketLog, event_trace, frames_of, outcomes};
 use proptest::prelude::*;
 
 fn read(name: &str, bytes: &[u8]) -> Result<Capture, Error> {
-    let files = Files::held([(name.to_owned(), bytes.to_vec())], &Limits::default())?;
+    let files = files_from_bytes([(name.to_owned(), bytes.to_vec())], &Limits::default())?;
     read_capture(&files, &Options::default())
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onoff_files::open;
-use onoff_sources::{Files, Limits, Options, Progress, open_files};
+use onoff_sources::{Limits, Options, Progress, files_from_bytes, open_files};
 use onoff_testkit::simulate::{Scenario, Truth};
 use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone};
 
@@ -281,7 +281,7 @@ fn what_is_read_does_not_depend_on_the_number_of_threads() {
     let played = Scenario::from_toml(text).unwrap().simulate().unwrap();
     let read = |threads: usize| {
         let bytes = played.files[0].clone();
-        let files = Files::held([("boot.etl".to_owned(), bytes)], &Limits::default()).unwrap();
+        let files = files_from_bytes([("boot.etl".to_owned(), bytes)], &Limits::default()).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let ends = Arc::new(AtomicUsize::new(0));
         let options = Options {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use onoff_sources::{Files, Limits, Options, open_files};
+use onoff_sources::{Limits, Options, files_from_bytes, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::{Occurrence, device, service};
 use onoff_trace::{
@@ -33,7 +33,7 @@ impl Script {
 
     fn read(self) -> Trace {
         let bytes = self.builder.finish();
-        let files = Files::held([("script.etl".to_owned(), bytes)], &Limits::default()).unwrap();
+        let files = files_from_bytes([("script.etl".to_owned(), bytes)], &Limits::default()).unwrap();
         open_files(&files, Tables::all(), &Options::default()).unwrap()
     }
 }

@@ -8,7 +8,7 @@ use pcap_parser::pcap::{
 };
 use pcap_parser::pcapng::{Block, OptionCode, PcapNGOption, parse_block_be, parse_block_le};
 
-use crate::error::Error;
+use onoff_input::error::Error;
 
 const NANOSECONDS: i128 = 1_000_000_000;
 /// A frame longer than this is a sign of damage.

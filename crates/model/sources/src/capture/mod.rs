@@ -13,10 +13,11 @@ use std::ops::ControlFlow;
 use onoff_etl::Recording;
 use onoff_netboot::{Capture, CaptureFile, Follower, losses};
 
-use crate::error::Error;
-use crate::opened::{Files, SourceFile};
-use crate::sniff::RecordingKind;
-use crate::{Options, Progress};
+use onoff_input::error::Error;
+use onoff_input::opened::{Files, SourceFile};
+use onoff_input::options::Options;
+use onoff_input::options::Progress;
+use onoff_input::sniff::RecordingKind;
 
 pub(crate) use tables::tables;
 
@@ -122,7 +123,7 @@ fn read_event_trace(files: &Files, options: &Options) -> Result<Capture, Error> 
         let name = files.iter().next().map_or_else(String::new, |file| file.name().to_owned());
         return Err(Error::NoPackets { name });
     }
-    crate::windows::count_losses(&recording, &walked, follower.losses());
+    onoff_windows::count_losses(&recording, &walked, follower.losses());
     let mut capture = follower.finish();
     capture.files = files
         .iter()

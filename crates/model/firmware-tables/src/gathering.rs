@@ -1,0 +1,156 @@
+//! What the inputs told, brought together: one boot, whichever of them told most of it.
+
+use onoff_trace::Severity;
+use onoff_trace::firmware::{
+    FirmwareCheckpoints, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareForm, FirmwareInput, FirmwareLength,
+    FirmwareLoggedBoot, FirmwareRecording, FirmwareResume, FirmwareSuspend, FirmwareTable,
+};
+
+use onoff_input::content_hash::sha256;
+
+/// Most faults that are kept one by one: a hostile input may have one in every byte.
+const MOST_FAULTS: usize = 1000;
+
+/// A boot as one input tells it.
+#[derive(Debug, Default)]
+pub(crate) struct Boot {
+    pub(crate) from: String,
+    pub(crate) checkpoints: Option<FirmwareCheckpoints>,
+    pub(crate) events: Vec<FirmwareEvent>,
+}
+
+impl Boot {
+    fn worth(&self) -> (bool, bool) {
+        (!self.events.is_empty(), self.checkpoints.is_some())
+    }
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    inputs: Vec<FirmwareInput>,
+    tables: Vec<FirmwareTable>,
+    boots: Vec<Boot>,
+    /// Which boot of a serial log: 0 is the last, -1 the one before.
+    pub chosen_boot: i64,
+    logged: Vec<FirmwareLoggedBoot>,
+    lengths: Vec<FirmwareLength>,
+    resume: Option<FirmwareResume>,
+    suspend: Option<FirmwareSuspend>,
+    faults: Vec<FirmwareFault>,
+    more_faults: u64,
+    more_skipped_bytes: u64,
+}
+
+impl Gathering {
+    pub(crate) fn input(&mut self, name: &str, form: FirmwareForm) {
+        self.inputs.push(FirmwareInput { name: name.to_owned(), form, bytes: 0, sha256: String::new() });
+    }
+
+    /// Says that the last input is a file that holds `bytes`.
+    pub(crate) fn holds(&mut self, bytes: &[u8]) {
+        if let Some(input) = self.inputs.last_mut() {
+            input.bytes = bytes.len() as u64;
+            input.sha256 = sha256(bytes, |_| ());
+        }
+    }
+
+    pub(crate) fn table(&mut self, table: FirmwareTable) {
+        self.tables.push(table);
+    }
+
+    pub(crate) fn boot(&mut self, boot: Boot) {
+        if boot.worth() != (false, false) {
+            self.boots.push(boot);
+        }
+    }
+
+    /// Notes how long something took of which nothing says when it ran.
+    pub(crate) fn length(&mut self, length: FirmwareLength) {
+        self.lengths.push(length);
+    }
+
+    /// Notes a boot of a serial log.
+    pub(crate) fn logged(&mut self, boot: FirmwareLoggedBoot) {
+        self.logged.push(boot);
+    }
+
+    pub(crate) fn resume(&mut self, resume: FirmwareResume) {
+        self.resume.get_or_insert(resume);
+    }
+
+    pub(crate) fn suspend(&mut self, suspend: FirmwareSuspend) {
+        self.suspend.get_or_insert(suspend);
+    }
+
+    pub fn fault(
+        &mut self,
+        kind: FirmwareFaultKind,
+        severity: Severity,
+        place: String,
+        text: String,
+        skipped_bytes: u64,
+    ) {
+        if self.faults.len() == MOST_FAULTS {
+            self.more_faults += 1;
+            self.more_skipped_bytes = self.more_skipped_bytes.saturating_add(skipped_bytes);
+            return;
+        }
+        self.faults.push(FirmwareFault { kind, severity, place, text, skipped_bytes });
+    }
+
+    /// A time as the model counts it. One beyond 292 years is a fault and no time.
+    pub(crate) fn time_ns(&mut self, stored: u64, what: &str, place: &str) -> Option<i64> {
+        let time_ns = i64::try_from(stored).ok();
+        if time_ns.is_none() {
+            self.fault(
+                FirmwareFaultKind::ImpossibleTime,
+                Severity::Warning,
+                place.to_owned(),
+                format!("{what} is {stored}, longer than a computer can run; it is left out"),
+                0,
+            );
+        }
+        time_ns
+    }
+
+    pub fn finish(mut self) -> FirmwareRecording {
+        // The first of those that tell most: what only repeats it comes later in no order that matters.
+        let best = (0..self.boots.len()).rev().max_by_key(|&at| self.boots[at].worth());
+        let mut chosen = best.map(|at| self.boots.remove(at)).unwrap_or_default();
+        for other in std::mem::take(&mut self.boots) {
+            match (chosen.checkpoints, other.checkpoints) {
+                (None, Some(times)) => chosen.checkpoints = Some(times),
+                (Some(times), Some(others)) if times != others => self.fault(
+                    FirmwareFaultKind::SeveralBoots,
+                    Severity::Warning,
+                    other.from,
+                    format!("is of another boot than {}; it was left out", chosen.from),
+                    0,
+                ),
+                _ => {}
+            }
+        }
+        if self.more_faults > 0 {
+            self.faults.push(FirmwareFault {
+                kind: FirmwareFaultKind::TooManyRecords,
+                severity: Severity::Error,
+                place: String::new(),
+                text: format!("{} more faults, not listed", self.more_faults),
+                skipped_bytes: self.more_skipped_bytes,
+            });
+        }
+        FirmwareRecording {
+            inputs: self.inputs,
+            tables: self.tables,
+            checkpoints: chosen.checkpoints,
+            boot_from: chosen.from,
+            events: chosen.events,
+            lengths: self.lengths,
+            resume: self.resume,
+            suspend: self.suspend,
+            boots: self.logged,
+            faults: self.faults,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What Linux shows below `/sys/firmware/acpi/fpdt`: a file of one decimal number for each value of the basic records
+//! (`Documentation/ABI/testing/sysfs-firmware-acpi`).
+
+use onoff_firmware::BasicBoot;
+use onoff_trace::Severity;
+use onoff_trace::firmware::{FirmwareFaultKind, FirmwareForm, FirmwareResume, FirmwareSuspend};
+
+use super::gathering::{Boot, Gathering};
+use super::{tables, text};
+
+/// Every file, with its folder.
+const FILES: [(&str, &str); 10] = [
+    ("boot", "firmware_start_ns"),
+    ("boot", "bootloader_load_ns"),
+    ("boot", "bootloader_launch_ns"),
+    ("boot", "exitbootservice_start_ns"),
+    ("boot", "exitbootservice_end_ns"),
+    ("suspend", "suspend_start_ns"),
+    ("suspend", "suspend_end_ns"),
+    ("resume", "resume_count"),
+    ("resume", "resume_prev_ns"),
+    ("resume", "resume_avg_ns"),
+];
+
+/// The files of one machine, as far as they have been met.
+#[derive(Debug, Default)]
+pub struct Files {
+    folder: String,
+    values: [Option<u64>; 10],
+}
+
+impl Files {
+    /// Which of the files `path`, written with slashes, is.
+    pub fn which(path: &str) -> Option<usize> {
+        let (folder, file) = path.rsplit_once('/')?;
+        let folder = folder.rsplit('/').next()?;
+        FILES.iter().position(|&known| known == (folder, file))
+    }
+
+    /// Takes the value of file number `which`. A file that was met already belongs to another machine.
+    pub fn take(&mut self, which: usize, path: &str, bytes: &[u8], gathering: &mut Gathering) {
+        let text = text::decoded(bytes);
+        let Some(value) = text::number(&text) else {
+            gathering.fault(
+                FirmwareFaultKind::UnreadableText,
+                Severity::Error,
+                path.to_owned(),
+                "holds no decimal number".to_owned(),
+                0,
+            );
+            return;
+        };
+        let folder = path.rsplitn(3, '/').nth(2).unwrap_or_default();
+        if folder != self.folder {
+            std::mem::take(self).finish(gathering);
+            self.folder = folder.to_owned();
+        }
+        if let Some(slot) = self.values.get_mut(which) {
+            *slot = Some(value);
+        }
+    }
+
+    /// Adds what was met.
+    pub fn finish(self, gathering: &mut Gathering) {
+        if self.values.iter().all(Option::is_none) {
+            return;
+        }
+        let name = if self.folder.is_empty() { "." } else { &self.folder };
+        gathering.input(name, FirmwareForm::Sysfs);
+        let [start, load, launch, begin, end, suspended, asleep, count, last, average] = self.values;
+        if load.or(launch).or(begin).or(end).or(start).is_some() {
+            let times = BasicBoot {
+                reset_end_ns: start.unwrap_or(0),
+                loader_load_ns: load.unwrap_or(0),
+                loader_start_ns: launch.unwrap_or(0),
+                exit_begin_ns: begin.unwrap_or(0),
+                exit_end_ns: end.unwrap_or(0),
+            };
+            let mut checkpoints = tables::checkpoints(times, name, gathering);
+            if start.is_none() {
+                checkpoints.reset_end_ns = None;
+            }
+            gathering.boot(Boot { from: name.to_owned(), checkpoints: Some(checkpoints), events: Vec::new() });
+        }
+        if let Some(count) = count {
+            let last_ns = last.and_then(|ns| gathering.time_ns(ns, "the last resume", name));
+            let average_ns = average.and_then(|ns| gathering.time_ns(ns, "the mean resume", name));
+            gathering.resume(FirmwareResume { count, last_ns, average_ns });
+        }
+        if let (Some(start), Some(end)) = (suspended, asleep) {
+            let start_ns = gathering.time_ns(start, "the suspend's start", name);
+            let end_ns = gathering.time_ns(end, "the suspend's end", name);
+            if let (Some(start_ns), Some(end_ns)) = (start_ns, end_ns) {
+                gathering.suspend(FirmwareSuspend { start_ns, end_ns });
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What kind of file bytes are, told by the bytes and never by a name.
+
+use onoff_trace::named;
+
+/// A kind of recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RecordingKind {
+    /// Windows Event Trace Log.
+    EventTraceLog,
+    /// Network capture, pcap or pcapng.
+    NetworkCapture,
+    /// Linux: traces, logs and accounts of the service manager, in any combination.
+    Linux,
+    /// File operations as Process Monitor, strace and others record them.
+    FileOperations,
+}
+
+impl RecordingKind {
+    /// What it is, in messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EventTraceLog => "a Windows event trace log",
+            Self::NetworkCapture => "a network capture",
+            Self::Linux => "a Linux recording",
+            Self::FileOperations => "a recording of file operations",
+        }
+    }
+
+    /// The commands that read it, in messages.
+    #[must_use]
+    pub const fn read_by(self) -> &'static str {
+        match self {
+            Self::EventTraceLog => "'onoff boot', 'onoff info' or 'onoff events'",
+            Self::NetworkCapture => "'onoff netboot'",
+            Self::FileOperations => "'onoff io' or 'onoff files'",
+            Self::Linux => "'onoff boot', 'onoff shutdown', 'onoff suspend' or 'onoff info'",
+        }
+    }
+
+    /// The same, as what a file is.
+    pub const fn known(self) -> KnownKind {
+        KnownKind { is: self.as_str(), read_by: self.read_by(), instead: "" }
+    }
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownKind {
+    /// What it is, with its article: `a registry hive of Windows`.
+    pub is: &'static str,
+    /// The commands that read it; empty where none does.
+    pub read_by: &'static str,
+    /// What to do where no command reads it, as a sentence; may be empty.
+    pub instead: &'static str,
+}
+
+named! {
+    /// A packing that a recording may be shared in.
+    #[derive(Hash)]
+    pub enum Packing {
+        /// XZ.
+        Xz = "xz",
+        /// Gzip.
+        Gzip = "gzip",
+        /// Zstandard.
+        Zstandard = "zstd",
+        /// Zip archive.
+        Zip = "zip",
+    }
+}
+
+/// What bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Content {
+    /// A recording.
+    Recording(RecordingKind),
+    /// Something packed.
+    Packed(Packing),
+    /// Nothing at all, or zeros: an Event Trace Log that was reserved and never written looks like this.
+    Empty,
+    /// Something else.
+    Unknown,
+}
+
+/// Bytes that [`sniff`] looks at; more change nothing.
+pub const SNIFFED: usize = 0x58;
+
+/// Tells what `bytes`, the beginning of a file, are.
+///
+/// An Event Trace Log begins with a buffer header (`WMI_BUFFER_HEADER`, 0x48 bytes) of type 4 whose first record is
+/// the logfile header: marker 0xC001 or 0xC002 and hook 0.
+#[must_use]
+pub fn sniff(bytes: &[u8]) -> Content {
+    const MAGICS: [(&[u8], Packing); 4] = [
+        (b"\xFD7zXZ\0", Packing::Xz),
+        (b"\x1F\x8B\x08", Packing::Gzip),
+        (b"\x28\xB5\x2F\xFD", Packing::Zstandard),
+        (b"PK\x03\x04", Packing::Zip),
+    ];
+    for (magic, packing) in MAGICS {
+        if bytes.starts_with(magic) {
+            return Content::Packed(packing);
+        }
+    }
+    if is_network_capture(bytes) {
+        return Content::Recording(RecordingKind::NetworkCapture);
+    }
+    if bytes.iter().take(SNIFFED).all(|&byte| byte == 0) {
+        return Content::Empty;
+    }
+    if is_event_trace_log(bytes) {
+        return Content::Recording(RecordingKind::EventTraceLog);
+    }
+    Content::Unknown
+}
+
+/// pcap in either byte order, with microseconds, nanoseconds or Kuznetsov's longer frame headers, or pcapng.
+fn is_network_capture(bytes: &[u8]) -> bool {
+    const PCAP: [[u8; 4]; 5] = [
+        [0xD4, 0xC3, 0xB2, 0xA1],
+        [0xA1, 0xB2, 0xC3, 0xD4],
+        [0x4D, 0x3C, 0xB2, 0xA1],
+        [0xA1, 0xB2, 0x3C, 0x4D],
+        [0x34, 0xCD, 0xB2, 0xA1],
+    ];
+    let pcapng = bytes.starts_with(&[0x0A, 0x0D, 0x0D, 0x0A])
+        && matches!(bytes.get(8..12), Some([0x4D, 0x3C, 0x2B, 0x1A] | [0x1A, 0x2B, 0x3C, 0x4D]));
+    pcapng || PCAP.iter().any(|magic| bytes.starts_with(magic))
+}
+
+fn is_event_trace_log(bytes: &[u8]) -> bool {
+    let Some(head) = bytes.first_chunk::<0x50>() else {
+        // Cut inside the first buffer header: the reader of the format says so better than this can.
+        // Records begin at multiples of 8, so buffers end there; a text with a byte order mark does not look so.
+        return bytes.first().is_some_and(|low| low % 8 == 0) && plausible_buffer_size(bytes);
+    };
+    let record = &head[0x48..];
+    plausible_buffer_size(bytes)
+        && (head[0x36] == 4 || record[2..4] == [0x01, 0xC0] || record[2..4] == [0x02, 0xC0])
+        && record[3] == 0xC0
+        && record[6..8] == [0, 0]
+}
+
+fn plausible_buffer_size(bytes: &[u8]) -> bool {
+    bytes.first_chunk::<4>().is_some_and(|size| (0x48..=64 << 20).contains(&u32::from_le_bytes(*size)))
+}
+
+/// Bytes from a file's beginning that say what it is.
+pub const LOOKED_AT: usize = 64 << 10;
+
+/// Whether `bytes` are a tar archive.
+pub fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
+}
+
+/// The first bytes, for a message.
+pub fn beginning(bytes: &[u8]) -> String {
+    bytes.iter().take(SNIFFED.min(8)).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event_trace_log() -> Vec<u8> {
+        let mut bytes = vec![0; 0x200];
+        bytes[..4].copy_from_slice(&0x1_0000u32.to_le_bytes());
+        bytes[0x36] = 4;
+        bytes[0x48..0x50].copy_from_slice(&[2, 0, 2, 0xC0, 0x60, 1, 0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn content_decides() {
+        let log = event_trace_log();
+        let recording = Content::Recording(RecordingKind::EventTraceLog);
+        assert_eq!(sniff(&log), recording);
+        assert_eq!(sniff(&log[..0x30]), recording, "cut, but of this kind");
+        assert_eq!(sniff(b"\xFD7zXZ\0rest"), Content::Packed(Packing::Xz));
+        assert_eq!(sniff(b"\x1F\x8B\x08rest"), Content::Packed(Packing::Gzip));
+        assert_eq!(sniff(b"PK\x03\x04rest"), Content::Packed(Packing::Zip));
+        assert_eq!(sniff(b"\x28\xB5\x2F\xFDrest"), Content::Packed(Packing::Zstandard));
+        let capture = Content::Recording(RecordingKind::NetworkCapture);
+        assert_eq!(sniff(b"\x4D\x3C\xB2\xA1\x02\0\x04\0"), capture);
+        assert_eq!(sniff(b"\xA1\xB2\xC3\xD4\0\x02\0\x04"), capture);
+        assert_eq!(sniff(b"\x0A\x0D\x0D\x0A\x1C\0\0\0\x4D\x3C\x2B\x1A"), capture);
+        assert_eq!(sniff(b"\n\r\r\nsome text"), Content::Unknown);
+        assert_eq!(sniff(&[]), Content::Empty);
+        assert_eq!(sniff(&[0; 4096]), Content::Empty);
+        assert_eq!(sniff(b"#!/bin/sh\n"), Content::Unknown);
+        let mut other = log;
+        other[0x4B] = 0x90;
+        assert_eq!(sniff(&other), Content::Unknown);
+    }
+}

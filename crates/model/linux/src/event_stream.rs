@@ -1,0 +1,312 @@
+//! The tracer's events and the lines of the logs one by one, each with its fields named: as many as are counted of the recording.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use onoff_ftrace::{Body, Event, Kind, RecordValue};
+use onoff_trace::{DescribedEvent, Directory, EventOrigin, Field, FieldValue, Losses, StreamHeader, TableName, Tables};
+
+use super::assembly::Assembly;
+use super::clocks::{Clocks, SourceClock};
+use super::ftrace::files::{Chosen, chosen, count};
+use super::ftrace::trace_file::TraceFile;
+use super::log_lines::{self, LogLine};
+use super::{OneBoot, ftrace, kernel_messages, pairs_of_rows};
+use onoff_input::error::Error;
+use onoff_input::event_filter::{EventFilter, StreamEnd};
+use onoff_input::opened::Files;
+use onoff_input::options::Options;
+use onoff_input::sniff::RecordingKind;
+
+/// The name under which the tracer's events are counted and chosen.
+pub(super) const PROVIDER: &str = "ftrace";
+
+/// The traces and logs of a recording as a stream of events.
+#[derive(Debug)]
+pub struct LinuxEventStream<'f> {
+    traces: Chosen<'f>,
+    /// By time.
+    lines: Vec<LogLine>,
+    /// What listing them lost.
+    losses: Losses,
+    clocks: Clocks,
+    header: StreamHeader,
+}
+
+impl<'f> LinuxEventStream<'f> {
+    /// Opens the stream of a recording whose files are open. Of a journal it is the boot that `options` choose, as for any other answer.
+    ///
+    /// # Errors
+    /// Files that are no recording of this kind, hold neither a trace nor a log, or a trace that is damaged beyond use.
+    pub fn open(files: &'f Files, options: &Options) -> Result<Self, Error> {
+        files.must_be(RecordingKind::Linux)?;
+        let OneBoot { parts, journals, boots, mut pairs, .. } = OneBoot::of(files, options)?;
+        let traces = chosen(&parts, &mut pairs)?;
+        let messages = kernel_messages(&parts, &journals, boots.boot());
+        // What the tables' clocks are compared by: a line has one time, whoever shows it.
+        let mut compared = Assembly::new(COMPARED);
+        ftrace::read(&traces, &pairs.clone().finish(), &mut compared);
+        pairs_of_rows(&messages, &compared, &mut pairs);
+        let clocks = pairs.finish();
+        let mut losses = Losses::new();
+        let lines = log_lines::lines(&messages, (&journals, boots.boot()), &clocks, &mut losses);
+        if traces.traces.is_empty() && lines.is_empty() {
+            return Err(Error::NoEvents { name: parts.first().map_or("", |part| part.name).to_owned() });
+        }
+        let header = StreamHeader {
+            bytes: traces.traces.iter().map(TraceFile::bytes).sum(),
+            start_unix_ns: clocks.first_offset_ns(SourceClock::RealTime).and_then(i64::checked_neg),
+            name: traces.traces.first().map_or(parts.first().map_or("", |part| part.name), TraceFile::name).to_owned(),
+            ..StreamHeader::default()
+        };
+        Ok(Self { traces, lines, losses, clocks, header })
+    }
+
+    /// What is known before the first event.
+    #[must_use]
+    pub fn header(&self) -> &StreamHeader {
+        &self.header
+    }
+
+    /// Gives every event that `filter` chooses to `visit`, in the order of time, until it breaks.
+    pub fn for_each<B>(
+        self,
+        filter: &EventFilter,
+        _options: &Options,
+        mut visit: impl FnMut(&DescribedEvent<'_>) -> ControlFlow<B>,
+    ) -> StreamEnd<B> {
+        let mut losses = self.losses.clone();
+        self.traces.count_losses(&mut losses);
+        let mut shown = 0;
+        let mut outcome = ControlFlow::Continue(());
+        let mut directory = Directory::new();
+        let mut lines = self.lines.iter().filter(|line| is_chosen_line(line, filter)).peekable();
+        for trace in &self.traces.traces {
+            let lost = trace.events(|event| {
+                if outcome.is_break() {
+                    return;
+                }
+                let recorded = i64::try_from(event.time_ns).unwrap_or(i64::MAX);
+                let time_ns = self.clocks.axis_or_same_ns(SourceClock::Trace, recorded);
+                if !event.task.is_empty() && event.pid != 0 {
+                    directory.set_process(event.pid, event.task);
+                }
+                while let Some(line) = lines.next_if(|line| line.time_ns < time_ns)
+                    && outcome.is_continue()
+                {
+                    shown += 1;
+                    outcome = visit(&self.described_line(line, &directory, &fields_of_line(line)));
+                }
+                if outcome.is_break() || !is_chosen(&event, time_ns, filter) {
+                    return;
+                }
+                shown += 1;
+                let fields = fields(&event);
+                outcome = visit(&self.described(&event, time_ns, &fields, &directory));
+            });
+            count(trace.name(), &lost, &mut losses);
+            if outcome.is_break() {
+                break;
+            }
+        }
+        while outcome.is_continue()
+            && let Some(line) = lines.next()
+        {
+            shown += 1;
+            outcome = visit(&self.described_line(line, &directory, &fields_of_line(line)));
+        }
+        StreamEnd { outcome, shown, losses }
+    }
+
+    fn described_line<'e>(
+        &self,
+        line: &'e LogLine,
+        directory: &'e Directory,
+        fields: &'e [Field<'e>],
+    ) -> DescribedEvent<'e> {
+        DescribedEvent {
+            time_ns: line.time_ns,
+            unix_ns: self.unix_ns(line.time_ns),
+            pid: line.pid,
+            tid: line.pid,
+            provider: line.log.provider(),
+            name: log_lines::LINE,
+            task: &line.task,
+            fields,
+            ..DescribedEvent::without_fields(EventOrigin::LogLine, directory)
+        }
+    }
+
+    fn unix_ns(&self, time_ns: i64) -> Option<i64> {
+        self.header.start_unix_ns.and_then(|start| start.checked_add(time_ns))
+    }
+
+    fn described<'e>(
+        &self,
+        event: &Event<'e>,
+        time_ns: i64,
+        fields: &'e [Field<'e>],
+        directory: &'e Directory,
+    ) -> DescribedEvent<'e> {
+        DescribedEvent {
+            time_ns,
+            unix_ns: self.unix_ns(time_ns),
+            cpu: event.cpu,
+            pid: Some(event.pid),
+            tid: Some(event.pid),
+            provider: PROVIDER,
+            name: event.name,
+            task: event.task,
+            fields,
+            ..DescribedEvent::without_fields(EventOrigin::Ftrace, directory)
+        }
+    }
+}
+
+/// The tables by whose rows the clocks of a trace and of logs are compared.
+const COMPARED: Tables = Tables::of(&[
+    TableName::DeviceOperations,
+    TableName::PowerRequests,
+    TableName::Activities,
+    TableName::Milestones,
+    TableName::Notifications,
+]);
+
+fn is_chosen_line(line: &LogLine, filter: &EventFilter) -> bool {
+    let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
+    let any = |patterns: &[onoff_trace::Pattern], name: &str| {
+        patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
+    };
+    from_ns.is_none_or(|from| line.time_ns >= from)
+        && until_ns.is_none_or(|until| line.time_ns < until)
+        && any(providers, line.log.provider())
+        && any(events, log_lines::LINE)
+        && (any(processes, &line.task)
+            || line.pid.is_some_and(|pid| processes.iter().any(|pattern| pattern.is_number(pid))))
+}
+
+fn fields_of_line(line: &LogLine) -> [Field<'_>; 1] {
+    [Field { name: Cow::Borrowed(log_lines::TEXT), value: FieldValue::Text(Cow::Borrowed(&line.text)) }]
+}
+
+fn is_chosen(event: &Event<'_>, time_ns: i64, filter: &EventFilter) -> bool {
+    let EventFilter { providers, events, processes, from_ns, until_ns } = filter;
+    from_ns.is_none_or(|from| time_ns >= from)
+        && until_ns.is_none_or(|until| time_ns < until)
+        && (providers.is_empty() || providers.iter().any(|pattern| pattern.matches(PROVIDER)))
+        && (events.is_empty() || events.iter().any(|pattern| pattern.matches(event.name)))
+        && (processes.is_empty() || {
+            let is_about =
+                |pid: u32, task: &str| processes.iter().any(|pattern| pattern.is_number(pid) || pattern.matches(task));
+            is_about(event.pid, event.task)
+                || match Kind::of(event) {
+                    Some(Kind::Switch { next_task, next_pid, .. }) => is_about(next_pid, next_task),
+                    Some(Kind::Waking { task, pid, .. }) => is_about(pid, task),
+                    Some(Kind::Fork { child_task, child_pid, .. }) => is_about(child_pid, child_task),
+                    _ => false,
+                }
+        })
+}
+
+fn fields<'e>(event: &Event<'e>) -> Vec<Field<'e>> {
+    match event.body {
+        Body::Record(body) => body
+            .fields()
+            .map(|(name, value)| Field {
+                name: Cow::Borrowed(name),
+                value: match value {
+                    RecordValue::Number(number) => worded(event, name, number),
+                    RecordValue::Text(text) => FieldValue::Text(Cow::Borrowed(text.trim_end())),
+                    RecordValue::Bytes(bytes) => FieldValue::Text(Cow::Owned(hexadecimal(bytes))),
+                },
+            })
+            .collect(),
+        Body::Text(text) => fields_of_text(text.trim()),
+    }
+}
+
+/// A number as the kernel's own text has it, where that is no number.
+fn worded<'e>(event: &Event<'e>, name: &str, number: i64) -> FieldValue<'e> {
+    if name == "prev_state"
+        && let Some(Kind::Switch { previous_state, .. }) = Kind::of(event)
+    {
+        let preempted = if previous_state.preempted { "+" } else { "" };
+        let letter = char::from(previous_state.letter);
+        return FieldValue::Text(Cow::Owned(format!("{letter}{preempted}")));
+    }
+    if name == "dev" && event.name.starts_with("block_") {
+        let (major, minor) = (number >> 20, number & 0xf_ffff);
+        return FieldValue::Text(Cow::Owned(format!("{major},{minor}")));
+    }
+    FieldValue::Signed(number)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    const SHOWN: usize = 32;
+    let mut text: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    if bytes.len() > SHOWN {
+        text.push('…');
+    }
+    text
+}
+
+/// `key=value key=value`; a value may hold spaces and ends where the next key begins. Text without keys is one field.
+fn fields_of_text(text: &str) -> Vec<Field<'_>> {
+    let mut begins: Vec<(usize, usize)> = Vec::new();
+    let mut at = 0;
+    for word in text.split(' ') {
+        let is_key =
+            |key: &str| !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if let Some((key, _)) = word.split_once('=')
+            && is_key(key)
+        {
+            begins.push((at, at + key.len()));
+        }
+        at += word.len() + 1;
+    }
+    let whole = || Field { name: Cow::Borrowed("text"), value: FieldValue::Text(Cow::Borrowed(text)) };
+    if begins.first().is_none_or(|(first, _)| *first > 0) {
+        return if text.is_empty() { Vec::new() } else { vec![whole()] };
+    }
+    let ends = begins.iter().skip(1).map(|(begin, _)| begin - 1).chain([text.len()]);
+    begins
+        .iter()
+        .zip(ends)
+        .filter_map(|(&(begin, equals), end)| {
+            let value = text.get(equals + 1..end)?;
+            let value = value.strip_suffix(" ==>").unwrap_or(value);
+            Some(Field {
+                name: Cow::Borrowed(text.get(begin..equals)?),
+                value: match value.parse() {
+                    Ok(number) if !value.starts_with(['0', '+']) || value == "0" => FieldValue::Signed(number),
+                    _ => FieldValue::Text(Cow::Borrowed(value)),
+                },
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lines_keys_are_fields_whatever_their_values_hold() {
+        let named = |text: &'static str| -> Vec<(String, FieldValue<'static>)> {
+            fields_of_text(text).into_iter().map(|field| (field.name.into_owned(), field.value)).collect()
+        };
+        let text = |text: &'static str| FieldValue::Text(text.into());
+        assert_eq!(
+            named("prev_comm=Web Content prev_pid=7 prev_state=R+ ==> next_comm=a=b next_pid=0"),
+            [
+                ("prev_comm".to_owned(), text("Web Content")),
+                ("prev_pid".to_owned(), FieldValue::Signed(7)),
+                ("prev_state".to_owned(), text("R+")),
+                ("next_comm".to_owned(), text("a=b")),
+                ("next_pid".to_owned(), FieldValue::Signed(0)),
+            ]
+        );
+        assert_eq!(named("254,0 R 4096 () 32 + 8 [x]"), [("text".to_owned(), text("254,0 R 4096 () 32 + 8 [x]"))]);
+        assert!(named("").is_empty());
+    }
+}

@@ -1,0 +1,124 @@
+//! What lies before the kernel's first moment: the loader's two EFI variables and the firmware's own tables.
+
+use onoff_trace::{TableName, counters, milestone};
+
+use super::assembly::Assembly;
+use super::parts::{Part, PartKind};
+use onoff_firmware_tables::{measurements, of_parts};
+
+counters! {
+    UNREADABLE = "loader_times_unreadable", Warning, [Milestones],
+        "an EFI variable of the loader's times holds no number; the firmware's and the loader's share are not known from it";
+    FAULTS = "firmware_table_faults", Warning, [Milestones],
+        "the firmware performance tables contradict themselves in places; `onoff firmware` lists them";
+}
+
+const NS_PER_US: i64 = 1000;
+
+/// Adds the milestones of firmware and loader, unless another part has told them. Where there are both, the firmware's table
+/// counts: it knows when the firmware handed over, the loader's variables only when the loader was done (systemd does the same).
+pub(super) fn read(parts: &[Part<'_>], assembly: &mut Assembly) {
+    let tables = parts.iter().filter(|part| part.kind == PartKind::FirmwareTable).map(|part| (part.name, part.bytes));
+    let firmware = of_parts(tables);
+    assembly.losses.add(&FAULTS, firmware.faults.len() as u64);
+    if assembly.wants(TableName::FirmwareMeasurements) {
+        assembly.firmware_measurements = measurements(&firmware, &mut assembly.texts);
+    }
+    let event = "firmware performance table";
+    if let Some(times) = firmware.checkpoints {
+        let end_ns = times.exit_end_ns.unwrap_or(0);
+        if let (Some(start), Some(end)) = (times.loader_start_ns, times.exit_end_ns)
+            && (0..=end).contains(&start)
+        {
+            before_kernel(start, end, event, assembly);
+        }
+        for (name, value) in [
+            (milestone::FIRMWARE_RESET_END, times.reset_end_ns),
+            (milestone::FIRMWARE_LOADER_LOADED, times.loader_load_ns),
+            (milestone::FIRMWARE_LOADER_STARTED, times.loader_start_ns),
+            (milestone::FIRMWARE_EXIT_BEGIN, times.exit_begin_ns),
+            (milestone::FIRMWARE_EXIT_END, times.exit_end_ns),
+        ] {
+            if let Some(value) = value {
+                // The kernel's clock starts when the firmware hands over.
+                let time_ns = value.saturating_sub(end_ns).min(0);
+                assembly.milestone(time_ns, name, "", Some(value), event);
+            }
+        }
+    }
+    let mut time = |kind: PartKind| {
+        let part = parts.iter().find(|part| part.kind == kind)?;
+        let time = microseconds(part.bytes).and_then(|time| time.checked_mul(NS_PER_US));
+        if time.is_none() {
+            assembly.losses.add_at(&UNREADABLE, || part.name.to_owned());
+        }
+        time
+    };
+    let init = time(PartKind::LoaderTimeInit);
+    let exec = time(PartKind::LoaderTimeExec);
+    if let (Some(init), Some(exec)) = (init, exec)
+        && (0..=exec).contains(&init)
+    {
+        let event = "EFI variables LoaderTimeInitUSec and LoaderTimeExecUSec";
+        before_kernel(init, exec, event, assembly);
+    }
+    let last_wake = assembly.last_time_of(milestone::WAKE).unwrap_or(0);
+    let resume = firmware.resume.filter(|resume| resume.count > 0);
+    for (name, value) in [
+        (milestone::FIRMWARE_SUSPEND_BEGIN, firmware.suspend.map(|suspend| suspend.start_ns)),
+        (milestone::FIRMWARE_SUSPEND_END, firmware.suspend.map(|suspend| suspend.end_ns)),
+        (milestone::FIRMWARE_RESUME_TIME, resume.and_then(|resume| resume.last_ns)),
+        (milestone::FIRMWARE_RESUME_AVERAGE, resume.and_then(|resume| resume.average_ns)),
+    ] {
+        // A table that was never filled holds zeros.
+        if let Some(value) = value.filter(|&value| value > 0) {
+            assembly.milestone(last_wake, name, "", Some(value), event);
+        }
+    }
+}
+
+/// The firmware ran for `init_ns` and handed over to the loader, which handed over to the kernel at `exec_ns`.
+fn before_kernel(init_ns: i64, exec_ns: i64, event: &str, assembly: &mut Assembly) {
+    if assembly.last_time_of(milestone::FIRMWARE).is_some() {
+        return;
+    }
+    let loader_ns = exec_ns - init_ns;
+    assembly.milestone(-exec_ns, milestone::FIRMWARE, "", Some(init_ns), event);
+    assembly.milestone(-loader_ns, milestone::BOOT_MANAGER, "", Some(loader_ns), event);
+}
+
+/// The variable's value: four bytes of attributes, then digits in UTF-16, ended by zero (Boot Loader Interface).
+fn microseconds(bytes: &[u8]) -> Option<i64> {
+    let (_, text) = bytes.split_first_chunk::<4>()?;
+    let mut digits = String::new();
+    for unit in text.as_chunks::<2>().0 {
+        match u16::from_le_bytes(*unit) {
+            0 => break,
+            unit => digits.push(char::from_u32(unit.into())?),
+        }
+        if digits.len() > 20 {
+            return None;
+        }
+    }
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loaders_time_is_digits_behind_attributes() {
+        let of = |text: &str| {
+            let mut bytes = vec![6, 0, 0, 0];
+            bytes.extend(text.encode_utf16().flat_map(u16::to_le_bytes));
+            bytes
+        };
+        assert_eq!(microseconds(&of("4940382\0")), Some(4_940_382));
+        assert_eq!(microseconds(&of("53")), Some(53));
+        for text in ["", "x", "-", "99999999999999999999999"] {
+            assert_eq!(microseconds(&of(text)), None, "{text}");
+        }
+        assert_eq!(microseconds(&[6, 0]), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Block requests, from issue to completion.
+
+use hashbrown::HashMap;
+use onoff_ftrace::{BlockRequest, RequestStage};
+use onoff_trace::{DiskIo, DiskOperation, IoPriority, TableName, counters};
+
+use crate::assembly::Assembly;
+
+counters! {
+    WITHOUT_ISSUE = "disk_requests_without_issue", Notice, [DiskIos],
+        "disk requests completed whose issue is not recorded: they began before the recording, or block:block_rq_issue was not recorded";
+    NO_TRANSFERS = "disk_requests_without_transfer", Notice, [DiskIos],
+        "discards and requests private to a driver are in no table";
+}
+
+const SECTOR_BYTES: u64 = 512;
+/// More requests under way than are followed.
+const MOST_OPEN: usize = 1 << 16;
+/// First sector of requests without data when they complete.
+const NO_SECTOR: u64 = u64::MAX;
+
+type Device = (u32, u32);
+
+#[derive(Clone, Copy, Debug)]
+struct Issue {
+    time_ns: i64,
+    tid: u32,
+    sectors: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct DiskTracker {
+    /// By device and first sector; those without data under [`NO_SECTOR`].
+    open: HashMap<(Device, u64), Issue>,
+    /// Who handed in a request, by device and first sector: it is often issued by a thread of the kernel.
+    askers: HashMap<(Device, u64), u32>,
+    last_completion: HashMap<Device, i64>,
+}
+
+impl DiskTracker {
+    pub(super) fn on_request(&mut self, time_ns: i64, tid: u32, request: &BlockRequest<'_>, assembly: &mut Assembly) {
+        if !assembly.wants(TableName::DiskIos) {
+            return;
+        }
+        match request.stage {
+            RequestStage::Queued => {
+                if self.askers.len() >= MOST_OPEN {
+                    self.askers.clear();
+                }
+                self.askers.insert((request.device, request.sector), tid);
+            }
+            RequestStage::Inserted => {}
+            RequestStage::Issued => {
+                let sector = if request.sectors == 0 { NO_SECTOR } else { request.sector };
+                let asker = self.askers.remove(&(request.device, request.sector));
+                if self.open.len() < MOST_OPEN {
+                    let issue = Issue { time_ns, tid: asker.unwrap_or(tid), sectors: request.sectors };
+                    self.open.insert((request.device, sector), issue);
+                }
+            }
+            RequestStage::Completed => self.on_completion(time_ns, request, assembly),
+        }
+    }
+
+    fn on_completion(&mut self, time_ns: i64, request: &BlockRequest<'_>, assembly: &mut Assembly) {
+        let device = request.device;
+        // A write with a flush completes once more, without sectors, when all its parts are done.
+        if request.sectors == 0 && request.sector != NO_SECTOR {
+            return;
+        }
+        let issue = self.open.remove(&(device, request.sector));
+        if let Some(issue) = issue
+            && request.sectors > 0
+            && issue.sectors > request.sectors
+        {
+            let rest = Issue { sectors: issue.sectors - request.sectors, ..issue };
+            let sector = request.sector.saturating_add(request.sectors);
+            self.open.insert((device, sector), rest);
+        }
+        let before = self.last_completion.insert(device, time_ns);
+        let Some(operation) = operation(request.operation) else {
+            assembly.losses.add(&NO_TRANSFERS, 1);
+            return;
+        };
+        if issue.is_none() {
+            assembly.losses.add(&WITHOUT_ISSUE, 1);
+        }
+        let issued = issue.map(|issue| issue.time_ns);
+        let begin = issued.max(before).unwrap_or(time_ns);
+        let disk = assembly.disk(device);
+        let offset = if request.sector == NO_SECTOR { 0 } else { request.sector.saturating_mul(SECTOR_BYTES) };
+        assembly.disk_ios.push(DiskIo {
+            issue_ns: issued,
+            complete_ns: time_ns,
+            disk,
+            operation,
+            offset,
+            size: request.sectors.saturating_mul(SECTOR_BYTES),
+            priority: IoPriority::Unknown,
+            service_ns: time_ns.saturating_sub(begin).max(0),
+            pid: issue.map(|issue| issue.tid),
+            tid: issue.map(|issue| issue.tid),
+            irp_flags: if is_read_ahead(request.operation) { DiskIo::LINUX_READ_AHEAD } else { 0 },
+            ..DiskIo::UNKNOWN
+        });
+    }
+}
+
+/// From the kernel's letters (`blk_fill_rwbs`): an `F` before the others is a flush that goes ahead of the request.
+fn operation(letters: &str) -> Option<DiskOperation> {
+    let behind = letters.strip_prefix('F').unwrap_or(letters);
+    match behind.as_bytes().first() {
+        Some(b'R') => Some(DiskOperation::Read),
+        Some(b'W') => Some(DiskOperation::Write),
+        Some(b'F') => Some(DiskOperation::Flush),
+        None | Some(b'S' | b'N') if letters.starts_with('F') => Some(DiskOperation::Flush),
+        _ => None,
+    }
+}
+
+/// From the same letters: `A` behind the operation says that the kernel reads ahead (`REQ_RAHEAD`).
+fn is_read_ahead(letters: &str) -> bool {
+    operation(letters) == Some(DiskOperation::Read) && letters.contains('A')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_letters_are_operations() {
+        let all = ["R", "RA", "WS", "FWFS", "FF", "F", "FN", "D", "DS", "N", ""].map(operation);
+        let (read, write) = (Some(DiskOperation::Read), Some(DiskOperation::Write));
+        let flush = Some(DiskOperation::Flush);
+        assert_eq!(all, [read, read, write, write, flush, flush, flush, None, None, None, None]);
+    }
+
+    #[test]
+    fn only_reads_with_the_kernels_letter_are_read_ahead() {
+        let all = ["R", "RA", "RAM", "RSM", "RM", "WA", "WS", "FF", "D", ""].map(is_read_ahead);
+        assert_eq!(all, [false, true, true, false, false, false, false, false, false, false]);
+    }
+}

@@ -1,0 +1,110 @@
+//! Initialisation functions of the kernel and of modules.
+
+use hashbrown::HashMap;
+use onoff_trace::{DeviceOperationKind, StringId};
+
+use crate::assembly::Assembly;
+use crate::devices::operation;
+
+/// What a thread has open.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    /// Row of the module that is being initialised.
+    module: Option<usize>,
+    /// Functions that run, by the names that the trace gives them, and their rows. A thread runs one at a time, but while
+    /// the clock moves in ticks, early in a boot, records of two processors come in the wrong order.
+    initcalls: Vec<(StringId, usize)>,
+    /// The last end whose begin has not come yet: name, time and result.
+    early_end: Option<(StringId, i64, i32)>,
+}
+
+/// Functions of one thread that are open at a time; more means that ends are missing.
+const MOST_OPEN: usize = 16;
+
+/// Rows are put into the assembly when they begin; this knows which are open.
+#[derive(Debug, Default)]
+pub(super) struct InitcallTracker {
+    threads: HashMap<u32, Open>,
+}
+
+impl InitcallTracker {
+    pub(super) fn on_module(&mut self, time_ns: i64, tid: u32, module: &str, assembly: &mut Assembly) {
+        let name = assembly.text(module);
+        let event = assembly.text("ftrace/module_load");
+        let row = operation(DeviceOperationKind::ModuleLoad, time_ns, tid, name, event);
+        let open = self.threads.entry(tid).or_default();
+        let before = open.module.replace(assembly.device_operations.len());
+        if open.initcalls.is_empty() {
+            end_at_begin(before, assembly);
+        }
+        assembly.device_operations.push(row);
+    }
+
+    pub(super) fn on_begin(&mut self, time_ns: i64, tid: u32, function: &str, assembly: &mut Assembly) {
+        let name = assembly.text(function);
+        let event = assembly.text("ftrace/initcall_start");
+        let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, name, event);
+        let open = self.threads.entry(tid).or_default();
+        let module = open
+            .module
+            .and_then(|at| assembly.device_operations.get(at))
+            .map_or(StringId::EMPTY, |module| module.driver);
+        // Of a module the trace knows the wrong name: it is looked up when the function's memory serves something else.
+        if !module.is_empty() {
+            row.driver = module;
+        }
+        row.description = module;
+        if let Some((_, _, result)) = open.early_end.take_if(|&mut (ended, at_ns, _)| ended == name && at_ns == time_ns)
+        {
+            row.end_ns = Some(time_ns);
+            row.status = Some(result.cast_unsigned());
+            assembly.device_operations.push(row);
+            return;
+        }
+        if open.initcalls.len() >= MOST_OPEN {
+            open.initcalls.remove(0);
+        }
+        open.initcalls.push((name, assembly.device_operations.len()));
+        assembly.device_operations.push(row);
+    }
+
+    pub(super) fn on_end(&mut self, time_ns: i64, tid: u32, function: &str, result: i32, assembly: &mut Assembly) {
+        let open = self.threads.entry(tid).or_default();
+        let name = assembly.texts.intern(function);
+        let named = open.initcalls.iter().rposition(|&(open, _)| open == name);
+        let initcall = match named {
+            Some(at) => Some(open.initcalls.remove(at).1),
+            // The name of a module's function can be another at its end.
+            None if open.module.is_some() => open.initcalls.pop().map(|(_, row)| row),
+            None => {
+                open.early_end = Some((name, time_ns, result));
+                None
+            }
+        };
+        let module = open.module.take();
+        for at in [initcall, module].into_iter().flatten() {
+            if let Some(row) = assembly.device_operations.get_mut(at) {
+                row.end_ns = Some(time_ns);
+                row.status = Some(result.cast_unsigned());
+                if row.driver.is_empty() {
+                    row.driver = name;
+                }
+            }
+        }
+    }
+
+    /// A module that is loaded and calls nothing has no function of its own: it is done at once.
+    pub(super) fn finish(self, assembly: &mut Assembly) {
+        for open in self.threads.into_values() {
+            if open.initcalls.is_empty() {
+                end_at_begin(open.module, assembly);
+            }
+        }
+    }
+}
+
+fn end_at_begin(module: Option<usize>, assembly: &mut Assembly) {
+    if let Some(row) = module.and_then(|at| assembly.device_operations.get_mut(at)) {
+        row.end_ns = Some(row.end_ns.unwrap_or(row.start_ns));
+    }
+}

@@ -1,0 +1,150 @@
+//! Suspend and hibernation: their steps and the devices' callbacks. And devices that sleep and wake while the system works.
+
+use onoff_ftrace::{PowerEdge, RuntimePower};
+use onoff_trace::{PowerRequest, PowerRequestKind, StringId};
+
+use crate::assembly::Assembly;
+use crate::power::{self, Step};
+
+/// Requests to devices that are open, and the row each has in the assembly.
+#[derive(Debug, Default)]
+pub(super) struct PowerTracker {
+    open: Vec<Open>,
+    steps: power::Steps,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    kind: PowerRequestKind,
+    tid: u32,
+    device: StringId,
+    row: usize,
+}
+
+impl Open {
+    fn is_of(&self, tid: u32, device: StringId) -> bool {
+        self.tid == tid && self.device == device
+    }
+}
+
+/// More callbacks under way than a kernel has threads for.
+const MOST_OPEN: usize = 4096;
+
+impl PowerTracker {
+    pub(super) fn on_device(
+        &mut self,
+        time_ns: i64,
+        tid: u32,
+        driver: &str,
+        device: &str,
+        edge: PowerEdge<'_>,
+        assembly: &mut Assembly,
+    ) {
+        // A class of devices is a driver without a name of its own.
+        let device = assembly.text(device);
+        match edge {
+            PowerEdge::Begin { parent, operations, event } => {
+                let row = power::Callback {
+                    kind: kind(operations, event),
+                    driver,
+                    parent: if parent == "none" { "" } else { parent },
+                    operations,
+                    event,
+                };
+                let row = power::request(time_ns, tid, device, &row, assembly);
+                self.begin(row, tid, assembly);
+            }
+            PowerEdge::End { error } => {
+                let is_it = |open: &Open| open.is_of(tid, device) && !open.kind.is_runtime();
+                self.end(is_it, time_ns, error, assembly);
+            }
+        }
+    }
+
+    /// A step that did not begin in the trace is passed over: which of them a trace holds is chosen event by event.
+    pub(super) fn on_runtime(&mut self, time_ns: i64, tid: u32, step: RuntimePower<'_>, assembly: &mut Assembly) {
+        let (kind, device, event) = match step {
+            RuntimePower::Suspend(device) => (PowerRequestKind::RuntimeSuspend, device, "ftrace/rpm_suspend"),
+            RuntimePower::Resume(device) => (PowerRequestKind::RuntimeResume, device, "ftrace/rpm_resume"),
+            RuntimePower::Idle(device) => (PowerRequestKind::RuntimeIdle, device, "ftrace/rpm_idle"),
+            RuntimePower::Return { function, device, result } => {
+                let Some(kind) = runtime_kind(function) else { return };
+                let device = assembly.text(device);
+                let is_it = |open: &Open| open.is_of(tid, device) && open.kind == kind;
+                self.end(is_it, time_ns, result, assembly);
+                return;
+            }
+        };
+        let device = assembly.text(device);
+        let event = assembly.text(event);
+        let row = power::runtime_request(kind, time_ns, tid, device, event);
+        // A thread is in one such step of a device at a time: the end of the one before was not recorded.
+        self.open.retain(|open| !(open.is_of(tid, device) && open.kind == kind));
+        self.begin(row, tid, assembly);
+    }
+
+    fn begin(&mut self, row: PowerRequest, tid: u32, assembly: &mut Assembly) {
+        if self.open.len() >= MOST_OPEN {
+            self.open.remove(0);
+        }
+        self.open.push(Open { kind: row.kind, tid, device: row.device, row: assembly.power_requests.len() });
+        assembly.power_requests.push(row);
+    }
+
+    /// Ends the latest open request that `is_it`.
+    fn end(&mut self, is_it: impl Fn(&Open) -> bool, time_ns: i64, error: i32, assembly: &mut Assembly) {
+        let Some(at) = self.open.iter().rposition(is_it) else { return };
+        let open = self.open.remove(at);
+        if let Some(row) = assembly.power_requests.get_mut(open.row) {
+            row.end_ns = Some(time_ns);
+            row.status = Some(error.cast_unsigned());
+        }
+    }
+
+    pub(super) fn on_step(
+        &mut self,
+        time_ns: i64,
+        tid: u32,
+        action: &str,
+        value: i32,
+        begin: bool,
+        assembly: &mut Assembly,
+    ) {
+        let step = Step { time_ns, tid, action, value, begin };
+        self.steps.on_step(&step, assembly);
+    }
+
+    pub(super) fn on_wakeup_source(&mut self, time_ns: i64, name: &str, assembly: &mut Assembly) {
+        self.steps.on_wakeup_source(time_ns, name, assembly);
+    }
+
+    pub(super) fn finish(self, assembly: &mut Assembly) {
+        self.steps.finish(assembly);
+    }
+}
+
+/// The kernel's function of a step of runtime power management.
+fn runtime_kind(function: &str) -> Option<PowerRequestKind> {
+    match function {
+        "rpm_suspend" => Some(PowerRequestKind::RuntimeSuspend),
+        "rpm_resume" => Some(PowerRequestKind::RuntimeResume),
+        "rpm_idle" => Some(PowerRequestKind::RuntimeIdle),
+        _ => None,
+    }
+}
+
+/// `dpm_prepare` and `dpm_complete` call back without naming a set of callbacks.
+fn kind(operations: &str, event: &str) -> PowerRequestKind {
+    let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
+    let stage = operations.split(' ').next().unwrap_or_default();
+    match (stage, down) {
+        ("", true) => PowerRequestKind::Prepare,
+        ("", false) => PowerRequestKind::Complete,
+        ("noirq", true) => PowerRequestKind::SuspendNoIrq,
+        ("noirq", false) => PowerRequestKind::ResumeNoIrq,
+        ("late", _) => PowerRequestKind::SuspendLate,
+        ("early", _) => PowerRequestKind::ResumeEarly,
+        (_, true) => PowerRequestKind::Suspend,
+        (_, false) => PowerRequestKind::Resume,
+    }
+}

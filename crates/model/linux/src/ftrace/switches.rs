@@ -1,0 +1,135 @@
+//! Which thread runs where: `sched_switch`, `sched_waking`.
+
+use onoff_ftrace::{Event, Kind, TaskState};
+use onoff_trace::{ContextSwitch, ContextSwitches, ReadyThread, ReadyThreads, TableName};
+
+use crate::assembly::Assembly;
+
+/// States of a thread by the numbers of the model (`KTHREAD_STATE`).
+mod state {
+    pub(super) const READY: u8 = 1;
+    pub(super) const TERMINATED: u8 = 4;
+    pub(super) const WAITING: u8 = 5;
+}
+
+const NOT_TO_BE_DISTURBED: u8 = 0;
+const INTERRUPTIBLE: u8 = 1;
+
+/// Flag of [`ReadyThread`]: the waking was done in an interrupt.
+const IN_INTERRUPT: u8 = 1;
+
+/// Rows so far.
+#[derive(Debug, Default)]
+pub(super) struct SwitchTracker {
+    switches: ContextSwitches,
+    ready: ReadyThreads,
+    /// `sched_waking` is recorded: `sched_wakeup` says the same later.
+    has_waking: bool,
+}
+
+impl SwitchTracker {
+    pub(super) fn on_switch(&mut self, time_ns: i64, cpu: u16, switch: &Kind<'_>, assembly: &mut Assembly) {
+        let &Kind::Switch {
+            previous_task,
+            previous_pid,
+            previous_priority,
+            previous_state,
+            next_task,
+            next_pid,
+            next_priority,
+        } = switch
+        else {
+            return;
+        };
+        let Assembly { processes, texts, .. } = assembly;
+        processes.runs_as(previous_pid, previous_task, texts);
+        processes.runs_as(next_pid, next_task, texts);
+        let old_state = old_state(previous_state);
+        if old_state == state::TERMINATED {
+            processes.ended(time_ns, previous_pid);
+        }
+        if assembly.wants(TableName::ContextSwitches) {
+            self.switches.push(ContextSwitch {
+                time_ns,
+                cpu,
+                new_tid: next_pid,
+                old_tid: previous_pid,
+                new_priority: priority(next_priority),
+                old_priority: priority(previous_priority),
+                old_wait_mode: if previous_state.letter == b'D' { NOT_TO_BE_DISTURBED } else { INTERRUPTIBLE },
+                old_state,
+                ..ContextSwitch::UNKNOWN
+            });
+        }
+    }
+
+    /// `waking`: the thread's name and id, and whether it runs for the first time.
+    pub(super) fn on_waking(
+        &mut self,
+        time_ns: i64,
+        event: &Event<'_>,
+        waking: (&str, u32, bool),
+        in_interrupt: bool,
+        assembly: &mut Assembly,
+    ) {
+        let (task, pid, first) = waking;
+        if first {
+            let name = assembly.text(task);
+            assembly.processes.first_run(time_ns, event.pid, pid, name);
+        } else {
+            let again = event.name == "sched_wakeup";
+            self.has_waking |= !again;
+            if again && self.has_waking {
+                return;
+            }
+        }
+        if assembly.wants(TableName::ReadyThreads) {
+            self.ready.push(ReadyThread {
+                time_ns,
+                cpu: event.cpu,
+                ready_tid: pid,
+                readying_tid: Some(event.pid),
+                adjust_reason: 0,
+                adjust_increment: 0,
+                flags: if in_interrupt { IN_INTERRUPT } else { 0 },
+                after_switches: u32::try_from(self.switches.len()).ok().filter(|&before| before > 0),
+            });
+        }
+    }
+
+    pub(super) fn finish(mut self, assembly: &mut Assembly) {
+        if !assembly.context_switches.is_empty() {
+            // The order of records of several traces is not known.
+            for row in 0..self.ready.len() {
+                self.ready.after_switches.set(row, None);
+            }
+        }
+        assembly.context_switches.push(self.switches);
+        assembly.ready_threads.push(self.ready);
+    }
+}
+
+const fn old_state(state: TaskState) -> u8 {
+    match state.letter {
+        _ if state.preempted => state::READY,
+        b'R' => state::READY,
+        b'X' | b'Z' => state::TERMINATED,
+        _ => state::WAITING,
+    }
+}
+
+/// The kernel counts down (100 to 139, real time below), the model counts up.
+fn priority(kernel: i32) -> i8 {
+    139_i32.saturating_sub(kernel).clamp(0, 127) as i8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_count_up() {
+        assert_eq!([139, 120, 100].map(priority), [0, 19, 39]);
+        assert_eq!([99, 0, -1, i32::MIN].map(priority), [40, 127, 127, 127]);
+    }
+}

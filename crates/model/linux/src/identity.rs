@@ -1,0 +1,464 @@
+//! Which computer and which boot a part of a Linux recording is of, as far as its beginning says, and whether two parts can be of one recording.
+//!
+//! Parts of one boot are one recording, and so are the journals of one machine, which hold several boots. What is compared are facts that
+//! parts have of themselves: names of computers, ids of machines and boots, the kernel's version, the hardware, and the times of the lines
+//! or units that two parts of a kind both hold. Where these are silent the relation is not known.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use onoff_journal::JournalFile;
+
+use super::clocks::{Pairs, SourceClock};
+use super::journal::{Entry, JournalFaults};
+use super::journal_files::Journals;
+use super::kernel_line::{self, Stamp};
+use super::kernel_log::Messages;
+use super::parts::{Part, PartKind};
+
+/// Bytes of a part's beginning that are looked at.
+pub const IDENTITY_BYTES: usize = 1 << 20;
+
+/// Names, ids and versions of one part that are kept.
+const MAX_FACTS: usize = 64;
+
+/// Marks of one part that are kept, about.
+const MAX_MARKS: usize = 256;
+/// Marks by which parts are found, at most.
+const MAX_KEYS: usize = 64;
+
+/// How far the kernel's starts by two parts of one boot may be apart, s: times have whole seconds.
+const SAME_START_S: i64 = 3;
+
+/// Whether two parts are of one recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    Same,
+    Different,
+    Unknown,
+}
+
+/// What one part says.
+#[derive(Clone, Debug, Default)]
+pub struct PartIdentity {
+    /// Whether it is a recording by itself.
+    pub stands_alone: bool,
+    holds_boots: bool,
+    hosts: Vec<String>,
+    machine: u128,
+    boots: Vec<u128>,
+    /// What kernels of a single boot call themselves, and the release alone.
+    kernel: String,
+    release: String,
+    hardware: String,
+    marks: Option<Marks>,
+    /// When the kernel started by the wall clock, s since 1970, and by which kind of part.
+    start: Option<(StartSource, i64)>,
+}
+
+/// Where the start of a kernel is known from: only two of a kind are compared, as the wall clock may have been set in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StartSource {
+    KernelLog,
+    /// Dates of a kernel's log, in an unknown time zone.
+    Dates,
+    Manager,
+    Readings,
+}
+
+/// What marks a boot. Only marks of one kind are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum MarkKind {
+    #[default]
+    Lines,
+    Units,
+    Manager,
+}
+
+/// Lines with their times, or units with theirs: to the microsecond, so that two boots do not have them in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Marks {
+    of: MarkKind,
+    /// Hashes and times, by hash; of many only those with hashes up to `until`.
+    found: Vec<(u64, i64)>,
+    until: u64,
+    range: (i64, i64),
+}
+
+impl Marks {
+    fn of(of: MarkKind, marks: impl Iterator<Item = (i64, u64)>) -> Option<Self> {
+        let mut found: Vec<(u64, i64)> = marks.map(|(time, hash)| (hash, time)).collect();
+        let range = (found.iter().map(|mark| mark.1).min()?, found.iter().map(|mark| mark.1).max()?);
+        found.sort_unstable();
+        found.dedup();
+        let until = found.get(MAX_MARKS).map_or(u64::MAX, |mark| mark.0);
+        found.truncate(MAX_MARKS);
+        Some(Self { of, found, until, range })
+    }
+
+    /// Of the marks that fall into the time of both, whether at least half of the fewer are shared.
+    fn relation(&self, other: &Self) -> Relation {
+        if self.of != other.of {
+            return Relation::Unknown;
+        }
+        let until = self.until.min(other.until);
+        let within = |marks: &Self, range: (i64, i64)| {
+            marks.found.iter().filter(|mark| mark.0 <= until && (range.0..=range.1).contains(&mark.1)).count()
+        };
+        let fewer = within(self, other.range).min(within(other, self.range));
+        if fewer == 0 {
+            let overlap = self.range.0 <= other.range.1 && other.range.0 <= self.range.1;
+            return if overlap && self.of == MarkKind::Lines { Relation::Different } else { Relation::Unknown };
+        }
+        let shared =
+            self.found.iter().filter(|mark| mark.0 <= until && other.found.binary_search(mark).is_ok()).count();
+        if shared * 2 >= fewer { Relation::Same } else { Relation::Different }
+    }
+}
+
+impl PartIdentity {
+    /// What `part` says; its bytes may be the beginning only.
+    pub fn of(part: &Part<'_>) -> Self {
+        let stands_alone = part.kind.stands_alone();
+        let mut identity = Self { stands_alone, holds_boots: part.kind.is_journal(), ..Self::default() };
+        let head = part.bytes.get(..IDENTITY_BYTES).unwrap_or(part.bytes);
+        let part = Part { bytes: head, ..*part };
+        match part.kind {
+            PartKind::KernelLog | PartKind::KernelLogJson => identity.kernel_log(&part),
+            PartKind::Units => identity.units(head),
+            PartKind::Manager => {
+                let text = String::from_utf8_lossy(head);
+                identity.start = start_of_manager(&text).map(|start| (StartSource::Manager, start));
+                let marks = text.lines().filter(|line| line.contains("TimestampMonotonic=")).filter_map(|line| {
+                    let time: i64 = line.split_once('=')?.1.parse().ok().filter(|&time| time > 0)?;
+                    Some((time, hash(&line)))
+                });
+                identity.marks = Marks::of(MarkKind::Manager, marks);
+            }
+            PartKind::ClockReadings => {
+                let mut pairs = Pairs::default();
+                String::from_utf8_lossy(head).lines().for_each(|line| {
+                    super::ftrace::clock_readings(line, &mut pairs);
+                });
+                let offset_ns = pairs.first_offset_ns(SourceClock::RealTime);
+                identity.start = offset_ns.map(|ns| (StartSource::Readings, ns.saturating_neg() / 1_000_000_000));
+            }
+            PartKind::Journal => {
+                if let Ok(file) = JournalFile::open(head) {
+                    identity.machine = file.header().machine;
+                }
+            }
+            PartKind::JournalExport | PartKind::JournalJson | PartKind::JournalVerbose | PartKind::JournalText => {
+                identity.journal(part);
+            }
+            PartKind::Uname => {
+                let text = String::from_utf8_lossy(head);
+                let mut words = text.split_ascii_whitespace().skip(1);
+                identity.add_host(words.next().unwrap_or_default());
+                words.next().unwrap_or_default().clone_into(&mut identity.release);
+            }
+            _ => {}
+        }
+        identity
+    }
+
+    /// Of a report that holds outputs of one computer.
+    pub fn of_report() -> Self {
+        Self { stands_alone: true, ..Self::default() }
+    }
+
+    /// When the kernel started, s since 1970, as far as its log or the service manager says.
+    pub(crate) fn start_s(&self) -> Option<i64> {
+        self.start.map(|(_, start)| start)
+    }
+
+    fn add_host(&mut self, name: &str) {
+        /// Names that a computer has before it knows its own: the kernel's, systemd's and those of images and installers.
+        const UNNAMED: [&str; 11] = [
+            "",
+            "-",
+            "(none)",
+            "localhost",
+            "installer",
+            "archlinux",
+            "centos",
+            "debian",
+            "fedora",
+            "raspberrypi",
+            "ubuntu",
+        ];
+        let name = name.split('.').next().unwrap_or_default().to_lowercase();
+        if !UNNAMED.contains(&name.as_str()) && self.hosts.len() < MAX_FACTS && !self.hosts.contains(&name) {
+            self.hosts.push(name);
+        }
+    }
+
+    fn kernel_log(&mut self, part: &Part<'_>) {
+        let mut messages = Messages::default();
+        messages.add_part(part);
+        for message in messages.iter() {
+            let text = message.text.as_str();
+            if self.kernel.is_empty() && text.starts_with("Linux version ") {
+                text.clone_into(&mut self.kernel);
+                text.split(' ').nth(2).unwrap_or_default().clone_into(&mut self.release);
+            } else if self.hardware.is_empty() && text.starts_with("DMI: ") {
+                text.clone_into(&mut self.hardware);
+            } else if let Some((_, name)) = text.split_once("ostname set to <") {
+                self.add_host(name.split('>').next().unwrap_or_default());
+            } else if self.start.is_none() {
+                self.start = start_of_clock(text, message.time_ns).map(|start| (StartSource::KernelLog, start));
+            }
+        }
+        // Dates are rounded to whole seconds and count from the first line: they mark nothing.
+        if messages.has_dates() {
+            let text = String::from_utf8_lossy(part.bytes);
+            let first = text.lines().find_map(|line| match kernel_line::line(line)?.stamp {
+                Stamp::Wall(ns) => Some(ns),
+                Stamp::Log(_) => None,
+            });
+            self.start = first.map(|ns| (StartSource::Dates, ns / 1_000_000_000));
+        } else {
+            let marks = messages.iter().filter(|message| message.time_ns > 0);
+            self.marks = Marks::of(
+                MarkKind::Lines,
+                marks.map(|message| (message.time_ns, hash(&(message.time_ns, &message.text)))),
+            );
+        }
+    }
+
+    fn units(&mut self, head: &[u8]) {
+        let text = String::from_utf8_lossy(head);
+        let times = text.lines().filter_map(|line| line.strip_prefix("InactiveExitTimestampMonotonic=")?.parse().ok());
+        self.marks = Marks::of(MarkKind::Units, times.filter(|&time: &i64| time > 0).map(|time| (time, hash(&time))));
+    }
+
+    fn journal(&mut self, part: Part<'_>) {
+        let Ok(journals) = Journals::of(&[part]) else { return };
+        for journal in journals.iter() {
+            journal.entries(None, &mut JournalFaults::default(), |entry: &Entry<'_>| {
+                self.add_host(&entry.host);
+                if self.machine == 0 {
+                    self.machine = entry.machine;
+                }
+                // Those of a text are numbers of ours.
+                let is_new = !entry.is_text && entry.boot != 0 && !self.boots.contains(&entry.boot);
+                if is_new && self.boots.len() < MAX_FACTS {
+                    self.boots.push(entry.boot);
+                }
+            });
+        }
+    }
+
+    /// Whether the two are of one recording.
+    pub fn relation(&self, other: &Self) -> Relation {
+        let differ = |mine: &str, others: &str| !mine.is_empty() && !others.is_empty() && mine != others;
+        let shared_host = self.hosts.iter().any(|host| other.hosts.contains(host));
+        let machines = (self.machine != 0 && other.machine != 0).then_some(self.machine == other.machine);
+        let shared_boot = self.boots.iter().any(|boot| other.boots.contains(boot));
+        if shared_boot {
+            return Relation::Same;
+        }
+        if machines == Some(false)
+            || (!shared_host && !self.hosts.is_empty() && !other.hosts.is_empty() && machines.is_none())
+            || differ(&self.kernel, &other.kernel)
+            || differ(&self.release, &other.release)
+            || differ(&self.hardware, &other.hardware)
+        {
+            return Relation::Different;
+        }
+        let marks = match (&self.marks, &other.marks) {
+            (Some(mine), Some(others)) => mine.relation(others),
+            _ => Relation::Unknown,
+        };
+        if marks != Relation::Unknown {
+            return marks;
+        }
+        let starts = self.start.zip(other.start).map(|((source, start), (others, other))| {
+            (source == others, start.abs_diff(other) <= SAME_START_S.unsigned_abs())
+        });
+        match starts {
+            Some((true, false)) => return Relation::Different,
+            Some((_, true)) => return Relation::Same,
+            Some((false, false)) | None => {}
+        }
+        if machines == Some(true) || shared_host {
+            return Relation::Same;
+        }
+        // Ids of boots tell journals apart where nothing says whose they are.
+        if self.holds_boots && other.holds_boots && !self.boots.is_empty() && !other.boots.is_empty() {
+            return Relation::Different;
+        }
+        Relation::Unknown
+    }
+
+    /// Whether the two are known to be of two boots if they share no [key](PartIdentity::keys): logs of the same time without a common line.
+    pub fn is_apart_unless_shared(&self, other: &Self) -> bool {
+        match (&self.marks, &other.marks) {
+            (Some(mine), Some(others)) => {
+                mine.of == MarkKind::Lines
+                    && others.of == MarkKind::Lines
+                    && mine.range.0 <= others.range.1
+                    && others.range.0 <= mine.range.1
+            }
+            _ => false,
+        }
+    }
+
+    /// What parts of one recording may have in common, hashed: any two of which [`PartIdentity::relation`] says that they are the same share one,
+    /// but for those whose starts are close.
+    pub fn keys(&self) -> impl Iterator<Item = u64> {
+        let hosts = self.hosts.iter().map(|host| hash(&("host", host)));
+        let boots = self.boots.iter().map(|boot| hash(&("boot", boot)));
+        let machine = (self.machine != 0).then(|| hash(&("machine", self.machine)));
+        let marks = self.marks.iter().flat_map(|marks| marks.found.iter().take(MAX_KEYS).map(|mark| mark.0));
+        hosts.chain(boots).chain(machine).chain(marks)
+    }
+
+    /// How much it says: parts that say more are put together first. Journals come after what is of one boot.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self { marks: Some(Marks { of: MarkKind::Lines, .. }), .. } => 0,
+            Self { kernel, .. } if !kernel.is_empty() => 1,
+            Self { marks: Some(_), .. } => 2,
+            Self { holds_boots: true, .. } => 3,
+            Self { hosts, start, .. } if !hosts.is_empty() || start.is_some() => 4,
+            Self { stands_alone: true, .. } => 5,
+            _ => 6,
+        }
+    }
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// When the kernel started, s since 1970, by a message that has a time of the wall clock: `audit: … audit(1795216507.028:1): …`,
+/// `rtc_cmos 00:03: setting system clock to 2026-11-20T23:15:12 UTC (1795216512)`.
+fn start_of_clock(text: &str, time_ns: i64) -> Option<i64> {
+    let seconds = if let Some((_, after)) = text.split_once("setting system clock to ") {
+        after.rsplit_once('(')?.1.trim_end_matches(')')
+    } else {
+        text.split_once(" audit(").filter(|(before, _)| before.starts_with("audit: "))?.1.split('.').next()?
+    };
+    seconds.parse::<i64>().ok()?.checked_sub(time_ns / 1_000_000_000)
+}
+
+/// `KernelTimestamp=Fri 2026-11-20 23:15:07 UTC`
+fn start_of_manager(text: &str) -> Option<i64> {
+    let date = text.lines().find_map(|line| line.strip_prefix("KernelTimestamp="))?;
+    super::journal_text::utc_us(date).map(|us| us / 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(kind: PartKind, text: &str) -> PartIdentity {
+        PartIdentity::of(&Part { kind, name: "part", bytes: text.as_bytes() })
+    }
+
+    fn log(lines: std::ops::Range<u32>, boot: u32) -> PartIdentity {
+        let mut text = "[    0.000000] Linux version 6.1.0 (gcc) #1 SMP\n".to_owned();
+        for line in lines {
+            text.push_str(&format!("[{:5}.{:06}] line {line}\n", line, (line * 7919 + boot * 104_729) % 1_000_000));
+        }
+        identity(PartKind::KernelLog, &text)
+    }
+
+    #[test]
+    fn kernel_logs_of_one_boot_share_lines_and_those_of_two_do_not() {
+        // Collected while running and at the end, when the first lines were gone.
+        assert_eq!(log(1..400, 1).relation(&log(200..900, 1)), Relation::Same);
+        assert_eq!(log(1..4000, 1).relation(&log(3000..9000, 1)), Relation::Same);
+        assert_eq!(log(1..400, 1).relation(&log(1..400, 2)), Relation::Different);
+        // Parts of one log, one after the other, or of two boots: nothing says which.
+        assert_eq!(log(1..100, 1).relation(&log(200..300, 1)), Relation::Unknown);
+    }
+
+    #[test]
+    fn the_first_lines_of_a_kernel_that_counts_in_ticks_are_no_evidence() {
+        let text = |boot: u32| {
+            let ticks =
+                "[    0.000000] Linux version 3.10\n[    0.004000] Calibrating delay loop\n[    0.008000] pid_max\n";
+            let own: String = (1..20).map(|line| format!("[{line:5}.{:06}] line\n", line * 31 + boot)).collect();
+            identity(PartKind::KernelLog, &format!("{ticks}{own}"))
+        };
+        assert_eq!(text(1).relation(&text(2)), Relation::Different);
+    }
+
+    #[test]
+    fn names_versions_and_hardware_tell_computers_apart() {
+        let log = |version: &str, more: &str| {
+            identity(PartKind::KernelLog, &format!("[    0.000000] Linux version {version}\n[    0.000000] {more}\n"))
+        };
+        let uname =
+            |name: &str, release: &str| identity(PartKind::Uname, &format!("Linux {name} {release} #1 SMP x86_64\n"));
+        let hostname = "systemd[1]: Hostname set to <web1>.";
+        for (a, b, expected) in [
+            (log("6.1.0 #1", "x"), log("6.1.0 #2", "x"), Relation::Different),
+            (log("6.1.0 #1", "DMI: A"), log("6.1.0 #1", "DMI: B"), Relation::Different),
+            (log("6.1.0 #1", "x"), log("6.1.0 #1", "y"), Relation::Unknown),
+            (log("6.1.0 #1", hostname), uname("web1.example.org", "6.1.0"), Relation::Same),
+            (log("6.1.0 #1", hostname), uname("web2", "6.1.0"), Relation::Different),
+            (log("6.1.0 #1", "x"), uname("web2", "6.9.0"), Relation::Different),
+        ] {
+            assert_eq!(a.relation(&b), expected, "{a:?} {b:?}");
+            assert_eq!(b.relation(&a), expected, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn journals_of_one_machine_are_together_whatever_boots_they_hold() {
+        let journal = |machine: u32, boot: u32| {
+            let machine = if machine == 0 { String::new() } else { format!("_MACHINE_ID={machine:032x}\n") };
+            identity(
+                PartKind::JournalExport,
+                &format!("__CURSOR=s\n__REALTIME_TIMESTAMP=1\n_BOOT_ID={boot:032x}\n{machine}MESSAGE=x\n\n"),
+            )
+        };
+        assert_eq!(journal(7, 1).relation(&journal(7, 2)), Relation::Same);
+        assert_eq!(journal(7, 1).relation(&journal(8, 2)), Relation::Different);
+        assert_eq!(journal(0, 1).relation(&journal(0, 1)), Relation::Same);
+        assert_eq!(journal(0, 1).relation(&journal(0, 2)), Relation::Different);
+        assert_eq!(journal(0, 1).relation(&journal(8, 2)), Relation::Different);
+    }
+
+    #[test]
+    fn units_of_one_boot_have_the_same_times() {
+        let units = |boot: u64| {
+            let unit = |number: u64| {
+                format!("Id=u{number}.service\nInactiveExitTimestampMonotonic={}\n\n", number * 1000 + boot)
+            };
+            identity(PartKind::Units, &(1..50).map(unit).collect::<String>())
+        };
+        assert_eq!(units(1).relation(&units(1)), Relation::Same);
+        assert_eq!(units(1).relation(&units(2)), Relation::Different);
+        let other = identity(PartKind::Manager, "UserspaceTimestampMonotonic=11743378\n");
+        assert_eq!(units(1).relation(&other), Relation::Unknown);
+        let manager = |second: u32| {
+            identity(
+                PartKind::Manager,
+                &format!(
+                    "KernelTimestamp=Fri 2026-11-20 23:15:{second:02} UTC\nUserspaceTimestampMonotonic=1{second}\n"
+                ),
+            )
+        };
+        let log = "[    0.000000] Linux version 6\n[    5.048414] rtc_cmos 00:03: setting system clock to 2026-11-20T23:15:12 UTC (1795216512)\n";
+        assert_eq!(identity(PartKind::KernelLog, log).relation(&manager(7)), Relation::Same);
+        // A real-time clock may be wrong until the manager's time is known.
+        assert_eq!(identity(PartKind::KernelLog, log).relation(&manager(40)), Relation::Unknown);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_have_an_identity(bytes: Vec<u8>, text in "[a-zA-Z0-9=()<>:. \\[\\]\n-]{0,200}") {
+            for kind in [PartKind::KernelLog, PartKind::Units, PartKind::Manager, PartKind::Journal, PartKind::JournalText, PartKind::JournalExport, PartKind::Uname, PartKind::ClockReadings] {
+                for bytes in [&bytes[..], text.as_bytes()] {
+                    let identity = PartIdentity::of(&Part { kind, name: "x", bytes });
+                    proptest::prop_assert_ne!(identity.relation(&identity.clone()), Relation::Different);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The journals of a recording, whatever form they are in: entries one after the other, with what was wrong.
+
+use std::borrow::Cow;
+
+use onoff_journal::JournalFile;
+use onoff_trace::{Losses, TableName, counters};
+
+use super::journal::{Entry, JournalFaults};
+use super::parts::{Part, PartKind};
+use super::{journal_export, journal_json, journal_text, journal_verbose};
+use onoff_input::error::Error;
+
+const TABLES: &[TableName] = &[TableName::ServiceTransitions, TableName::Milestones];
+
+counters! {
+    UNREADABLE_FILES = "journal_files_unreadable", Warning, TABLES,
+        "journal files were left out because they are damaged beyond use or of a newer form";
+    TEXTS = "journal_texts_left_out", Notice, [],
+        "journals as text were left out: the recording holds a journal with more exact times";
+}
+
+/// One journal: the binary files of a recording together, or one file of any other form.
+#[derive(Debug)]
+pub(crate) enum Journal<'f> {
+    /// Binary files and their names; they hold one journal in pieces.
+    Binary(Vec<JournalFile<'f>>, Vec<&'f str>),
+    /// `journalctl -o export`.
+    Export(&'f [u8]),
+    /// `journalctl -o json` and its kin.
+    Json(&'f [u8]),
+    /// `journalctl -o verbose`.
+    Verbose(&'f [u8]),
+    /// `journalctl -o short` and its kin, and files of syslog daemons; the number of the file.
+    Text(&'f [u8], usize),
+}
+
+/// The journals of a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Journals<'f> {
+    journals: Vec<Journal<'f>>,
+    texts_left_out: u64,
+    unreadable: u64,
+    first_unreadable: Option<String>,
+}
+
+impl<'f> Journals<'f> {
+    /// The journals among `parts`.
+    ///
+    /// # Errors
+    /// A binary file that cannot be read and is the only one; of several it is left out.
+    pub(crate) fn of(parts: &[Part<'f>]) -> Result<Self, Error> {
+        let mut found = Self::default();
+        let (mut files, mut names) = (Vec::new(), Vec::new());
+        let mut refused = None;
+        for part in parts {
+            match part.kind {
+                PartKind::Journal => match JournalFile::open(part.bytes) {
+                    Ok(file) => {
+                        files.push(file);
+                        names.push(part.name);
+                    }
+                    Err(source) => {
+                        let error = Error::Journal { name: part.name.to_owned(), source };
+                        found.unreadable += 1;
+                        found.first_unreadable.get_or_insert_with(|| error.to_string());
+                        refused = refused.or(Some(error));
+                    }
+                },
+                PartKind::JournalExport => found.journals.push(Journal::Export(part.bytes)),
+                PartKind::JournalJson => found.journals.push(Journal::Json(part.bytes)),
+                PartKind::JournalVerbose => found.journals.push(Journal::Verbose(part.bytes)),
+                PartKind::JournalText => {
+                    let number = found.journals.len();
+                    found.journals.push(Journal::Text(part.bytes, number));
+                }
+                _ => {}
+            }
+        }
+        if !files.is_empty() {
+            found.journals.insert(0, Journal::Binary(files, names));
+        }
+        // Lines have no ids of boots: next to a journal with fields they would be another boot each. A syslog daemon's file has the time at
+        // which the daemon read a message: next to the journal's own times it is a second account of the same boot, and a worse one.
+        let is_text = |journal: &Journal<'_>| matches!(journal, Journal::Text(..));
+        let is_by_wall_clock =
+            |journal: &Journal<'_>| matches!(journal, Journal::Text(bytes, _) if journal_text::is_by_wall_clock(bytes));
+        for is_worse in [&is_text as &dyn Fn(&Journal<'_>) -> bool, &is_by_wall_clock] {
+            if !found.journals.iter().all(is_worse) {
+                let all = found.journals.len();
+                found.journals.retain(|journal| !is_worse(journal));
+                found.texts_left_out += (all - found.journals.len()) as u64;
+            }
+        }
+        match refused {
+            Some(error) if parts.len() == 1 => Err(error),
+            _ => Ok(found),
+        }
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.journals.is_empty()
+    }
+
+    /// Each journal.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Journal<'f>> {
+        self.journals.iter()
+    }
+
+    /// Counts the files that are left out.
+    pub(crate) fn count_losses(&self, losses: &mut Losses) {
+        losses.add(&TEXTS, self.texts_left_out);
+        losses.add(&UNREADABLE_FILES, self.unreadable);
+        if let Some(first) = &self.first_unreadable {
+            losses.place(&UNREADABLE_FILES, || first.clone());
+        }
+    }
+}
+
+impl<'f> Journal<'f> {
+    /// Calls `take` with every entry of `boot`, or of all boots, in the journal's order. Entries without an id of a boot belong
+    /// to a journal that was filtered, which is of one boot.
+    pub(crate) fn entries(&self, boot: Option<u128>, faults: &mut JournalFaults, mut take: impl FnMut(&Entry<'_>)) {
+        match self {
+            Self::Binary(files, names) => {
+                let losses = onoff_journal::read(files, |raw| {
+                    if boot.is_some_and(|boot| boot != raw.boot) {
+                        return;
+                    }
+                    let mut entry = Entry {
+                        boot: raw.boot,
+                        realtime_us: i64::try_from(raw.realtime_us).ok(),
+                        monotonic_us: i64::try_from(raw.monotonic_us).ok(),
+                        ..Entry::default()
+                    };
+                    for field in raw.fields() {
+                        if Entry::is_of_use(&field.name) {
+                            entry.set(&field.name, text(field.value));
+                        }
+                    }
+                    take(&entry);
+                });
+                faults.binary.not_closed += losses.not_closed;
+                faults.binary.damaged += losses.lists_damaged.max(losses.truncated);
+                faults.binary.entries += losses.entries_unreadable;
+                faults.binary.fields += losses.fields_unreadable + losses.fields_beyond_budget;
+                if let Some(place) = losses.first
+                    && faults.binary.first.is_empty()
+                {
+                    let name = names.get(place.file).copied().unwrap_or_default();
+                    faults.binary.first = format!("{name}, byte offset {:#x}", place.offset);
+                }
+            }
+            Self::Export(bytes) => journal_export::entries(bytes, faults, only(boot, take)),
+            Self::Json(bytes) => journal_json::entries(bytes, faults, only(boot, take)),
+            Self::Verbose(bytes) => journal_verbose::entries(bytes, faults, only(boot, take)),
+            Self::Text(bytes, number) => journal_text::entries(bytes, *number, faults, only(boot, take)),
+        }
+    }
+}
+
+fn only(boot: Option<u128>, mut take: impl FnMut(&Entry<'_>)) -> impl FnMut(&Entry<'_>) {
+    move |entry| {
+        if boot.is_none_or(|boot| boot == entry.boot) {
+            take(entry);
+        }
+    }
+}
+
+fn text(value: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match value {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_testkit::journal::{JournalEntry, JournalMaker};
+
+    use super::*;
+
+    fn fields(fields: &[(&str, &str)]) -> Vec<(String, Vec<u8>)> {
+        fields.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn a_binary_journal_says_what_its_export_says() {
+        let made = JournalEntry {
+            sequence_number: 1,
+            realtime_us: 1_700_000_000_000_000,
+            monotonic_us: 30,
+            boot: 0xaa,
+            fields: fields(&[("MESSAGE", "x"), ("UNIT", "a.service"), ("_PID", "1"), ("OTHER", "y")]),
+        };
+        let bytes = JournalMaker::default().file(&[made]);
+        let export = format!(
+            "__REALTIME_TIMESTAMP=1700000000000000\n__MONOTONIC_TIMESTAMP=30\n_BOOT_ID={:032x}\nMESSAGE=x\nUNIT=a.service\n_PID=1\n\n",
+            0xaa
+        );
+        let read = |kind, bytes| {
+            let journals = Journals::of(&[Part { kind, name: "j", bytes }]).unwrap();
+            let mut found = Vec::new();
+            for journal in journals.iter() {
+                journal.entries(None, &mut JournalFaults::default(), |entry| {
+                    found.push((
+                        (entry.boot, entry.realtime_us, entry.monotonic_us, entry.pid),
+                        (entry.message.to_string(), entry.unit.to_string()),
+                    ));
+                });
+            }
+            found
+        };
+        let binary = read(PartKind::Journal, &bytes);
+        assert_eq!(binary.len(), 1);
+        assert_eq!(binary, read(PartKind::JournalExport, export.as_bytes()));
+    }
+
+    #[test]
+    fn one_damaged_file_of_several_is_left_out_and_named() {
+        let good =
+            JournalMaker::default().file(&[JournalEntry { boot: 1, sequence_number: 1, ..JournalEntry::default() }]);
+        let bad = Part { kind: PartKind::Journal, name: "bad.journal", bytes: b"LPKSHHRH" };
+        assert!(matches!(Journals::of(&[bad]), Err(Error::Journal { .. })));
+        let journals = Journals::of(&[bad, Part { kind: PartKind::Journal, name: "good", bytes: &good }]).unwrap();
+        let mut losses = Losses::new();
+        journals.count_losses(&mut losses);
+        let loss = losses.iter().next().unwrap();
+        assert_eq!((loss.counter, loss.count), ("journal_files_unreadable", 1));
+        assert!(loss.first.as_ref().unwrap().starts_with("bad.journal: byte offset 0x8"));
+    }
+}

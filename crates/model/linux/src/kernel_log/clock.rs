@@ -1,0 +1,58 @@
+//! The log's clock (`sched_clock`) beside the axis: what the log and the trace tell of the same steps.
+
+use hashbrown::HashMap;
+use onoff_trace::{ActivityKind, DeviceOperationKind, power_phase};
+
+use super::{Messages, function_and_module};
+use crate::assembly::Assembly;
+use crate::clocks::{Evidence, Pairs, SourceClock};
+
+/// Adds a pair for every initialisation function, and every phase of a suspend, that both hold.
+pub(crate) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
+    let mut log: HashMap<&str, Option<i64>> = HashMap::new();
+    let mut phases: HashMap<&str, Vec<i64>> = HashMap::new();
+    for message in messages.iter() {
+        if let Some(rest) = message.text.strip_prefix("calling  ") {
+            let (function, module) = function_and_module(rest);
+            // The trace does not know the functions of modules, and a name that stands twice says nothing.
+            if module.is_empty() {
+                log.entry(function).and_modify(|time| *time = None).or_insert(Some(message.time_ns));
+            }
+        } else if let Some(phase) = super::power::finished_phase(&message.text) {
+            phases.entry(phase.name).or_default().push(message.time_ns);
+        }
+    }
+    const INITCALLS: &str = "initialisation functions in the trace and in the log";
+    for row in &assembly.device_operations {
+        if row.kind == DeviceOperationKind::Initcall
+            && row.description.is_empty()
+            && let Some(Some(time)) = log.get(assembly.texts.get(row.driver))
+        {
+            pairs.add(SourceClock::KernelLog, Evidence::SameStep, INITCALLS, *time, row.start_ns);
+        }
+    }
+    const PHASES: &str = "phases of suspend in the trace and in the log";
+    for name in [
+        power_phase::DEVICES_SUSPEND,
+        power_phase::DEVICES_SUSPEND_LATE,
+        power_phase::DEVICES_SUSPEND_NOIRQ,
+        power_phase::DEVICES_RESUME_NOIRQ,
+        power_phase::DEVICES_RESUME_EARLY,
+        power_phase::DEVICES_RESUME,
+    ] {
+        let traced: Vec<i64> = assembly
+            .activities
+            .iter()
+            .filter(|row| row.kind == ActivityKind::PowerPhase)
+            .filter(|row| assembly.texts.get(row.name) == name)
+            .filter_map(|row| row.end_ns)
+            .collect();
+        let logged = phases.get(name).map_or(&[][..], Vec::as_slice);
+        // With another number of them it is not known which is which.
+        if traced.len() == logged.len() {
+            for (&from, axis) in logged.iter().zip(traced) {
+                pairs.add(SourceClock::KernelLog, Evidence::SameStep, PHASES, from, axis);
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `initcall_debug`: initialisation functions and probes.
+
+use hashbrown::HashMap;
+use onoff_trace::{DeviceOperation, DeviceOperationKind, StringId};
+
+use super::{between, function_and_module};
+use crate::assembly::Assembly;
+use crate::devices::operation;
+
+/// The trace stamps a call after the log's line is written; on a slow console that takes a while.
+const SAME_CALL_NS: u64 = 50_000_000;
+
+#[derive(Debug)]
+pub(super) struct InitcallTracker {
+    /// Functions that run: their name, and the row.
+    open: Vec<(String, DeviceOperation)>,
+    rows: Vec<DeviceOperation>,
+    /// Rows of the trace by thread, in order.
+    traced: HashMap<u32, Vec<usize>>,
+}
+
+/// More functions inside each other than there are.
+const MOST_OPEN: usize = 4096;
+
+impl InitcallTracker {
+    pub(super) fn new(assembly: &Assembly) -> Self {
+        let mut traced: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (at, row) in assembly.device_operations.iter().enumerate() {
+            if row.kind == DeviceOperationKind::Initcall
+                && let Some(tid) = row.tid
+            {
+                traced.entry(tid).or_default().push(at);
+            }
+        }
+        Self { open: Vec::new(), rows: Vec::new(), traced }
+    }
+
+    pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
+        self.call(time_ns, text, assembly).is_some()
+            || self.call_end(time_ns, text).is_some()
+            || self.probe(time_ns, text, assembly).is_some()
+    }
+
+    /// `calling  f+0x0/0x10 [module] @ 1`
+    fn call(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+        let (what, tid) = text.strip_prefix("calling  ")?.rsplit_once(" @ ")?;
+        let tid: u32 = tid.trim().parse().ok()?;
+        let (function, module) = function_and_module(what);
+        let driver = assembly.text(function);
+        let event = assembly.text("kernel log/initcall");
+        let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, driver, event);
+        row.description = assembly.text(module);
+        if self.open.len() >= MOST_OPEN {
+            let (_, oldest) = self.open.remove(0);
+            self.rows.push(oldest);
+        }
+        self.open.push((function.to_owned(), row));
+        Some(())
+    }
+
+    /// `initcall f+0x0/0x10 [module] returned 0 after 12 usecs`
+    fn call_end(&mut self, time_ns: i64, text: &str) -> Option<()> {
+        let (what, result) = text.strip_prefix("initcall ")?.rsplit_once(" returned ")?;
+        let (function, _) = function_and_module(what);
+        let (result, _) = returned(result)?;
+        let at = self.open.iter().rposition(|(name, _)| name == function)?;
+        let (_, mut row) = self.open.remove(at);
+        // The stamps of both lines, not what the kernel says it took: it keeps one start for all calls, so that of calls side by
+        // side, or of a call with others inside it, it says the time since the last began.
+        row.end_ns = Some(time_ns.max(row.start_ns));
+        row.status = Some(result.cast_unsigned());
+        self.rows.push(row);
+        Some(())
+    }
+
+    /// `probe of 0000:00:1f.0 returned 0 after 62808 usecs`
+    fn probe(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+        let device = between(text, "probe of ", " returned ")?;
+        let (_, result) = text.rsplit_once(" returned ")?;
+        let (result, after) = returned(result)?;
+        let event = assembly.text("kernel log/probe");
+        let start_ns = time_ns.saturating_sub(after);
+        let mut row = operation(DeviceOperationKind::Probe, start_ns, 0, StringId::EMPTY, event);
+        row.device = assembly.text(device);
+        row.end_ns = Some(time_ns);
+        row.status = Some(result.cast_unsigned());
+        row.tid = None;
+        // The line does not say who probes. A driver's probe is mostly part of its initialisation: when only one function that
+        // runs was called before the probe began, it is that one's.
+        let mut around = self.open.iter().filter(|(_, call)| call.start_ns <= start_ns);
+        if let (Some((function, call)), None) = (around.next(), around.next()) {
+            row.driver = if call.description.is_empty() { assembly.text(function) } else { call.description };
+        }
+        assembly.device_operations.push(row);
+        Some(())
+    }
+
+    /// The functions: where the trace has them too its times stay, and the names are the log's, which knows those of modules.
+    pub(super) fn finish(mut self, assembly: &mut Assembly) {
+        self.rows.extend(self.open.drain(..).map(|(_, row)| row));
+        self.rows.sort_by_key(|row| row.start_ns);
+        // Functions of the same name first: while the trace's clock moves in ticks, the nearest can be another one.
+        let rows = std::mem::take(&mut self.rows);
+        let renamed: Vec<DeviceOperation> =
+            rows.into_iter().filter(|row| !self.is_traced(row, true, assembly)).collect();
+        for row in renamed {
+            if !self.is_traced(&row, false, assembly) {
+                assembly.device_operations.push(row);
+            }
+        }
+    }
+
+    /// Whether the trace has the same call: the nearest of the thread, if need be of the same name. It then has the log's
+    /// names, and is no other row's.
+    fn is_traced(&mut self, row: &DeviceOperation, by_name: bool, assembly: &mut Assembly) -> bool {
+        let Some(of_thread) = row.tid.and_then(|tid| self.traced.get_mut(&tid)) else { return false };
+        let nearest = of_thread
+            .iter()
+            .enumerate()
+            .filter_map(|(place, &at)| {
+                let traced = assembly.device_operations.get(at)?;
+                (!by_name || traced.driver == row.driver).then(|| (place, traced.start_ns.abs_diff(row.start_ns)))
+            })
+            .min_by_key(|&(_, distance)| distance)
+            .filter(|&(_, distance)| distance < SAME_CALL_NS)
+            .map(|(place, _)| of_thread.remove(place));
+        let Some(traced) = nearest.and_then(|at| assembly.device_operations.get_mut(at)) else { return false };
+        traced.driver = row.driver;
+        // A trace that begins or ends in between has only one half.
+        if traced.end_ns.is_none() {
+            traced.end_ns = row.end_ns.filter(|&end_ns| end_ns >= traced.start_ns);
+            traced.status = traced.status.or(row.status);
+        }
+        if traced.description.is_empty() {
+            traced.description = row.description;
+        }
+        true
+    }
+}
+
+/// `0 after 12 usecs`: the result and the time taken, ns.
+fn returned(text: &str) -> Option<(i32, i64)> {
+    let (result, after) = text.split_once(" after ")?;
+    let micros: i64 = after.strip_suffix("usecs")?.trim().parse().ok()?;
+    Some((result.trim().parse().ok()?, micros.checked_mul(1000)?))
+}

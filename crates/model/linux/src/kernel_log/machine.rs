@@ -1,0 +1,93 @@
+//! The kernel, the machine and the first program.
+
+use onoff_trace::milestone;
+use onoff_trace::system::MOST_PROCESSORS;
+
+use crate::assembly::Assembly;
+use crate::machine::set;
+
+/// The first program, of kernels that do not say which they run (before 4.20).
+#[derive(Debug, Default)]
+pub(super) struct FirstProgram {
+    /// The kernel said which.
+    named: bool,
+    /// There is an initial file system.
+    unpacked: bool,
+    /// The kernel gave the memory of its initialisation back, the last it does before.
+    freed_ns: Option<i64>,
+}
+
+impl FirstProgram {
+    fn on_message(&mut self, time_ns: i64, text: &str) {
+        self.named |= text.starts_with("Run ") && text.ends_with(" as init process");
+        self.unpacked |= is_unpacking(text);
+        // "Freeing init memory: 200K" on ARM before 3.10 (`free_initmem`).
+        if text.starts_with("Freeing unused kernel ") || text.starts_with("Freeing init memory: ") {
+            self.freed_ns = Some(time_ns);
+        }
+    }
+
+    pub(super) fn finish(self, assembly: &mut Assembly) {
+        if let Some(time_ns) = self.freed_ns.filter(|_| !self.named) {
+            let name = if self.unpacked { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
+            assembly.milestone(time_ns, name, "", None, "kernel log/Freeing unused kernel memory");
+        }
+    }
+}
+
+/// Whether the kernel begins to unpack the initial file system.
+fn is_unpacking(text: &str) -> bool {
+    text.starts_with("Trying to unpack rootfs image") || text.starts_with("Unpacking initramfs")
+}
+
+/// Takes a message that no other module knows.
+pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, assembly: &mut Assembly) {
+    program.on_message(time_ns, text);
+    let system = &mut assembly.system;
+    if let Some(rest) = text.strip_prefix("Linux version ") {
+        set(&mut system.os_build_text, rest.split(' ').next());
+        assembly.milestone(
+            0,
+            milestone::KERNEL_BEGIN,
+            rest.split(' ').next().unwrap_or_default(),
+            None,
+            "kernel log/Linux version",
+        );
+    } else if let Some(rest) = text.strip_prefix("Command line: ") {
+        set(&mut system.kernel_command_line, Some(rest));
+    } else if let Some(rest) = text.strip_prefix("DMI: ") {
+        // `QEMU Standard PC (Q35 + ICH9, 2009), BIOS 0.0.0 02/06/2015`
+        match rest.split_once(", BIOS ") {
+            Some((model, firmware)) => {
+                set(&mut system.model, Some(model));
+                set(&mut system.firmware, Some(firmware));
+            }
+            None => set(&mut system.model, Some(rest)),
+        }
+    } else if let Some(rest) = text.strip_prefix("smp: Brought up ") {
+        let processors = rest.rsplit(", ").next().and_then(|count| count.split(' ').next()?.parse().ok());
+        if let (Some(processors @ 1..=MOST_PROCESSORS), 0) = (processors, system.processors) {
+            system.processors = processors;
+        }
+    } else if let Some(rest) = text.strip_prefix("tsc: Detected ")
+        && let Some((megahertz, _)) = rest.split_once('.')
+        && system.processor_mhz == 0
+    {
+        system.processor_mhz = megahertz.parse().unwrap_or(0);
+    } else if let Some(rest) = text.strip_prefix("systemd[1]: Hostname set to <") {
+        set(&mut system.computer, rest.split('>').next());
+    } else if is_unpacking(text) {
+        assembly.milestone(time_ns, milestone::INITRD_UNPACK_BEGIN, "", None, "kernel log/unpack rootfs image");
+    } else if let Some(rest) = text.strip_prefix("Freeing initrd memory: ") {
+        // `29256K`, `29256k freed`
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let kib = digits.parse().ok();
+        assembly.milestone(time_ns, milestone::INITRD_UNPACK_END, "", kib, "kernel log/Freeing initrd memory");
+    } else if let Some(rest) = text.strip_prefix("Run ")
+        && let Some(program) = rest.strip_suffix(" as init process")
+    {
+        // `/init` is the program of the initial file system, others are the service manager itself.
+        let name = if program == "/init" { milestone::INITRD_BEGIN } else { milestone::USER_SPACE_BEGIN };
+        assembly.milestone(time_ns, name, program, None, "kernel log/Run … as init process");
+    }
+}

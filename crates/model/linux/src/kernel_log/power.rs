@@ -1,0 +1,607 @@
+//! Suspend and hibernation as the kernel's log tells them.
+
+use onoff_trace::{Activity, ActivityKind, PowerRequest, PowerRequestKind, StringId, milestone, power_phase};
+
+use super::between;
+use crate::assembly::Assembly;
+use crate::power::{self, Callback, phase_row};
+
+const EVENT: &str = "kernel log/PM";
+
+/// A phase whose end a message tells, with its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FinishedPhase<'a> {
+    pub(super) name: &'static str,
+    /// `suspend`, `freeze`, `resume`, …
+    event: &'a str,
+    length_ns: i64,
+}
+
+/// `PM: late suspend of devices complete after 5.589 msecs`
+pub(super) fn finished_phase(text: &str) -> Option<FinishedPhase<'_>> {
+    let (what, after) = text.strip_prefix("PM: ")?.split_once(" of devices complete after ")?;
+    let millis: f64 = after.strip_suffix(" msecs")?.trim().parse().ok()?;
+    let (stage, event) = what.rsplit_once(' ').unwrap_or(("", what));
+    let down = matches!(event, "suspend" | "freeze" | "hibernate" | "quiesce");
+    let up = matches!(event, "resume" | "thaw" | "restore" | "recover");
+    let name = match stage {
+        "" if down => power_phase::DEVICES_SUSPEND,
+        "late" if down => power_phase::DEVICES_SUSPEND_LATE,
+        "noirq" if down => power_phase::DEVICES_SUSPEND_NOIRQ,
+        "noirq" if up => power_phase::DEVICES_RESUME_NOIRQ,
+        "early" if up => power_phase::DEVICES_RESUME_EARLY,
+        "" if up => power_phase::DEVICES_RESUME,
+        _ => return None,
+    };
+    Some(FinishedPhase { name, event, length_ns: nanoseconds(millis / 1e3)? })
+}
+
+fn nanoseconds(seconds: f64) -> Option<i64> {
+    let ns = (seconds * 1e9).round();
+    (0.0..1e18).contains(&ns).then_some(ns as i64)
+}
+
+/// Whether a kernel that has no line for the beginning of a sleep begins one here: it writes back what is cached, or freezes users'
+/// processes.
+fn is_first_step(text: &str) -> bool {
+    text.starts_with("PM: Syncing filesystems")
+        || text.starts_with("PM: Preparing system for ")
+        || text.starts_with("Freezing user space processes")
+}
+
+/// A number with `suffix` behind it, of seconds, ns.
+fn seconds(text: &str, suffix: &str) -> Option<i64> {
+    let number = text.get(..text.find(suffix)?)?;
+    nanoseconds(number.trim().parse().ok()?)
+}
+
+/// A cycle as far as it is told.
+#[derive(Debug)]
+struct Cycle {
+    start_ns: i64,
+    state: &'static str,
+    /// `deep`, `s2idle`, …
+    detail: String,
+    pub phases: Vec<Activity>,
+    points: Vec<(i64, &'static str, String, Option<i64>)>,
+    /// Begin of what is open: its phase and time, and when it last went on.
+    open: Vec<(&'static str, i64, Option<i64>)>,
+    callbacks: Vec<PowerRequest>,
+    open_callbacks: Vec<(String, usize)>,
+    /// Error number with which it was given up.
+    status: Option<u32>,
+    /// Kernels before 4.19 have no line for the beginning and the end of a sleep: it begins with the first step that has one, and
+    /// ends when tasks go on.
+    by_steps: bool,
+    /// The last line before devices go to sleep, the first after, and the same on the way up.
+    around_devices: AroundDevices,
+    /// When the line before this one was written.
+    last_ns: i64,
+    /// Lines have the time at which the log got them: while tasks are frozen nothing reads them, so that of all lines after the first the
+    /// times say only that they are later. What a message says itself counts; what its distance to another says does not.
+    received: bool,
+}
+
+/// Lines around the stretches in which devices sleep and wake. Without debug messages the kernel logs nothing there.
+#[derive(Clone, Copy, Debug, Default)]
+struct AroundDevices {
+    tasks_frozen_ns: Option<i64>,
+    machine_nears_ns: Option<i64>,
+    machine_left_ns: Option<i64>,
+    tasks_go_on_ns: Option<i64>,
+}
+
+/// Follows the log through the cycles. What the trace has told of a cycle already stays; the log adds what it lacks.
+#[derive(Debug)]
+pub(super) struct PowerTracker {
+    cycle: Option<Cycle>,
+    /// The trace has callbacks of devices.
+    has_callbacks: bool,
+    received: bool,
+}
+
+/// More callbacks than a cycle has.
+const MOST_CALLBACKS: usize = 1 << 20;
+
+impl PowerTracker {
+    /// A tracker of messages that have the kernel's own times, or those of their receipt.
+    pub(super) fn new(received: bool, assembly: &Assembly) -> Self {
+        Self { cycle: None, has_callbacks: !assembly.power_requests.is_empty(), received }
+    }
+
+    pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
+        if self.cycle.is_none() && is_first_step(text) {
+            self.begin(time_ns, "", "", assembly);
+            if let Some(cycle) = &mut self.cycle {
+                cycle.by_steps = true;
+            }
+        }
+        if let Some(kind) = between(text, "PM: suspend entry (", ")") {
+            let state = match kind {
+                "s2idle" => "freeze",
+                "shallow" => "standby",
+                _ => "mem",
+            };
+            self.begin(time_ns, state, kind, assembly);
+            return true;
+        }
+        if text.ends_with("hibernation entry") && text.starts_with("PM: ") {
+            self.begin(time_ns, "disk", "", assembly);
+            return true;
+        }
+        // An image's own numbers come while it is written and, in another kernel, while it is read.
+        if image(time_ns, text, assembly).is_some() {
+            return true;
+        }
+        let Some(cycle) = &mut self.cycle else { return false };
+        if text == "PM: suspend exit" || (text.ends_with("hibernation exit") && text.starts_with("PM: ")) {
+            self.end(Some(time_ns), assembly);
+            return true;
+        }
+        if cycle.by_steps && (text.starts_with("Restarting tasks") || text == "done.") {
+            cycle.on_message(time_ns, text, assembly);
+            let complete = text.ends_with("done.");
+            cycle.last_ns = time_ns;
+            if complete {
+                self.end(Some(time_ns), assembly);
+            }
+            return true;
+        }
+        cycle.around_devices(time_ns, text, assembly);
+        cycle.last_ns = time_ns;
+        cycle.on_message(time_ns, text, assembly)
+            || (!self.has_callbacks && cycle.on_callback(time_ns, text, assembly).is_some())
+    }
+
+    fn begin(&mut self, start_ns: i64, state: &'static str, detail: &str, assembly: &mut Assembly) {
+        self.end(None, assembly);
+        self.cycle = Some(Cycle {
+            start_ns,
+            state,
+            detail: detail.to_owned(),
+            phases: Vec::new(),
+            points: Vec::new(),
+            open: Vec::new(),
+            callbacks: Vec::new(),
+            open_callbacks: Vec::new(),
+            status: None,
+            by_steps: false,
+            around_devices: AroundDevices::default(),
+            last_ns: start_ns,
+            received: self.received,
+        });
+    }
+
+    fn end(&mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
+        if let Some(cycle) = self.cycle.take() {
+            cycle.finish(end_ns, assembly);
+        }
+    }
+
+    pub(super) fn finish(mut self, assembly: &mut Assembly) {
+        self.end(None, assembly);
+    }
+}
+
+impl Cycle {
+    fn phase(&mut self, name: &'static str, detail: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Assembly) {
+        let row = phase_row(name, detail, start_ns, end_ns, self.event(), assembly);
+        self.phases.push(row);
+    }
+
+    fn event(&self) -> &'static str {
+        if self.received { power_phase::RECEIVED_EVENT } else { EVENT }
+    }
+
+    fn open(&mut self, name: &'static str, time_ns: i64) {
+        if !self.received && !self.open.iter().any(|(of, ..)| *of == name) {
+            self.open.push((name, time_ns, None));
+        }
+    }
+
+    fn goes_on(&mut self, name: &'static str, time_ns: i64) {
+        if let Some((.., last)) = self.open.iter_mut().find(|(of, ..)| *of == name) {
+            *last = Some(time_ns);
+        }
+    }
+
+    fn close(&mut self, name: &'static str, end_ns: Option<i64>, assembly: &mut Assembly) {
+        if let Some(at) = self.open.iter().position(|(of, ..)| *of == name) {
+            let (_, start_ns, last) = self.open.remove(at);
+            self.phase(name, "", start_ns, end_ns.or(last), assembly);
+        }
+    }
+
+    /// Notes the lines around the stretches of the devices, and the machine's own sleep.
+    fn around_devices(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
+        // "ACPI: PM: Preparing …" since 5.4, "ACPI: Preparing …" before.
+        let step = text.strip_prefix("ACPI: ").map(|step| step.strip_prefix("PM: ").unwrap_or(step));
+        if let Some(state) = step.and_then(|step| step.strip_prefix("Preparing to enter system sleep state ")) {
+            self.around_devices.machine_nears_ns.get_or_insert(time_ns);
+            if self.state.is_empty() {
+                (self.state, self.detail) = match state.trim() {
+                    "S1" => ("standby", "shallow".to_owned()),
+                    "S3" => ("mem", "deep".to_owned()),
+                    "S4" => ("disk", String::new()),
+                    _ => ("", String::new()),
+                };
+            }
+        } else if text.starts_with("Disabling non-boot CPUs") {
+            self.around_devices.machine_nears_ns.get_or_insert(time_ns);
+        } else if step == Some("Low-level resume complete") {
+            // The processor's first words: what was logged before was logged before the machine slept.
+            if self.received {
+                for name in [milestone::SLEEP, milestone::WAKE] {
+                    self.points.push((time_ns, name, self.state.to_owned(), None));
+                }
+            } else {
+                let last_ns = self.last_ns;
+                self.phase(power_phase::MACHINE, "", last_ns, Some(time_ns), assembly);
+            }
+        } else if step.is_some_and(|step| step.starts_with("Waking up from system sleep state"))
+            || (text.starts_with("CPU") && text.ends_with(" is up"))
+        {
+            self.around_devices.machine_left_ns = Some(time_ns);
+        } else if text.starts_with("OOM killer enabled") || text.starts_with("Restarting tasks") {
+            self.around_devices.tasks_go_on_ns.get_or_insert(time_ns);
+        } else if self.state.is_empty()
+            && (text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory..."))
+        {
+            self.state = "disk";
+        }
+    }
+
+    /// Where no line tells of the devices, the stretches between the lines around them are theirs, whichever they are. A
+    /// hibernation has several of each.
+    fn unnamed_devices(&mut self, assembly: &mut Assembly) {
+        if self.state == "disk" || self.received {
+            return;
+        }
+        let told = |names: &[&str], phases: &[Activity]| {
+            let names: Vec<StringId> = names.iter().filter_map(|name| assembly.texts.find(name)).collect();
+            phases.iter().any(|row| names.contains(&row.name))
+        };
+        let down =
+            [power_phase::DEVICES_SUSPEND, power_phase::DEVICES_SUSPEND_LATE, power_phase::DEVICES_SUSPEND_NOIRQ];
+        let up = [power_phase::DEVICES_RESUME_NOIRQ, power_phase::DEVICES_RESUME_EARLY, power_phase::DEVICES_RESUME];
+        let (down_told, up_told) = (told(&down, &self.phases), told(&up, &self.phases));
+        let around = self.around_devices;
+        for (is_told, name, from, to) in [
+            (down_told, power_phase::DEVICES_SUSPEND, around.tasks_frozen_ns, around.machine_nears_ns),
+            (up_told, power_phase::DEVICES_RESUME, around.machine_left_ns, around.tasks_go_on_ns),
+        ] {
+            if let (false, Some(from), Some(to)) = (is_told, from, to)
+                && from < to
+            {
+                self.phase(name, power_phase::ALL_STAGES, from, Some(to), assembly);
+            }
+        }
+    }
+
+    fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
+        if let Some(done) = finished_phase(text) {
+            let start_ns = time_ns.saturating_sub(done.length_ns);
+            self.phase(done.name, done.event, start_ns, Some(time_ns), assembly);
+        } else if let Some(rest) = text.strip_prefix("Filesystems sync: ") {
+            let length = seconds(rest, " seconds").unwrap_or(0);
+            let start_ns = time_ns.saturating_sub(length);
+            let name = power_phase::SYNC_FILE_SYSTEMS;
+            self.phase(name, "", start_ns, Some(time_ns), assembly);
+        } else if text.starts_with("Freezing ") && !is_refusal(text) {
+            self.open(power_phase::FREEZE_PROCESSES, time_ns);
+            let elapsed = text.split_once("(elapsed ").and_then(|(_, rest)| seconds(rest, " seconds"));
+            if let Some(elapsed) = elapsed {
+                // Older kernels say begin and end in one line, which has the begin's time.
+                let end_ns = if text.contains(" completed ") { time_ns } else { time_ns.saturating_add(elapsed) };
+                self.goes_on(power_phase::FREEZE_PROCESSES, end_ns);
+                self.around_devices.tasks_frozen_ns = Some(end_ns);
+                if text.starts_with("Freezing remaining") {
+                    self.close(power_phase::FREEZE_PROCESSES, None, assembly);
+                }
+            }
+        } else if text.starts_with("Disabling non-boot CPUs") {
+            self.open(power_phase::PROCESSORS_OFF, time_ns);
+        } else if text.ends_with(" is now offline") {
+            self.goes_on(power_phase::PROCESSORS_OFF, time_ns);
+        } else if text.starts_with("Enabling non-boot CPUs") {
+            self.close(power_phase::PROCESSORS_OFF, None, assembly);
+            self.open(power_phase::PROCESSORS_ON, time_ns);
+        } else if text.starts_with("CPU") && text.ends_with(" is up") {
+            self.goes_on(power_phase::PROCESSORS_ON, time_ns);
+        } else if text.starts_with("OOM killer enabled") {
+            self.open(power_phase::THAW_PROCESSES, time_ns);
+        } else if text.starts_with("Restarting tasks") || text == "done." {
+            self.open(power_phase::THAW_PROCESSES, time_ns);
+            if text.ends_with("done.") || text.contains("Done") {
+                self.close(power_phase::THAW_PROCESSES, Some(time_ns), assembly);
+            }
+        } else if text.ends_with("Preallocating image memory") || text.contains("Preallocating image memory...") {
+            // Users' processes are frozen before, the kernel's own threads after.
+            self.close(power_phase::FREEZE_PROCESSES, None, assembly);
+            self.open(power_phase::CREATE_IMAGE, time_ns);
+        } else if text.contains("Allocated") && text.contains(" kbytes in ") {
+            self.close(power_phase::CREATE_IMAGE, Some(time_ns), assembly);
+        } else if let Some(rest) = text.strip_prefix("Timekeeping suspended for ") {
+            let slept = seconds(rest, " seconds");
+            let state = self.state.to_owned();
+            for name in [milestone::SLEEP, milestone::WAKE] {
+                self.points.push((time_ns, name, state.clone(), slept));
+            }
+            let name = milestone::POWER_SLEEP_TIME;
+            self.points.push((time_ns, name, String::new(), slept));
+        } else if is_refusal(text) {
+            let text = text.strip_prefix("PM: ").unwrap_or(text);
+            self.status = self.status.or_else(|| error(text));
+            let name = milestone::POWER_REFUSED;
+            self.points.push((time_ns, name, text.to_owned(), None));
+        } else if let Some(irq) = text.strip_prefix("PM: Triggering wakeup from IRQ ") {
+            let detail = format!("IRQ {}", irq.trim());
+            self.points.push((time_ns, milestone::WAKE_SOURCE, detail, None));
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// `e1000e 0000:00:10.0: PM: calling pci_pm_resume+0x0/0xe0 @ 290, parent: pci0000:00` and
+    /// `e1000e 0000:00:10.0: PM: pci_pm_resume+0x0/0xe0 returned 0 after 90422 usecs`
+    fn on_callback(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+        let (who, what) = text.split_once(": PM: ")?;
+        if let Some(rest) = what.strip_prefix("calling ") {
+            let (function, rest) = rest.split_once(" @ ")?;
+            let (tid, parent) = rest.split_once(", parent: ")?;
+            let tid: u32 = tid.trim().parse().ok()?;
+            let (driver, device) = who.rsplit_once(' ').unwrap_or(("", who));
+            let (function, _) = super::function_and_module(function);
+            let device = assembly.text(device);
+            let callback = Callback {
+                kind: kind(function),
+                driver,
+                parent: if parent == "none" { "" } else { parent },
+                operations: function,
+                event: "",
+            };
+            let mut row = power::request(time_ns, tid, device, &callback, assembly);
+            row.event = assembly.text(self.event());
+            if self.callbacks.len() < MOST_CALLBACKS {
+                self.open_callbacks.push((format!("{who} {function}"), self.callbacks.len()));
+                self.callbacks.push(row);
+            }
+            return Some(());
+        }
+        let (function, returned) = what.split_once(" returned ")?;
+        let (result, after) = returned.split_once(" after ")?;
+        let micros: i64 = after.strip_suffix(" usecs")?.trim().parse().ok()?;
+        let (function, _) = super::function_and_module(function);
+        let key = format!("{who} {function}");
+        let at = self.open_callbacks.iter().rposition(|(open, _)| *open == key)?;
+        let (_, row) = self.open_callbacks.remove(at);
+        let row = self.callbacks.get_mut(row)?;
+        row.end_ns = Some(row.start_ns.saturating_add(micros.checked_mul(1000)?));
+        row.status = result.trim().parse::<i32>().ok().map(i32::cast_unsigned);
+        Some(())
+    }
+
+    fn finish(mut self, end_ns: Option<i64>, assembly: &mut Assembly) {
+        let event = self.event();
+        while let Some(&(name, ..)) = self.open.first() {
+            self.close(name, None, assembly);
+        }
+        self.unnamed_devices(assembly);
+        let last_ns = end_ns.unwrap_or(i64::MAX);
+        let traced = assembly.activities.iter_mut().find(|row| {
+            row.kind == ActivityKind::PowerTransition
+                && row.start_ns <= last_ns
+                && row.end_ns.unwrap_or(i64::MAX) >= self.start_ns
+        });
+        let state = assembly.texts.intern(self.state);
+        let detail = assembly.texts.intern(&self.detail);
+        let (from_ns, told) = match traced {
+            Some(row) => {
+                row.start_ns = row.start_ns.min(self.start_ns);
+                // The trace ends with the processes' return, the log a little later; without its own end the trace's stays.
+                row.end_ns = row.end_ns.max(end_ns);
+                if row.name.is_empty() {
+                    row.name = state;
+                }
+                row.detail = detail;
+                row.status = row.status.or(self.status);
+                (row.start_ns, true)
+            }
+            None => {
+                let row = Activity {
+                    kind: ActivityKind::PowerTransition,
+                    name: state,
+                    detail,
+                    start_ns: self.start_ns,
+                    end_ns,
+                    status: self.status,
+                    event: assembly.text(self.event()),
+                    ..Activity::UNKNOWN
+                };
+                assembly.activities.push(row);
+                (self.start_ns, false)
+            }
+        };
+        let names: Vec<StringId> = assembly
+            .activities
+            .iter()
+            .filter(|row| told && row.kind == ActivityKind::PowerPhase)
+            .filter(|row| row.start_ns >= from_ns && row.start_ns <= last_ns)
+            .map(|row| row.name)
+            .collect();
+        let phases = self.phases.into_iter();
+        assembly.activities.extend(phases.filter(|row| !names.contains(&row.name)));
+        let slept = assembly.texts.find(milestone::SLEEP);
+        let has_sleep = assembly
+            .milestones
+            .iter()
+            .any(|row| Some(row.name) == slept && row.time_ns >= from_ns && row.time_ns <= last_ns);
+        for (time_ns, name, detail, value) in self.points {
+            let of_sleep = name == milestone::SLEEP || name == milestone::WAKE;
+            if !of_sleep || !has_sleep {
+                assembly.milestone(time_ns, name, &detail, value, event);
+            }
+        }
+        assembly.power_requests.extend(self.callbacks);
+    }
+}
+
+/// Why a sleep was given up, in the kernel's words (`kernel/power/`, `drivers/base/power/`). A device that fails on the way up
+/// (`Device 1-1 failed to resume async: error -13`) gives nothing up: the computer has slept.
+fn is_refusal(text: &str) -> bool {
+    let own = text.strip_prefix("PM: ").unwrap_or(text);
+    let failed = own.split_once(" failed to ").map_or("", |(_, step)| step);
+    if UP.iter().any(|step| failed.starts_with(step)) {
+        return false;
+    }
+    own.starts_with("Some devices failed to ")
+        || own.starts_with("Wakeup pending, aborting")
+        || own.starts_with("Freezing of tasks ")
+        || own.starts_with("Image saving failed")
+        || own.starts_with("hibernation: Not enough free memory")
+        || own.contains(" of devices aborted after ")
+        || (own.starts_with("Device ") && own.contains(" failed to "))
+        || text.contains(": PM: failed to ")
+}
+
+/// Steps of devices on the way up, as the kernel names them where one fails (`pm_verb`).
+const UP: [&str; 4] = ["resume", "restore", "thaw", "recover"];
+
+/// `…: error -16`
+fn error(text: &str) -> Option<u32> {
+    let (_, number) = text.rsplit_once("error ")?;
+    number.trim().parse::<i32>().ok().map(i32::cast_unsigned)
+}
+
+/// From the function's name, which follows the name of the set's entry: `pci_pm_suspend_noirq`.
+fn kind(function: &str) -> PowerRequestKind {
+    let up = ["resume", "restore", "thaw", "recover"].iter().any(|word| function.contains(word));
+    match (function.contains("noirq"), up) {
+        (true, true) => PowerRequestKind::ResumeNoIrq,
+        (true, false) => PowerRequestKind::SuspendNoIrq,
+        _ if function.contains("_late") => PowerRequestKind::SuspendLate,
+        _ if function.contains("_early") => PowerRequestKind::ResumeEarly,
+        _ if function.contains("_prepare") => PowerRequestKind::Prepare,
+        _ if function.contains("_complete") => PowerRequestKind::Complete,
+        (_, true) => PowerRequestKind::Resume,
+        (_, false) => PowerRequestKind::Suspend,
+    }
+}
+
+/// `PM: hibernation: Need to copy 94948 pages`, `PM: hibernation: Wrote 392908 kbytes in 0.81 seconds (485.07 MB/s)`, the same with
+/// `Read`.
+fn image(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+    let text = text.strip_prefix("PM: ")?;
+    let text = text.strip_prefix("hibernation: ").unwrap_or(text);
+    if let Some(pages) = between(text, "Need to copy ", " pages") {
+        let pages = pages.parse().ok()?;
+        let name = milestone::POWER_HIBERNATE_PAGES;
+        assembly.milestone(time_ns, name, "", Some(pages), EVENT);
+        return Some(());
+    }
+    let (name, rest) = [("Wrote ", power_phase::WRITE_IMAGE), ("Read ", power_phase::READ_IMAGE)]
+        .into_iter()
+        .find_map(|(word, name)| Some((name, text.strip_prefix(word)?)))?;
+    let (_, took) = rest.split_once(" kbytes in ")?;
+    let length = seconds(took, " seconds")?;
+    let start_ns = time_ns.saturating_sub(length);
+    let row = phase_row(name, "", start_ns, Some(time_ns), EVENT, assembly);
+    assembly.activities.push(row);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use onoff_trace::Tables;
+
+    /// Phase, device, start and end.
+    type PhaseRead = (String, String, i64, Option<i64>);
+
+    /// Phases with their detail and edges, ms, and the state, of a log's lines.
+    fn read(lines: &[(i64, &str)]) -> (Vec<PhaseRead>, Vec<(String, Option<i64>)>) {
+        let mut assembly = Assembly::new(Tables::all());
+        let mut tracker = PowerTracker::new(false, &assembly);
+        for (ms, text) in lines {
+            tracker.on_message(ms * 1_000_000, text, &mut assembly);
+        }
+        tracker.finish(&mut assembly);
+        let trace = crate::unit_account::settled(assembly);
+        let ms = |ns: i64| ns / 1_000_000;
+        let rows = |kind| trace.activities.iter().filter(move |row| row.kind == kind);
+        let mut phases: Vec<_> = rows(ActivityKind::PowerPhase)
+            .map(|row| {
+                let text = |id| trace.text(id).to_owned();
+                (text(row.name), text(row.detail), ms(row.start_ns), row.end_ns.map(ms))
+            })
+            .collect();
+        phases.sort_by_key(|&(.., start, _)| start);
+        let sleeps = rows(ActivityKind::PowerTransition)
+            .map(|row| (trace.text(row.name).to_owned(), row.end_ns.map(ms)))
+            .collect();
+        (phases, sleeps)
+    }
+
+    const PLAIN: [(i64, &str); 10] = [
+        (1000, "PM: suspend entry (deep)"),
+        (1060, "Freezing remaining freezable tasks"),
+        (1065, "Freezing remaining freezable tasks completed (elapsed 0.001 seconds)"),
+        (2000, "ACPI: PM: Preparing to enter system sleep state S3"),
+        (2010, "Disabling non-boot CPUs ..."),
+        (2020, "ACPI: PM: Low-level resume complete"),
+        (2030, "Enabling non-boot CPUs ..."),
+        (2040, "ACPI: PM: Waking up from system sleep state S3"),
+        (4000, "OOM killer enabled."),
+        (4010, "PM: suspend exit"),
+    ];
+
+    #[test]
+    fn stretches_without_a_line_are_the_devices_all_stages_together() {
+        let (phases, sleeps) = read(&PLAIN);
+        assert_eq!(sleeps, [("mem".to_owned(), Some(4010))]);
+        let devices: Vec<_> = phases.iter().filter(|(_, detail, ..)| detail == power_phase::ALL_STAGES).collect();
+        let all = power_phase::ALL_STAGES.to_owned();
+        assert_eq!(
+            devices,
+            [
+                &("devices_suspend".to_owned(), all.clone(), 1065, Some(2000)),
+                &("devices_resume".to_owned(), all, 2040, Some(4000))
+            ]
+        );
+        assert!(phases.contains(&("machine".to_owned(), String::new(), 2010, Some(2020))));
+    }
+
+    #[test]
+    fn where_the_log_tells_of_the_devices_nothing_is_put_in_their_place() {
+        let mut lines = PLAIN.to_vec();
+        lines.insert(3, (1900, "PM: suspend of devices complete after 800.000 msecs"));
+        lines.insert(9, (3900, "PM: resume of devices complete after 1700.000 msecs"));
+        let (phases, _) = read(&lines);
+        assert!(phases.iter().all(|(_, detail, ..)| detail != power_phase::ALL_STAGES), "{phases:?}");
+        // A suspend to idle has no line for the machine: what is before and what is after is not known.
+        let idle = [PLAIN[0], PLAIN[1], PLAIN[2], PLAIN[8], PLAIN[9]];
+        let (phases, _) = read(&idle);
+        assert!(phases.iter().all(|(name, ..)| !name.starts_with("devices")), "{phases:?}");
+    }
+
+    #[test]
+    fn a_kernel_without_entry_and_exit_lines_sleeps_from_its_first_step_to_the_restart_of_tasks() {
+        let (phases, sleeps) = read(&[
+            (1000, "PM: Syncing filesystems ... done."),
+            (1060, "Freezing user space processes ... (elapsed 0.003 seconds) done."),
+            (1063, "Freezing remaining freezable tasks ... (elapsed 0.001 seconds) done."),
+            (2300, "PM: suspend of devices complete after 1200.000 msecs"),
+            (2500, "ACPI: Preparing to enter system sleep state S3"),
+            (2620, "ACPI: Low-level resume complete"),
+            (2640, "ACPI: Waking up from system sleep state S3"),
+            (4800, "PM: resume of devices complete after 1990.000 msecs"),
+            (4900, "Restarting tasks ... done."),
+            (9000, "Freezing user space processes ... (elapsed 0.003 seconds) done."),
+            (9100, "Restarting tasks ... done."),
+        ]);
+        assert_eq!(sleeps, [("mem".to_owned(), Some(4900)), (String::new(), Some(9100))]);
+        let names: Vec<&str> = phases.iter().map(|(name, ..)| name.as_str()).collect();
+        assert_eq!(names[..4], ["freeze_processes", "devices_suspend", "machine", "devices_resume"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! What the service manager's last program (`systemd-shutdown`) and the kernel say at the end, and whom the service manager ended
+//! by force.
+
+use onoff_trace::{Activity, ActivityKind, Notification, NotificationKind, milestone, shutdown_step};
+
+use super::between;
+use crate::assembly::Assembly;
+
+const EXECUTOR: &str = "systemd-shutdown[1]: ";
+const EVENT: &str = "kernel log/systemd-shutdown";
+
+/// Follows the last program's steps, each of which ends when the next begins.
+#[derive(Debug, Default)]
+pub(super) struct ShutdownTracker {
+    open: Option<(&'static str, i64)>,
+    begun: bool,
+    last_ns: i64,
+}
+
+impl ShutdownTracker {
+    pub(super) fn on_message(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) -> bool {
+        if let Some(text) = text.strip_prefix(EXECUTOR) {
+            self.executor(time_ns, text, assembly);
+            return true;
+        }
+        if let Some(text) = text.strip_prefix("systemd[1]: ") {
+            return killed(time_ns, text, assembly).is_some();
+        }
+        let kind = match text.strip_prefix("reboot: ") {
+            Some("Power down") => "poweroff",
+            Some("System halted") => "halt",
+            Some(text) if text.starts_with("Restarting system") => "reboot",
+            _ => return false,
+        };
+        assembly.milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, "kernel log/reboot");
+        self.step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
+        self.step(None, time_ns, assembly);
+        true
+    }
+
+    fn executor(&mut self, time_ns: i64, text: &str, assembly: &mut Assembly) {
+        self.last_ns = time_ns;
+        if !self.begun {
+            self.begun = true;
+            assembly.milestone(time_ns, milestone::SHUTDOWN_EXECUTOR, "", None, EVENT);
+        }
+        if text.starts_with("Sending SIGTERM to remaining") {
+            self.step(Some(shutdown_step::TERMINATE_REMAINING), time_ns, assembly);
+        } else if text.starts_with("Sending SIGKILL to remaining") {
+            self.step(Some(shutdown_step::KILL_REMAINING), time_ns, assembly);
+        } else if text.starts_with("Unmounting file systems") {
+            self.step(Some(shutdown_step::UNMOUNT), time_ns, assembly);
+        } else if text.starts_with("All filesystems, swaps") && text.ends_with("detached.") {
+            // What runs from here to the end are the programs of the hooks' folder.
+            self.step(Some(shutdown_step::SHUTDOWN_HOOKS), time_ns, assembly);
+        } else if let Some(rest) = text.strip_prefix("Sending SIGKILL to PID ") {
+            // `Sending SIGKILL to PID 208 (name).`
+            let (pid, name) = rest.split_once(" (").unwrap_or((rest, ""));
+            let name = name.trim_end_matches(['.', ')']);
+            terminated(time_ns, name, pid.parse().ok(), EVENT, assembly);
+        } else {
+            let kind = match text.trim_end_matches('.') {
+                "Powering off" => "poweroff",
+                "Rebooting" => "reboot",
+                "Halting system" => "halt",
+                "Rebooting with kexec" => "kexec",
+                _ => return,
+            };
+            assembly.milestone(time_ns, milestone::SHUTDOWN_KIND, kind, None, EVENT);
+            assembly.milestone(time_ns, milestone::SHUTDOWN_FINAL, kind, None, EVENT);
+            self.step(Some(shutdown_step::KERNEL_STOP), time_ns, assembly);
+        }
+    }
+
+    /// One step ends, `next` begins.
+    fn step(&mut self, next: Option<&'static str>, time_ns: i64, assembly: &mut Assembly) {
+        if next.is_some() && self.open.map(|(name, _)| name) == next {
+            return;
+        }
+        let before = self.open.take();
+        self.open = next.map(|name| (name, time_ns));
+        if let Some((name, start_ns)) = before {
+            push_step(name, start_ns, Some(time_ns), assembly);
+        }
+    }
+
+    /// The log ends with the machine: a step that is open did not end in it.
+    pub(super) fn finish(mut self, assembly: &mut Assembly) {
+        if let Some((name, start_ns)) = self.open.take() {
+            push_step(name, start_ns, None, assembly);
+        }
+    }
+}
+
+fn push_step(name: &str, start_ns: i64, end_ns: Option<i64>, assembly: &mut Assembly) {
+    let row = Activity {
+        kind: if name == shutdown_step::KERNEL_STOP {
+            ActivityKind::KernelShutdownStep
+        } else {
+            ActivityKind::ShutdownStep
+        },
+        name: assembly.text(name),
+        start_ns,
+        end_ns,
+        pid: Some(1),
+        event: assembly.text(EVENT),
+        ..Activity::UNKNOWN
+    };
+    assembly.activities.push(row);
+}
+
+/// `x.service: Killing process 123 (name) with signal SIGKILL.`
+fn killed(time_ns: i64, text: &str, assembly: &mut Assembly) -> Option<()> {
+    let (unit, rest) = text.split_once(": Killing process ")?;
+    if !rest.contains("SIGKILL") {
+        return None;
+    }
+    let pid = rest.split(' ').next()?.parse().ok();
+    let name = between(unit, "", ": ").unwrap_or(unit);
+    terminated(time_ns, name, pid, "kernel log/systemd", assembly);
+    Some(())
+}
+
+fn terminated(time_ns: i64, name: &str, pid: Option<u32>, event: &str, assembly: &mut Assembly) {
+    let row = Notification {
+        kind: NotificationKind::Termination,
+        start_ns: time_ns,
+        name: assembly.text(name),
+        pid,
+        teller_pid: Some(1),
+        event: assembly.text(event),
+        ..Notification::UNKNOWN
+    };
+    assembly.notifications.push(row);
+}

@@ -1,0 +1,285 @@
+//! What a file of a Linux recording is, told by its content, and by its name only where the content cannot tell: the one place that knows
+//! every part's form.
+
+use onoff_firmware::Signature;
+use onoff_ftrace::{DataFile, TextTrace};
+use onoff_journal::JournalFile;
+
+use super::kernel_line::{self, uncoloured};
+use super::parts::PartKind;
+use super::startup_lengths::StartupLengths;
+use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, start_chart};
+use onoff_input::sniff::LOOKED_AT;
+
+/// What `bytes`, a file called `name`, are; `None` for no part of a recording.
+pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
+    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    if DataFile::recognises(head) {
+        return Some(PartKind::TraceData);
+    }
+    if JournalFile::recognises(head) {
+        return Some(PartKind::Journal);
+    }
+    if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
+        return Some(PartKind::FirmwareTable);
+    }
+    if onoff_firmware_tables::is_shown_value(name) {
+        return Some(PartKind::FirmwareTable);
+    }
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    if let Some(kind) = efi_variable(file) {
+        return Some(kind);
+    }
+    if head.iter().take(64).any(|&byte| byte == 0) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(head);
+    let text = uncoloured(&text);
+    let text = text.trim_start_matches(['\u{feff}', '\u{1e}', ' ', '\r', '\n']);
+    by_text(text).or_else(|| {
+        TextTrace::recognises(head)
+            .then_some(PartKind::TraceText)
+            .or_else(|| is_kernel_log(text).then_some(PartKind::KernelLog))
+            .or_else(|| journal_text::recognises(text).then_some(PartKind::JournalText))
+            .or_else(|| holds_a_kernel_log(text).then_some(PartKind::KernelLog))
+            .or_else(|| by_name(file, text))
+    })
+}
+
+/// Whether a file is a part of a recording.
+pub fn is_part(name: &str, bytes: &[u8]) -> bool {
+    kind_of(name, bytes).is_some()
+}
+
+/// Whether a file is a table of firmware.
+pub fn is_firmware_table(name: &str, bytes: &[u8]) -> bool {
+    kind_of(name, bytes) == Some(PartKind::FirmwareTable)
+}
+
+/// Whether a file is one that recorders keep for whoever reads a recording by hand: it fills no table, and passing it over loses
+/// nothing.
+pub fn is_for_people(name: &str) -> bool {
+    /// Namespaces of firmware variables: the UEFI specification's own and the boot loader interface's.
+    const NAMESPACES: [&str; 2] = ["-8be4df61-93ca-11d2-aa0d-00e098032b8c", "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"];
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    matches!(
+        file,
+        "interrupts"
+            | "iomem"
+            | "mem-sleep"
+            | "mounts"
+            | "power-state"
+            | "recording.json"
+            | "suspend-stats"
+            | "swaps"
+            | "uptime"
+            | "wakeup-sources"
+            | "FACP"
+    ) || file.ends_with(".stats.txt")
+        || NAMESPACES.iter().any(|namespace| file.ends_with(namespace))
+}
+
+fn by_text(text: &str) -> Option<PartKind> {
+    let begins = |with: &str| text.starts_with(with);
+    let has_line = |with: &str| begins(with) || text.contains(&format!("\n{with}"));
+    if begins("__CURSOR=") || (has_line("__REALTIME_TIMESTAMP=") && has_line("_BOOT_ID=")) {
+        return Some(PartKind::JournalExport);
+    }
+    if begins("{") || begins("[") || begins("data: {") {
+        // `json-pretty` writes a field a line, and a tool may have put entries into an array.
+        let first = text.get(..4096.min(text.len())).unwrap_or(text);
+        if first.contains("\"__REALTIME_TIMESTAMP\"") || first.contains("\"__CURSOR\"") {
+            return Some(PartKind::JournalJson);
+        }
+    }
+    if text.lines().take(LOG_LINES).any(journal_verbose::is_head) {
+        return Some(PartKind::JournalVerbose);
+    }
+    if begins("{") {
+        let inside = text.get(1..).unwrap_or_default().trim_start();
+        return inside.starts_with("\"dmesg\"").then_some(PartKind::KernelLogJson);
+    }
+    if StartupLengths::read(text).is_some() {
+        return Some(PartKind::StartupLengths);
+    }
+    if begins("<?xml") && start_chart::recognises(text) {
+        return Some(PartKind::StartChart);
+    }
+    if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
+        return Some(PartKind::Dump);
+    }
+    if has_line("Id=") && (has_line("LoadState=") || has_line("InactiveExitTimestampMonotonic=")) {
+        return Some(PartKind::Units);
+    }
+    if has_line("UserspaceTimestampMonotonic=") || has_line("FinishTimestampMonotonic=") {
+        return Some(PartKind::Manager);
+    }
+    if critical_chain::recognises(text) {
+        return Some(PartKind::CriticalChain);
+    }
+    if blame::recognises(text) {
+        return Some(PartKind::Blame);
+    }
+    if let Some(file) = bootchart_samples::recognises(text) {
+        return Some(match file {
+            bootchart_samples::File::Header => PartKind::BootchartHeader,
+            bootchart_samples::File::Processes => PartKind::BootchartProcesses,
+            bootchart_samples::File::Use => PartKind::BootchartUse,
+        });
+    }
+    if begins("MemTotal:") {
+        return Some(PartKind::MemoryInfo);
+    }
+    if has_line("PRETTY_NAME=") && has_line("ID=") {
+        return Some(PartKind::OsRelease);
+    }
+    if begins("local ") && text.contains('[') && text.lines().count() == 1 {
+        return Some(PartKind::TraceClock);
+    }
+    (text.contains(" mono=") && text.contains(" real=") && text.lines().count() < 1000)
+        .then_some(PartKind::ClockReadings)
+        .filter(|_| !begins("#") && !begins("["))
+        .filter(|_| text.lines().next().is_some_and(|line| line.contains("mono=")))
+}
+
+fn by_name(file: &str, text: &str) -> Option<PartKind> {
+    match file {
+        "uname" | "uname.txt" if text.starts_with("Linux ") => Some(PartKind::Uname),
+        "cmdline" | "cmdline.txt" => Some(PartKind::CommandLine),
+        "cpuinfo" | "cpuinfo.txt" => Some(PartKind::ProcessorInfo),
+        _ if perf_map::recognises(file, text) => Some(PartKind::PerfMap),
+        _ if file.ends_with("saved_cmdlines") => Some(PartKind::SavedNames),
+        _ => None,
+    }
+}
+
+fn efi_variable(file: &str) -> Option<PartKind> {
+    let (name, _) = file.split_once('-')?;
+    match name {
+        "LoaderTimeInitUSec" => Some(PartKind::LoaderTimeInit),
+        "LoaderTimeExecUSec" => Some(PartKind::LoaderTimeExec),
+        _ => None,
+    }
+}
+
+/// Lines that are looked at, and how many of them must be the kernel's.
+const LOG_LINES: usize = 40;
+
+/// Whether most of the first lines are the kernel's. What `journalctl -o short-monotonic` writes looks alike but names the
+/// computer in every line.
+fn is_kernel_log(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(LOG_LINES).collect();
+    let messages: Vec<&str> = lines.iter().filter_map(|line| Some(kernel_line::line(line)?.message)).collect();
+    if messages.is_empty() || messages.len() * 2 < lines.len() {
+        return false;
+    }
+    let computer = |message: &str| {
+        let (computer, rest) = message.split_once(' ')?;
+        let (identifier, _) = rest.split_once(' ')?;
+        (identifier.ends_with(':') && !computer.ends_with(':')).then(|| computer.to_owned())
+    };
+    let first = messages.first().and_then(|message| computer(message));
+    first.is_none() || !messages.iter().take(10).all(|message| computer(message) == first)
+}
+
+/// Of Linux texts that say too little or are not read: what they look like, and what to take instead. Empty for anything else.
+pub fn advice(bytes: &[u8]) -> &'static str {
+    let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+    let text = String::from_utf8_lossy(head);
+    let lines = || text.lines().take(LOG_LINES);
+    let any = |holds: &dyn Fn(&str) -> bool| lines().any(holds);
+    if blame::recognises(&text) {
+        ". This is 'systemd-analyze blame': it says how long units took, and not when. Add 'systemctl show \"*\" > units.txt'."
+    } else if any(&|line| line.starts_with("[  +")) {
+        ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Take 'dmesg'."
+    } else if any(&|line| {
+        ["Linux version ", "Reached target ", "Starting ", "Started "].iter().any(|begin| line.starts_with(begin))
+    }) {
+        ". This looks like 'journalctl -o cat' or a log without times. Take 'journalctl -o short-monotonic', '-o export' or 'dmesg'."
+    } else {
+        ""
+    }
+}
+
+/// Whether somewhere among other lines the kernel's log begins: a serial console tells of firmware and loader before.
+fn holds_a_kernel_log(text: &str) -> bool {
+    text.lines()
+        .filter_map(|line| Some(kernel_line::line(line)?.message))
+        .any(|message| message.starts_with("Linux version "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_for_people_is_known_by_name() {
+        for name in [
+            "boot-1/running/recording.json",
+            "boot.stats.txt",
+            "efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
+        ] {
+            assert!(is_for_people(name), "{name}");
+        }
+        for name in ["", "notes.txt", "uptime/x", "cat.jpg"] {
+            assert!(!is_for_people(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_the_command_to_type() {
+        for (text, expected) in [
+            ("9.378s dev-vda2.device\n", "systemctl show"),
+            ("[Nov22 09:04] Linux version 6\n[  +0.000012] x\n", "Take 'dmesg'"),
+            ("Linux version 6.1\nReached target Basic System.\n", "short-monotonic"),
+        ] {
+            assert!(advice(text.as_bytes()).contains(expected), "{text}");
+        }
+        for other in ["", "hello\n", "PNG", "a,b\n1,2\n"] {
+            assert_eq!(advice(other.as_bytes()), "", "{other}");
+        }
+    }
+
+    #[test]
+    fn content_tells_and_the_name_only_where_it_must() {
+        let kind = |name: &str, text: &str| kind_of(name, text.as_bytes());
+        for (text, expected) in [
+            ("# tracer: nop\n#\n", PartKind::TraceText),
+            ("cpus=2\n  a-1 [000]  1.5: x: y\n", PartKind::TraceText),
+            ("\u{17}\u{8}Dtracing6\0", PartKind::TraceData),
+            ("[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
+            ("<5>[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
+            ("[    0.000000][    T0] Linux version\n", PartKind::KernelLog),
+            ("{\n   \"dmesg\": [\n", PartKind::KernelLogJson),
+            ("Version=252\nUserspaceTimestampMonotonic=1\n", PartKind::Manager),
+            ("Id=a.service\nLoadState=loaded\n", PartKind::Units),
+            ("Manager: systemd 252\n", PartKind::Dump),
+            ("graphical.target @5s\n└─a.service @1s +4s\n", PartKind::CriticalChain),
+            ("__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n", PartKind::JournalExport),
+            ("{\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),
+            ("Fri 2026-11-20 23:15:25.1 UTC [s=1;i=1;b=2;m=3;t=4;x=5]\n    PRIORITY=5\n", PartKind::JournalVerbose),
+            ("lab:clock end mono=1.5 raw=1.6 boot=1.7 real=9.0\n", PartKind::ClockReadings),
+            ("local global [mono] boot\n", PartKind::TraceClock),
+            ("MemTotal:        1969152 kB\n", PartKind::MemoryInfo),
+            ("9.378s dev-vda2.device\n", PartKind::Blame),
+            ("[    0.000000] host kernel: Linux version\n[    0.1] host systemd[1]: up\n", PartKind::JournalText),
+            ("-- Boot 00 --\nNov 22 09:04:00 host systemd[1]: up\n", PartKind::JournalText),
+            ("Startup finished in 1s (kernel) + 2s (userspace) = 3s\n", PartKind::StartupLengths),
+            ("{\n\t\"__CURSOR\" : \"s\",\n", PartKind::JournalJson),
+            ("[{\"__CURSOR\":\"s\"}]\n", PartKind::JournalJson),
+            ("data: {\"__CURSOR\":\"s\"}\n", PartKind::JournalJson),
+            ("UEFI firmware\n\u{1b}[2JGRUB\n[    0.000000] Linux version 6.1\n", PartKind::KernelLog),
+        ] {
+            assert_eq!(kind("any name", text), Some(expected), "{text}");
+        }
+        assert_eq!(kind("uname", "Linux lab 6.1\n"), Some(PartKind::Uname));
+        assert_eq!(kind("lab/cmdline", "root=/dev/vda\n"), Some(PartKind::CommandLine));
+        let variable = "LoaderTimeExecUSec-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+        assert_eq!(kind_of(variable, b"\x06\0\0\x005\0"), Some(PartKind::LoaderTimeExec));
+        assert_eq!(kind_of("FBPT.bin", b"FBPT\x30\0\0\0"), Some(PartKind::FirmwareTable));
+        assert_eq!(kind("lab/fpdt/boot/exitbootservice_end_ns", "4809919164\n"), Some(PartKind::FirmwareTable));
+        for other in ["", "blame\n", "Reached target Basic System.\nStarted a.service.\n", "a,b\n1,2\n"] {
+            assert_eq!(kind("x", other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What each kind of event is called, worked out once per kind.
+
+use std::cell::Cell;
+
+use hashbrown::HashMap;
+use onoff_etl::{Guid, HeaderKind, Record};
+use onoff_etw::{Description, FixedLayout, SchemaSource, Schemas};
+use onoff_trace::EventOrigin;
+
+use super::EventFilter;
+use crate::names::{event_name, kernel_hook, provider_name};
+
+/// The names of a kind of event, and whether they are what the caller looks for.
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    pub(super) origin: EventOrigin,
+    pub(super) provider: Box<str>,
+    pub(super) guid: Box<str>,
+    pub(super) name: Box<str>,
+    pub(super) task: Box<str>,
+    pub(super) opcode_name: Box<str>,
+    /// Event id; opcode for kernel and classic events, number for messages.
+    pub(super) id: u16,
+    pub(super) described: bool,
+    pub(super) chosen: bool,
+    /// Where the numbers stand, of an event of the kernel that holds nothing else.
+    pub(super) fixed: Option<FixedLayout<'static>>,
+    /// Whether a survey has described it.
+    pub(super) surveyed: Cell<bool>,
+}
+
+/// What tells kinds apart without looking at their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    guid: Guid,
+    /// Hook, event id, or message number.
+    number: u16,
+    opcode: u8,
+    version: u16,
+    header: HeaderKind,
+}
+
+/// Every kind met so far.
+#[derive(Debug, Default)]
+pub(super) struct Kinds {
+    by_key: HashMap<Key, Kind>,
+    /// Events that describe themselves have no number: by provider and opcode, then by name.
+    by_name: HashMap<(Guid, u8), HashMap<Box<str>, Kind>>,
+}
+
+impl Kinds {
+    /// Forgets the names: the recording has taught better ones.
+    pub(super) fn forget(&mut self) {
+        self.by_key.clear();
+        self.by_name.clear();
+    }
+
+    /// The kind of `record`.
+    pub(super) fn of(&mut self, record: &Record<'_>, schemas: &Schemas, filter: &EventFilter) -> &Kind {
+        let descriptor = record.descriptor();
+        let guid = record.class_guid().unwrap_or_default();
+        // Only such events have id 0, and not all of them: manifests may use it too.
+        if descriptor.is_some_and(|descriptor| descriptor.id == 0) {
+            let description = schemas.describe(record);
+            let by_name = self.by_name.entry((guid, record.opcode())).or_default();
+            // Two look-ups, for lack of an entry that takes a borrowed key.
+            if !by_name.contains_key(description.event) {
+                by_name.insert(description.event.into(), Kind::new(record, &description, filter));
+            }
+            return &by_name[description.event];
+        }
+        let number = match descriptor {
+            Some(descriptor) => descriptor.id,
+            None => record.hook().or(record.message_number()).unwrap_or_default(),
+        };
+        let key = Key { guid, number, opcode: record.opcode(), version: record.version(), header: record.kind() };
+        self.by_key.entry(key).or_insert_with(|| Kind::new(record, &schemas.describe(record), filter))
+    }
+}
+
+impl Kind {
+    fn new(record: &Record<'_>, description: &Description<'_>, filter: &EventFilter) -> Self {
+        let guid = description.provider_guid.map(|guid| guid.to_string()).unwrap_or_default();
+        let hook = kernel_hook(record);
+        let origin = match (description.source, record.kind()) {
+            (SchemaSource::TraceLogging, _) => EventOrigin::TraceLogging,
+            (SchemaSource::Wpp, _) | (_, HeaderKind::Message) => EventOrigin::Message,
+            (_, HeaderKind::Event) => EventOrigin::Manifest,
+            (_, HeaderKind::Full | HeaderKind::Instance) => match hook {
+                Some(hook) => EventOrigin::Kernel { hook },
+                None => EventOrigin::Classic,
+            },
+            (_, HeaderKind::Other(_)) => EventOrigin::Unknown,
+            _ => hook.map_or(EventOrigin::Unknown, |hook| EventOrigin::Kernel { hook }),
+        };
+        let id = match record.descriptor() {
+            Some(descriptor) => descriptor.id,
+            None => record.message_number().unwrap_or_else(|| record.opcode().into()),
+        };
+        let mut kind = Self {
+            origin,
+            provider: provider_name(description).into(),
+            guid: guid.as_str().into(),
+            name: event_name(record, description).into(),
+            task: description.task.into(),
+            opcode_name: description.opcode.into(),
+            id,
+            described: description.source != SchemaSource::Unknown,
+            chosen: true,
+            fixed: record.hook().and_then(|hook| Schemas::fixed_layout(hook, record.version(), record.pointer_size())),
+            surveyed: Cell::new(false),
+        };
+        kind.chosen = kind.is_chosen(description, filter);
+        kind
+    }
+
+    fn is_chosen(&self, description: &Description<'_>, filter: &EventFilter) -> bool {
+        let provider = filter.providers.is_empty()
+            || filter.providers.iter().any(|pattern| pattern.matches(&self.provider) || pattern.matches(&self.guid));
+        let hook = match self.origin {
+            EventOrigin::Kernel { hook } => Some(hook),
+            _ => None,
+        };
+        let event = filter.events.is_empty()
+            || filter.events.iter().any(|pattern| {
+                let path = format!("{}/{}", description.task, description.opcode);
+                let whole = format!("{}/{path}", self.provider);
+                [&*self.name, description.event, description.task, &path, &whole]
+                    .iter()
+                    .any(|text| !text.is_empty() && pattern.matches(text))
+                    || pattern.is_number(hook.unwrap_or(self.id).into())
+            });
+        provider && event
+    }
+}

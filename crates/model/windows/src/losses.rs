@@ -1,0 +1,38 @@
+//! What the reader of the container went on without, as losses of the recording.
+
+use onoff_etl::{Loss, Recording};
+use onoff_trace::{Counter, Losses, Severity};
+
+use super::counters;
+
+/// Adds what opening and walking `recording` lost to `losses`.
+pub fn count(recording: &Recording<'_>, walked: &onoff_etl::Losses, losses: &mut Losses) {
+    let mut all = recording.losses().clone();
+    all.merge(walked);
+    for (loss, count, place) in all.iter() {
+        let counter = counter(loss);
+        losses.add(&counter, count);
+        if let Some(place) = place {
+            let file = recording.files().get(place.file);
+            let name = file.map_or("", |file| file.name.as_str());
+            losses.place(&counter, || format!("{name}, byte offset {:#x}", place.offset));
+        }
+    }
+}
+
+fn counter(loss: Loss) -> Counter {
+    match loss {
+        Loss::EventsLost => counters::EVENTS_LOST,
+        Loss::BuffersLost => counters::BUFFERS_LOST,
+        _ => Counter {
+            name: loss.name(),
+            severity: match loss.severity() {
+                onoff_etl::Severity::Notice => Severity::Notice,
+                onoff_etl::Severity::Warning => Severity::Warning,
+                onoff_etl::Severity::Error => Severity::Error,
+            },
+            help: loss.help(),
+            touches: &[],
+        },
+    }
+}

@@ -1,0 +1,213 @@
+//! Methods of .NET programs: where the runtime put their code.
+//!
+//! The runtime says so when it compiles a method, and in a rundown at the end of a recording for those that it had compiled before.
+//! Source: Microsoft's documentation of the method and loader events of the CLR.
+
+use hashbrown::HashMap;
+use onoff_trace::{Method, Methods, StringId};
+
+use super::phase_events::{DOTNET_RUNDOWN, DOTNET_RUNTIME, Event, PhaseEvent};
+use super::texts::Texts;
+
+/// What an event says.
+#[derive(Clone, Copy)]
+enum Step {
+    Loaded,
+    Unloaded,
+    /// It was there when the event was logged.
+    There,
+    /// A module, which methods name by its number.
+    Module,
+}
+
+/// The events by id: `MethodLoadVerbose`, `MethodUnloadVerbose`, `ModuleLoad`, and of the rundown `MethodDCStartVerbose`,
+/// `MethodDCEndVerbose`, `ModuleDCStart`, `ModuleDCEnd`.
+const EVENTS: &[(Event, Step)] = &[
+    ((DOTNET_RUNTIME, 143), Step::Loaded),
+    ((DOTNET_RUNTIME, 144), Step::Unloaded),
+    ((DOTNET_RUNTIME, 152), Step::Module),
+    ((DOTNET_RUNDOWN, 143), Step::There),
+    ((DOTNET_RUNDOWN, 144), Step::There),
+    ((DOTNET_RUNDOWN, 153), Step::Module),
+    ((DOTNET_RUNDOWN, 154), Step::Module),
+];
+
+/// The events of which the table is made.
+pub(super) fn events() -> impl Iterator<Item = Event> {
+    EVENTS.iter().map(|&(event, _)| event)
+}
+
+#[derive(Debug, Default)]
+pub(super) struct MethodTracker {
+    /// Each with its module's number.
+    rows: Vec<(Method, u64)>,
+    /// The latest row at an address of a process.
+    latest: HashMap<(u32, u64), usize>,
+    /// File of a process's module.
+    modules: HashMap<(u32, u64), StringId>,
+}
+
+impl MethodTracker {
+    /// Takes a phase event; `None` when it lacks a field it needs.
+    pub(super) fn on_event(&mut self, event: &PhaseEvent<'_>, texts: &mut Texts) -> Option<()> {
+        let Some(&(_, step)) = EVENTS.iter().find(|(declared, _)| event.is(*declared)) else { return Some(()) };
+        let pid = event.record.process_id()?;
+        let module = event.number("ModuleID")?;
+        if matches!(step, Step::Module) {
+            self.modules.insert((pid, module), event.text("ModuleILPath", texts)?);
+            return Some(());
+        }
+        let time_ns = event.time_ns();
+        let namespace = event.text("MethodNamespace", texts)?;
+        let name = event.text("MethodName", texts)?;
+        let name = match namespace {
+            StringId::EMPTY => name,
+            _ => {
+                let whole = format!("{}.{}", texts.get(namespace), texts.get(name));
+                texts.str(&whole)
+            }
+        };
+        let method = Method {
+            pid,
+            address: event.number("MethodStartAddress")?,
+            size: event.number("MethodSize")?,
+            name,
+            signature: event.text("MethodSignature", texts).unwrap_or_default(),
+            ..Method::UNKNOWN
+        };
+        let place = (pid, method.address);
+        let before = self.latest.get(&place).and_then(|&row| self.rows.get_mut(row)).map(|(row, _)| row);
+        let is_known = before.as_ref().is_some_and(|row| row.name == name && row.end_ns.is_none());
+        match (step, before) {
+            (Step::There, Some(_)) if is_known => return Some(()),
+            (Step::Unloaded, Some(row)) if is_known => {
+                row.end_ns = Some(time_ns);
+                return Some(());
+            }
+            // The address is used again, and that the method before went was not recorded.
+            (_, Some(row)) if row.end_ns.is_none() => row.end_ns = Some(time_ns),
+            _ => {}
+        }
+        let is_reused = self.latest.insert(place, self.rows.len()).is_some();
+        let row = match step {
+            Step::Unloaded => Method { end_ns: Some(time_ns), ..method },
+            Step::Loaded => Method { start_ns: Some(time_ns), ..method },
+            // Since when is not known; after another one, since now at the latest.
+            _ => Method { start_ns: is_reused.then_some(time_ns), ..method },
+        };
+        self.rows.push((row, module));
+        Some(())
+    }
+
+    pub(super) fn finish(self) -> Methods {
+        let Self { mut rows, modules, .. } = self;
+        rows.sort_by_key(|(row, _)| (row.start_ns.unwrap_or(i64::MIN), row.pid, row.address));
+        let file = |pid, module| modules.get(&(pid, module)).copied().unwrap_or_default();
+        rows.into_iter().map(|(row, module)| Method { module: file(row.pid, module), ..row }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
+    use onoff_trace::{TableName, Tables, Trace};
+    use uuid::Uuid;
+
+    use super::*;
+    use onoff_input::options::Options;
+    use onoff_input::unpack::Limits;
+    use onoff_sources::{files_from_bytes, open_files};
+
+    const LOADED: (Event, u8) = ((DOTNET_RUNTIME, 143), 1);
+    const UNLOADED: (Event, u8) = ((DOTNET_RUNTIME, 144), 1);
+    const THERE: (Event, u8) = ((DOTNET_RUNDOWN, 144), 1);
+
+    /// A method of module 9 at an address, as all these events describe it.
+    fn method(address: u64, namespace: &str, name: &str) -> Payload {
+        let numbers = Payload::wide().u64(77).u64(9).u64(address).u32(0x40).u32(0x0600_0001).u32(4);
+        numbers.text(namespace).text(name).text("void  ()").u16(11)
+    }
+
+    fn module(path: &str) -> Payload {
+        Payload::wide().u64(9).u64(5).u32(0).u32(0).text(path).text("").u16(11)
+    }
+
+    /// Reads events of process 4 that are a tick apart.
+    fn read(events: Vec<((Event, u8), u32, Payload)>) -> Trace {
+        let session = Session::windows_10(1);
+        let start = session.start_ticks;
+        let mut builder = EtlBuilder::new(session);
+        for (at, (((provider, id), version), process, payload)) in (1..).zip(events) {
+            let provider = provider.guid.to_string().parse::<Uuid>().unwrap();
+            let event =
+                ManifestEvent { provider, id, version, thread: 8, process, level: 4, ..ManifestEvent::default() };
+            builder.push(0, &Record::manifest(event, start + at * 10, payload));
+        }
+        let files = files_from_bytes([("net.etl".to_owned(), builder.finish())], &Limits::default()).unwrap();
+        open_files(&files, Tables::of(&[TableName::Methods]), &Options::default()).unwrap()
+    }
+
+    /// Process, address, name, and whether load and unload are known.
+    fn rows(trace: &Trace) -> Vec<(u32, u64, &str, bool, bool)> {
+        let row =
+            |row: Method| (row.pid, row.address, trace.text(row.name), row.start_ns.is_some(), row.end_ns.is_some());
+        trace.methods.iter().map(row).collect()
+    }
+
+    #[test]
+    fn a_method_is_one_row_from_its_load_to_its_unload_and_has_its_module() {
+        let trace = read(vec![
+            (LOADED, 4, method(0x1000, "My.Class", "Run")),
+            (LOADED, 4, method(0x2000, "", "Main")),
+            (UNLOADED, 4, method(0x2000, "", "Main")),
+            // The rundown at the end: one that is known, and one that was there before; the module comes last.
+            (THERE, 4, method(0x1000, "My.Class", "Run")),
+            (THERE, 4, method(0x3000, "System.String", ".ctor")),
+            (((DOTNET_RUNDOWN, 154), 1), 4, module("C:\\app\\my.dll")),
+        ]);
+        assert_eq!(
+            rows(&trace),
+            [
+                (4, 0x3000, "System.String..ctor", false, false),
+                (4, 0x1000, "My.Class.Run", true, false),
+                (4, 0x2000, "Main", true, true),
+            ]
+        );
+        let first = trace.methods.get(0).unwrap();
+        assert_eq!((first.size, trace.text(first.signature)), (0x40, "void  ()"));
+        assert_eq!(trace.text(first.module), "C:\\app\\my.dll");
+        assert_eq!(trace.losses.count("phase_event_unreadable"), 0);
+    }
+
+    #[test]
+    fn an_address_that_is_used_again_is_the_next_methods_from_then_on() {
+        let trace = read(vec![
+            (LOADED, 4, method(0x1000, "A", "Old")),
+            (LOADED, 4, method(0x1000, "A", "New")),
+            // The same address in another process, and an unload of what was loaded before the recording.
+            (LOADED, 5, method(0x1000, "B", "Other")),
+            (UNLOADED, 5, method(0x9000, "B", "Before")),
+        ]);
+        let rows = rows(&trace);
+        assert_eq!(
+            rows,
+            [
+                (5, 0x9000, "B.Before", false, true),
+                (4, 0x1000, "A.Old", true, true),
+                (4, 0x1000, "A.New", true, false),
+                (5, 0x1000, "B.Other", true, false),
+            ]
+        );
+        let times: Vec<_> = trace.methods.iter().map(|row| (row.start_ns, row.end_ns)).collect();
+        assert_eq!(times[1].1, times[2].0);
+    }
+
+    #[test]
+    fn what_is_no_method_or_cut_short_makes_no_row() {
+        let short = Payload::wide().u64(77).u64(9).u64(0x1000);
+        let of_others = ((super::super::phase_events::KERNEL_PROCESS, 143), 0);
+        let trace = read(vec![(LOADED, 4, short), (of_others, 4, method(0x1000, "A", "B"))]);
+        assert_eq!(trace.methods.len(), 0);
+        assert_eq!(trace.losses.count("phase_event_unreadable"), 1);
+    }
+}
