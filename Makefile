@@ -9,7 +9,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
 
 # The rooms that neither read files, nor print, nor look at the clock.
-PURE := onoff-compression onoff-etl onoff-etw onoff-fileio onoff-firmware onoff-ftrace onoff-hive onoff-journal onoff-netboot onoff-prefetch onoff-trace onoff-sources onoff-evidence onoff-usage onoff-firmware-times onoff-network onoff-transitions onoff-blame onoff-requests onoff-image onoff-lists onoff-lanes onoff-compare onoff-findings onoff-report
+PURE := onoff-compression onoff-etl onoff-etw onoff-fileio onoff-firmware onoff-ftrace onoff-hive onoff-journal onoff-netboot onoff-prefetch onoff-trace onoff-input onoff-firmware-tables onoff-file-operations onoff-windows onoff-linux onoff-sources onoff-evidence onoff-usage onoff-firmware-times onoff-network onoff-transitions onoff-blame onoff-requests onoff-image onoff-lists onoff-lanes onoff-compare onoff-findings onoff-sections onoff-report
 PURE_FLAGS := $(addprefix --package ,$(PURE))
 
 RECORDING ?= samples/slow-boot.etl

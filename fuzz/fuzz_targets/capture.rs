@@ -41,8 +41,8 @@ fuzz_target!(|bytes: &[u8]| {
     let options = onoff_report::text::netboot::NetbootTextOptions { top: 100, what_if: Default::default() };
     onoff_report::text::netboot::write(&report, &options, &mut text).expect("text");
     onoff_report::svg::netboot::write(&report, &mut text).expect("a picture");
-    onoff_report::section::csv::write(&[onoff_report::csv::netboot::rows(&report)], &mut text).expect("rows");
-    onoff_report::json::document::write(&[], &report, &mut text).expect("a document");
+    onoff_sections::section::csv::write(&[onoff_sections::csv::netboot::rows(&report)], &mut text).expect("rows");
+    onoff_sections::json::document::write(&[], &report, &mut text).expect("a document");
 });
 
 /// Header of a pcap file of Ethernet frames with microseconds.

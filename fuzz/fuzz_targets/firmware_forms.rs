@@ -21,5 +21,5 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let mut text = Vec::new();
     onoff_report::text::firmware::write(&report, 100, &mut text).expect("text");
-    onoff_report::section::csv::write(&[onoff_report::csv::firmware::measured(&report)], &mut text).expect("rows");
+    onoff_sections::section::csv::write(&[onoff_sections::csv::firmware::measured(&report)], &mut text).expect("rows");
 });

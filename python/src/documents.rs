@@ -10,7 +10,7 @@ use onoff::answers::transitions::suspend::SuspendOptions;
 use onoff::answers::blame::waits::PathOptions;
 use onoff::answers::blame::why::{About, WhyQuestion};
 use onoff::findings::diagnosis::DiagnosisOptions;
-use onoff::report::json::document;
+use onoff::sections::json::document;
 use onoff::sources::{Error, RecordingKind};
 use onoff::trace::{TableName, Tables};
 use onoff::{Refusal, Session, tables_of_runs};

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchItera
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use onoff::Session;
 use onoff::answers::evidence::recording::summarise;
-use onoff::report::json::document;
+use onoff::sections::json::document;
 use onoff::report::text::causes::with_causes;
 use onoff::trace::arrow::ArrowTables;
 use onoff::trace::{DECLARATIONS, TableName, Tables, Trace};

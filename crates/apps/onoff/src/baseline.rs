@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use onoff_compare::baseline::{Baseline, BaselineHead, MOST_BASELINE_BYTES};
 use onoff_compare::{Run, RunSubject};
-use onoff_report::json::escape::write_compact;
+use onoff_sections::json::escape::write_compact;
 
 use crate::error::Error;
 

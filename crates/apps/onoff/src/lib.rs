@@ -108,5 +108,6 @@ pub mod answers {
 
 pub use onoff_findings as findings;
 pub use onoff_report as report;
+pub use onoff_sections as sections;
 pub use onoff_sources as sources;
 pub use onoff_trace as trace;

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use onoff_evidence::recording::{Provenance, RecordingSummary};
-use onoff_report::csv::timed;
-use onoff_report::paper::{HtmlPaper, TextPaper};
-use onoff_report::section::{self, Section};
 use onoff_report::text::transition::{LISTED, TransitionReport};
+use onoff_sections::csv::timed;
+use onoff_sections::paper::{HtmlPaper, TextPaper};
+use onoff_sections::section::{self, Section};
 use onoff_transitions::boot::BootReport;
 use onoff_transitions::linux::boot::LinuxBootReport;
 use onoff_transitions::linux::shutdown::LinuxShutdownReport;

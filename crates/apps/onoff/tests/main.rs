@@ -19,8 +19,8 @@ use onoff::answers::evidence::recording::Provenance;
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::shutdown::ShutdownOptions;
 use onoff::answers::transitions::suspend::SuspendOptions;
-use onoff::report::table::Order;
 use onoff::report::text::time_point::TimePoint;
+use onoff::sections::table::Order;
 use onoff::sources::Pattern;
 use onoff::trace::{TableName, Tables};
 use onoff::{Boot, Error, List, ListQuestion, NoList, OutOfRange, Refusal, Session, TransitionAnswer, Transitions};
@@ -164,7 +164,7 @@ fn sections_are_the_tables_of_the_text_with_all_their_rows() {
     assert!(sections.iter().all(|section| text.contains(&*section.title)));
     let Boot::Windows(report) = &boot.report else { panic!("{boot:?}") };
     let units: Vec<_> = boot.sections(1).into_iter().filter(|section| section.name == "units").collect();
-    let rows = written(|out| onoff::report::section::csv::write(&units, out));
+    let rows = written(|out| onoff::sections::section::csv::write(&units, out));
     assert_eq!(rows.lines().count(), report.units.len() + 1);
 }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use onoff::answers::compare::summary::Summary;
-use onoff::report::lists::write_on;
-use onoff::report::paper::TextPaper;
+use onoff::sections::lists::write_on;
+use onoff::sections::paper::TextPaper;
 use onoff::summarise_all;
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan};
 

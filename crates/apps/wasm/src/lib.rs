@@ -19,9 +19,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::answers::transitions::shutdown::ShutdownOptions;
 use onoff::answers::transitions::suspend::SuspendOptions;
-use onoff::report::table::{Order, TEXT_ROWS};
 use onoff::report::text::boot::no_boot;
 use onoff::report::text::shutdown::no_shutdown;
+use onoff::sections::table::{Order, TEXT_ROWS};
 use onoff::{Error, Lanes, List, ListQuestion, Refusal, Session};
 
 /// What the page has handed over, and what it gets.

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use onoff_evidence::recording::summarise;
-use onoff_report::paper::TextPaper;
 use onoff_report::text::transition::{LISTED, TransitionReport};
-use onoff_report::{csv::timed, section};
+use onoff_sections::csv::timed;
+use onoff_sections::paper::TextPaper;
+use onoff_sections::section;
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
 };

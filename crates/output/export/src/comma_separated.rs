@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use onoff::report::table::csv::Rows;
+use onoff::sections::table::csv::Rows;
 use onoff::trace::column::{Column, Value};
 use onoff::trace::{TableView, Trace};
 

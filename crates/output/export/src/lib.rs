@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use onoff::Session;
 use onoff::answers::evidence::recording::summarise;
-use onoff::report::json;
+use onoff::sections::json;
 use onoff::sources::read_tables;
 use onoff::trace::{DECLARATIONS, TableName, TableView, Tables, Trace};
 use onoff_sink::OutputFolder;

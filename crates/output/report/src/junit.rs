@@ -9,8 +9,8 @@ use onoff_compare::MeasureUnit;
 use onoff_compare::gate::{GateReport, GateVerdict};
 use quick_xml::escape::escape;
 
-use crate::terminal::printable::printable;
 use crate::text::gate::{LimitCase, cases};
+use onoff_sections::terminal::printable::printable;
 
 /// Writes the report.
 ///

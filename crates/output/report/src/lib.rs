@@ -9,20 +9,11 @@
 
 #![forbid(unsafe_code)]
 
-pub mod csv;
 pub mod folded;
 pub mod github;
-pub mod glossary;
-mod html_styles;
-pub mod json;
 pub mod junit;
-pub mod lists;
 pub mod markdown;
-pub mod paper;
 pub mod sarif;
-pub mod section;
 pub mod speedscope;
 pub mod svg;
-pub mod table;
-pub mod terminal;
 pub mod text;

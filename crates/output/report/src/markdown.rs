@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use onoff_compare::gate::{GateReport, GateVerdict};
 use onoff_compare::study_table::StudyTable;
 
-use crate::terminal::printable::printable;
 use crate::text::compare::{number, signed_percent, value};
 use crate::text::gate::headline;
+use onoff_sections::terminal::printable::printable;
 
 /// Writes the tables.
 ///

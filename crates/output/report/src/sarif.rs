@@ -9,8 +9,8 @@ use std::io::{self, Write};
 use onoff_compare::gate::{GateReport, GateVerdict};
 use serde_json::{Value, json};
 
-use crate::terminal::printable::printable;
 use crate::text::gate::{LimitCase, cases};
+use onoff_sections::terminal::printable::printable;
 
 /// The two rules: identifier, name and description.
 const RULES: [(&str, &str, &str); 2] = [
@@ -31,7 +31,7 @@ const RULES: [(&str, &str, &str); 2] = [
 /// # Errors
 /// What `out` answers.
 pub fn write(report: &GateReport, version: &str, out: &mut dyn Write) -> io::Result<()> {
-    crate::json::escape::write_indented(&document(report, version), out)?;
+    onoff_sections::json::escape::write_indented(&document(report, version), out)?;
     writeln!(out)
 }
 

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::io::{Write, stdout};
 
-use onoff_report::json::document::{DocumentHeader, SCHEMA_VERSION, schemas};
+use onoff_sections::json::document::{DocumentHeader, SCHEMA_VERSION, schemas};
 use onoff_view::page::Page;
 use onoff_view::table::PageTable;
 use schemars::generate::SchemaSettings;

@@ -8,7 +8,7 @@ use onoff_lists::cpu::{self, CpuGroup};
 use onoff_lists::flame;
 use onoff_lists::interrupts::{self, InterruptGroup};
 use onoff_lists::{devices, processes, services};
-use onoff_report::table::{Column, Kind, TableReport, Value};
+use onoff_sections::table::{Column, Kind, TableReport, Value};
 use onoff_trace::{TableName, Tables, Trace};
 use onoff_usage::functions::FunctionNames;
 use onoff_usage::storage::{Key, disk, files, hard_faults};

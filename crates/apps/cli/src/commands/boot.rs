@@ -2,7 +2,8 @@
 
 use onoff::{Boot, Refusal, boot_axis_without_a_recording};
 use onoff_evidence::recording::Provenance;
-use onoff_report::{json, text};
+use onoff_report::text;
+use onoff_sections::json;
 use onoff_transitions::boot::{BootOptions, NotABoot};
 use onoff_transitions::{TransitionKind, linux};
 use onoff_xperf::layouts::boot_xml::{self, BootXmlOptions};

@@ -8,7 +8,11 @@ use onoff::{
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
 use onoff_files::Options;
-use onoff_report::{csv, json, markdown, section, text};
+use onoff_report::markdown;
+use onoff_report::text;
+use onoff_sections::csv;
+use onoff_sections::json;
+use onoff_sections::section;
 use onoff_view::picture;
 
 use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments, SidesArguments};

@@ -6,8 +6,9 @@ use onoff_evidence::recording::summarise;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::image::speak_together;
 use onoff_findings::{RULES, Rule, RuleList, TABLES};
+use onoff_report::text;
 use onoff_report::text::time_point::TimePoint;
-use onoff_report::{json, text};
+use onoff_sections::json;
 use onoff_transitions::boot::BootOptions;
 
 use crate::arguments::PlainFormat;

@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use onoff::{EventQuestion, NoEvents, OutOfRange, Refusal, Session};
-use onoff_report::json::event::EventLines;
 use onoff_report::text::quantity::duration;
 use onoff_report::text::{self, losses};
+use onoff_sections::json::event::EventLines;
 use onoff_sources::{EventFilter, EventWriter, Pattern};
 use onoff_trace::{DescribedEvent, Losses, SystemKind};
 use onoff_xperf::layouts::dumper::Dumper;

@@ -1,8 +1,8 @@
 //! `onoff explain`.
 
-use onoff_report::glossary::{columns, find, like};
 use onoff_report::text;
 use onoff_report::text::style::{HEADLINE, QUIET};
+use onoff_sections::glossary::{columns, find, like};
 
 use crate::failure::Failure;
 use crate::output::Destination;
@@ -52,7 +52,7 @@ fn nothing(word: &str) -> String {
 /// Every word, without its meaning.
 fn list(destination: &Destination) -> Result<(), Failure> {
     destination.write(|out| {
-        for part in onoff_report::glossary::PARTS {
+        for part in onoff_sections::glossary::PARTS {
             writeln!(out, "{HEADLINE}{}{HEADLINE:#}", part.title)?;
             let mut words: Vec<&str> = part.entries.iter().map(|entry| entry.word).collect();
             words.sort_by_key(|word| word.to_lowercase());

@@ -3,7 +3,10 @@
 use onoff::{Refusal, firmware, provenance_of_firmware};
 use onoff_files::Options;
 use onoff_firmware_times::compare;
-use onoff_report::{csv, json, section, text};
+use onoff_report::text;
+use onoff_sections::csv;
+use onoff_sections::json;
+use onoff_sections::section;
 
 use crate::arguments::firmware::{FirmwareArguments, FirmwareFormat};
 use crate::failure::Failure;

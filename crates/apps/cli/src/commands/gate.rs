@@ -6,8 +6,13 @@ use std::path::{Path, PathBuf};
 use onoff::{BadRecording, ReadRuns, write_baseline};
 use onoff_compare::gate::{GateVerdict, Limit, cannot_judge, judge};
 use onoff_compare::{Run, compare};
+use onoff_report::github;
+use onoff_report::junit;
+use onoff_report::markdown;
+use onoff_report::sarif;
+use onoff_report::text;
 use onoff_report::text::quantity::counted;
-use onoff_report::{github, json, junit, markdown, sarif, text};
+use onoff_sections::json;
 use onoff_sink::OutputFile;
 
 use super::compare::{ComparedRuns, reading, runs};

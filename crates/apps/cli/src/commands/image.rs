@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use onoff::{ImageKnowledge, OpenedImage};
 use onoff_findings::image::ImageAnswer;
 use onoff_image::{OverlayLimits, compare};
-use onoff_report::{json, section, text};
+use onoff_report::text;
+use onoff_sections::json;
+use onoff_sections::section;
 
 use super::{io, table};
 use crate::arguments::image::ImageArguments;

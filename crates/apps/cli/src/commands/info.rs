@@ -1,6 +1,7 @@
 //! `onoff info`.
 
-use onoff_report::{json, text};
+use onoff_report::text;
+use onoff_sections::json;
 
 use crate::arguments::{InfoArguments, PlainFormat};
 use crate::failure::Failure;

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use onoff::{NoRequests, Refusal};
 use onoff_evidence::recording::Provenance;
 use onoff_record::file_operations::{Tracer, record_command};
+use onoff_report::text;
 use onoff_report::text::time_point::TimePoint;
-use onoff_report::{json, section, text};
 use onoff_requests::{DeviceOrigin, IoOptions, IoReport, StorageDevice};
+use onoff_sections::json;
+use onoff_sections::section;
 use onoff_sources::Pattern;
 use tempfile::NamedTempFile;
 

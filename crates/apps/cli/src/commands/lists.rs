@@ -3,8 +3,10 @@
 use onoff::{List, ListAnswer, ListQuestion, NoList, OutOfRange, Refusal, Session};
 use onoff_lists::cpu::CpuGroup;
 use onoff_lists::functions::{CodeGroup, TimeOf};
+use onoff_report::folded;
+use onoff_report::speedscope;
+use onoff_report::svg;
 use onoff_report::text::quantity::duration;
-use onoff_report::{folded, speedscope, svg};
 use onoff_usage::storage::Key;
 
 use super::symbols::SymbolTask;

@@ -3,8 +3,12 @@
 use onoff_netboot::MacAddress;
 use onoff_network::model::Settings;
 use onoff_network::{ClientFilter, NetbootOptions};
+use onoff_report::svg;
+use onoff_report::text;
 use onoff_report::text::netboot::NetbootTextOptions;
-use onoff_report::{csv, json, section, svg, text};
+use onoff_sections::csv;
+use onoff_sections::json;
+use onoff_sections::section;
 
 use crate::arguments::netboot::{NetbootArguments, NetbootOutput};
 use crate::failure::Failure;

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use onoff::Session;
 use onoff_image::prefetch::{ReadAheadWork, TABLES, of_boot};
-use onoff_report::{json, section, text};
+use onoff_report::text;
+use onoff_sections::json;
+use onoff_sections::section;
 use onoff_sources::{EventFilter, EventStream, Pattern};
 use onoff_transitions::boot::{self, BootOptions};
 use onoff_xperf::collected::ready_boot::{EVENTS, ReadyBoot};

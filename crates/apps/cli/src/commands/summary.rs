@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use onoff::summarise_all;
 use onoff_compare::summary::Summary;
 use onoff_files::volume::Volume;
-use onoff_report::lists::write_on;
-use onoff_report::paper::{HtmlPaper, TextPaper};
-use onoff_report::table::{Order, TableReport, arrange, write_csv};
-use onoff_report::{json, svg};
+use onoff_report::svg;
+use onoff_sections::json;
+use onoff_sections::lists::write_on;
+use onoff_sections::paper::{HtmlPaper, TextPaper};
+use onoff_sections::table::{Order, TableReport, arrange, write_csv};
 
 use crate::arguments::summary::SummaryArguments;
 use crate::arguments::table::TableFormat;

@@ -1,7 +1,7 @@
 //! What the arguments mean that all verbs share whose answer is a table.
 
 use onoff::ListQuestion;
-use onoff_report::table::{Order, TEXT_ROWS};
+use onoff_sections::table::{Order, TEXT_ROWS};
 use onoff_sources::Pattern;
 
 use crate::arguments::table::{TableArguments, TableFormat};

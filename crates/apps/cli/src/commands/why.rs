@@ -7,9 +7,12 @@ use onoff_blame::waits::{CriticalPath, PathOptions};
 use onoff_blame::why::{About, WhyQuestion, WhyReport};
 use onoff_evidence::Interval;
 use onoff_lists::flame;
+use onoff_report::folded;
+use onoff_report::svg;
+use onoff_report::text;
 use onoff_report::text::time_point::TimePoint;
 use onoff_report::text::why::WhyTextOptions;
-use onoff_report::{folded, json, svg, text};
+use onoff_sections::json;
 use onoff_sources::Pattern;
 
 use super::functions;

@@ -1,7 +1,7 @@
 //! `-a stack`: through which modules call stacks go.
 
 use crate::layouts::stack::{write_butterfly, write_csv, write_xml};
-use onoff_report::json::escape::write_indented;
+use onoff_sections::json::escape::write_indented;
 use onoff_usage::call_stacks::{StackFilter, count, tables};
 use regex_lite::{Regex, RegexBuilder};
 

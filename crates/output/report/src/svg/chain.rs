@@ -8,9 +8,9 @@ use onoff_blame::why::{WhyReport, WhyStretch};
 use onoff_evidence::Certainty;
 
 use super::drawing::{self, CHARACTER, HEADLINE, INK, LINE_CHARACTERS, MARGIN, QUIET, WIDTH, shortened};
-use crate::terminal::quantity::duration;
 use crate::text::phases::shown;
 use crate::text::why;
+use onoff_sections::terminal::quantity::duration;
 
 /// Stretches, and steps of one stretch: the longest.
 const MOST_STRETCHES: usize = 12;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_lists::flame::Flame;
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, SHADES, WIDTH, fitting};
-use crate::terminal::quantity::duration;
+use onoff_sections::terminal::quantity::duration;
 
 const ROW: i64 = 18;
 const TOP: i64 = 62;

@@ -8,7 +8,7 @@ pub mod summary;
 
 use std::borrow::Cow;
 
-use crate::terminal::printable::printable;
+use onoff_sections::terminal::printable::printable;
 
 /// `text` for the inside of an element or an attribute.
 #[must_use]

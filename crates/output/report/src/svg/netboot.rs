@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_network::report::{NetbootReport, NetworkBoot, Stage, StageKind};
 
 use super::{escaped, step, tick, ticks};
-use crate::terminal::quantity::{duration, percent};
+use onoff_sections::terminal::quantity::{duration, percent};
 
 const WIDTH: i64 = 1100;
 const LABELS: i64 = 300;

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use onoff_compare::summary::{Summary, SummaryRow};
 
 use super::drawing::{self, HEADLINE, INK, MARGIN, QUIET, WIDTH, fitting, shortened};
-use crate::lists::summary::kind;
-use crate::terminal::quantity::{counted, duration};
 use crate::text::phases::shown;
+use onoff_sections::lists::summary::kind;
+use onoff_sections::terminal::quantity::{counted, duration};
 
 const ROW: i64 = 30;
 const TOP: i64 = 64;

@@ -10,8 +10,8 @@ use super::bar::Axis;
 use super::printable::printable;
 use super::quantity::{capitalised, counted, duration, share};
 use super::style::{BAR, DOUBT, HEADLINE, QUIET, WORST};
-use crate::section::{self, Cell, Line, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Line, Section};
+use onoff_sections::table::Value;
 
 /// Characters of the axis.
 const BAR_CELLS: usize = 28;

@@ -5,8 +5,8 @@ use onoff_usage::devices::Device;
 use super::printable::printable;
 use super::quantity::count;
 use super::style::{DOUBT, QUIET};
-use crate::section::{Cell, Heading, Section};
-use crate::table::Value;
+use onoff_sections::section::{Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// The section called `title`, of `devices` in their order; `more` follows its note. `None` where there are none.
 pub fn section<'a>(title: &'static str, devices: Vec<&'a Device>, more: &str, top: usize) -> Option<Section<'a>> {

@@ -10,8 +10,8 @@ use super::printable::printable;
 use super::quantity::{count, counted};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, MISSING, QUIET};
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 
 /// Writes the report.
 ///

@@ -14,8 +14,8 @@ use super::printable::printable;
 use super::quantity::{count, counted, duration, percent, second_or_dash, size};
 use super::section::title;
 use super::style::{DOUBT, HEADLINE, QUIET, TITLE, WORST};
-use crate::section::{self, Cell, Section, SectionOf};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Section, SectionOf};
+use onoff_sections::table::Value;
 
 /// Evidence shown for each finding.
 const MOST_EVIDENCE: usize = 4;

@@ -9,8 +9,8 @@ use super::losses;
 use super::quantity::{count, counted, duration, size};
 use super::style::{HEADLINE, QUIET};
 use super::transition::named;
-use crate::section::{self, Cell, Heading, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Writes the summary.
 ///

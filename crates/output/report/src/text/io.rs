@@ -12,8 +12,8 @@ use super::quantity::{capitalised, count, counted, duration, percent, size};
 use super::section::title;
 use super::style::{HEADLINE, QUIET, WORST};
 use super::usage::process_name;
-use crate::section::{self, Cell, Heading, Section, SectionOf};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Heading, Section, SectionOf};
+use onoff_sections::table::Value;
 
 /// Writes the report.
 ///

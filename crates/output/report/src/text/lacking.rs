@@ -6,8 +6,8 @@ use onoff_evidence::missing_evidence::{Lacking, PartOfLinux, RecordingCommand};
 use onoff_transitions::MissingEvidence;
 
 use super::style::QUIET;
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 
 /// Writes what was lacking; nothing when nothing was.
 ///

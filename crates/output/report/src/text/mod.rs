@@ -30,4 +30,4 @@ pub mod unit_starts;
 pub mod usage;
 pub mod why;
 
-pub use crate::terminal::{layout, losses, printable, quantity, section, style, table};
+pub use onoff_sections::terminal::{layout, losses, printable, quantity, section, style, table};

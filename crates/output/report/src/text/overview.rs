@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::printable::printable;
 use super::style::{HEADLINE, QUIET};
-use crate::section::{self, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Section};
+use onoff_sections::table::Value;
 
 /// What a recording is, and the first line of every answer about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use super::bar::Axis;
 use super::printable::printable;
 use super::quantity::{counted, duration, share};
 use super::style::{BAR, DOUBT, MISSING, QUIET, WORST};
-use crate::section::{Cell, Line, Section};
-use crate::table::Value;
+use onoff_sections::section::{Cell, Line, Section};
+use onoff_sections::table::Value;
 
 /// Characters of the axis.
 const AXIS_CELLS: usize = 32;

@@ -13,8 +13,8 @@ use super::bar::sparkline;
 use super::printable::printable;
 use super::quantity::{count, counted, duration, percent, second_or_dash, size};
 use super::style::{DOUBT, HEADLINE, QUIET};
-use crate::section::{self, Cell, Heading, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// What the rows of a table for programs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

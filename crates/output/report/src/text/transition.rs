@@ -13,9 +13,9 @@ use super::printable::printable;
 use super::quantity::counted;
 use super::style::{HEADLINE, QUIET, TITLE};
 use super::{ending, fix_first};
-use crate::json::document::{self, Document};
-use crate::paper::Paper;
-use crate::section::{self, Section};
+use onoff_sections::json::document::{self, Document};
+use onoff_sections::paper::Paper;
+use onoff_sections::section::{self, Section};
 
 /// Rows of each list that text shows unless a person asks for more or fewer.
 pub const LISTED: usize = 5;

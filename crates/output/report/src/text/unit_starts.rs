@@ -7,8 +7,8 @@ use onoff_usage::units::{Unit, WaitKind};
 use super::printable::printable;
 use super::quantity::counted;
 use super::style::{DOUBT, QUIET, WORST};
-use crate::section::{Cell, Heading, Section};
-use crate::table::Value;
+use onoff_sections::section::{Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// The section; `more` follows its note. `None` where nothing started.
 pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> Option<Section<'a>> {

@@ -9,8 +9,8 @@ use super::phases;
 use super::printable::printable;
 use super::quantity::{duration, percent, share};
 use super::style::QUIET;
-use crate::section::{Cell, Heading, Section};
-use crate::table::Value;
+use onoff_sections::section::{Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Names beside each phase.
 const NAMES: usize = 3;

@@ -5,10 +5,10 @@ use onoff_evidence::activity::Work;
 use onoff_trace::ActivityKind;
 use onoff_transitions::boot::{BootReport, TrainingState};
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::quantity::{count, duration};
 use crate::text::style::QUIET;
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// Work shorter than this is not worth a line, ns.
 const NOTABLE_NS: i64 = 1_000_000;

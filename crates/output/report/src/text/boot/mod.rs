@@ -15,7 +15,7 @@ use super::quantity::{counted, duration};
 use super::style::QUIET;
 use super::transition::{Once, no_transition};
 use super::{boot_axis, device_work, unit_starts, usage};
-use crate::section::Section;
+use onoff_sections::section::Section;
 
 impl Once for WindowsBoot {
     fn headline(report: &BootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {

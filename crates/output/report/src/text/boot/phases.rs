@@ -3,10 +3,10 @@
 use onoff_transitions::PhaseName;
 use onoff_transitions::boot::{BootReport, EarlierTime};
 
-use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::style::{DOUBT, QUIET};
+use onoff_sections::section::{Line, Section};
 
 pub(super) fn section(report: &BootReport) -> Section<'_> {
     let before = &report.details.before_kernel;

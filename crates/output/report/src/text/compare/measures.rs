@@ -6,12 +6,12 @@ use anstyle::Style;
 use onoff_compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 
 use super::{LEAST_SHOWN_NS, signed, signed_percent, value};
-use crate::section::{self, Cell, Heading, Section, SectionOf};
 use crate::text::phases::shown;
 use crate::text::printable::printable;
 use crate::text::quantity::count;
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
 use crate::text::why::account::kind;
+use onoff_sections::section::{self, Cell, Heading, Section, SectionOf};
 
 /// Writes the measures of `category`: all of totals and phases, else what differs, most first.
 pub(super) fn write(comparison: &Comparison, category: Category, top: usize, out: &mut dyn Write) -> io::Result<()> {

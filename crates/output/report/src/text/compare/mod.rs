@@ -15,8 +15,8 @@ use onoff_compare::{Category, Comparison, ConfigurationSummary, MeasureUnit, Set
 use super::printable::printable;
 use super::quantity::{count, counted, duration, size};
 use super::style::{DOUBT, QUIET};
-use crate::section::{self, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Section};
+use onoff_sections::table::Value;
 
 pub use explanation::sentence as explanation;
 pub(super) use explanation::write as write_explanations;

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use onoff_compare::{Comparison, Moved};
 
-use crate::section::{self, Heading, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration};
+use onoff_sections::section::{self, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Writes what moved, most passed first.
 pub(super) fn write(comparison: &Comparison, top: usize, out: &mut dyn Write) -> io::Result<()> {

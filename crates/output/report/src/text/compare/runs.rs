@@ -6,10 +6,10 @@ use anstyle::Style;
 use onoff_compare::{ComparedMeasure, Comparison, Configuration, Run};
 
 use super::value;
-use crate::section::{self, Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::style::{DOUBT, QUIET};
+use onoff_sections::section::{self, Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Writes a table of the runs of `configurations`, a row each; `comparison` is theirs and says what was not compared.
 ///

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use anstyle::Style;
 use onoff_compare::study_table::{CellUnit, StudyCell, StudyTable};
 
-use crate::section::{self, Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
+use onoff_sections::section::{self, Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Writes a table.
 pub(super) fn write(study: &StudyTable, out: &mut dyn Write) -> io::Result<()> {

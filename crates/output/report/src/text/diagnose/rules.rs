@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use onoff_findings::Rule;
 use unicode_width::UnicodeWidthStr;
 
-use crate::section::{self, Section};
-use crate::table::Value;
 use crate::text::style::{QUIET, TITLE};
+use onoff_sections::section::{self, Section};
+use onoff_sections::table::Value;
 
 /// Writes every rule, one row each.
 ///

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use onoff_firmware_times::{FirmwareChange, FirmwareComparison};
 
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, percent};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 
 /// Writes the comparison.
 ///

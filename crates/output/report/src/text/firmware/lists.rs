@@ -2,10 +2,10 @@
 
 use onoff_firmware_times::{FirmwareGap, FirmwareReport};
 
-use crate::section::{Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::quantity::{count, counted, duration};
 use crate::text::style::QUIET;
+use onoff_sections::section::{Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 pub(super) fn gaps(report: &FirmwareReport, top: usize) -> Section<'_> {
     let edge = |edge: &str, gap: &FirmwareGap, module: &str| Cell::words(QUIET, beside(edge, &gap.phase, module));

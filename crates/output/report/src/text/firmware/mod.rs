@@ -14,8 +14,8 @@ use super::printable::printable;
 use super::quantity::{count, counted, duration, duration_or_dash};
 use super::section::title;
 use super::style::{DOUBT, QUIET, TITLE, of_severity};
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 
 pub use comparison::write_comparison;
 pub use headline::sentences;

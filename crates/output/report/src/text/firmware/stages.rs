@@ -6,11 +6,11 @@ use onoff_evidence::rule::Rule;
 use onoff_firmware_times::{FirmwareReport, FirmwareStageName};
 
 use super::headline::stage;
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::bar::Axis;
 use crate::text::quantity::{duration, duration_or_dash, percent, share};
 use crate::text::style::{BAR, DOUBT, QUIET, WORST};
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// Characters of the axis.
 const AXIS_CELLS: usize = 32;

@@ -2,11 +2,11 @@
 
 use onoff_evidence::call_graph::{CallGraph, CalledFunction};
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{DOUBT, MISSING, QUIET};
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// Graphs that are shown: those of the work that took longest.
 const GRAPHS: usize = 3;

@@ -3,11 +3,11 @@
 use onoff_network::dhcp::{DhcpExchange, DhcpStep};
 use onoff_network::report::NetworkBoot;
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::{DOUBT, QUIET};
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// Answers later than this stand out, ns.
 const LATE_NS: i64 = 500_000_000;

@@ -3,9 +3,9 @@
 use onoff_network::http::Download;
 use onoff_network::report::NetworkBoot;
 
-use crate::section::{Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::style::{DOUBT, MISSING, QUIET};
+use onoff_sections::section::{Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 pub(super) fn section(boot: &NetworkBoot, top: usize) -> Option<Section<'_>> {
     if boot.downloads.is_empty() {

@@ -20,8 +20,8 @@ use super::losses;
 use super::printable::printable;
 use super::section::title;
 use super::style::{QUIET, TITLE};
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 
 /// How much to show.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,9 +6,9 @@ use anstyle::Style;
 use onoff_network::model::{LatencyModel, Prediction, Settings};
 use onoff_network::report::NetworkBoot;
 
-use crate::section::{self, Cell, Heading, Section};
 use crate::text::quantity::{duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET};
+use onoff_sections::section::{self, Cell, Heading, Section};
 
 pub(super) fn write(
     boot: &NetworkBoot,

@@ -2,11 +2,11 @@
 
 use onoff_network::report::{NetworkBoot, Stage, StageKind};
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::bar::Axis;
 use crate::text::quantity::{counted, duration};
 use crate::text::style::{BAR, QUIET, WORST};
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 const BAR_CELLS: usize = 28;
 /// More rows than this do not fit a screen: the shortest are summed up.

@@ -7,11 +7,11 @@ use onoff_netboot::transfer::Outcome;
 use onoff_network::report::{Costs, FileTransfer, NetworkBoot};
 
 use super::{file_name, title};
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration, percent, share, size};
 use crate::text::style::{DOUBT, MISSING, QUIET, WORST};
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 
 pub(super) fn write(boot: &NetworkBoot, top: usize, out: &mut dyn Write) -> io::Result<()> {
     if boot.transfers.is_empty() {

@@ -2,11 +2,11 @@
 
 use onoff_transitions::shutdown::{ProcessExit, ShutdownReport};
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
 use crate::text::usage::process_name;
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 pub(super) fn section<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Option<Section<'a>> {
     let exits = &report.details.exits;

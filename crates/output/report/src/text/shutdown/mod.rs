@@ -14,7 +14,7 @@ use onoff_transitions::shutdown::{NotAShutdown, ShutdownReport, WindowsShutdown}
 use super::phases::touched_by;
 use super::transition::{Once, no_transition};
 use super::usage;
-use crate::section::Section;
+use onoff_sections::section::Section;
 
 impl Once for WindowsShutdown {
     fn headline(report: &ShutdownReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {

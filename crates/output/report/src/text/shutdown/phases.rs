@@ -5,11 +5,11 @@ use onoff_transitions::Variant;
 use onoff_transitions::shutdown::{ShutdownInterval, ShutdownReport};
 
 use super::work::words;
-use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::QUIET;
+use onoff_sections::section::{Line, Section};
 
 pub(super) fn section(report: &ShutdownReport) -> Section<'_> {
     let start = report.details.starts.time_ns.unwrap_or(0);

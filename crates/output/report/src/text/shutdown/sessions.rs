@@ -4,12 +4,12 @@ use onoff_evidence::Certainty;
 use onoff_transitions::shutdown::{ApplicationEnd, ProgramKind, SessionEnd, ShutdownReport};
 use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit};
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, duration_or_dash};
 use crate::text::style::{QUIET, WORST};
 use crate::text::usage::process_name;
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// A section each session.
 pub(super) fn applications<'a>(report: &'a ShutdownReport, top: usize, named: &[String]) -> Vec<Section<'a>> {

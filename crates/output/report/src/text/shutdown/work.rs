@@ -4,11 +4,11 @@ use onoff_evidence::activity::Work;
 use onoff_trace::{ActivityKind, shutdown_step};
 use onoff_transitions::shutdown::ShutdownReport;
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::quantity::count;
 use crate::text::style::QUIET;
 use crate::text::usage::process_name;
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// A step's name in words.
 pub(super) fn words(name: &str) -> String {

@@ -3,10 +3,10 @@
 use onoff_transitions::Variant;
 use onoff_transitions::suspend::{PowerTotal, PowerTransition};
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::quantity::{count, duration, size};
 use crate::text::style::{DOUBT, QUIET};
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// A difference from which on the two accounts disagree, ns: the kernel counts milliseconds.
 const NOTABLE_NS: i64 = 2_000_000;

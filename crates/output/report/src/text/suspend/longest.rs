@@ -5,10 +5,10 @@ use onoff_transitions::PhaseName;
 use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTransition};
 
 use super::headline::{device_name, told_name};
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET, WORST};
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// Applications and services that were notified.
 pub(super) fn notified(transition: &PowerTransition, top: usize) -> Vec<Section<'_>> {

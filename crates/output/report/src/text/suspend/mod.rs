@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use onoff_transitions::suspend::{PowerTransition, WindowsSuspend};
 
 use super::transition::Sleep;
-use crate::section::Section;
+use onoff_sections::section::Section;
 
 impl Sleep for WindowsSuspend {
     const CALLED: (&str, &str) = ("Transition", "power transition");

@@ -3,10 +3,10 @@
 use onoff_transitions::suspend::PowerTransition;
 
 use super::headline::{cause, kind_name, longest_phase};
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::quantity::duration;
 use crate::text::style::QUIET;
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 pub(super) fn section(transitions: &[PowerTransition]) -> Section<'_> {
     let first = |known: Option<i64>, other: Option<i64>| Cell::duration_or_dash(known.or(other));

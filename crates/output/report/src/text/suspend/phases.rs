@@ -4,11 +4,11 @@ use onoff_evidence::Certainty;
 use onoff_transitions::suspend::{PowerTransition, STOOD_STILL_NS};
 use onoff_transitions::{Phase, PhaseName};
 
-use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::quantity::{count, duration, duration_or_dash};
 use crate::text::style::{DOUBT, QUIET};
+use onoff_sections::section::{Line, Section};
 
 pub(super) fn section(transition: &PowerTransition) -> Option<Section<'_>> {
     if transition.phases.is_empty() {

@@ -8,12 +8,12 @@ use onoff_blame::account::{
 };
 use onoff_blame::why::{StretchKind, WhyStretch};
 
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
 use crate::text::phases::shown;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{HEADLINE, QUIET, WORST};
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 
 /// The first line: who, and how long. `what` is what it held up. Of a phase, the culprit that every other verb names: parts of
 /// the system that every transition consists of come after.

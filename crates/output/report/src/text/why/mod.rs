@@ -16,8 +16,8 @@ use super::phases::shown;
 use super::printable::printable;
 use super::quantity::{count, counted, duration};
 use super::style::{DOUBT, QUIET, WORST};
-use crate::section::{self, Cell, Section};
-use crate::table::Value;
+use onoff_sections::section::{self, Cell, Section};
+use onoff_sections::table::Value;
 use sentence::{chain, done, thread};
 
 /// PDB files that are not there and are named.

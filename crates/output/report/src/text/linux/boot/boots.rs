@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use onoff_trace::RecordedBoot;
 use onoff_transitions::linux::boot::BootList;
 
-use crate::section::{self, Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::second_or_dash;
 use crate::text::style::QUIET;
+use onoff_sections::section::{self, Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// The boot's machine: its name, else its id; `-` where neither is known.
 fn machine(boot: &RecordedBoot) -> &str {

@@ -6,11 +6,11 @@ use onoff_compare::boot_history::{BootChange, BootHistory, ChangedUnit, Historic
 use onoff_trace::CivilTime;
 use onoff_transitions::PhaseName;
 
-use crate::section::{self, Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{counted, duration, second_or_dash};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
+use onoff_sections::section::{self, Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Updates that a change's text names.
 const MOST_UPDATES_NAMED: usize = 6;

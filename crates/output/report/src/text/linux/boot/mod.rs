@@ -14,14 +14,14 @@ use onoff_transitions::linux::boot::{LinuxBoot, LinuxBootReport, OtherUnit};
 
 pub use boots::write as write_boots;
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::linux::call_graphs;
 use crate::text::phases::touched_by;
 use crate::text::quantity::{count, duration};
 use crate::text::style::{DOUBT, QUIET};
 use crate::text::transition::Once;
 use crate::text::{boot_axis, device_work, printable::printable, unit_starts, usage};
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 impl Once for LinuxBoot {
     fn headline(report: &LinuxBootReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {

@@ -5,11 +5,11 @@ use onoff_transitions::linux::boot::{LinuxBootReport, UnitPathStep};
 use onoff_usage::cpu::ProcessCpu;
 use onoff_usage::units::WaitKind;
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::quantity::{counted, duration, percent};
 use crate::text::style::{DOUBT, QUIET, WORST};
 use crate::text::usage::process_name;
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 /// Steps shorter than this that came at once are only passed through, ns: 10 ms.
 const NOTABLE_NS: i64 = 10_000_000;

@@ -3,11 +3,11 @@
 use onoff_transitions::PhaseName;
 use onoff_transitions::linux::boot::LinuxBootReport;
 
-use crate::section::{Line, Section};
 use crate::text::phases::{self, PhaseRow, PhaseTable};
 use crate::text::printable::printable;
 use crate::text::quantity::duration;
 use crate::text::style::{DOUBT, QUIET};
+use onoff_sections::section::{Line, Section};
 
 /// Accounts of firmware and loader that differ by more than this disagree, ns: 100 ms.
 const NOTABLE_DIFFERENCE_NS: u64 = 100_000_000;

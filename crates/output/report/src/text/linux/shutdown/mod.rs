@@ -9,12 +9,12 @@ use std::io::{self, Write};
 use onoff_evidence::recording::RecordingSummary;
 use onoff_transitions::linux::shutdown::{LinuxShutdown, LinuxShutdownReport};
 
-use crate::section::Section;
 use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::style::QUIET;
 use crate::text::transition::Once;
 use crate::text::usage;
+use onoff_sections::section::Section;
 
 impl Once for LinuxShutdown {
     fn headline(report: &LinuxShutdownReport, recording: &RecordingSummary, out: &mut dyn Write) -> io::Result<()> {

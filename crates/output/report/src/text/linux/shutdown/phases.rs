@@ -4,8 +4,8 @@ use onoff_trace::duration::ExactTime;
 use onoff_transitions::PhaseName;
 use onoff_transitions::linux::shutdown::LinuxShutdownReport;
 
-use crate::section::Section;
 use crate::text::phases::{self, PhaseRow, PhaseTable};
+use onoff_sections::section::Section;
 
 /// A phase in words, for a sentence.
 pub(super) fn words(name: PhaseName) -> String {

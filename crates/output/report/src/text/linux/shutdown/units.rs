@@ -4,11 +4,11 @@ use onoff_evidence::Certainty;
 use onoff_transitions::linux::shutdown::{LinuxShutdownReport, ProcessStop};
 use onoff_usage::units::{Unit, UnitProcess};
 
-use crate::section::{Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::printable::printable;
 use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{DOUBT, MISSING, QUIET};
+use onoff_sections::section::{Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Processes named with a unit.
 const PROCESSES: usize = 3;

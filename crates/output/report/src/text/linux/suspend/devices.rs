@@ -3,11 +3,11 @@
 use onoff_transitions::linux::suspend::LinuxSleep;
 use onoff_transitions::{CallbackReason, Phase, PhaseName};
 
-use crate::section::{Cell, Heading, Section};
-use crate::table::Value;
 use crate::text::phases::{self, device};
 use crate::text::quantity::{count, counted, duration};
 use crate::text::style::{MISSING, QUIET};
+use onoff_sections::section::{Cell, Heading, Section};
+use onoff_sections::table::Value;
 
 /// Phases whose path is shown: those that took longest.
 const PATHS: usize = 3;

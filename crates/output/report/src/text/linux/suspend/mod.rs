@@ -8,11 +8,11 @@ use std::io::{self, Write};
 
 use onoff_transitions::linux::suspend::{LinuxSleep, LinuxSuspend};
 
-use crate::section::{Cell, Section};
-use crate::table::Value;
 use crate::text::linux::call_graphs;
 use crate::text::style::QUIET;
 use crate::text::transition::Sleep;
+use onoff_sections::section::{Cell, Section};
+use onoff_sections::table::Value;
 
 impl Sleep for LinuxSuspend {
     const CALLED: (&str, &str) = ("Sleep", "sleep");

@@ -5,10 +5,10 @@ use onoff_trace::power_phase;
 use onoff_transitions::Half;
 use onoff_transitions::linux::suspend::LinuxSleep;
 
-use crate::section::Section;
 use crate::text::phases::{self, PhaseTable};
 use crate::text::quantity::duration;
 use crate::text::style::{MISSING, QUIET};
+use onoff_sections::section::Section;
 
 pub(super) fn section(sleep: &LinuxSleep) -> Option<Section<'_>> {
     if sleep.phases.is_empty() {

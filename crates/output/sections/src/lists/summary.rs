@@ -128,7 +128,7 @@ fn write_sleeps(sleeps: &SleepStatistics, out: &mut dyn Write) -> io::Result<()>
 }
 
 /// What it was, in words.
-pub(crate) fn kind(row: &SummaryRow) -> String {
+pub fn kind(row: &SummaryRow) -> String {
     let variant = match (row.transition, row.variant.as_str()) {
         // The kernel's words for where a computer's state stays.
         ("suspend", "memory") => "suspend to memory".to_owned(),

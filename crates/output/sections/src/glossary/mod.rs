@@ -142,7 +142,7 @@ mod tests {
     fn every_phase_has_a_meaning_under_its_name_and_its_title() {
         for phase in PhaseName::ALL {
             assert_eq!(find(phase.as_str()).len(), 1, "{}", phase.as_str());
-            assert!(!find(&crate::text::phases::name(*phase)).is_empty(), "{}", phase.as_str());
+            assert!(!find(&onoff_report::text::phases::name(*phase)).is_empty(), "{}", phase.as_str());
         }
     }
 

@@ -11,7 +11,7 @@ mod interrupts;
 mod policy;
 mod processes;
 mod services;
-pub(crate) mod summary;
+pub mod summary;
 mod text;
 
 pub use text::write as write_on;

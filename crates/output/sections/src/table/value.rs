@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_point_in_time_is_one_that_a_range_takes() {
-        use crate::text::time_point::TimePoint;
+        use onoff_report::text::time_point::TimePoint;
         let shown = Value::Time(1_234_567_000).shown().into_owned();
         assert_eq!(TimePoint::parse(&shown), Some(TimePoint::SinceStart(1_234_567_000)));
     }

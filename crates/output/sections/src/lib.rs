@@ -1,0 +1,13 @@
+//! Parts of a report, described once and written as text, HTML, CSV or JSON.
+
+#![forbid(unsafe_code)]
+
+pub mod csv;
+pub mod glossary;
+pub mod html_styles;
+pub mod json;
+pub mod lists;
+pub mod paper;
+pub mod section;
+pub mod table;
+pub mod terminal;
