@@ -167,14 +167,14 @@ viewer: ## build the page of 'onoff view', put it where the program embeds it, a
 	    [ -z "$${CI:-}" ] || { echo "crates/output/view/page/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
 	    cp viewer/dist/index.html crates/output/view/page/index.html; }
 	cargo build --locked --package onoff
-	cargo build --locked --package onoff-testkit --example make_trace
+	cargo build --locked --package onoff-simulator --example make_trace
 	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run
 
 pictures: ## make the pictures of the README and the book anew, in a real browser
 	@tools/setup rust
 	@tools/setup viewer
 	cargo build --locked --package onoff
-	cargo build --locked --package onoff-testkit --example make_trace
+	cargo build --locked --package onoff-simulator --example make_trace
 	cd viewer && ONOFF_WRITE_PICTURES=1 ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run tests/pictures.test.ts tests/look.test.ts
 
 exports: ## check JSON documents against our schema, files for Perfetto against Perfetto's own
@@ -182,7 +182,7 @@ exports: ## check JSON documents against our schema, files for Perfetto against 
 	@tools/setup schemas
 	cargo build --locked --package onoff
 	$(TARGET_DIR)/schemas/bin/python tools/check-documents.py $(TARGET_DIR)/debug/onoff samples/*.etl samples/linux-boot.tar.xz
-	cargo run --quiet --locked --package onoff-testkit --example make_trace -- crates/support/testkit/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
+	cargo run --quiet --locked --package onoff-simulator --example make_trace -- crates/support/simulator/scenarios/slow-sleep.toml $(TARGET_DIR)/exported-sleep.etl
 	for recording in $(RECORDING) $(TARGET_DIR)/exported-sleep.etl samples/linux-boot.tar.xz; do \
 	    $(TARGET_DIR)/debug/onoff export $$recording --format perfetto -o $(TARGET_DIR)/exported.perfetto-trace; \
 	    $(TARGET_DIR)/schemas/bin/python tools/check-perfetto.py $(TARGET_DIR)/exported.perfetto-trace; \
@@ -193,9 +193,9 @@ MACHINES := $(TARGET_DIR)/machines
 consistency: ## ask every command about every sample and simulated machine, and fail where two disagree
 	@tools/setup rust
 	cargo build --locked --package onoff
-	cargo build --locked --package onoff-testkit --example make_trace
+	cargo build --locked --package onoff-simulator --example make_trace
 	rm -rf $(MACHINES) && mkdir -p $(MACHINES)
-	for scenario in $$(ls crates/support/testkit/scenarios/*.toml crates/support/testkit/scenarios/second/*.toml | grep -v /benchmark.toml); do \
+	for scenario in $$(ls crates/support/simulator/scenarios/*.toml crates/support/simulator/scenarios/second/*.toml | grep -v /benchmark.toml); do \
 	    $(TARGET_DIR)/debug/examples/make_trace $$scenario $(MACHINES)/$$(basename $$scenario .toml).etl; \
 	done
 	tools/check_consistency.py $(TARGET_DIR)/debug/onoff $(MACHINES) $(shell find samples $(wildcard ../shared/samples) -type f \
@@ -213,10 +213,10 @@ catalogue: ## write the embedded event schemas anew from REFERENCE
 samples: ## play the scenarios of the repository's own recordings again
 	@tools/setup rust
 	for name in slow-boot slow-shutdown slow-sleep; do \
-	    cargo run --package onoff-testkit --example make_trace -- $$name samples/$$name.etl; \
+	    cargo run --package onoff-simulator --example make_trace -- $$name samples/$$name.etl; \
 	done
 	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff in_samples || true
-	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-testkit installations
+	ONOFF_WRITE_SAMPLES=1 cargo test --quiet --package onoff-simulator installations
 	xz --force -9e samples/write-filter/*.etl samples/runs/*/*.etl
 
 reference: ## write the pages that come from the code: JSON names, findings, tables, the README's picture

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes docs/src/reference/findings.md: every rule of `onoff diagnose`, from the comments of the rules' files, and what they find
-in the scenarios, from crates/support/testkit/expected/findings.toml, which a test holds against what the program finds.
+in the scenarios, from crates/support/simulator/expected/findings.toml, which a test holds against what the program finds.
 
 tools/findings_page.py            write the page
 tools/findings_page.py --check    fail when the page is not what the code says
@@ -13,8 +13,8 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = ROOT / "crates/answers/findings/src/rules"
-SCENARIOS = ROOT / "crates/support/testkit/scenarios"
-EXPECTED = ROOT / "crates/support/testkit/expected/findings.toml"
+SCENARIOS = ROOT / "crates/support/simulator/scenarios"
+EXPECTED = ROOT / "crates/support/simulator/expected/findings.toml"
 PAGE = ROOT / "docs/src/reference/findings.md"
 HEADINGS = ["What it finds", "Why it costs time", "Evidence needed", "What to do", "When it is wrong", "Source"]
 ROOMS = {
@@ -85,7 +85,7 @@ def table():
         return
     yield "## What they find in the scenarios"
     yield ""
-    yield "Each scenario (`crates/support/testkit/scenarios`) is a simulated computer whose truth is known. *First* is what must be named first;"
+    yield "Each scenario (`crates/support/simulator/scenarios`) is a simulated computer whose truth is known. *First* is what must be named first;"
     yield "*also* is what else is true of it; *missed* is true and not found; *false* is found and not true. A test holds the program to this."
     yield ""
     yield "| scenario | first | also | missed | false |"

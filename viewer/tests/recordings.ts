@@ -9,7 +9,7 @@ const player = process.env["MAKE_TRACE"] ?? join(repository, "target/debug/examp
 
 /** Plays a scenario after a change of its text; the name is the file's. */
 export function played(scenario: string, name: string, change: (text: string) => string = (text) => text): string {
-  const before = readFileSync(join(repository, "crates/support/testkit/scenarios", `${scenario}.toml`), "utf8");
+  const before = readFileSync(join(repository, "crates/support/simulator/scenarios", `${scenario}.toml`), "utf8");
   const after = change(before);
   const description = join(folder, `${name}.toml`);
   writeFileSync(description, after);

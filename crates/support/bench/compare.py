@@ -89,14 +89,14 @@ def build():
     say("building")
     cargo = ["cargo", "build", "--quiet", "--locked", "--release"]
     subprocess.run([*cargo, "--package", "onoff", "--package", "onoff-bench"], cwd=ROOT, check=True)
-    subprocess.run([*cargo, "--package", "onoff-testkit", "--example", "make_trace"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "--package", "onoff-simulator", "--example", "make_trace"], cwd=ROOT, check=True)
 
 
 def big_file(wanted):
     path = KEPT / f"boot-{wanted}.etl"
     if not path.exists():
         say("simulating", path.name)
-        scenario = ROOT / "crates/support/testkit/scenarios/benchmark.toml"
+        scenario = ROOT / "crates/support/simulator/scenarios/benchmark.toml"
         partial = path.with_suffix(".partial")
         program = TARGET / "release/examples/make_trace"
         subprocess.run([program, scenario, partial, "--size", wanted], cwd=ROOT, check=True)

@@ -459,7 +459,7 @@ const TESTED: [(&str, &str, &str, &str); 22] = [
     ("io: misaligned", IO, "misaligned_large_requests_and_small_ones_past_the_cache", "FindingCode::Misaligned"),
     ("io: scattered_writes", IO, "writes_in_no_order_and_flushes_after_each", "FindingCode::ScatteredWrites"),
 ];
-const SCENARIOS: &str = "support/testkit/expected/findings.toml";
+const SCENARIOS: &str = "support/simulator/expected/findings.toml";
 const DIAGNOSE: &str = "apps/cli/tests/diagnose.rs";
 const SIGNED: &str = "drivers_files_tell_how_they_are_signed";
 const ADVICE: &str = "apps/cli/tests/netboot_advice.rs";

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::running::Folder;
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 use serde_json::Value;
 
 /// The boot of a scenario under another name, beside the others of a folder.
@@ -12,7 +12,7 @@ fn record(folder: &Folder, scenario: &str, name: &str) {
 
 /// The same, of the scenario with a change.
 fn record_changed(folder: &Folder, scenario: &str, name: &str, change: impl Fn(String) -> String) {
-    let path = format!("{}/../../support/testkit/scenarios/{scenario}.toml", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../support/simulator/scenarios/{scenario}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = change(std::fs::read_to_string(path).unwrap());
     let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
     folder.file(name, &simulated.files[0]);

@@ -1,6 +1,6 @@
 //! The firmware's times that Windows passes on (Kernel-Boot 30), as logs of real machines have them: milliseconds.
 
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 use serde_json::Value;
 
 use crate::running::Folder;
@@ -10,7 +10,7 @@ const MS: i64 = 1_000_000;
 /// A boot whose firmware told Windows these times; without them, Windows recorded nothing of the firmware.
 fn boot_with(folder: &Folder, name: &str, times: Option<[u64; 5]>) {
     let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/healthy-boot.toml");
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/healthy-boot.toml");
     let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
     // The loader fits between the times of a real machine.
     scenario.kernel.loader = Some("300ms".parse().unwrap());

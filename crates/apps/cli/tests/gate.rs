@@ -3,14 +3,14 @@
 
 use crate::running::Folder;
 use crate::shapes::faults_of_sarif;
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 use serde_json::{Value, json};
 
 /// Boots of a small scenario whose desktop is ready at these times, ms, as recordings of one folder.
 fn boots(folder: &Folder, name: &str, ready_ms: &[u64]) {
     std::fs::create_dir(folder.path(name)).unwrap();
     let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/write-filter-on.toml");
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/write-filter-on.toml");
     let text = std::fs::read_to_string(path).unwrap();
     for (at, ms) in ready_ms.iter().enumerate() {
         let text = text.replace("ready_at = \"31000ms\"", &format!("ready_at = \"{ms}ms\""));

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use onoff_testkit::file_operations::FileRun;
+use onoff_simulator::file_operations::FileRun;
 use onoff_testkit::real::samples;
 use serde_json::Value;
 

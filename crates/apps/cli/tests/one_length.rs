@@ -1,7 +1,7 @@
 //! A transition has one length in every verb and format, whether or not somebody logged on meanwhile.
 #![allow(clippy::unwrap_used)]
 
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 use onoff_trace::Duration;
 use serde_json::Value;
 

@@ -18,9 +18,10 @@ fn write(folder: &Folder, name: &str, bytes: &[u8]) {
 
 /// A boot of the simulator as two logs that were never merged.
 fn two_logs() -> Vec<Vec<u8>> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/slow-boot.toml");
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/slow-boot.toml");
     let text = std::fs::read_to_string(path).unwrap().replacen("[recording]", "[recording]\nsplit = true", 1);
-    onoff_testkit::simulate::Scenario::from_toml(&text).unwrap().simulate().unwrap().files
+    onoff_simulator::Scenario::from_toml(&text).unwrap().simulate().unwrap().files
 }
 
 /// The kernel's log of one boot of a computer.

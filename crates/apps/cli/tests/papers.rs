@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use onoff_testkit::simulate::{ExpectService, Scenario};
+use onoff_simulator::{ExpectService, Scenario};
 
 fn scenario(name: &str) -> Scenario {
     let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios").join(format!("{name}.toml"));
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(format!("{name}.toml"));
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 
 use crate::running::Folder;
 
@@ -119,7 +119,7 @@ fn each_question_has_an_answer_of_at_most_three_commands() {
 
 /// Three boots, and three after an update in which the service ProfSvc takes 2 s longer; nothing else differs but by milliseconds.
 fn runs() -> Vec<(String, String)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/healthy-boot.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/healthy-boot.toml");
     let text = std::fs::read_to_string(path).unwrap();
     assert!(text.contains("init = \"55ms\"") && text.contains("\"sleep 300ms\""));
     let mut runs = Vec::new();

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::running::Folder;
-use onoff_testkit::simulate::Truth;
+use onoff_simulator::Truth;
 use serde_json::Value;
 
 /// Every scenario with a shutdown to its end or to the recording's.

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use crate::running::Folder;
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 use serde_json::Value;
 
 fn scenario(name: &str) -> String {
     let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios").join(format!("{name}.toml"));
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(format!("{name}.toml"));
     std::fs::read_to_string(path).unwrap()
 }
 

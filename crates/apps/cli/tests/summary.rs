@@ -90,10 +90,11 @@ fn recordings_of_two_boots_are_not_read_as_one() {
 #[test]
 fn logs_that_were_recorded_together_are_one_recording() {
     let folder = Folder::new();
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/slow-boot.toml");
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/slow-boot.toml");
     let text = std::fs::read_to_string(path).unwrap();
     let two = text.replacen("[recording]", "[recording]\nsplit = true", 1);
-    let simulated = onoff_testkit::simulate::Scenario::from_toml(&two).unwrap().simulate().unwrap();
+    let simulated = onoff_simulator::Scenario::from_toml(&two).unwrap().simulate().unwrap();
     assert_eq!(simulated.files.len(), 2);
     folder.file("kernel.etl", &simulated.files[0]).file("user.etl", &simulated.files[1]);
     let whole = folder.answer("boot kernel.etl user.etl");

@@ -1,6 +1,6 @@
 //! Text in a terminal: its width, its colours, its shortest form.
 
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 use unicode_width::UnicodeWidthStr;
 
 use crate::running::Folder;
@@ -10,7 +10,7 @@ fn folder() -> Folder {
     let folder = Folder::new();
     for name in ["slow-boot", "slow-shutdown", "slow-sleep"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../support/testkit/scenarios")
+            .join("../../support/simulator/scenarios")
             .join(format!("{name}.toml"));
         let simulated = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap().simulate().unwrap();
         folder.file(&format!("{name}.etl"), &simulated.files[0]);

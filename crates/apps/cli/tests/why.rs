@@ -6,7 +6,7 @@ use std::net::TcpListener;
 
 use crate::running::Folder;
 use crate::running::symbols::{PDB_IDENTITY, pdb, with_symbols};
-use onoff_testkit::simulate::{Scenario, Truth};
+use onoff_simulator::{Scenario, Truth};
 use serde_json::Value;
 
 const MS: i64 = 1_000_000;

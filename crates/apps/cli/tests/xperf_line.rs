@@ -178,8 +178,8 @@ fn a_pipe_which_can_be_read_only_once_is_enough_for_several_actions() {
 
 /// The kernel's and the programs' sessions of a boot, before they are merged.
 fn two_sessions() -> Folder {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios").join(SLOW);
-    let mut scenario = onoff_testkit::simulate::Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(SLOW);
+    let mut scenario = onoff_simulator::Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
     scenario.recording.split = true;
     let simulated = scenario.simulate().unwrap();
     let folder = Folder::new();

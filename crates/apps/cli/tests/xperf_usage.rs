@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::running::Folder;
-use onoff_testkit::simulate::Truth;
+use onoff_simulator::Truth;
 
 const SCENARIO: &str = "table-7-slow-service-in-group.toml";
 

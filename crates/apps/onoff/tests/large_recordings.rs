@@ -8,7 +8,7 @@ use onoff::answers::blame::waits::PathOptions;
 use onoff::answers::blame::why::{About, WhyQuestion};
 use onoff::answers::transitions::boot::BootOptions;
 use onoff::trace::{Batches, Table, TableName, Tables};
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 
 /// What is asked, as JSON and as text.
 fn answers(session: &Session) -> Vec<String> {
@@ -52,7 +52,7 @@ fn size<T: Table>(batches: &Batches<T>) -> (usize, usize) {
 
 /// The boot of the benchmark, on which threads wake a fortieth as often, until it has so many records.
 fn simulate(path: &Path, records: u64) {
-    let text = include_str!("../../../support/testkit/scenarios/benchmark.toml");
+    let text = include_str!("../../../support/simulator/scenarios/benchmark.toml");
     let text =
         ["us/390us", "us/410us", "us/420us"].iter().fold(text.to_owned(), |text, often| text.replace(often, "us/16ms"));
     Scenario::from_toml(&text).unwrap().simulate_into(File::create(path).unwrap(), None, Some(records)).unwrap();

@@ -4,7 +4,7 @@ use onoff::answers::blame::account;
 use onoff::answers::evidence::transition_kind::TransitionKind;
 use onoff::answers::transitions::suspend::{PowerTransition, SuspendOptions};
 use onoff::{Session, Sleeps};
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 
 const MS: i64 = 1_000_000;
 /// So many were beyond what was looked at once.

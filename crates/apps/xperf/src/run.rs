@@ -238,8 +238,8 @@ mod tests {
     use std::ffi::OsString;
     use std::path::Path;
 
+    use onoff_simulator::Scenario;
     use onoff_sources::{Files, Options, files_from_bytes};
-    use onoff_testkit::simulate::Scenario;
     use tempfile::TempDir;
 
     use super::*;
@@ -252,7 +252,7 @@ mod tests {
 
     impl Case {
         fn new() -> Self {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/slow-boot.toml");
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/slow-boot.toml");
             let text = std::fs::read_to_string(path).unwrap();
             let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
             let recording = ("boot.etl".to_owned(), simulated.files[0].clone());

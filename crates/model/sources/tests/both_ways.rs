@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use onoff_etl::{ExtendedItem, Input, Recording};
 use onoff_files::open_all;
+use onoff_simulator::{Scenario, Truth};
 use onoff_sources::{EventFilter, EventStream, Files, Limits, Options, Pattern, files_from_bytes, open_files};
 use onoff_testkit::assemble::{EtlBuilder, Payload, Record, Session};
 use onoff_testkit::events::kernel::{Image, Moment, Process, sampled_profile, stack_definition, stack_reference};
 use onoff_testkit::events::storage::{DiskRequest, IoPriority, Operation};
-use onoff_testkit::simulate::{Scenario, Truth};
 use onoff_trace::{DescribedEvent, EventOrigin, Losses, TableName, Tables, Trace};
 
 /// Recordings of Windows in `folder` and below, whole or packed.
@@ -299,7 +299,7 @@ fn tables_and_events_agree_on_every_sample_of_the_repository() {
 
 /// A short boot with the events that `change` adds, and what happened in it.
 fn boot(change: impl FnOnce(&mut Scenario)) -> (Files, Truth) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios/short-boot.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios/short-boot.toml");
     let mut scenario = Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
     change(&mut scenario);
     let played = scenario.simulate().unwrap();

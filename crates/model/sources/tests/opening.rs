@@ -177,8 +177,8 @@ fn a_mapped_file_reads_like_a_held_one() {
 /// Any damage gives a result with its losses or an error, never a panic.
 #[test]
 fn damaged_recordings_are_survived() {
-    let text = include_str!("../../../support/testkit/scenarios/table-7-slow-service-in-group.toml");
-    let scenario = onoff_testkit::simulate::Scenario::from_toml(text).unwrap();
+    let text = include_str!("../../../support/simulator/scenarios/table-7-slow-service-in-group.toml");
+    let scenario = onoff_simulator::Scenario::from_toml(text).unwrap();
     let whole = scenario.simulate().unwrap().files.remove(0);
     let wanted = Tables::all();
     let survive = |bytes: Vec<u8>| {

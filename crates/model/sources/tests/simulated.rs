@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onoff_files::open;
+use onoff_simulator::{Scenario, Truth};
 use onoff_sources::{Limits, Options, Progress, files_from_bytes, open_files};
-use onoff_testkit::simulate::{Scenario, Truth};
 use onoff_trace::{ActivityKind, DevicePhase, DiskOperation, ServiceOutcome, TableName, Tables, Trace, milestone};
 
 /// Every boot that plays in a moment: its name, what really happened, and what was read of it.
 fn played() -> Vec<(String, Truth, Trace)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios");
     let mut scenarios: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -201,9 +201,8 @@ fn disk(name: &str, truth: &Truth, trace: &Trace) {
             .filter(|row| row.operation == wanted)
             .fold((0, 0), |(count, bytes), row| (count + 1, bytes + row.size))
     };
-    let total = |number: fn(&onoff_testkit::simulate::Usage) -> u64| {
-        truth.phases.iter().map(|phase| number(&phase.usage)).sum::<u64>()
-    };
+    let total =
+        |number: fn(&onoff_simulator::Usage) -> u64| truth.phases.iter().map(|phase| number(&phase.usage)).sum::<u64>();
     if truth.phases.is_empty() {
         return;
     }
@@ -259,7 +258,7 @@ fn losses(name: &str, trace: &Trace) {
 
 #[test]
 fn tables_that_nobody_wants_stay_empty() {
-    let text = include_str!("../../../support/testkit/scenarios/slow-boot.toml");
+    let text = include_str!("../../../support/simulator/scenarios/slow-boot.toml");
     let played = Scenario::from_toml(text).unwrap().simulate().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("boot.etl");
@@ -277,7 +276,7 @@ fn tables_that_nobody_wants_stay_empty() {
 /// How many threads decode, and how the windows fall to them, changes nothing.
 #[test]
 fn what_is_read_does_not_depend_on_the_number_of_threads() {
-    let text = include_str!("../../../support/testkit/scenarios/slow-boot.toml");
+    let text = include_str!("../../../support/simulator/scenarios/slow-boot.toml");
     let played = Scenario::from_toml(text).unwrap().simulate().unwrap();
     let read = |threads: usize| {
         let bytes = played.files[0].clone();

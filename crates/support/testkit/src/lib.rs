@@ -5,7 +5,6 @@
 //! * [`capture`] writes network captures, and plays transfers into them.
 //! * [`compress`] holds the encoders of compressed buffers.
 //! * [`events`] names the events of a Windows boot.
-//! * [`file_operations`] plays a run of programs' requests to files, and writes it as two recorders do.
 //! * [`hive`] writes registry hives and their logs.
 //! * [`hostile`] builds recordings that no machine makes, from a seed.
 //! * [`journal`] writes files of the systemd journal, whole or damaged.
@@ -14,7 +13,6 @@
 //! * [`program`] makes a file of a Windows program, signed or not.
 //! * [`synthetic`] builds small traces in memory, row by row.
 //! * [`real`] finds the real recordings, which tests use where they are present.
-//! * [`simulate`] plays a scenario into a whole boot with known truth.
 //!
 //! This crate is a development dependency only; nothing of it is linked into the program.
 
@@ -22,7 +20,6 @@ pub mod assemble;
 pub mod capture;
 pub mod compress;
 pub mod events;
-pub mod file_operations;
 pub mod hive;
 pub mod hostile;
 pub mod journal;
@@ -30,8 +27,6 @@ pub mod linux;
 pub mod prefetch;
 mod program;
 pub mod real;
-pub mod sample_image;
-pub mod simulate;
 pub mod synthetic;
 
 pub use program::program;

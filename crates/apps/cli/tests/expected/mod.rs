@@ -1,11 +1,11 @@
-//! What is true of scenarios, from `crates/support/testkit/expected/findings.toml`, and what was put into them, from themselves.
+//! What is true of scenarios, from `crates/support/simulator/expected/findings.toml`, and what was put into them, from themselves.
 //!
 //! What was put in is worked out of the scenario's text alone: nothing that read the recording has a part in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use onoff_testkit::simulate::{Scenario, Truth, Work};
+use onoff_simulator::{Scenario, Truth, Work};
 use serde::Deserialize;
 
 const MS: i64 = 1_000_000;
@@ -76,13 +76,13 @@ pub struct Chain {
 
 /// Every scenario of the file.
 pub fn all() -> BTreeMap<String, Expected> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/expected/findings.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/expected/findings.toml");
     toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 /// Names of all scenarios there are.
 pub fn scenarios() -> BTreeSet<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios");
     let paths = std::fs::read_dir(folder).unwrap();
     paths
         .map(|entry| entry.unwrap().path())
@@ -94,7 +94,7 @@ pub fn scenarios() -> BTreeSet<String> {
 /// A scenario as it is written.
 pub fn scenario(name: &str) -> Scenario {
     let path: PathBuf =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios").join(format!("{name}.toml"));
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(format!("{name}.toml"));
     Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

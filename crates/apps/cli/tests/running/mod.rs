@@ -5,7 +5,7 @@ pub mod symbols;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use onoff_testkit::simulate::{Scenario, Truth};
+use onoff_simulator::{Scenario, Truth};
 use tempfile::TempDir;
 
 /// A folder with recordings, gone at the end of the test.
@@ -35,7 +35,7 @@ impl Folder {
 
     /// The same, with what really happened in it.
     pub fn boot_and_truth(scenario: &str) -> (Self, Truth) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/testkit/scenarios").join(scenario);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../support/simulator/scenarios").join(scenario);
         let text = std::fs::read_to_string(path).unwrap();
         let simulated = Scenario::from_toml(&text).unwrap().simulate().unwrap();
         let folder = Self::new();

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use onoff_testkit::simulate::Scenario;
+use onoff_simulator::Scenario;
 
 use super::Folder;
 

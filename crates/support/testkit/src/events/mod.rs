@@ -49,7 +49,7 @@ impl Occurrence {
 
     /// The event with the wall clock's time filled in where it has one.
     #[must_use]
-    pub(crate) fn stamped(mut self, filetime: u64) -> Self {
+    pub fn stamped(mut self, filetime: u64) -> Self {
         if let Some(offset) = self.wall_clock {
             self.payload = self.payload.overwrite(offset, &filetime.to_le_bytes());
         }

@@ -1,0 +1,220 @@
+//! The simulator's own bookkeeping of CPU and disk time, kept apart from every analysis.
+//!
+//! Time is cut into buckets: one per phase until the desktop is ready, then one per 100 ms slice,
+//! so that PostBoot's end, which is only known afterwards, still falls on a bucket's edge.
+
+use super::timeline::Timeline;
+use super::usage::{LOW_PRIORITY, NANOSECONDS, PostBoot, REQUIRED_SLICES, SLICE, Slice, Usage};
+use onoff_testkit::events::storage::{IoPriority, Operation};
+
+#[derive(Debug, Default)]
+struct Bucket {
+    usage: Usage,
+    cpu_busy: u64,
+    disk_busy: u64,
+}
+
+/// CPU and disk time by bucket.
+#[derive(Debug)]
+pub(super) struct Accounting {
+    processors: u64,
+    /// Begin of each phase bucket seen so far; the first begins at 0.
+    phase_starts: Vec<u64>,
+    phases: Vec<Bucket>,
+    /// Begin of the first slice.
+    ready: Option<u64>,
+    slices: Vec<Bucket>,
+    evaluated: usize,
+    idle_slices: usize,
+    satisfied_at: Option<usize>,
+    /// Every interval; none where only a boot is asked about.
+    pub(super) timeline: Option<Timeline>,
+}
+
+impl Accounting {
+    pub(super) fn new(processors: u32) -> Self {
+        Self {
+            processors: u64::from(processors),
+            phase_starts: vec![0],
+            phases: vec![Bucket::default()],
+            ready: None,
+            slices: Vec::new(),
+            evaluated: 0,
+            idle_slices: 0,
+            satisfied_at: None,
+            timeline: None,
+        }
+    }
+
+    /// A new phase begins now. Running intervals must have been accounted up to now.
+    pub(super) fn next_phase(&mut self, now: u64) {
+        self.phase_starts.push(now);
+        self.phases.push(Bucket::default());
+    }
+
+    /// The desktop is ready: slices begin.
+    pub(super) fn desktop_ready(&mut self, now: u64) {
+        self.ready = Some(now);
+    }
+
+    fn bucket(&mut self, at: u64) -> Option<&mut Bucket> {
+        match self.ready {
+            Some(ready) if at >= ready => {
+                let index = ((at - ready) / SLICE) as usize;
+                if self.slices.len() <= index {
+                    self.slices.resize_with(index + 1, Bucket::default);
+                }
+                self.slices.get_mut(index)
+            }
+            _ => self.phases.last_mut(),
+        }
+    }
+
+    /// Splits an interval at slice edges and hands the parts to `add` with their bucket.
+    fn spread(&mut self, from: u64, to: u64, mut add: impl FnMut(&mut Bucket, u64)) {
+        let mut from = from;
+        while from < to {
+            let edge = match self.ready {
+                Some(ready) if from >= ready => ready + ((from - ready) / SLICE + 1) * SLICE,
+                _ => u64::MAX,
+            };
+            let part = edge.min(to) - from;
+            if let Some(bucket) = self.bucket(from) {
+                add(bucket, part);
+            }
+            from += part;
+        }
+    }
+
+    /// A processor ran a thread of a process, or idled (`None`).
+    pub(super) fn cpu(&mut self, ran: Option<(u32, u8)>, from: u64, to: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.cpu(ran, from, to);
+        }
+        self.spread(from, to, |bucket, part| {
+            let time = part as i64 * NANOSECONDS;
+            match ran {
+                None => bucket.usage.idle_ns += time,
+                Some((process, priority)) => {
+                    *bucket.usage.cpu_by_process_ns.entry(process).or_default() += time;
+                    *bucket.usage.cpu_by_priority_ns.entry(priority).or_default() += time;
+                    if priority >= LOW_PRIORITY {
+                        bucket.cpu_busy += part;
+                    }
+                }
+            }
+        });
+    }
+
+    /// The disk worked on a request.
+    pub(super) fn disk_busy(&mut self, priority: IoPriority, from: u64, to: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.disk_busy(priority, from, to);
+        }
+        self.spread(from, to, |bucket, part| {
+            bucket.usage.disk_busy_ns += part as i64 * NANOSECONDS;
+            if !priority.is_low() {
+                bucket.disk_busy += part;
+            }
+        });
+    }
+
+    /// A request completed.
+    pub(super) fn disk_completed(&mut self, operation: Operation, size: u32, at: u64) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.disk_completed(operation, size, at);
+        }
+        let Some(bucket) = self.bucket(at) else {
+            return;
+        };
+        let usage = &mut bucket.usage;
+        match operation {
+            Operation::Read => {
+                usage.reads += 1;
+                usage.read_bytes += u64::from(size);
+            }
+            Operation::Write => {
+                usage.writes += 1;
+                usage.written_bytes += u64::from(size);
+            }
+            Operation::Flush => usage.flushes += 1,
+        }
+    }
+
+    /// Judges the slices complete by now. Running intervals must have been accounted up to now.
+    /// Returns PostBoot's end once 10 s of slices were idle.
+    pub(super) fn evaluate(&mut self, now: u64) -> Option<u64> {
+        let ready = self.ready?;
+        let complete = ((now.saturating_sub(ready)) / SLICE) as usize;
+        while self.evaluated < complete && self.satisfied_at.is_none() {
+            let index = self.evaluated;
+            self.evaluated += 1;
+            if self.slice(index).idle {
+                self.idle_slices += 1;
+                if self.idle_slices == REQUIRED_SLICES {
+                    self.satisfied_at = Some(self.evaluated);
+                }
+            }
+        }
+        self.satisfied_at.map(|slices| ready + slices as u64 * SLICE)
+    }
+
+    fn slice(&self, index: usize) -> Slice {
+        let (cpu, disk) = self.slices.get(index).map_or((0, 0), |bucket| (bucket.cpu_busy, bucket.disk_busy));
+        Slice {
+            cpu_busy_ns: cpu as i64 * NANOSECONDS,
+            disk_busy_ns: disk as i64 * NANOSECONDS,
+            // At least 80 % idle: at most a fifth of all processors' time, and of the disk's.
+            idle: cpu * 5 <= SLICE * self.processors && disk * 5 <= SLICE,
+        }
+    }
+
+    /// The metric's result: slices up to PostBoot's end, or all complete ones.
+    pub(super) fn post_boot(&self) -> Option<PostBoot> {
+        self.ready?;
+        let end = self.satisfied_at.unwrap_or(self.evaluated);
+        let slices: Vec<Slice> = (0..end).map(|index| self.slice(index)).collect();
+        let idle = slices.iter().filter(|slice| slice.idle).count();
+        let time = |count: usize| (count as u64 * SLICE) as i64 * NANOSECONDS;
+        Some(PostBoot {
+            idle_ns: time(idle),
+            busy_ns: time(slices.len() - idle),
+            satisfied: self.satisfied_at.is_some(),
+            slices,
+        })
+    }
+
+    /// Usage of the phases up to the desktop, of PostBoot, and of what follows it.
+    pub(super) fn usages(&mut self) -> (Vec<Usage>, Usage, Usage) {
+        let end = self.satisfied_at.unwrap_or(self.slices.len());
+        let mut post_boot = Usage::default();
+        let mut tail = Usage::default();
+        for (index, bucket) in self.slices.iter().enumerate() {
+            let total = if index < end { &mut post_boot } else { &mut tail };
+            add(total, &bucket.usage);
+        }
+        let phases = std::mem::take(&mut self.phases).into_iter().map(|bucket| bucket.usage).collect();
+        (phases, post_boot, tail)
+    }
+
+    /// Begin of each phase before the desktop was ready.
+    pub(super) fn phase_starts(&self) -> &[u64] {
+        &self.phase_starts
+    }
+}
+
+fn add(total: &mut Usage, part: &Usage) {
+    for (process, time) in &part.cpu_by_process_ns {
+        *total.cpu_by_process_ns.entry(*process).or_default() += time;
+    }
+    for (priority, time) in &part.cpu_by_priority_ns {
+        *total.cpu_by_priority_ns.entry(*priority).or_default() += time;
+    }
+    total.idle_ns += part.idle_ns;
+    total.reads += part.reads;
+    total.read_bytes += part.read_bytes;
+    total.writes += part.writes;
+    total.written_bytes += part.written_bytes;
+    total.flushes += part.flushes;
+    total.disk_busy_ns += part.disk_busy_ns;
+}

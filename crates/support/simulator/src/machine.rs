@@ -1,0 +1,585 @@
+//! The machine: processors that play threads by priority, a disk, timers. Every context switch
+//! it records is one it made, so CPU accounting is exact.
+//!
+//! ```text
+//!          make_ready                 switch                      block, exit
+//! waiting ────────────► ready queue ─────────► running ─────────────────────────► waiting
+//!    ▲                       ▲                    │                                   │
+//!    │ timer, disk, signal   └────────────────────┘ preempted, quantum over           │
+//!    └────────────────────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! Each record gets a time of its own: the clock moves on by at least one tick per record, so
+//! the order of records is the order of time on every processor.
+
+mod drivers;
+mod processes;
+mod requests;
+mod steps;
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::accounting::Accounting;
+use super::disk::Disk;
+use super::program::{Note, ProcessPlan, ThreadPlan};
+use super::random::Random;
+use super::recorder::Recorder;
+use super::stack_keys::StackKeys;
+use super::truth::Stack;
+use super::usage::SLICE;
+use onoff_testkit::assemble::{Header, PointerSize, Record};
+use onoff_testkit::events::kernel::{self, ContextSwitch, Left};
+
+/// Ticks a thread runs before another of its priority gets its turn: two clock intervals.
+const QUANTUM: u64 = 312_500;
+/// Clock interrupt interval, in which waits are counted.
+const CLOCK_INTERVAL: u64 = 156_250;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A sleeping thread's time has come.
+    Wake(usize),
+    /// A processor's current computation or quantum is over, unless its generation moved on.
+    Slice { cpu: usize, generation: u64 },
+    /// A wait has lasted as long as it may, unless it has ended.
+    Timeout { thread: usize, signal: usize, wait: u64 },
+    /// A disk's request is done.
+    DiskDone(usize),
+    /// A slice of the idle metric is over.
+    Metric,
+    /// A profile sample is due on every processor.
+    Sample,
+    /// The recording ends at the latest.
+    Stop,
+}
+
+/// Who makes a thread ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// The thread that runs on the processor, or nobody in particular.
+    Thread,
+    /// A deferred procedure call: a timer or a disk.
+    Dpc,
+}
+
+struct Cpu {
+    current: Option<usize>,
+    /// Up to when its time has been accounted.
+    accounted: u64,
+    computing_since: Option<u64>,
+    quantum_end: u64,
+    generation: u64,
+}
+
+struct Thread {
+    plan: ThreadPlan,
+    next_step: usize,
+    compute_left: u64,
+    block_began: u64,
+    ready_since: u64,
+    /// Waits that have ended.
+    waits: u64,
+    last_cpu: usize,
+    /// Whether the pausing half of a loop comes next.
+    loop_pauses: bool,
+    /// Driver whose deferred procedure call wakes it; empty = a timer does.
+    woken_by: String,
+    /// Packet of the file operation under way.
+    packet: u64,
+    /// Begin of the deferred procedure call on its processor, and its own priority.
+    call: Option<(u64, u8)>,
+    started: bool,
+    ended: bool,
+}
+
+/// A process while it is played.
+pub(super) struct Process {
+    pub(super) plan: ProcessPlan,
+    pub(super) start: Option<u64>,
+    pub(super) end: Option<u64>,
+    /// Modules: base, size, path.
+    images: Vec<(u64, u64, String)>,
+    live_threads: usize,
+}
+
+/// What the machine is told about its recording.
+pub(super) struct Settings {
+    pub(super) processors: u32,
+    /// Of each disk, the time before a request's first byte and for each MiB.
+    pub(super) disks: Vec<(u64, u64)>,
+    pub(super) seed: u64,
+    pub(super) sample_interval: Option<u64>,
+    pub(super) switch_stacks_percent: u32,
+    pub(super) keyed_stacks: bool,
+    pub(super) disk_issue: bool,
+    pub(super) context_switches: bool,
+    pub(super) tail: u64,
+    pub(super) at_most: u64,
+    /// Whether what happens after PostBoot ends the recording.
+    pub(super) transitions: bool,
+    pub(super) readied_by_dpc: bool,
+    pub(super) ready_threads: bool,
+}
+
+/// The machine being played.
+pub(super) struct Machine<'s> {
+    settings: Settings,
+    pub(super) recorder: Recorder<'s>,
+    pub(super) accounting: Accounting,
+    pub(super) processes: Vec<Process>,
+    pub(super) disks: Vec<Disk>,
+    pub(super) notes: Vec<(Note, u64)>,
+    pub(super) stacks: Vec<Stack>,
+    stack_keys: StackKeys,
+    /// Milestones and what the wall clock showed (`FILETIME`).
+    pub(super) wall_clocks: Vec<(usize, u64)>,
+    /// By how much the wall clock went on while the recording's clock stood still, less by how much it was set back.
+    wall_ahead: u64,
+    /// Nothing runs: the computer is off.
+    is_off: bool,
+    threads: Vec<Thread>,
+    cpus: Vec<Cpu>,
+    ready: Vec<VecDeque<usize>>,
+    signals: Vec<(bool, Vec<usize>)>,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    pushed: u64,
+    /// Processors whose thread has steps to take.
+    runnable: VecDeque<usize>,
+    random: Random,
+    now: u64,
+    last_record: u64,
+    stop_at: Option<u64>,
+    next_base: u64,
+    /// Records without which the recording does not stop, whatever the time.
+    pub(super) enough: Option<u64>,
+    records: u64,
+}
+
+impl<'s> Machine<'s> {
+    pub(super) fn new(
+        settings: Settings,
+        recorder: Recorder<'s>,
+        processes: Vec<ProcessPlan>,
+        threads: Vec<ThreadPlan>,
+        signals: usize,
+    ) -> Self {
+        let mut live = vec![0; processes.len()];
+        for thread in &threads {
+            live[thread.process] += 1;
+        }
+        Self {
+            accounting: Accounting::new(settings.processors),
+            disks: (0..)
+                .zip(&settings.disks)
+                .map(|(number, &(access, per_mib))| Disk::new(number, access, per_mib))
+                .collect(),
+            random: Random::new(settings.seed),
+            recorder,
+            notes: Vec::new(),
+            stacks: Vec::new(),
+            stack_keys: StackKeys::default(),
+            wall_clocks: Vec::new(),
+            wall_ahead: 0,
+            is_off: false,
+            processes: processes
+                .into_iter()
+                .zip(live)
+                .map(|(plan, live_threads)| Process { plan, start: None, end: None, images: Vec::new(), live_threads })
+                .collect(),
+            threads: threads
+                .into_iter()
+                .map(|plan| Thread {
+                    last_cpu: plan.first_cpu % settings.processors as usize,
+                    plan,
+                    next_step: 0,
+                    compute_left: 0,
+                    block_began: 0,
+                    ready_since: 0,
+                    waits: 0,
+                    loop_pauses: false,
+                    woken_by: String::new(),
+                    packet: 0,
+                    call: None,
+                    started: false,
+                    ended: false,
+                })
+                .collect(),
+            cpus: (0..settings.processors)
+                .map(|_| Cpu { current: None, accounted: 0, computing_since: None, quantum_end: 0, generation: 0 })
+                .collect(),
+            ready: vec![VecDeque::new(); 32],
+            signals: vec![(false, Vec::new()); signals],
+            events: BinaryHeap::new(),
+            pushed: 0,
+            runnable: VecDeque::new(),
+            now: 0,
+            last_record: 0,
+            stop_at: None,
+            next_base: 0x7FF6_0000_0000,
+            enough: None,
+            records: 0,
+            settings,
+        }
+    }
+
+    /// Time since the recording began.
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// The next record's time: unique and never before the last one's.
+    fn stamp(&mut self) -> u64 {
+        self.now = self.now.max(self.last_record + 1);
+        self.last_record = self.now;
+        self.now
+    }
+
+    /// Records something the machine itself says at this time, on processor 0.
+    pub(super) fn state(&mut self, make: impl FnOnce(u64) -> Record<'static>) -> u64 {
+        let time = self.stamp();
+        let record = make(self.recorder.clock(time));
+        self.put(0, &record);
+        time
+    }
+
+    fn put(&mut self, cpu: usize, record: &Record<'_>) {
+        self.records += 1;
+        self.recorder.record(cpu as u16, record);
+    }
+
+    fn put_perfinfo(&mut self, cpu: usize, hook: u16, version: u8, time: u64, payload: &[u8]) {
+        let record = Record {
+            ticks: self.recorder.clock(time),
+            pointer_size: PointerSize::Eight,
+            header: Header::Perfinfo { hook, version, pebs_index: None, counters: &[] },
+            payload: Cow::Borrowed(payload),
+        };
+        self.put(cpu, &record);
+    }
+
+    fn schedule(&mut self, time: u64, event: Event) {
+        self.pushed += 1;
+        self.events.push(Reverse((time, self.pushed, event)));
+    }
+
+    /// Plays until the recording ends: after PostBoot and the tail, or at the latest time.
+    pub(super) fn play(&mut self) {
+        for process in 0..self.processes.len() {
+            if self.processes[process].plan.existing {
+                self.rundown(process);
+            }
+        }
+        for thread in 0..self.threads.len() {
+            if self.processes[self.threads[thread].plan.process].plan.existing {
+                self.make_ready(thread, 0, By::Thread);
+            }
+        }
+        self.schedule(self.settings.at_most, Event::Stop);
+        if let Some(interval) = self.settings.sample_interval {
+            self.schedule(interval, Event::Sample);
+        }
+        while !self.recorder.failed() {
+            while let Some(cpu) = self.runnable.pop_front() {
+                self.execute(cpu);
+            }
+            let Some(Reverse((time, _, event))) = self.events.pop() else {
+                break;
+            };
+            let enough = self.enough.is_none_or(|enough| self.records >= enough);
+            if self.stop_at.is_some_and(|stop| time >= stop) && enough {
+                self.now = self.now.max(self.stop_at.unwrap_or(time));
+                break;
+            }
+            self.now = self.now.max(time);
+            match event {
+                Event::Wake(thread) => {
+                    let cpu = self.threads[thread].last_cpu;
+                    self.call_of_driver(thread, cpu);
+                    self.make_ready(thread, cpu, By::Dpc);
+                }
+                Event::Slice { cpu, generation } => self.slice_over(cpu, generation),
+                Event::Timeout { thread, signal, wait } => self.timed_out(thread, signal, wait),
+                Event::DiskDone(disk) => self.disk_done(disk),
+                Event::Metric => self.metric(time),
+                Event::Sample => self.sample(time),
+                Event::Stop if enough => break,
+                Event::Stop => {}
+            }
+        }
+        self.account_all();
+    }
+
+    fn metric(&mut self, time: u64) {
+        self.account_all();
+        match self.accounting.evaluate(self.now) {
+            Some(_) if self.settings.transitions => {}
+            Some(end) => self.stop_at = Some(end + self.settings.tail),
+            None => self.schedule(time + SLICE, Event::Metric),
+        }
+    }
+
+    fn sample(&mut self, time: u64) {
+        for cpu in 0..self.cpus.len() {
+            if let Some(thread) = self.cpus[cpu].current {
+                let at = self.stamp();
+                let plan = &self.threads[thread].plan;
+                let (id, process) = (plan.id, plan.process);
+                // The call stack of a sample begins where the processor was; of others it is as random as the sample.
+                let address = match self.processes[process].plan.stack.is_empty() {
+                    false => self.frames(process).first().copied().unwrap_or_default(),
+                    true => self.address_in(process),
+                };
+                self.put_perfinfo(cpu, 0x0F2E, 2, at, &kernel::sampled_profile(address, id));
+                self.stack(cpu, at, process, id);
+            }
+        }
+        if let Some(interval) = self.settings.sample_interval {
+            self.schedule(time + interval, Event::Sample);
+        }
+    }
+
+    /// An address in one of the process's modules.
+    fn address_in(&mut self, process: usize) -> u64 {
+        let images = &self.processes[process].images;
+        let pick = self.random.below(images.len() as u64) as usize;
+        images.get(pick).map_or(0xFFFF_F800_0000_1000, |&(base, size, _)| base + self.random.below(size.max(1)))
+    }
+
+    /// A call stack of one of the process's threads.
+    fn frames(&mut self, process: usize) -> Vec<u64> {
+        let state = &self.processes[process];
+        if let (Some(&(base, ..)), false) = (state.images.first(), state.plan.stack.is_empty()) {
+            return state.plan.stack.iter().map(|at| base + at).collect();
+        }
+        let depth = 6 + self.random.below(14) as usize;
+        (0..depth).map(|_| self.address_in(process)).collect()
+    }
+
+    fn stack(&mut self, cpu: usize, of: u64, process: usize, thread: u32) {
+        let frames = self.frames(process);
+        let id = self.processes[process].plan.id;
+        let of_clock = self.recorder.clock(of);
+        let record = if self.settings.keyed_stacks {
+            let (key, given_up) = self.stack_keys.take(&frames);
+            if let Some(frames) = given_up {
+                self.state(|clock| kernel::stack_definition(true, clock, key, &frames));
+            }
+            let time = self.stamp();
+            kernel::stack_reference(self.recorder.clock(time), of_clock, id, thread, key)
+        } else {
+            let time = self.stamp();
+            kernel::stack(self.recorder.clock(time), of_clock, id, thread, &frames)
+        };
+        self.put(cpu, &record);
+        self.stacks.push(Stack { event_ns: super::nanoseconds(of), pid: id, tid: thread, frames });
+    }
+
+    fn account(&mut self, cpu: usize, to: u64) {
+        let from = self.cpus[cpu].accounted;
+        if to > from {
+            let ran = self.cpus[cpu].current.map(|thread| {
+                let plan = &self.threads[thread].plan;
+                // What runs above a thread is still that thread's time.
+                let own = self.threads[thread].call.map(|(_, own)| own);
+                let priority = own.unwrap_or(plan.priority);
+                (self.processes[plan.process].plan.id, priority)
+            });
+            self.accounting.cpu(ran, from, to);
+            self.cpus[cpu].accounted = to;
+        }
+    }
+
+    /// Accounts everything that runs up to now.
+    pub(super) fn account_all(&mut self) {
+        for cpu in 0..self.cpus.len() {
+            self.account(cpu, self.now);
+        }
+        for disk in &mut self.disks {
+            if let Some((queued, accounted)) = disk.active {
+                self.accounting.disk_busy(queued.request.priority, accounted, self.now);
+                disk.active = Some((queued, self.now));
+            }
+        }
+    }
+
+    /// A wait ends because it has lasted as long as it may.
+    fn timed_out(&mut self, thread: usize, signal: usize, wait: u64) {
+        let waiters = &mut self.signals[signal].1;
+        if self.threads[thread].waits == wait
+            && let Some(place) = waiters.iter().position(|&waiter| waiter == thread)
+        {
+            waiters.remove(place);
+            let cpu = self.threads[thread].last_cpu;
+            self.make_ready(thread, cpu, By::Dpc);
+        }
+    }
+
+    fn make_ready(&mut self, thread: usize, on: usize, by: By) {
+        if self.threads[thread].ended {
+            return;
+        }
+        self.threads[thread].waits += 1;
+        if self.settings.context_switches && self.settings.ready_threads {
+            let time = self.stamp();
+            let flags = u8::from(by == By::Dpc && self.settings.readied_by_dpc);
+            let payload = kernel::ready_thread(self.threads[thread].plan.id, 1, 0, flags);
+            self.put_perfinfo(on, 0x0532, 2, time, &payload);
+        }
+        self.threads[thread].ready_since = self.now;
+        let last = self.threads[thread].last_cpu;
+        let idle = if self.cpus[last].current.is_none() {
+            Some(last)
+        } else {
+            self.cpus.iter().position(|cpu| cpu.current.is_none())
+        };
+        if let Some(cpu) = idle {
+            self.switch(cpu, Some(thread), Left::IDLE);
+            return;
+        }
+        let priority = self.threads[thread].plan.priority;
+        let weakest = (0..self.cpus.len())
+            .filter_map(|cpu| Some((self.threads[self.cpus[cpu].current?].plan.priority, cpu)))
+            .min();
+        match weakest {
+            Some((lowest, cpu)) if lowest < priority => {
+                self.pause(cpu);
+                let preempted = self.cpus[cpu].current;
+                self.switch(cpu, Some(thread), Left::PREEMPTED);
+                if let Some(preempted) = preempted {
+                    self.threads[preempted].ready_since = self.now;
+                    self.ready[usize::from(lowest)].push_front(preempted);
+                }
+            }
+            _ => self.ready[usize::from(priority)].push_back(thread),
+        }
+    }
+
+    /// Takes the computation of a processor's thread off the clock.
+    fn pause(&mut self, cpu: usize) {
+        if let (Some(since), Some(thread)) = (self.cpus[cpu].computing_since.take(), self.cpus[cpu].current) {
+            let left = &mut self.threads[thread].compute_left;
+            *left = left.saturating_sub(self.now - since);
+        }
+        self.cpus[cpu].generation += 1;
+    }
+
+    /// What the wall clock shows (`FILETIME`).
+    fn wall_clock(&self, time: u64) -> u64 {
+        (self.recorder.start_time() + time).wrapping_add(self.wall_ahead)
+    }
+
+    /// The computer is off while the recording's clock goes on: nobody runs, and what waits for a
+    /// time waits so much longer. The thread that leads the transition keeps its processor: nothing is switched to while the
+    /// computer goes off and on.
+    fn off(&mut self, cpu: usize, ticks: u64) {
+        self.is_off = true;
+        for other in 0..self.cpus.len() {
+            let Some(running) = self.cpus[other].current.filter(|_| other != cpu) else {
+                continue;
+            };
+            self.pause(other);
+            self.switch(other, None, Left::PREEMPTED);
+            self.threads[running].ready_since = self.now;
+            let priority = self.threads[running].plan.priority;
+            self.ready[usize::from(priority)].push_front(running);
+        }
+        self.account_all();
+        let later: Vec<_> = self.events.drain().collect();
+        self.events
+            .extend(later.into_iter().map(|Reverse((time, order, event))| Reverse((time + ticks, order, event))));
+        self.now += ticks;
+        self.is_off = false;
+        for cpu in &mut self.cpus {
+            cpu.accounted = self.now;
+        }
+        while let Some(idle) = self.cpus.iter().position(|cpu| cpu.current.is_none()) {
+            let Some(next) = self.next_ready() else {
+                break;
+            };
+            self.switch(idle, Some(next), Left::IDLE);
+        }
+    }
+
+    fn next_ready(&mut self) -> Option<usize> {
+        if self.is_off {
+            return None;
+        }
+        self.ready.iter_mut().rev().find_map(VecDeque::pop_front)
+    }
+
+    fn switch(&mut self, cpu: usize, to: Option<usize>, left: Left) {
+        let time = self.stamp();
+        self.account(cpu, time);
+        let old = self.cpus[cpu].current;
+        let describe = |thread: Option<usize>| {
+            thread.map_or((0, 0), |thread| {
+                let plan = &self.threads[thread].plan;
+                (plan.id, plan.priority as i8)
+            })
+        };
+        let (new_thread, new_priority) = describe(to);
+        let (old_thread, old_priority) = describe(old);
+        let waited = to.map_or(0, |thread| (time - self.threads[thread].ready_since) / CLOCK_INTERVAL);
+        if self.settings.context_switches {
+            let payload = ContextSwitch {
+                new_thread,
+                old_thread,
+                new_priority,
+                old_priority,
+                left: if old.is_none() { Left::IDLE } else { left },
+                waited: waited as u32,
+            }
+            .payload();
+            self.put_perfinfo(cpu, 0x0524, 4, time, &payload);
+            if let Some(thread) = to
+                && self.random.below(100) < u64::from(self.settings.switch_stacks_percent)
+            {
+                let process = self.threads[thread].plan.process;
+                self.stack(cpu, time, process, new_thread);
+            }
+        }
+        let slot = &mut self.cpus[cpu];
+        slot.current = to;
+        slot.generation += 1;
+        slot.computing_since = None;
+        slot.quantum_end = self.now + QUANTUM;
+        if let Some(thread) = to {
+            self.threads[thread].last_cpu = cpu;
+            self.runnable.push_back(cpu);
+        }
+    }
+
+    /// The running thread leaves; the best ready one comes, or none.
+    fn leave(&mut self, cpu: usize, left: Left) {
+        let next = self.next_ready();
+        self.switch(cpu, next, left);
+    }
+
+    fn slice_over(&mut self, cpu: usize, generation: u64) {
+        if self.cpus[cpu].generation != generation {
+            return;
+        }
+        let Some(thread) = self.cpus[cpu].current else {
+            return;
+        };
+        self.pause(cpu);
+        if self.threads[thread].compute_left > 0 && self.now >= self.cpus[cpu].quantum_end {
+            let priority = usize::from(self.threads[thread].plan.priority);
+            if let Some(next) = self.ready[priority].pop_front() {
+                self.threads[thread].ready_since = self.now;
+                self.ready[priority].push_back(thread);
+                self.switch(cpu, Some(next), Left::QUANTUM_END);
+                return;
+            }
+            self.cpus[cpu].quantum_end = self.now + QUANTUM;
+        }
+        self.runnable.push_back(cpu);
+    }
+
+    /// Thread id to process id of everything played.
+    pub(super) fn identities(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.threads.iter().map(|thread| (thread.plan.id, self.processes[thread.plan.process].plan.id))
+    }
+}

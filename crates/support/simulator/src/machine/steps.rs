@@ -1,0 +1,286 @@
+//! Threads taking their steps, until one needs time.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::{By, Event, Machine};
+use crate::program::{Note, Signal, Step};
+use crate::usage::SLICE;
+use onoff_testkit::assemble::Record;
+use onoff_testkit::events::kernel::{self, Left, Moment};
+use onoff_testkit::events::storage::Operation;
+use onoff_testkit::events::{network, power};
+
+/// Addresses and port of the machine's own end of connections.
+const LOCAL_V4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
+const LOCAL_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 7);
+const LOCAL_PORT: u16 = 49_152;
+
+impl Machine<'_> {
+    /// Takes the steps of a processor's thread until one needs time.
+    pub(super) fn execute(&mut self, cpu: usize) {
+        let Some(thread) = self.cpus[cpu].current else {
+            return;
+        };
+        if self.cpus[cpu].computing_since.is_some() {
+            return;
+        }
+        loop {
+            // A step may have readied a stronger thread on this very processor.
+            if self.cpus[cpu].current != Some(thread) {
+                return;
+            }
+            let left = self.threads[thread].compute_left;
+            if left > 0 {
+                let slot = &mut self.cpus[cpu];
+                slot.computing_since = Some(self.now);
+                slot.generation += 1;
+                let generation = slot.generation;
+                let at = (self.now + left).min(slot.quantum_end.max(self.now + 1));
+                self.schedule(at, Event::Slice { cpu, generation });
+                return;
+            }
+            let Some(step) = self.threads[thread].plan.steps.get(self.threads[thread].next_step).cloned() else {
+                self.exit(cpu, thread);
+                return;
+            };
+            if !matches!(step, Step::Loop { .. }) {
+                self.threads[thread].next_step += 1;
+            }
+            if !self.step(cpu, thread, step) {
+                return;
+            }
+        }
+    }
+
+    /// Takes one step; returns whether the thread goes on running.
+    pub(super) fn step(&mut self, cpu: usize, thread: usize, step: Step) -> bool {
+        match step {
+            Step::Compute(ticks) => {
+                self.threads[thread].compute_left = ticks;
+                true
+            }
+            Step::Sleep(ticks) => self.sleep_until(cpu, thread, self.now + ticks),
+            Step::Until(time) => self.sleep_until(cpu, thread, time),
+            Step::Begin => {
+                self.threads[thread].block_began = self.now;
+                true
+            }
+            Step::Pad(ticks) => {
+                let until = self.threads[thread].block_began + ticks;
+                self.sleep_until(cpu, thread, until)
+            }
+            Step::Tell(occurrence, notes) => {
+                let time = self.stamp();
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let wall_clock = self.wall_clock(time);
+                let record = occurrence.stamped(wall_clock).at(self.recorder.clock(time), plan.id, process);
+                self.put(cpu, &record);
+                for note in notes {
+                    self.note(note, time);
+                }
+                true
+            }
+            Step::Kernel { hook, payload, notes } => {
+                let time = self.stamp();
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let clock = self.recorder.clock(time);
+                let record = Record::system(hook, 2, clock, plan.id, process, payload);
+                self.put(cpu, &record);
+                for note in notes {
+                    self.note(note, time);
+                }
+                true
+            }
+            Step::Off { ticks, clock_stands_still } => {
+                if clock_stands_still {
+                    self.wall_ahead += ticks;
+                    return true;
+                }
+                self.off(cpu, ticks);
+                true
+            }
+            Step::Mark(text) => {
+                let time = self.stamp();
+                let record = kernel::mark(self.recorder.clock(time), &text);
+                self.put(cpu, &record);
+                true
+            }
+            Step::Send { size, to } => {
+                let plan = &self.threads[thread].plan;
+                let (thread, process) = (plan.id, self.processes[plan.process].plan.id);
+                let from = SocketAddr::new(if to.is_ipv4() { LOCAL_V4.into() } else { LOCAL_V6.into() }, LOCAL_PORT);
+                for event in
+                    [network::tcp_sent(process, size, from, to), network::tcp_received(process, size, to, from)]
+                {
+                    let time = self.stamp();
+                    let record = event.at(self.recorder.clock(time), thread, process);
+                    self.put(cpu, &record);
+                }
+                true
+            }
+            Step::SetAfterSleep { ticks, notes } => {
+                let time = self.stamp();
+                let new = self.wall_clock(time);
+                let set = power::clock_set_before_22h2(new, new.wrapping_sub(ticks), power::clock_set_reason::SLEEP);
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let record = set.at(self.recorder.clock(time), plan.id, process);
+                self.put(cpu, &record);
+                for note in notes {
+                    self.note(note, time);
+                }
+                true
+            }
+            Step::SetBack(ticks) => {
+                let time = self.stamp();
+                let old = self.wall_clock(time);
+                self.wall_ahead = self.wall_ahead.wrapping_sub(ticks);
+                let plan = &self.threads[thread].plan;
+                let process = self.processes[plan.process].plan.id;
+                let set = power::clock_set_before_22h2(self.wall_clock(time), old, power::clock_set_reason::PROGRAM);
+                let record = set.at(self.recorder.clock(time), plan.id, process);
+                self.put(cpu, &record);
+                true
+            }
+            Step::Disk { transfer, size, path } => {
+                self.request(cpu, thread, transfer, size, &path);
+                self.leave(cpu, Left::DISK);
+                false
+            }
+            Step::Flush => {
+                let request = self.disk_request(thread, 0, Operation::Flush, 0, (0, 0));
+                self.issue(cpu, thread, request, false);
+                self.leave(cpu, Left::DISK);
+                false
+            }
+            Step::Set(Signal(signal)) => {
+                self.signals[signal].0 = true;
+                for waiter in std::mem::take(&mut self.signals[signal].1) {
+                    self.make_ready(waiter, cpu, By::Thread);
+                }
+                true
+            }
+            Step::Wait(Signal(signal)) => {
+                if self.signals[signal].0 {
+                    return true;
+                }
+                self.signals[signal].1.push(thread);
+                self.leave(cpu, Left::WAITING);
+                false
+            }
+            Step::WaitAtMost(Signal(signal), ticks) => {
+                if self.signals[signal].0 {
+                    return true;
+                }
+                self.signals[signal].1.push(thread);
+                let wait = self.threads[thread].waits;
+                self.schedule(self.now + ticks, Event::Timeout { thread, signal, wait });
+                self.leave(cpu, Left::WAITING);
+                false
+            }
+            Step::Device(ticks, driver) => {
+                self.threads[thread].woken_by = driver;
+                self.schedule(self.now + ticks, Event::Wake(thread));
+                self.leave(cpu, Left::WAITING);
+                false
+            }
+            Step::Open(path) => {
+                self.open(cpu, thread, &path);
+                true
+            }
+            Step::Opened => {
+                self.opened(cpu, thread);
+                true
+            }
+            Step::DpcBegin(ticks) => {
+                self.begin_call(thread, ticks);
+                true
+            }
+            Step::DpcEnd(driver) => {
+                self.end_call(cpu, thread, &driver);
+                true
+            }
+            Step::Start(process, note) => {
+                self.start_process(cpu, thread, process, note);
+                true
+            }
+            Step::End(process) => {
+                self.end_process(cpu, thread, process);
+                // A process that ends itself took its thread off the processor.
+                !self.threads[thread].ended
+            }
+            Step::Finish => {
+                self.stop_at = Some(self.now + self.settings.tail);
+                true
+            }
+            Step::Load(path) => {
+                let process = self.threads[thread].plan.process;
+                let id = self.threads[thread].plan.id;
+                self.load_image(cpu, process, path, Moment::Start, id);
+                true
+            }
+            Step::Loop { burst, pause, until } => {
+                if until.is_some_and(|until| self.now >= until) {
+                    self.threads[thread].next_step += 1;
+                    return true;
+                }
+                if std::mem::replace(&mut self.threads[thread].loop_pauses, true) {
+                    self.threads[thread].loop_pauses = false;
+                    let pause = self.random.about(pause).max(1);
+                    return self.sleep_until(cpu, thread, self.now + pause);
+                }
+                self.threads[thread].compute_left = self.random.about(burst).max(1);
+                true
+            }
+        }
+    }
+
+    pub(super) fn sleep_until(&mut self, cpu: usize, thread: usize, time: u64) -> bool {
+        if time <= self.now {
+            return true;
+        }
+        self.schedule(time, Event::Wake(thread));
+        self.leave(cpu, Left::DELAY);
+        false
+    }
+
+    pub(super) fn note(&mut self, note: Note, time: u64) {
+        match note {
+            Note::Phase => {
+                self.account_all();
+                self.accounting.next_phase(time);
+            }
+            Note::DesktopReady => {
+                self.account_all();
+                self.accounting.desktop_ready(time);
+                self.schedule(time + SLICE, Event::Metric);
+            }
+            Note::WallClock(row) => {
+                let wall_clock = self.wall_clock(time);
+                self.wall_clocks.push((row, wall_clock));
+            }
+            _ => {}
+        }
+        self.notes.push((note, time));
+    }
+
+    pub(super) fn exit(&mut self, cpu: usize, thread: usize) {
+        let plan = &self.threads[thread].plan;
+        let (id, process) = (plan.id, plan.process);
+        let owner = self.processes[process].plan.id;
+        let time = self.stamp();
+        let record = self.thread_record(thread, Moment::End, time, id, owner);
+        self.put(cpu, &record);
+        self.threads[thread].ended = true;
+        self.processes[process].live_threads -= 1;
+        if self.processes[process].live_threads == 0 {
+            let time = self.stamp();
+            let record = self.process_record(process, Moment::End, time, id, owner);
+            self.put(cpu, &record);
+            self.processes[process].end = Some(time);
+        }
+        self.leave(cpu, Left::TERMINATED);
+    }
+}

@@ -1,0 +1,283 @@
+//! From a scenario to processes, threads and their steps.
+
+use hashbrown::HashMap;
+
+use super::disk::volume_path;
+use super::program::{Note, ProcessPlan, SYSTEM, Signal, Step, ThreadPlan};
+use super::scenario::{Process, Scenario, Thread};
+use super::transition_truth::Transitions;
+use super::truth::{Device, Service};
+use super::work::Work;
+use onoff_testkit::events::logon;
+use onoff_testkit::events::storage::IoPriority;
+
+/// The step of Winlogon that asks a person.
+const REQUEST_CREDENTIALS: u16 = 203;
+/// Priority of the boot's own threads.
+pub(super) const BOOT_PRIORITY: u8 = 9;
+
+/// Everything the machine plays, and the names of what it will note.
+pub(super) struct Plan {
+    pub(super) processes: Vec<ProcessPlan>,
+    pub(super) threads: Vec<ThreadPlan>,
+    signals: HashMap<String, Signal>,
+    pub(super) services: Vec<Service>,
+    pub(super) groups: Vec<String>,
+    pub(super) devices: Vec<Device>,
+    pub(super) startup: Vec<(String, u32)>,
+    /// The process of each of the scenario's services.
+    pub(super) service_hosts: Vec<usize>,
+    /// Services that have been running since before the recording.
+    pub(super) running_services: Vec<Service>,
+    pub(super) transitions: Transitions,
+    next_id: u32,
+    reserved_ids: Vec<u32>,
+}
+
+/// The processes that transitions need, by their index in the plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cast {
+    pub(super) session_manager: usize,
+    pub(super) csrss_system: usize,
+    pub(super) csrss_user: usize,
+    pub(super) wininit: usize,
+    pub(super) winlogon: usize,
+    pub(super) manager: usize,
+    pub(super) explorer: usize,
+    /// Whose csrss tells applications of sleep.
+    pub(super) teller: usize,
+}
+
+impl Plan {
+    /// A plan of a scenario's machine in which nothing happens yet.
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let mut plan = Self {
+            processes: Vec::new(),
+            threads: Vec::new(),
+            signals: HashMap::new(),
+            services: Vec::new(),
+            groups: Vec::new(),
+            devices: Vec::new(),
+            startup: Vec::new(),
+            service_hosts: vec![SYSTEM; scenario.services.service.len()],
+            running_services: Vec::new(),
+            transitions: Transitions::default(),
+            next_id: 0x104,
+            reserved_ids: scenario
+                .services
+                .service
+                .iter()
+                .filter_map(|service| service.host_id)
+                .chain(scenario.processes.iter().flat_map(|process| {
+                    process.id.into_iter().chain(process.thread.iter().filter_map(|thread| thread.id))
+                }))
+                .chain(
+                    scenario
+                        .applications
+                        .iter()
+                        .flat_map(|application| application.id.into_iter().chain(application.thread_id)),
+                )
+                .collect(),
+        };
+        plan.processes.push(ProcessPlan {
+            id: 4,
+            parent: 0,
+            session: 0,
+            image: "System".to_owned(),
+            path: String::new(),
+            command: String::new(),
+            existing: true,
+            symbols: None,
+            stack: Vec::new(),
+        });
+        plan
+    }
+
+    pub(super) fn signal_count(&self) -> usize {
+        self.signals.len()
+    }
+
+    /// A process or thread id nobody has.
+    fn fresh_id(&mut self) -> u32 {
+        loop {
+            let id = self.next_id;
+            self.next_id += 4;
+            if !self.reserved_ids.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// The event of a name, made on first use.
+    pub(super) fn signal(&mut self, name: &str) -> Signal {
+        let next = Signal(self.signals.len());
+        *self.signals.entry_ref(name).or_insert(next)
+    }
+
+    /// A process that a step of another will start.
+    pub(super) fn process(&mut self, parent: usize, session: u32, image: &str, command: &str) -> usize {
+        let id = self.fresh_id();
+        self.process_with_id(id, parent, session, image, command)
+    }
+
+    /// The same with an id that a document gives.
+    pub(super) fn process_with_id(
+        &mut self,
+        id: u32,
+        parent: usize,
+        session: u32,
+        image: &str,
+        command: &str,
+    ) -> usize {
+        let file = image.rsplit('\\').next().unwrap_or(image);
+        let path = if image.contains('\\') {
+            volume_path(image)
+        } else {
+            volume_path(&format!("\\Windows\\System32\\{image}"))
+        };
+        self.processes.push(ProcessPlan {
+            id,
+            parent: self.processes[parent].id,
+            session,
+            image: file.to_owned(),
+            path,
+            command: command.to_owned(),
+            existing: false,
+            symbols: None,
+            stack: Vec::new(),
+        });
+        self.processes.len() - 1
+    }
+
+    /// A thread of a process with a program.
+    pub(super) fn thread(&mut self, process: usize, priority: u8, steps: Vec<Step>) -> usize {
+        let id = self.fresh_id();
+        self.threads.push(ThreadPlan {
+            id,
+            process,
+            priority: priority.min(31),
+            io_priority: IoPriority::Normal,
+            service_tag: 0,
+            first_cpu: 0,
+            steps,
+        });
+        self.threads.len() - 1
+    }
+
+    /// A thread that only exists: its process stays until the end.
+    pub(super) fn resident(&mut self, process: usize) {
+        let never = self.signal("never");
+        self.thread(process, 8, vec![Step::Compute(2_000), Step::Wait(never)]);
+    }
+
+    /// Work as steps.
+    pub(super) fn steps(&mut self, work: &[Work]) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for work in work {
+            match work {
+                Work::Cpu(span) => steps.push(Step::Compute(span.0)),
+                Work::Sleep(span) => steps.push(Step::Sleep(span.0)),
+                Work::Until(span) => steps.push(Step::Until(span.0)),
+                Work::Disk { transfer, count, size, path } => {
+                    for _ in 0..*count {
+                        steps.push(Step::Disk { transfer: *transfer, size: *size, path: path.clone() });
+                    }
+                }
+                Work::Flush => steps.push(Step::Flush),
+                Work::Signal(name) => steps.push(Step::Set(self.signal(name))),
+                Work::Wait(name) => steps.push(Step::Wait(self.signal(name))),
+                Work::WaitAtMost(name, time) => {
+                    steps.push(Step::WaitAtMost(self.signal(name), time.0));
+                }
+                Work::Device { time, driver, open } => {
+                    steps.extend(open.clone().map(Step::Open));
+                    steps.push(Step::Device(time.0, driver.clone()));
+                    steps.extend(open.as_ref().map(|_| Step::Opened));
+                }
+                Work::Dpc { time, driver } => {
+                    steps.push(Step::DpcBegin(time.0));
+                    steps.push(Step::DpcEnd(driver.clone()));
+                }
+                Work::AskPerson(time) => {
+                    steps.push(Step::tell(logon::winlogon_step(REQUEST_CREDENTIALS, true)));
+                    steps.push(Step::Sleep(time.0));
+                    steps.push(Step::tell(logon::winlogon_step(REQUEST_CREDENTIALS, false)));
+                }
+                Work::Times(count, work) => {
+                    let once = self.steps(work);
+                    for _ in 0..*count {
+                        steps.extend_from_slice(&once);
+                    }
+                }
+                Work::ClockBack(time) => steps.push(Step::SetBack(time.0)),
+                Work::Mark(text) => steps.push(Step::Mark(text.clone())),
+                Work::Send { size, to } => steps.push(Step::Send { size: *size, to: *to }),
+                Work::Loop { burst, pause, until } => {
+                    steps.push(Step::Loop { burst: burst.0, pause: pause.0, until: until.map(|until| until.0) })
+                }
+            }
+        }
+        steps
+    }
+
+    /// The threads a scenario gives a process; `before` comes first in each.
+    pub(super) fn scenario_threads(&mut self, process: usize, threads: &[Thread], before: &[Step]) {
+        for thread in threads {
+            for copy in 0..thread.count {
+                let mut steps = before.to_vec();
+                steps.extend(self.steps(&thread.work));
+                let index = self.thread(process, thread.priority, steps);
+                self.threads[index].io_priority = thread.io_priority;
+                self.threads[index].id = thread.id.unwrap_or(self.threads[index].id);
+                self.threads[index].first_cpu = copy as usize;
+            }
+        }
+    }
+
+    /// The scenario's own processes: those of the system's session are created by the service manager, those of the console's by the
+    /// shell, and those of sessions from afar by the session manager, who is there first.
+    pub(super) fn scenario_processes(&mut self, processes: &[Process], [services, shell, session_manager]: [usize; 3]) {
+        for process in processes {
+            if process.at.is_none() && process.on.is_none() {
+                self.scenario_threads(SYSTEM, &process.thread, &[]);
+                continue;
+            }
+            let parent = match process.session {
+                0 => services,
+                1 => shell,
+                _ => session_manager,
+            };
+            let command = process.command.as_deref().unwrap_or(&process.image);
+            let index = match process.id {
+                Some(id) => self.process_with_id(id, parent, process.session, &process.image, command),
+                None => self.process(parent, process.session, &process.image, command),
+            };
+            self.processes[index].symbols = process.symbols;
+            self.processes[index].stack.clone_from(&process.stack);
+            self.scenario_threads(index, &process.thread, &[]);
+            let mut launch = Vec::new();
+            if let Some(on) = &process.on {
+                launch.push(Step::Wait(self.signal(on)));
+            }
+            if let Some(at) = process.at {
+                launch.push(Step::Until(at.0));
+            }
+            launch.push(Step::Start(index, None));
+            self.thread(parent, 8, launch);
+        }
+    }
+
+    /// A service's host or another process with a note on its start.
+    pub(super) fn start(process: usize, note: Note) -> Step {
+        Step::Start(process, Some(note))
+    }
+
+    /// Every processor has a little kernel work of its own, as real ones do.
+    pub(super) fn housekeeping(&mut self, scenario: &Scenario) {
+        for cpu in 0..scenario.machine.processors {
+            let steps = vec![Step::Loop { burst: 200, pause: 150_000, until: None }];
+            let index = self.thread(SYSTEM, 12, steps);
+            self.threads[index].first_cpu = cpu as usize;
+        }
+    }
+}

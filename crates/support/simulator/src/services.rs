@@ -1,0 +1,186 @@
+//! The service control manager: load-order groups one after another, services of a group beside
+//! each other, then all services without a group.
+
+use hashbrown::HashMap;
+
+use super::plan::{BOOT_PRIORITY, Plan};
+use super::program::{Edge, Note, Signal, Step};
+use super::scenario::{Scenario, ScenarioError, Service};
+use super::truth;
+use onoff_testkit::events::service::{self, state};
+
+/// Image of shared hosts.
+pub(super) const SVCHOST: &str = "\\Windows\\System32\\svchost.exe";
+
+struct Host {
+    process: usize,
+    command: String,
+    started: bool,
+}
+
+/// Plans the manager's thread in its process, and every service.
+pub(super) fn plan(plan: &mut Plan, scenario: &Scenario, manager: usize) -> Result<(), ScenarioError> {
+    let services = &scenario.services;
+    let mut groups: Vec<&str> = Vec::new();
+    for service in &services.service {
+        if !service.group.is_empty() && !groups.contains(&service.group.as_str()) {
+            groups.push(&service.group);
+        }
+    }
+    if let Some(gate) = &services.logon_waits_for_group
+        && !groups.contains(&gate.as_str())
+    {
+        return Err(ScenarioError::Impossible(format!("no service is in the group `{gate}`")));
+    }
+    let gate = plan.signal("logon services");
+    let mut hosts = HashMap::new();
+    let mut steps = Vec::new();
+    if let Some(at) = services.auto_start_at {
+        steps.push(Step::Until(at.0));
+    }
+    steps.push(Step::tell_note(service::auto_start(true), Note::AutoStart(Edge::Begin)));
+    steps.push(Step::tell(service::critical_auto_start(true)));
+    for group in groups {
+        let index = plan.groups.len();
+        plan.groups.push(group.to_owned());
+        steps.push(Step::tell_note(service::starting_group(true, group), Note::Group(index, Edge::Begin)));
+        let mut running = Vec::new();
+        for service in services.service.iter().filter(|service| service.group == group) {
+            let runs = start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?;
+            running.extend((!service.on_demand).then_some(runs));
+        }
+        steps.extend(running.into_iter().map(Step::Wait));
+        steps.push(Step::tell_note(service::starting_group(false, group), Note::Group(index, Edge::End)));
+        if services.logon_waits_for_group.as_deref() == Some(group) {
+            steps.push(Step::tell(service::critical_auto_start(false)));
+            steps.push(Step::Set(gate));
+        }
+    }
+    if services.logon_waits_for_group.is_none() {
+        steps.push(Step::tell(service::critical_auto_start(false)));
+        steps.push(Step::Set(gate));
+    }
+    let mut running = Vec::new();
+    for service in services.service.iter().filter(|service| service.group.is_empty()) {
+        running.push(start(plan, (&services.service, service), manager, &mut hosts, &mut steps)?);
+    }
+    steps.extend(running.into_iter().map(Step::Wait));
+    if let Some(at) = services.auto_start_end_at {
+        steps.push(Step::Until(at.0));
+    }
+    steps.push(Step::tell_note(service::auto_start(false), Note::AutoStart(Edge::End)));
+    steps.push(Step::Set(plan.signal("services_running")));
+    steps.push(Step::Wait(plan.signal("never")));
+    plan.thread(manager, BOOT_PRIORITY, steps);
+    Ok(())
+}
+
+/// The manager's steps to start a service; returns the event "it runs".
+fn start(
+    plan: &mut Plan,
+    (scenario_services, service): (&[Service], &Service),
+    manager: usize,
+    hosts: &mut HashMap<String, Host>,
+    steps: &mut Vec<Step>,
+) -> Result<Signal, ScenarioError> {
+    for needed in &service.depends_on {
+        if !plan.services.iter().any(|earlier| earlier.name == *needed) {
+            return Err(ScenarioError::Impossible(format!(
+                "service `{}` depends on `{needed}`, which does not start before it",
+                service.name
+            )));
+        }
+        steps.push(Step::Wait(plan.signal(&format!("service {needed} runs"))));
+    }
+    if let Some(at) = service.at {
+        steps.push(Step::Until(at.0));
+    }
+    let index = plan.services.len();
+    let host = host(plan, service, manager, hosts);
+    let (process, command, fresh) = (host.process, host.command.clone(), !host.started);
+    host.started = true;
+    if let Some(place) = scenario_services.iter().position(|candidate| candidate.name == service.name) {
+        plan.service_hosts[place] = process;
+    }
+    let process_id = plan.processes[process].id;
+    plan.services.push(truth::Service {
+        name: service.name.clone(),
+        group: service.group.clone(),
+        container: command.clone(),
+        container_pid: process_id,
+        ..truth::Service::default()
+    });
+    let go = plan.signal(&format!("service {} go", service.name));
+    let reported = plan.signal(&format!("service {} reported", service.name));
+    let runs = plan.signal(&format!("service {} runs", service.name));
+
+    let status = |state: u32, process: u32| {
+        let status = service::status_change(1, state, process, &service.name, &command);
+        if service.on_demand { service::on_demand(status) } else { status }
+    };
+    steps.push(Step::tell_note(status(state::START_PENDING, 0), Note::ServiceStart(index)));
+    steps.push(Step::Begin);
+    if fresh {
+        steps.push(Step::Start(process, None));
+    }
+    steps.push(Step::Pad(service.container.0));
+    steps.push(Step::tell_note(status(state::START_PENDING, process_id), Note::ServiceCheckpoint(index)));
+    steps.push(Step::Set(go));
+
+    let mut own = vec![
+        Step::Wait(go),
+        Step::Begin,
+        Step::Load(format!("\\Device\\HarddiskVolume2\\Windows\\System32\\{}.dll", service.name.to_lowercase())),
+        Step::Pad(service.load.0),
+        Step::tell_note(service::service_main(true, &service.name), Note::ServiceLoad(index)),
+        Step::Begin,
+    ];
+    own.extend(plan.steps(&service.work));
+    own.push(Step::Pad(service.init.0));
+    own.push(Step::Set(reported));
+    own.push(Step::tell(service::service_main(false, &service.name)));
+    own.extend(plan.steps(&service.after));
+    if !service.main_returns {
+        own.push(Step::Wait(plan.signal("never")));
+    }
+    let thread = plan.thread(process, service.priority, own);
+    plan.threads[thread].io_priority = service.io_priority;
+    plan.threads[thread].id = service.main_thread_id.unwrap_or(plan.threads[thread].id);
+    plan.threads[thread].service_tag = index as u32 + 1;
+
+    // The manager itself records that a service runs, on a thread of its own.
+    plan.thread(
+        manager,
+        BOOT_PRIORITY,
+        vec![
+            Step::Wait(reported),
+            Step::tell_note(status(state::RUNNING, process_id), Note::ServiceEnd(index)),
+            Step::Set(runs),
+        ],
+    );
+    Ok(runs)
+}
+
+fn host<'h>(plan: &mut Plan, service: &Service, manager: usize, hosts: &'h mut HashMap<String, Host>) -> &'h mut Host {
+    // An own host cannot collide with a shared one: group names have no space before a slash.
+    let key = match &service.host {
+        Some(group) => group.clone(),
+        None => format!("own / {}", service.name),
+    };
+    hosts.entry(key).or_insert_with(|| {
+        let (image, command) = match (&service.host, &service.image) {
+            (Some(group), _) => (SVCHOST.to_owned(), format!("C:\\Windows\\System32\\svchost.exe -k {group}")),
+            (None, Some(image)) => (image.clone(), format!("C:{image}")),
+            (None, None) => {
+                let image = format!("\\Windows\\System32\\{}.exe", service.name);
+                let command = format!("C:{image}");
+                (image, command)
+            }
+        };
+        let process = match service.host_id {
+            Some(id) => plan.process_with_id(id, manager, 0, &image, &command),
+            None => plan.process(manager, 0, &image, &command),
+        };
+        Host { process, command, started: false }
+    })
+}

@@ -1,0 +1,369 @@
+//! What is true of any recording's accounts, however little of it is left: parts sum to their phase, and findings take their cost, their
+//! subject and their phase from one entry.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use onoff_blame::account::{
+    AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, MIN_RELAY_MEMBER_NS, PhaseAccount, VIDEO_DRIVERS,
+    accounts, culprits,
+};
+use onoff_blame::waits::PathOptions;
+use onoff_blame::why::{About, WhyQuestion, WhyStretch, why};
+use onoff_files::Options;
+use onoff_findings::diagnose;
+use onoff_findings::diagnosis::DiagnosisOptions;
+use onoff_findings::finding::{CostBasis, FindingSubjectKind};
+use onoff_simulator::Scenario;
+use onoff_testkit::real;
+use onoff_trace::{
+    ContextSwitch, ContextSwitches, Counter, Pattern, ReadyThreads, ServiceTransitions, Severity, Thread, Threads,
+    Trace,
+};
+use onoff_transitions::TransitionKind;
+use proptest::prelude::*;
+
+use crate::accounts::{names, played, recorded};
+
+/// Whether the parts of every phase sum to it, what each did to its time, and what is not known to what the account says of it.
+fn assert_sums(name: &str, all: &[AccountedPhase]) {
+    for phase in all {
+        let account = &phase.account;
+        let sum: i128 = account.entries.iter().map(|entry| i128::from(entry.ns)).sum();
+        assert_eq!(sum, i128::from(account.duration_ns), "{name}: {}", phase.phase);
+        assert_eq!(account.duration_ns, account.end_ns - account.start_ns, "{name}: {}", phase.phase);
+        let not_known = account.entries.iter().filter(|entry| entry.kind == AccountSubjectKind::NotKnown);
+        assert_eq!(not_known.map(|entry| entry.ns).sum::<i64>(), account.not_known_ns, "{name}: {}", phase.phase);
+        for entry in &account.entries {
+            assert!(entry.ns > 0, "{name}: {} of {}", entry.name, phase.phase);
+            assert_eq!(entry.not_known.is_some(), entry.kind == AccountSubjectKind::NotKnown, "{name}: {}", entry.name);
+            let did: i128 = entry.did.iter().map(|one| i128::from(one.ns)).sum();
+            assert_eq!(did, i128::from(entry.ns), "{name}: {} of {}", entry.name, phase.phase);
+            let listed: i64 = entry.stretches.iter().map(|one| one.end_ns - one.start_ns).sum();
+            // Idle rules count slices in which several worked: their stretches are longer than what each is given of them.
+            if account.measure == AccountMeasure::CriticalPath {
+                assert!(listed <= entry.ns, "{name}: {} of {}", entry.name, phase.phase);
+            }
+        }
+    }
+}
+
+/// Whether every finding is about somebody, and costs what one entry of the account of its phase, or one culprit of several, took.
+fn faults_of_findings(name: &str, trace: &Trace) -> Vec<String> {
+    let mut faults = Vec::new();
+    let of_kinds = [TransitionKind::Boot, TransitionKind::Shutdown, TransitionKind::Suspend]
+        .map(|kind| (kind.as_str(), accounts(trace, Some(kind))));
+    for finding in diagnose(trace, &DiagnosisOptions::default()).findings {
+        let mut fault = |what: &str| {
+            faults.push(format!("{name}: {} {} ({:?}): {what}", finding.code, finding.subject.name, finding.title));
+        };
+        let kind = finding.transition.split(' ').next().unwrap();
+        // What the rules of Linux say of the initial file system and of sleeps is not yet of one entry.
+        let Some((_, all)) = of_kinds.iter().find(|(name, _)| *name == kind && !finding.code.starts_with("linux/"))
+        else {
+            continue;
+        };
+        if finding.subject.kind == FindingSubjectKind::Phase {
+            fault("a phase is no culprit");
+        }
+        let (Some(cost_ns), CostBasis::CriticalPath) = (finding.cost_ns, finding.cost_basis) else {
+            continue;
+        };
+        let Some(phase) = &finding.phase else {
+            // Before the recording, between phases and while the computer is off there is no account.
+            let begins = finding.evidence.iter().find_map(|one| one.time_ns);
+            let is_accounted = |one: &AccountedPhase| {
+                let account = &one.account;
+                let is_there = begins.is_some_and(|at| at >= account.start_ns && at < account.end_ns);
+                is_there && account.measure == AccountMeasure::CriticalPath
+            };
+            if cost_ns > 0 && all.iter().any(is_accounted) {
+                fault("time on the path, and no phase");
+            }
+            continue;
+        };
+        let its: Vec<AccountedPhase> = all.iter().filter(|one| one.phase == *phase).cloned().collect();
+        let entries = || its.iter().flat_map(|one| &one.account.entries);
+        let is_named = |name: &str| {
+            let mut members = finding.subject.name.split(" → ");
+            members.any(|member| member.eq_ignore_ascii_case(name))
+                || finding.subject.kind == FindingSubjectKind::Device
+        };
+        let is_entry = entries().any(|entry| entry.ns == cost_ns && is_named(&entry.name));
+        let is_culprit = culprits(&its).iter().any(|one| one.entry.ns == cost_ns && is_named(&one.entry.name));
+        let sum_of_chain = |least_ns: i64| -> i64 {
+            entries().filter(|entry| is_named(&entry.name) && entry.ns >= least_ns).map(|entry| entry.ns).sum()
+        };
+        // A process that was there only shortly is no member, though another of the same program is.
+        let is_chain = [0, MIN_RELAY_MEMBER_NS].into_iter().any(|least_ns| sum_of_chain(least_ns) == cost_ns);
+        if cost_ns > 0 && !is_entry && !is_culprit && !is_chain {
+            fault(&format!("{cost_ns} ns are no entry of {phase}"));
+        }
+    }
+    faults
+}
+
+/// Where `onoff why` of all phases and of one phase alone divide it differently, by more than 1 ms.
+pub(crate) fn differences_of_why(name: &str, trace: &Trace) -> (usize, Vec<String>) {
+    let question = |about| WhyQuestion {
+        about,
+        at_ns: None,
+        within: None,
+        min_ns: 0,
+        top: None,
+        waits_for_work: false,
+        path: PathOptions::default(),
+    };
+    let answer = |about| why(trace, &question(about)).map(|report| report.stretches).unwrap_or_default();
+    let key = |entry: &AccountEntry| (entry.kind.as_str(), entry.name.clone(), entry.device.clone(), entry.pid);
+    let times = |account: &PhaseAccount| -> BTreeMap<_, i64> {
+        account.entries.iter().map(|entry| (key(entry), entry.ns)).collect()
+    };
+    let all = answer(About::Phase(None, None));
+    let verbs = accounts(trace, None);
+    let mut faults = Vec::new();
+    for stretch in &all {
+        let wanted = times(&stretch.account);
+        let compare = |who: &str, account: &PhaseAccount, faults: &mut Vec<String>| {
+            let found = times(account);
+            for key in wanted.keys().chain(found.keys().filter(|key| !wanted.contains_key(key))) {
+                let of = |times: &BTreeMap<_, i64>| times.get(key).copied().unwrap_or(0);
+                if (of(&wanted) - of(&found)).abs() > 1_000_000 {
+                    let phase = &stretch.name;
+                    faults.push(format!("{name}: {phase}: {key:?}: {} ns, {who} {} ns", of(&wanted), of(&found)));
+                }
+            }
+        };
+        let pattern = Pattern::new(&stretch.name);
+        let alone = answer(About::Phase(Some(pattern), TransitionKind::of(&stretch.action)));
+        let is_it = |one: &&WhyStretch| (one.start_ns, one.end_ns) == (stretch.start_ns, stretch.end_ns);
+        match alone.iter().find(is_it) {
+            Some(one) => compare("alone", &one.account, &mut faults),
+            None => faults.push(format!("{name}: {} is not found alone", stretch.name)),
+        }
+        let of_verb = verbs.iter().find(|one| {
+            let account = &one.account;
+            one.phase == stretch.name && (account.start_ns, account.end_ns) == (stretch.start_ns, stretch.end_ns)
+        });
+        if let Some(one) = of_verb {
+            compare("in the other verbs", &one.account, &mut faults);
+        }
+    }
+    (all.len(), faults)
+}
+
+#[test]
+fn a_phase_is_divided_alike_alone_and_among_all_in_every_scenario() {
+    let (mut phases, mut faults) = (0, Vec::new());
+    for name in names() {
+        let (count, its) = differences_of_why(&name, &recorded(&name).0);
+        phases += count;
+        faults.extend(its);
+    }
+    assert!(phases > 200, "{phases} phases");
+    assert!(faults.is_empty(), "{} of {phases} phases:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn parts_sum_to_their_phase_and_findings_cost_what_their_entry_took_in_every_scenario() {
+    let (mut phases, mut faults) = (0, Vec::new());
+    for name in names() {
+        let (trace, _) = recorded(&name);
+        let all = accounts(&trace, None);
+        assert_sums(&name, &all);
+        phases += all.len();
+        faults.extend(faults_of_findings(&name, &trace));
+    }
+    assert!(phases > 200, "{phases} phases");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_same_is_true_of_real_recordings() {
+    let mut paths = Vec::new();
+    for part in ["etl", "linux"] {
+        let Some(folder) = real::samples(part) else { continue };
+        paths.extend(std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    paths.sort();
+    let (mut phases, mut faults) = (0, Vec::new());
+    for path in &paths {
+        // Lists of sources, baselines and the like are no recordings.
+        let Ok(trace) = onoff_files::open(std::slice::from_ref(path), onoff_findings::TABLES, &Options::default())
+        else {
+            continue;
+        };
+        let name = path.display().to_string();
+        let all = accounts(&trace, None);
+        phases += all.len();
+        assert_sums(&name, &all);
+        faults.extend(faults_of_findings(&name, &trace));
+        faults.extend(differences_of_why(&name, &trace).1);
+    }
+    assert!(paths.is_empty() || phases > 20, "{phases} phases");
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What the recorder says when it lost events.
+const EVENTS_LOST: Counter =
+    Counter { name: "events_lost_by_recorder", severity: Severity::Error, help: "", touches: &[] };
+
+/// How a recording is spoilt.
+#[derive(Clone, Debug)]
+struct Damage {
+    seed: u64,
+    /// Of 100 rows of each table, how many are dropped, given another thread's id, another processor, another time, or exchanged with the
+    /// row before.
+    dropped: u64,
+    renumbered: u64,
+    moved: u64,
+    exchanged: u64,
+    /// A stretch of which nothing is left, in thousandths of the recording.
+    hole: (i64, i64),
+    says_it_lost: bool,
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let share = || prop_oneof![Just(0_u64), 1_u64..5, 30_u64..101];
+    (any::<u64>(), share(), share(), share(), share(), (0_i64..1_001, 0_i64..400), any::<bool>()).prop_map(
+        |(seed, dropped, renumbered, moved, exchanged, (from, length), says_it_lost)| Damage {
+            seed,
+            dropped,
+            renumbered,
+            moved,
+            exchanged,
+            hole: (from, from + length),
+            says_it_lost,
+        },
+    )
+}
+
+/// Numbers in a fixed order from a seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit.max(1)
+    }
+}
+
+fn spoil(trace: &mut Trace, damage: &Damage) {
+    let mut numbers = Numbers(damage.seed);
+    let per_mille = |part: i64| trace.duration_ns / 1_000 * part;
+    let hole = per_mille(damage.hole.0)..per_mille(damage.hole.1);
+    let duration = u64::try_from(trace.duration_ns.max(1)).unwrap();
+    let mut rows: Vec<ContextSwitch> = Vec::new();
+    for mut row in trace.context_switches.iter() {
+        if hole.contains(&row.time_ns) || numbers.below(100) < damage.dropped {
+            continue;
+        }
+        if numbers.below(100) < damage.renumbered {
+            row.new_tid = row.old_tid;
+            row.cpu = u16::try_from(numbers.below(5)).unwrap();
+        }
+        if numbers.below(1_000) < damage.moved {
+            row.time_ns = i64::try_from(numbers.below(duration)).unwrap();
+        }
+        rows.push(row);
+        let last = rows.len() - 1;
+        if last > 0 && numbers.below(100) < damage.exchanged {
+            rows.swap(last, last - 1);
+        }
+    }
+    trace.context_switches = [ContextSwitches::from_iter(rows)].into_iter().collect();
+    let mut rows = Vec::new();
+    for mut row in trace.ready_threads.iter() {
+        if hole.contains(&row.time_ns) || numbers.below(100) < damage.dropped {
+            continue;
+        }
+        if numbers.below(100) < damage.renumbered {
+            row.readying_tid = Some(row.ready_tid);
+        }
+        if numbers.below(1_000) < damage.moved {
+            row.time_ns = i64::try_from(numbers.below(duration)).unwrap();
+        }
+        rows.push(row);
+    }
+    trace.ready_threads = [ReadyThreads::from_iter(rows)].into_iter().collect();
+    let threads: Vec<Thread> = trace.threads.iter().collect();
+    trace.threads = threads.iter().fold(Threads::new(), |mut table, thread| {
+        let mut thread = *thread;
+        if numbers.below(100) < damage.renumbered {
+            // Another's id: lives of one id overlap.
+            thread.tid = threads[usize::try_from(numbers.below(threads.len() as u64)).unwrap()].tid;
+        }
+        if numbers.below(100) < damage.dropped {
+            thread.start_ns = None;
+        }
+        table.push(thread);
+        table
+    });
+    trace.service_transitions =
+        trace.service_transitions.iter().fold(ServiceTransitions::new(), |mut table, mut row| {
+            if numbers.below(100) < damage.dropped {
+                row.end_ns = None;
+            }
+            table.push(row);
+            table
+        });
+    if damage.says_it_lost {
+        trace.losses.add(&EVENTS_LOST, 1 + damage.dropped);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn parts_sum_to_their_phase_in_any_recording(damage in damage(), which in 0_usize..4) {
+        let name = ["ids-used-twice", "starved-relay", "two-devices-one-after-the-other", "two-programs-at-shutdown"][which];
+        let (mut trace, _) = recorded(name);
+        spoil(&mut trace, &damage);
+        assert_sums(name, &accounts(&trace, None));
+        let diagnosis = diagnose(&trace, &DiagnosisOptions::default());
+        prop_assert!(diagnosis.findings.iter().all(|one| one.cost_ns.is_none_or(|ns| ns >= 0)));
+    }
+}
+
+#[test]
+fn a_thread_that_was_made_ready_before_its_phase_gives_it_no_more_than_the_phase() {
+    let damage = Damage {
+        seed: 18_317_954_499_583_151_163,
+        dropped: 81,
+        renumbered: 32,
+        moved: 37,
+        exchanged: 0,
+        hole: (900, 1_000),
+        says_it_lost: false,
+    };
+    let (mut trace, _) = recorded("starved-relay");
+    spoil(&mut trace, &damage);
+    assert_sums("starved-relay", &accounts(&trace, None));
+}
+
+/// What is found of the video driver in a healthy boot with these keys over it.
+fn found_of_video(keys: &str) -> Vec<(String, i64)> {
+    let text = format!("name = \"A video driver\"\nover = \"healthy-boot\"\nseed = 7\n{keys}");
+    let (trace, _) = played(&Scenario::from_toml(&text).unwrap());
+    let findings = diagnose(&trace, &DiagnosisOptions::default()).findings;
+    let its = findings.into_iter().filter(|finding| finding.code == "boot/video-driver-slow");
+    its.map(|finding| (finding.subject.name, (finding.cost_ns.unwrap() + 5_000_000) / 10_000_000)).collect()
+}
+
+#[test]
+fn a_video_driver_is_slow_by_the_kind_of_the_disk_and_where_nobody_else_held_its_gap() {
+    const LONG: &str = "[session]\nsystem_video = \"1500ms\"\nwinlogon_at = \"6s\"\n";
+    let system = |centiseconds| vec![(VIDEO_DRIVERS[0].to_owned(), centiseconds)];
+    // 1.5 s are long for a computer with a solid-state disk, and usual for one whose disk has to turn.
+    assert_eq!(found_of_video(LONG), system(150));
+    let hard_disk = "[machine]\ndisk_access = \"9ms\"\n";
+    assert_eq!(found_of_video(&format!("{hard_disk}{LONG}")), []);
+    let longer = LONG.replace("1500ms", "2600ms");
+    assert_eq!(found_of_video(&format!("{hard_disk}{longer}")), system(260));
+    // The decoy: the same gap, in which the session manager waits for another disk.
+    let disk = "[machine]\nmore_disks = [{ model = \"SLOW\", access = \"45ms\", per_mib = \"12ms\" }]\n";
+    let held =
+        "[session]\nsystem_video_work = [\"read 60x64KiB D:\\\\Prepared\\\\prepared.bin\"]\nwinlogon_at = \"6s\"\n";
+    assert_eq!(found_of_video(&format!("{disk}{held}")), [("D:\\Prepared\\prepared.bin".to_owned(), 275)]);
+}

@@ -1,0 +1,373 @@
+//! From a scenario through file, reader and tables to the rows that really happened.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use onoff_files::Options;
+use onoff_simulator::{Activity, Milestone, Notification, PowerRequest, Scenario, ServiceStop, Simulated, Truth};
+use onoff_trace::{ServiceChange, ServiceOutcome, Tables, Trace};
+
+fn scenario(name: &str) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios").join(format!("{name}.toml"));
+    Scenario::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Every scenario with a transition.
+fn names() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|name| !scenario(name).boots())
+        .collect();
+    names.sort();
+    names
+}
+
+fn play(name: &str) -> (Truth, Trace) {
+    play_scenario(&scenario(name))
+}
+
+fn play_scenario(scenario: &Scenario) -> (Truth, Trace) {
+    let Simulated { files, truth } = scenario.simulate().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = files
+        .iter()
+        .enumerate()
+        .map(|(index, bytes)| {
+            let path = folder.path().join(format!("{index}.etl"));
+            std::fs::write(&path, bytes).unwrap();
+            path
+        })
+        .collect();
+    let trace = onoff_files::open(&paths, Tables::all(), &Options::default()).unwrap();
+    (truth, trace)
+}
+
+/// Compares row by row, so that the first wrong row is shown and not all of them.
+fn compare<T: PartialEq + std::fmt::Debug>(name: &str, read: &[T], played: &[T]) {
+    for (read, played) in read.iter().zip(played) {
+        assert_eq!(read, played, "{name}");
+    }
+    assert_eq!(
+        read.get(played.len()..),
+        played.get(read.len()..).map(|_| &[][..]),
+        "{name}: {} rows read, {} played: {:?}",
+        read.len(),
+        played.len(),
+        played.get(read.len())
+    );
+}
+
+fn notifications(trace: &Trace) -> Vec<Notification> {
+    let rows = trace.notifications.iter().map(|row| Notification {
+        kind: row.kind.as_str(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        name: trace.text(row.name).to_owned(),
+        pid: row.pid,
+        tid: row.tid,
+        session: row.session,
+        level: row.level,
+        flags: row.flags,
+        status: row.status,
+    });
+    rows.collect()
+}
+
+fn activities(trace: &Trace) -> Vec<Activity> {
+    let rows = trace.activities.iter().map(|row| Activity {
+        kind: row.kind.as_str(),
+        name: trace.text(row.name).to_owned(),
+        detail: trace.text(row.detail).to_owned(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+    });
+    rows.collect()
+}
+
+fn power_requests(trace: &Trace) -> Vec<PowerRequest> {
+    let rows = trace.power_requests.iter().map(|row| PowerRequest {
+        kind: row.kind.as_str(),
+        scope: row.scope.as_str(),
+        start_ns: row.start_ns,
+        end_ns: row.end_ns,
+        device: trace.text(row.device).to_owned(),
+        driver: trace.text(row.driver).to_owned(),
+        description: trace.text(row.description).to_owned(),
+        state_kind: row.state_kind.as_str(),
+        state: row.state,
+        status: row.status,
+        irp: row.irp,
+        waiting_ns: row.waiting_ns,
+    });
+    rows.collect()
+}
+
+/// Names and times, values and details; the truth's names are its own.
+fn milestones(trace: &Trace) -> Vec<(String, i64, Option<i64>, String)> {
+    let rows = trace.milestones.iter().map(|row| {
+        let (name, detail) = (trace.text(row.name), trace.text(row.detail));
+        (name.to_owned(), row.time_ns, row.value, detail.to_owned())
+    });
+    rows.collect()
+}
+
+fn true_milestones(rows: &[Milestone]) -> Vec<(String, i64, Option<i64>, String)> {
+    let rows = rows.iter().map(|row| (row.name.to_owned(), row.time_ns, row.value, row.detail.clone()));
+    rows.collect()
+}
+
+fn stops(name: &str, trace: &Trace, played: &[ServiceStop]) {
+    let mut read = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Stop);
+    for played in played {
+        let row = read.next().unwrap();
+        let service = trace.text(row.service);
+        assert_eq!(service, played.name, "{name}");
+        assert_eq!(row.start_ns, played.start_ns, "{name}: {service}");
+        assert_eq!(row.checkpoint_ns, played.pending_ns, "{name}: {service}");
+        assert_eq!(row.end_ns, played.end_ns, "{name}: {service}");
+        assert_eq!(row.container_pid, Some(played.container_pid), "{name}: {service}");
+        let outcome = match played.end_ns {
+            Some(_) => ServiceOutcome::Completed,
+            None => ServiceOutcome::Unfinished,
+        };
+        assert_eq!(row.outcome, outcome, "{name}: {service}");
+    }
+    assert!(read.next().is_none(), "{name}");
+}
+
+/// Kinds of activities that only transitions have; a logon has its own tests.
+const OF_TRANSITIONS: [&str; 6] = [
+    "group_policy_script",
+    "kernel_shutdown_step",
+    "power_phase",
+    "power_transition",
+    "session_shutdown",
+    "shutdown_step",
+];
+
+#[test]
+fn what_is_read_of_a_transition_is_what_was_played() {
+    let names = names();
+    assert!(names.len() >= 17, "{names:?}");
+    for name in names {
+        let (truth, trace) = play(&name);
+        agree(&name, &truth, &trace);
+        let starts = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start).count();
+        assert_eq!(starts, 0, "{name}");
+    }
+}
+
+fn agree(name: &str, truth: &Truth, trace: &Trace) {
+    let played = &truth.transitions;
+    compare(name, &notifications(trace), &played.notifications);
+    compare(name, &power_requests(trace), &played.power_requests);
+    let mut read = activities(trace);
+    let mut played_activities = played.activities.clone();
+    let mut read_milestones = milestones(trace);
+    if truth.desktop_ready_ns.is_some() {
+        read.retain(|row| OF_TRANSITIONS.contains(&row.kind));
+        played_activities.retain(|row| OF_TRANSITIONS.contains(&row.kind));
+        read_milestones.retain(|(name, _, _, detail)| {
+            name.starts_with("power.")
+                || name.starts_with("clock.")
+                || name.starts_with("shutdown.")
+                || ["idle_detection.end", "system.stop"].contains(&name.as_str())
+                || detail == "fast_startup"
+        });
+    }
+    compare(name, &read, &played_activities);
+    compare(name, &read_milestones, &true_milestones(&played.milestones));
+    stops(name, trace, &played.service_stops);
+    assert!(!played.activities.is_empty() || !played.milestones.is_empty());
+}
+
+/// What follows a boot in the same recording.
+const AFTER_A_BOOT: &str = r#"
+[[application]]
+image = "notepad.exe"
+[application.shutdown]
+time = "12ms"
+gone = "11ms"
+[application.suspend]
+time = "5ms"
+
+[[device]]
+instance = "PCI\\VEN_8086&DEV_1502\\3&11583659&0&C8"
+driver = "e1cexpress"
+suspend = "5ms"
+resume = "8ms"
+
+[[power]]
+kind = "sleep"
+at = "40s"
+asleep = "5s"
+
+[shutdown]
+at = "60s"
+[shutdown.kernel]
+registry = "100ms"
+"#;
+
+#[test]
+fn a_boot_may_be_followed_by_a_sleep_and_a_shutdown() {
+    let boot = include_str!("../scenarios/services-wes7.toml");
+    let scenario = Scenario::from_toml(&format!("{boot}{AFTER_A_BOOT}")).unwrap();
+    let (truth, trace) = play_scenario(&scenario);
+    agree("services-wes7 and more", &truth, &trace);
+    let kinds: Vec<&str> = truth
+        .transitions
+        .activities
+        .iter()
+        .filter(|row| ["power_transition", "session_shutdown"].contains(&row.kind))
+        .map(|row| row.kind)
+        .collect();
+    assert_eq!(kinds, ["power_transition", "session_shutdown", "session_shutdown"]);
+    // The boot is the same as without what follows it.
+    let alone = Scenario::from_toml(boot).unwrap().simulate().unwrap().truth;
+    assert_eq!(truth.desktop_ready_ns, alone.desktop_ready_ns);
+    assert_eq!(format!("{:?}", truth.services), format!("{:?}", alone.services));
+}
+
+#[test]
+fn settling_is_counted_alike_after_a_boot_and_after_a_start_from_a_memory_image() {
+    let truth = scenario("fast-startup-boot").simulate().unwrap().truth;
+    let ready_ns = truth.desktop_ready_ns.unwrap();
+    let counted = truth.post_boot.unwrap();
+    assert!(counted.satisfied && counted.busy_ns > 0);
+    // Two ways to the same slices: as they passed, and afterwards from every interval.
+    let added_up = truth.timeline.settle(ready_ns, truth.end_ns);
+    assert_eq!(added_up.slices, counted.slices);
+    assert_eq!(added_up.busy_ns, counted.busy_ns);
+}
+
+/// Whole milliseconds as the papers print them: cut, not rounded.
+fn milliseconds(nanoseconds: i64) -> i64 {
+    nanoseconds / 1_000_000
+}
+
+#[test]
+fn the_kernel_phase_is_what_the_paper_calculates() {
+    let truth = scenario("shutdown-paper-arithmetic").simulate().unwrap().truth;
+    let sessions: Vec<(i64, i64, i64)> = truth
+        .transitions
+        .activities
+        .iter()
+        .filter(|row| row.kind == "session_shutdown")
+        .map(|row| {
+            let (start, end) = (row.start_ns, row.end_ns.unwrap());
+            (milliseconds(start), milliseconds(end), milliseconds(end - start))
+        })
+        .collect();
+    assert_eq!(sessions, [(448, 7091, 6642), (8335, 11010, 2675)]);
+    let kernel = truth.transitions.activity("kernel_shutdown_step", "graceful_shutdown").unwrap();
+    let request = truth.transitions.milestone("shutdown.request").unwrap();
+    // Both readings of "how long": since the recording began, and since the request.
+    assert_eq!(milliseconds(kernel.end_ns.unwrap()), 13066);
+    assert_eq!(milliseconds(kernel.end_ns.unwrap() - request.time_ns), 13066);
+    assert_eq!(13066 - sessions[0].2 - sessions[1].2, 3749);
+}
+
+/// An activity's or a notification's length, ns.
+fn length(start_ns: i64, end_ns: Option<i64>) -> i64 {
+    end_ns.unwrap() - start_ns
+}
+
+#[test]
+fn applications_take_the_time_their_kind_is_given() {
+    let truth = scenario("shutdown-slow-console").simulate().unwrap().truth;
+    let slow = truth.processes.iter().find(|process| process.image == "slow_shutdown.exe").unwrap();
+    let told = truth
+        .transitions
+        .notifications
+        .iter()
+        .find(|row| row.kind == "application_shutdown" && row.pid == Some(slow.pid))
+        .unwrap();
+    // The paper: about 5 s of about 17 s, and the program computes all that time.
+    assert_eq!(milliseconds(length(told.start_ns, told.end_ns)), 5000);
+    assert!(told.status != Some(0));
+    assert!(slow.end_ns.unwrap() <= told.end_ns.unwrap());
+    let usage = truth.timeline.usage(told.start_ns, told.end_ns.unwrap());
+    assert!(usage.cpu_by_process_ns[&slow.pid] > 4_900_000_000);
+    assert_eq!(milliseconds(truth.end_ns) / 1000, 17);
+
+    let truth = scenario("shutdown-hung-window").simulate().unwrap().truth;
+    let threads: Vec<i64> = truth
+        .transitions
+        .notifications
+        .iter()
+        .filter(|row| row.kind == "thread_shutdown")
+        .map(|row| milliseconds(length(row.start_ns, row.end_ns)))
+        .collect();
+    // 5 s; after the dialog 0.25 s and 0.5 s; the other program's 15 ms.
+    assert_eq!(threads, [5000, 750, 15]);
+}
+
+#[test]
+fn services_and_drivers_hold_sleep_as_long_as_the_paper_says() {
+    let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
+    let rows = &truth.transitions;
+    let slow = rows.notifications.iter().find(|row| row.kind == "service_suspend" && row.name == "Slowsvc").unwrap();
+    assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 30_000);
+    let suspend_apps = rows.activity("power_phase", "suspend_apps").unwrap();
+    let told: i64 = rows
+        .notifications
+        .iter()
+        .filter(|row| row.kind == "application_suspend")
+        .map(|row| length(row.start_ns, row.end_ns))
+        .sum();
+    let fade_out = length(suspend_apps.start_ns, suspend_apps.end_ns) - told;
+    assert_eq!(milliseconds(fade_out), 847);
+
+    let (truth, trace) = play("sleep-slow-driver");
+    let slow = truth
+        .transitions
+        .power_requests
+        .iter()
+        .find(|row| row.scope == "driver" && row.driver == "\\Driver\\piwddev" && row.kind == "set")
+        .unwrap();
+    assert_eq!(milliseconds(length(slow.start_ns, slow.end_ns)), 20_000);
+    let sent = trace.power_requests.iter().find(|row| row.irp == slow.irp && row.start_ns == slow.start_ns).unwrap();
+    assert_eq!(sent.tid, Some(44));
+    // The way the paper walks: who readied whom, from the end of the wait back to the timer.
+    let readied = |tid: u32, before_ns: i64| {
+        trace
+            .ready_threads
+            .iter()
+            .filter(|row| row.ready_tid == tid && row.time_ns <= before_ns)
+            .max_by_key(|row| row.time_ns)
+            .unwrap()
+    };
+    let mut at_ns = slow.end_ns.unwrap();
+    for (waits, readies) in [(44, 64), (64, 16), (16, 20)] {
+        let row = readied(waits, at_ns);
+        assert_eq!(row.readying_tid, Some(readies), "{waits}");
+        assert_eq!(row.flags & 1, 0, "{waits}");
+        at_ns = row.time_ns;
+    }
+    assert_eq!(readied(20, at_ns).flags & 1, 1, "a timer ends the wait");
+}
+
+#[test]
+fn the_wall_clock_shows_how_long_the_computer_was_off() {
+    let length = |name: &str, first: &str, last: &str| {
+        let truth = scenario(name).simulate().unwrap().truth;
+        let time = |name: &str| truth.transitions.milestone(name).unwrap().clone();
+        let (first, last) = (time(first), time(last));
+        let wall = last.value.unwrap() - first.value.unwrap();
+        (wall, last.time_ns - first.time_ns)
+    };
+    // Image written, asleep, firmware, boot manager, loader, image read.
+    let off = 9_500 + 600_000 + 2_300 + 410 + 350 + 6_200;
+    let (wall, clock) = length("hibernate", "power.begin_utc", "power.end_utc");
+    assert_eq!(milliseconds(wall - clock), off);
+    // The recording's clock goes on: both show the same.
+    let (wall, clock) = length("sleep-slow-service", "power.begin_utc", "power.end_utc");
+    assert_eq!(wall, clock);
+    let truth = scenario("sleep-slow-service").simulate().unwrap().truth;
+    let [sleep, wake] = ["power.sleep", "power.wake"].map(|name| truth.transitions.milestone(name).unwrap().time_ns);
+    assert_eq!(milliseconds(wake - sleep), 45_380);
+}

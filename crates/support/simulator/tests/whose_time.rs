@@ -1,0 +1,246 @@
+//! Whose a wait is, and whose time is in no length, of machines made for the question.
+#![allow(clippy::unwrap_used)]
+
+use onoff_blame::account::{AccountSubjectKind, AccountedPhase, accounts, culprits};
+use onoff_compare::summary::{self, SummaryRow};
+use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions, diagnose};
+use onoff_findings::finding::{CostBasis, FindingSubjectKind};
+use onoff_simulator::Scenario;
+use onoff_trace::{Milestone, StringId, Trace, milestone};
+use onoff_transitions::boot::{BootOptions, BootReport, analyse};
+
+use crate::accounts::{played, recorded};
+use crate::one_account::differences_of_why;
+
+const MS: i64 = 1_000_000;
+
+/// A healthy boot with these keys over it.
+fn boot_with(keys: &str) -> Trace {
+    let text = format!("name = \"A boot\"\nover = \"healthy-boot\"\nseed = 41\n{keys}");
+    played(&Scenario::from_toml(&text).unwrap()).0
+}
+
+fn with_credentials(time: &str) -> Trace {
+    boot_with(&format!("[logon]\ncredentials = \"{time}\"\n"))
+}
+
+fn boot(trace: &Trace) -> BootReport {
+    analyse(trace, &BootOptions::default()).unwrap()
+}
+
+fn diagnosis(trace: &Trace) -> Diagnosis {
+    diagnose(trace, &DiagnosisOptions::default())
+}
+
+/// The culprits of a boot, and the findings with a cost: name, phase and cost in ms.
+fn named(trace: &Trace) -> [Vec<(String, Option<String>, i64)>; 2] {
+    let culprits = culprits(&accounts(trace, None)).into_iter().filter(|one| !one.of_system);
+    let findings = diagnosis(trace).findings.into_iter();
+    [
+        culprits.map(|one| (one.entry.name, Some(one.phase), one.entry.ns / MS)).collect(),
+        findings.filter_map(|one| Some((one.subject.name, one.phase, one.cost_ns? / MS))).collect(),
+    ]
+}
+
+fn account<'a>(all: &'a [AccountedPhase], phase: &str) -> &'a AccountedPhase {
+    all.iter().find(|one| one.phase == phase).unwrap()
+}
+
+/// A disk of its own for one file: each request takes so long, and nothing else waits for it.
+fn slow_disk(access: &str) -> String {
+    format!("[machine]\nmore_disks = [{{ model = \"SLOW DISK\", access = \"{access}\", per_mib = \"1ms\" }}]\n")
+}
+
+#[test]
+fn a_wait_is_its_readers_whoever_read_the_file_first() {
+    // The kernel reads the file first, for 40 ms; the shell for 800 ms.
+    let trace = boot_with(&format!(
+        "{}[kernel]\nwork = [\"read 1x4KiB D:\\\\shared.dat\"]\n[shell]\nwork = [\"read 20x4KiB D:\\\\shared.dat\"]\n",
+        slow_disk("40ms")
+    ));
+    let all = accounts(&trace, None);
+    let of = |phase: &str, name: &str| {
+        let account = &account(&all, phase).account;
+        account.of(AccountSubjectKind::Process, name).map(|entry| entry.ns).sum::<i64>() / MS
+    };
+    assert!(of("ExplorerInit", "explorer.exe") >= 800, "{} ms", of("ExplorerInit", "explorer.exe"));
+    assert!(of("ExplorerInit", "System") < 30, "System did nothing there: {} ms", of("ExplorerInit", "System"));
+    assert_eq!(differences_of_why("a shared file", &trace).1, Vec::<String>::new());
+}
+
+#[test]
+fn a_hive_that_is_read_slowly_is_named_with_its_reader_and_one_cost() {
+    let hive = |access: &str| {
+        let read = "read 1x64KiB D:\\\\Windows\\\\System32\\\\config\\\\SYSTEM";
+        boot_with(&format!("{}[kernel]\nwork = [\"{read}\", \"cpu 20ms\", \"{read}\"]\n", slow_disk(access)))
+    };
+    let name = r"D:\Windows\System32\config\SYSTEM";
+    let trace = hive("3400ms");
+    let [culprits, findings] = named(&trace);
+    assert_eq!(culprits, [(name.to_owned(), Some("PreSMSS".to_owned()), 6_800)]);
+    assert_eq!(findings, culprits);
+    let all = accounts(&trace, None);
+    let entry = account(&all, "PreSMSS").account.of(AccountSubjectKind::File, name).next().unwrap();
+    let readers: Vec<(&str, i64)> = entry.read_by.iter().map(|one| (one.name.as_str(), one.ns / MS)).collect();
+    assert_eq!((readers, entry.device.as_str()), (vec![("System", 6_800)], "SLOW DISK"));
+    // A hive that is there soon is nobody's fault.
+    assert_eq!(named(&hive("90ms")), [vec![], vec![]]);
+    // The decoy: as slow, but a service that nobody waits for reads it.
+    let decoy = boot_with(&format!(
+        "{}[[services.service]]\nname = \"Archive\"\nhost = \"netsvcs\"\ncontainer = \"20ms\"\nload = \"3ms\"\ninit = \"20ms\"\n\
+         after = [\"read 2x64KiB D:\\\\Windows\\\\System32\\\\config\\\\SYSTEM\"]\n",
+        slow_disk("3400ms")
+    ));
+    // It keeps the computer busy after the desktop, which is another matter.
+    assert!(named(&decoy)[0].iter().all(|one| one.1.as_deref() == Some("PostBoot")), "{:?}", named(&decoy));
+    assert!(!diagnosis(&decoy).findings.iter().any(|one| one.subject.name == name));
+}
+
+#[test]
+fn hard_faults_are_named_by_the_file_that_was_paged_in_and_who_waited() {
+    let faults = |count: u32| {
+        boot_with(&format!(
+            "{}[shell]\nwork = [\"cpu 300ms\", \"fault {count} D:\\\\pagefile.sys\"]\n",
+            slow_disk("28ms")
+        ))
+    };
+    let trace = faults(100);
+    let [culprits, findings] = named(&trace);
+    let name = r"D:\pagefile.sys";
+    assert_eq!(culprits.len(), 1);
+    assert_eq!((culprits[0].0.as_str(), culprits[0].1.as_deref()), (name, Some("ExplorerInit")));
+    assert!((2_800..2_850).contains(&culprits[0].2), "{} ms", culprits[0].2);
+    assert_eq!(findings, culprits);
+    let found = diagnosis(&trace).findings.remove(0);
+    assert!(found.evidence.iter().any(|one| one.text.contains("explorer.exe")), "{found:?}");
+    // A few are in every boot.
+    assert_eq!(named(&faults(9)), [vec![], vec![]]);
+}
+
+#[test]
+fn many_files_none_of_which_is_slow_are_their_disk() {
+    let files = |access: &str| {
+        let reads: Vec<String> = (0..30).map(|at| format!("\"read 2x4KiB D:\\\\{at}\\\\part.dat\"")).collect();
+        boot_with(&format!("{}[kernel]\nwork = [{}]\n", slow_disk(access), reads.join(", ")))
+    };
+    let trace = files("40ms");
+    let culprit = culprits(&accounts(&trace, None)).remove(0);
+    assert_eq!((culprit.entry.kind, culprit.entry.name.as_str()), (AccountSubjectKind::Disk, "SLOW DISK"));
+    assert!((2_400..2_600).contains(&(culprit.entry.ns / MS)), "{} ms", culprit.entry.ns / MS);
+    assert_eq!(culprit.entry.read_by[0].name, "System");
+    let found = diagnosis(&trace).findings.remove(0);
+    assert_eq!((found.subject.kind, found.subject.name.as_str()), (FindingSubjectKind::Disk, "SLOW DISK"));
+    assert_eq!(found.cost_ns, Some(culprit.entry.ns));
+    assert_eq!(named(&files("9ms")), [vec![], vec![]]);
+}
+
+fn summary_row(trace: &Trace) -> SummaryRow {
+    let diagnosis = diagnosis(trace);
+    let fix_first = |kind, number| diagnosis.transition(kind, number)?.fix_first.clone();
+    summary::rows("a", trace, fix_first).remove(0)
+}
+
+/// The lengths that the answers give of the boot in `trace`, ms.
+fn lengths(trace: &Trace) -> Vec<i64> {
+    let report = boot(trace);
+    let row = summary_row(trace);
+    let diagnosed = diagnosis(trace).transitions.remove(0);
+    [report.total_ns, row.duration_ns, diagnosed.duration_ns].into_iter().map(|ns| ns.unwrap() / MS).collect()
+}
+
+#[test]
+fn a_boot_has_one_length_whether_or_not_a_person_logs_on() {
+    let alone = lengths(&recorded("healthy-boot").0);
+    assert!(alone.iter().all(|ms| *ms == alone[0]), "{alone:?}");
+    let (trace, _) = recorded("person-logs-on");
+    for ms in lengths(&trace) {
+        assert!((ms - alone[0]).abs() <= 1, "{ms} ms, without a person {} ms", alone[0]);
+    }
+    let report = boot(&trace);
+    assert_eq!(report.person_ns / MS, 6_500);
+    // The phases hold the person's time, once.
+    assert_eq!(report.phases.iter().map(|phase| phase.person_ns).sum::<i64>(), report.person_ns);
+    // The account of the path gives the person all that no length contains.
+    let all = accounts(&trace, None);
+    let persons = all.iter().flat_map(|one| &one.account.entries).filter(|one| one.kind == AccountSubjectKind::Person);
+    assert_eq!(persons.map(|entry| entry.ns).sum::<i64>(), report.person_ns);
+    let row = summary_row(&trace);
+    assert!(row.subject != "credentials" && row.phase == "PreSMSS", "{row:?}");
+}
+
+#[test]
+fn automatic_logon_waits_for_nobody() {
+    let trace = with_credentials("5ms");
+    let report = boot(&trace);
+    assert_eq!(report.person_ns, 0);
+    assert_eq!(report.details.logon.credential_requests.len(), 1, "it is recorded all the same");
+    let is_person = |one: &AccountedPhase| one.account.entries.iter().any(|it| it.kind == AccountSubjectKind::Person);
+    assert!(!accounts(&trace, None).iter().any(is_person));
+    let about_person = |one: &Diagnosis| one.caveats.iter().any(|one| one.code == "recording/person-waited-for");
+    assert!(!about_person(&diagnosis(&trace)));
+    // Who is quick is a person, and one in another session is not waited for.
+    assert_eq!(boot(&with_credentials("1500ms")).person_ns / MS, 1_500);
+    assert_eq!(boot(&recorded("remote-session").0).person_ns, 0);
+}
+
+#[test]
+fn a_disk_password_before_the_kernel_is_told_and_is_in_no_length_that_begins_at_the_kernel() {
+    let (mut trace, _) = recorded("person-logs-on");
+    let before = boot(&trace);
+    let (name, event) = (trace.strings.intern(milestone::BOOT_USER_INPUT), StringId::EMPTY);
+    trace.milestones.push(Milestone {
+        time_ns: 50 * MS,
+        name,
+        value: Some(4_000 * MS),
+        detail: StringId::EMPTY,
+        pid: None,
+        tid: None,
+        event,
+    });
+    let after = boot(&trace);
+    assert_eq!((after.total_ns, after.person_ns), (before.total_ns, before.person_ns));
+    assert_eq!(after.main_path_ns(), before.main_path_ns());
+    // What begins at the reset held it.
+    let from_reset = |report: &BootReport| report.details.total_from_reset_ns.unwrap();
+    assert_eq!(from_reset(&before) - from_reset(&after), 4_000 * MS);
+    assert_eq!(after.details.axis.as_ref().unwrap().total_ns, after.details.total_from_reset_ns);
+    let caveat = |trace: &Trace| {
+        let found = diagnosis(trace).caveats.into_iter().find(|one| one.code == "recording/person-waited-for").unwrap();
+        found.evidence.iter().map(|one| one.text.clone()).collect::<Vec<_>>().join("; ")
+    };
+    assert!(
+        caveat(&trace).contains("before the kernel, at a boot menu or a disk password: 4.00 s"),
+        "{}",
+        caveat(&trace)
+    );
+    assert_eq!(lengths(&trace)[0], before.total_ns.unwrap() / MS);
+}
+
+#[test]
+fn a_boot_that_is_cut_off_while_a_person_is_waited_for_is_no_shorter_for_it() {
+    let (mut trace, _) = recorded("person-logs-on");
+    // All that came after the welcome screen is missing.
+    trace.duration_ns = 5_000 * MS;
+    let report = boot(&trace);
+    assert!(report.total_at_least_ns >= 3_500 * MS, "{} ms", report.total_at_least_ns / MS);
+}
+
+#[test]
+fn of_two_that_were_at_work_at_the_same_time_each_costs_that_at_most() {
+    let services = |second: &str| {
+        let service = |name: &str, time: &str| {
+            format!(
+                "[[services.service]]\nname = \"{name}\"\ngroup = \"ProfSvc_Group\"\nimage = \"\\\\Program Files\\\\{name}.exe\"\n\
+                 container = \"30ms\"\nload = \"5ms\"\ninit = \"{time}\"\n"
+            )
+        };
+        boot_with(&format!("{}{}", service("AlphaSvc", "3000ms"), service("BetaSvc", second)))
+    };
+    let first = |trace: &Trace| {
+        let found = diagnosis(trace).findings.remove(0);
+        ((found.cost_ns.unwrap() + 50 * MS) / (100 * MS), found.cost_basis)
+    };
+    assert_eq!(first(&services("3000ms")), (30, CostBasis::AtMost));
+    // With nobody beside it, it costs what it takes.
+    assert_eq!(first(&services("60ms")), (30, CostBasis::CriticalPath));
+}
