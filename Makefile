@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalogue samples reference clean viewer pictures
+.PHONY: consistency damaged help demo install test golden lint dist lab lab-netboot lab-guest bench fuzz fuzz-seeds windows wasm exports test-python book catalog samples reference clean viewer pictures
 
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
@@ -206,9 +206,9 @@ book: ## the book, as pages
 	mdbook build docs --dest-dir $(TARGET_DIR)/book
 	@echo "$(TARGET_DIR)/book/index.html"
 
-catalogue: ## write the embedded event schemas anew from REFERENCE
+catalog: ## write the embedded event schemas anew from REFERENCE
 	@tools/setup rust
-	cargo run --package onoff-etw --example catalogue -- $(REFERENCE)
+	cargo run --package onoff-etw --example catalog -- $(REFERENCE)
 
 samples: ## play the scenarios of the repository's own recordings again
 	@tools/setup rust

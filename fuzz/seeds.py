@@ -16,7 +16,7 @@ import tarfile
 import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LONGEST = 128 * 1024
+MAX_LEN = 128 * 1024
 OPENERS = {".xz": lzma.open, ".gz": gzip.open}
 
 
@@ -63,7 +63,7 @@ def packet_events():
     """Events of every kind that holds a packet: two bytes choose it, one its length."""
     for path in captures():
         with OPENERS.get(path.suffix, open)(path, "rb") as file:
-            data = file.read(LONGEST)
+            data = file.read(MAX_LEN)
         if data[:4] != b"\xd4\xc3\xb2\xa1":
             continue
         at, frames = 24, []
@@ -91,7 +91,7 @@ def linux_parts(names):
         with tarfile.open(path) as archive:
             for member in archive:
                 if member.isfile() and member.size > 0 and member.name.endswith(names):
-                    yield archive.extractfile(member).read(LONGEST // 4)
+                    yield archive.extractfile(member).read(MAX_LEN // 4)
 
 
 def traces():
@@ -161,9 +161,9 @@ def file_operations():
     samples = os.environ.get("ONOFF_SAMPLES", ROOT.parent / "shared" / "samples")
     for path in sorted((pathlib.Path(samples) / "fileio").rglob("*")):
         if path.suffix == ".zz":
-            yield zlib.decompress(path.read_bytes())[: LONGEST // 4]
+            yield zlib.decompress(path.read_bytes())[: MAX_LEN // 4]
         elif path.suffix in (".txt", ".log", ".iolog"):
-            yield path.read_bytes()[: LONGEST // 16]
+            yield path.read_bytes()[: MAX_LEN // 16]
     yield b"time,pid,process,file,operation,offset,length\n0.5,7,app,a.dat,read,0,4\n"
     yield b"  8,0    3        1     0.000000000   697  Q   R 1000 + 8 [reader]\n  8,0 3 5 0.0007 0 C R 1000 + 8 [0]\n"
     yield b"# DXT, file_id: 1, file_name: /a\n X_POSIX 0 read 0 0 4096 0.1 0.2\n"
@@ -287,7 +287,7 @@ def main():
             data = seed
             if isinstance(seed, pathlib.Path):
                 with OPENERS.get(seed.suffix, open)(seed, "rb") as file:
-                    data = file.read(LONGEST)
+                    data = file.read(MAX_LEN)
             (corpus / hashlib.sha1(data).hexdigest()).write_bytes(data)
             count += 1
         print(f"seeds: {count} for {target} in {corpus.relative_to(ROOT)}")

@@ -41,7 +41,7 @@ for (const recording of recordings) {
     const expected = execFileSync(program, ["boot", recording, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 28 });
     assert.deepEqual(JSON.parse(json.text), JSON.parse(expected), `${recording}: JSON`);
     const text = ask(recording, bytes, 0);
-    // The library's text has its colours; the program leaves them out where nobody looks.
+    // The library's text has its colors; the program leaves them out where nobody looks.
     const plain = text.text.replace(/\u001b\[[0-9;]*m/g, "");
     assert.equal(plain, execFileSync(program, ["boot", recording], { encoding: "utf8" }), `${recording}: text`);
     console.log(`${recording}: answered as the program does, in ${seconds} s`);

@@ -6,9 +6,9 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TRANSITIONS = ROOT / "crates/answers/analysis/src/transition"
+TRANSITIONS = ROOT / "crates/answers/transitions/src"
 CODE = [TRANSITIONS / "boot/phases.rs", TRANSITIONS / "desktop.rs"]
-PHRASES = ROOT / "crates/answers/analysis/src/rule/phrase.rs"
+PHRASES = ROOT / "crates/answers/evidence/src/rule/phrase.rs"
 PAGE = ROOT / "docs/src/reference/rules.md"
 
 

@@ -20,9 +20,9 @@ import sys
 import tempfile
 import time
 
-MOST_BYTES = 4 << 20
-MOST_MEMORY = 1 << 30
-MOST_SECONDS = 5
+MAX_BYTES = 4 << 20
+MAX_MEMORY = 1 << 30
+MAX_SECONDS = 5
 
 LISTS = ["services", "devices", "processes", "cpu", "interrupts", "disk", "files", "hardfaults", "policy"]
 ACTIONS = (
@@ -60,7 +60,7 @@ def questions(file, folder):
 
 def contents(file):
     """The bytes of a recording, unpacked: damage to a packed file is found by its checksum alone. None for those that are too large."""
-    if not file.is_file() or file.stat().st_size > MOST_BYTES:
+    if not file.is_file() or file.stat().st_size > MAX_BYTES:
         return None
     data = file.read_bytes()
     unpack = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(file.suffix)
@@ -69,7 +69,7 @@ def contents(file):
             data = unpack(data)
         except (OSError, EOFError, lzma.LZMAError):
             pass
-    return data if 0 < len(data) <= MOST_BYTES else None
+    return data if 0 < len(data) <= MAX_BYTES else None
 
 
 def damaged(chance, whole):
@@ -101,7 +101,7 @@ def damaged(chance, whole):
             case 7:
                 to = chance.randrange(len(data))
                 data[to:to] = data[at : at + length]
-    return bytes(data[:MOST_BYTES])
+    return bytes(data[:MAX_BYTES])
 
 
 def ask(program, words, folder, seconds):
@@ -125,7 +125,7 @@ def ask(program, words, folder, seconds):
         return f"signal {signal.Signals(-child.returncode).name}"
     if child.returncode not in (0, 1, 2, 64):
         return f"exit code {child.returncode}"
-    if usage.ru_maxrss * 1024 > MOST_MEMORY:
+    if usage.ru_maxrss * 1024 > MAX_MEMORY:
         return f"{usage.ru_maxrss >> 10} MiB of memory"
     if usage.ru_utime + usage.ru_stime > seconds:
         return f"{usage.ru_utime + usage.ru_stime:.1f} s of processor time"
@@ -138,7 +138,7 @@ def main():
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=1000, help="how often the program is run")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=int, default=MOST_SECONDS, help="processor time that is a fault; more for a build without optimisation")
+    parser.add_argument("--seconds", type=int, default=MAX_SECONDS, help="processor time that is a fault; more for a build without optimization")
     parser.add_argument("--keep", type=pathlib.Path, help="where inputs that made a fault are kept")
     arguments = parser.parse_args()
     seeds = []

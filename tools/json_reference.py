@@ -96,7 +96,7 @@ The same as a JSON Schema, made from the types that are written: [onoff.schema.j
 `tools/json_reference.py`; `make lint` fails when one of them is out of date.
 """
 
-# `onoff events` writes its lines itself, in crates/output/report/src/json/event.rs; a test of the program keeps the two equal.
+# `onoff events` writes its lines itself, in crates/output/sections/src/json/event.rs; a test of the program keeps the two equal.
 EVENTS = """\
 ## `onoff events --format json`
 

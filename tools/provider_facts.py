@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the facts about providers that public manifests hold, in the form that `make catalogue` reads.
+"""Writes the facts about providers that public manifests hold, in the form that `make catalog` reads.
 
-    tools/provider_facts.py NAMES MANIFEST... > crates/formats/etw/examples/catalogue/further_providers.json
+    tools/provider_facts.py NAMES MANIFEST... > crates/formats/etw/examples/catalog/further_providers.json
 
 NAMES is a text with `{GUID}<tab>Manifest<tab>name` lines. Where several manifests declare a provider, the first one wins
 for each event and version. Kept are identifiers, names (those of values too), types and numbers: no text of an event.

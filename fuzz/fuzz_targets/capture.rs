@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_network::{NetbootOptions, analyse};
+use onoff_network::{NetbootOptions, analyze};
 use onoff_sources::{files_from_bytes, Limits, Options, RecordingKind, read_capture};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         let counts = &transfer.counts;
         assert_eq!(counts.blocks + counts.repeated_data, counts.data_packets);
     }
-    let Ok(report) = analyse(&capture, &NetbootOptions::default()) else {
+    let Ok(report) = analyze(&capture, &NetbootOptions::default()) else {
         return;
     };
     for boot in &report.boots {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_fileio::{Error, Format, operations_csv, read, recognise};
+use onoff_fileio::{Error, Format, operations_csv, read, recognize};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut operations = 0;
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(of.duration_ns.is_none() || of.file.len() <= bytes.len() * 3, "a name comes from the recording");
     });
     // A CSV in pieces is the same CSV.
-    if recognise(bytes) == Some(Format::OperationsCsv)
+    if recognize(bytes) == Some(Format::OperationsCsv)
         && let Some(pieces) = operations_csv::pieces(bytes, bytes.len() / 3 + 1)
     {
         let mut in_pieces = 0;
@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     match answer {
         Ok(summary) => {
-            assert_eq!(Some(summary.format), recognise(bytes));
+            assert_eq!(Some(summary.format), recognize(bytes));
             assert_eq!(summary.operations, operations);
             assert!(summary.operations <= summary.records * 2, "a copy gives two operations, others one");
             for loss in summary.losses.iter() {
@@ -30,7 +30,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
         Err(error) => {
-            assert_eq!(error == Error::UnknownFormat, recognise(bytes).is_none());
+            assert_eq!(error == Error::UnknownFormat, recognize(bytes).is_none());
             assert!(!error.to_string().is_empty());
         }
     }

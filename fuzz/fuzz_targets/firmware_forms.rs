@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_firmware_times::{FirmwareOptions, analyse};
+use onoff_firmware_times::{FirmwareOptions, analyze};
 use onoff_sources::{Limits, open_firmware_bytes};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     assert!(recording.boots.iter().filter(|boot| boot.read).count() <= recording.inputs.len(), "one boot of each log");
-    let report = match analyse(&recording, &FirmwareOptions::default()) {
+    let report = match analyze(&recording, &FirmwareOptions::default()) {
         Ok(report) => report,
         Err(nothing) => nothing.into_report(recording.inputs),
     };

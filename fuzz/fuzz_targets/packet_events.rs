@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use onoff_network::{NetbootOptions, analyse};
+use onoff_network::{NetbootOptions, analyze};
 use onoff_sources::{files_from_bytes, Limits, Options, read_capture};
 use onoff_testkit::assemble::{EtlBuilder, ManifestEvent, Payload, Record, Session};
 
@@ -38,5 +38,5 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     assert!(capture.frames <= events, "no event is two packets");
-    let _ = analyse(&capture, &NetbootOptions::default());
+    let _ = analyze(&capture, &NetbootOptions::default());
 });

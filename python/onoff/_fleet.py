@@ -20,13 +20,13 @@ from ._recording import Path
 ATTRIBUTES = ("model", "firmware", "os", "os_build", "processor", "processors", "memory_bytes")
 """What recordings say of their computer; files of tags add others."""
 
-LEAST_RUNS = 10
+MIN_RUNS = 10
 """Runs that a group, and the rest, must have before anything is said of it."""
-LEAST_COMPUTERS = 5
+MIN_COMPUTERS = 5
 """Computers that they must be of: runs of one computer are one opinion."""
-LEAST_EFFECT_NS = 300_000_000
+MIN_EFFECT_NS = 300_000_000
 """Smaller differences are not reported: the cost below which no finding of one recording is either."""
-LEAST_EFFECT_SHARE = 0.03
+MIN_EFFECT_SHARE = 0.03
 """Nor those below this share of the median."""
 CHANCE = 0.01
 """How likely it may be that a healthy fleet shows anything at all, of all that was tried."""
@@ -218,8 +218,8 @@ class Fleet:
 
         Tried is every value of every attribute, every version of a driver, program or library, every pair of values (one of them an
         attribute), and every date of ``drift``; the chance of a difference counts as many times as something was tried, and groups of the
-        same runs were tried once. Said is what is left: slower by ``LEAST_EFFECT_NS`` and by ``LEAST_EFFECT_SHARE`` at least, in groups of
-        ``LEAST_RUNS`` runs of ``LEAST_COMPUTERS`` computers. The strongest is taken out before the next is looked for. That a group is
+        same runs were tried once. Said is what is left: slower by ``MIN_EFFECT_NS`` and by ``MIN_EFFECT_SHARE`` at least, in groups of
+        ``MIN_RUNS`` runs of ``MIN_COMPUTERS`` computers. The strongest is taken out before the next is looked for. That a group is
         slower does not say that what it has in common made it so: ``same_runs_as`` lists what cannot be separated from it, ``subject`` whose time
         grew most.
         """
@@ -275,7 +275,7 @@ class Fleet:
         stretches = [(0, len(runs))]
         while stretches and len(found) < _MOST_EXPLANATIONS:
             start, end = stretches.pop()
-            splits = range(start + LEAST_RUNS, end - LEAST_RUNS + 1)
+            splits = range(start + MIN_RUNS, end - MIN_RUNS + 1)
             if not splits:
                 continue
             tried = _spread(splits, _DATES)
@@ -312,8 +312,8 @@ class Fleet:
         baseline: Mapping[str, Any],
         candidate: Mapping[str, Any],
         transition: str = "boot",
-        limit_ns: int = LEAST_EFFECT_NS,
-        limit_share: float = LEAST_EFFECT_SHARE,
+        limit_ns: int = MIN_EFFECT_NS,
+        limit_share: float = MIN_EFFECT_SHARE,
     ) -> Record:
         """Whether the runs of one cohort are slower than those of another: cohorts are attributes and their values, such as
         ``{"os_build": 19045}``.
@@ -347,10 +347,10 @@ class Fleet:
         lacking = max(
             need - counts[f"{cohort}_{counted}"]
             for cohort in ("baseline", "candidate")
-            for counted, need in (("runs", LEAST_RUNS), ("computers", LEAST_COMPUTERS))
+            for counted, need in (("runs", MIN_RUNS), ("computers", MIN_COMPUTERS))
         )
         if lacking > 0:
-            why = f"a cohort has fewer than {LEAST_RUNS} runs of {LEAST_COMPUTERS} computers; about {lacking} more computers are needed to look at all"
+            why = f"a cohort has fewer than {MIN_RUNS} runs of {MIN_COMPUTERS} computers; about {lacking} more computers are needed to look at all"
             return Record({**counts, **_verdict(None, why), "limit_ns": int(limit), "more_computers": lacking})
         compared = _between(lengths[after], lengths[before], computers[after], computers[before])
         # Without one all runs took the same time.
@@ -585,14 +585,14 @@ def _codes(names: list[str]) -> Any:
 
 def _large_enough(mask: Any, computers: Any) -> bool:
     sides = (mask, ~mask)
-    return all(side.sum() >= LEAST_RUNS and len(set(computers[side].tolist())) >= LEAST_COMPUTERS for side in sides)
+    return all(side.sum() >= MIN_RUNS and len(set(computers[side].tolist())) >= MIN_COMPUTERS for side in sides)
 
 
 def _least_effect(lengths: Any) -> float:
     """The smallest difference from runs as long as these that matters."""
     import numpy
 
-    return max(float(LEAST_EFFECT_NS), LEAST_EFFECT_SHARE * float(numpy.median(lengths)))
+    return max(float(MIN_EFFECT_NS), MIN_EFFECT_SHARE * float(numpy.median(lengths)))
 
 
 def _spread(of: range, most: int) -> Union[range, list[int]]:
@@ -619,11 +619,11 @@ def _between(first: Any, second: Any, first_computers: Any, second_computers: An
     """How much longer the first took; ``None`` where either is too small to say."""
     import numpy
 
-    if len(first) < LEAST_RUNS or len(second) < LEAST_RUNS:
+    if len(first) < MIN_RUNS or len(second) < MIN_RUNS:
         return None
     first, second = _by_computer(first, first_computers), _by_computer(second, second_computers)
     many, others = len(first), len(second)
-    if many < LEAST_COMPUTERS or others < LEAST_COMPUTERS:
+    if many < MIN_COMPUTERS or others < MIN_COMPUTERS:
         return None
     both = numpy.concatenate((first, second))
     _, inverse, counts = numpy.unique(both, return_inverse=True, return_counts=True)

@@ -414,7 +414,7 @@ def image(paths: Paths, **options: Option) -> Answer:
 
 
 def prefetch(paths: Paths, **options: Option) -> Answer:
-    """What the prefetcher learnt."""
+    """What the prefetcher learned."""
     return _about("prefetch", paths, options)
 
 

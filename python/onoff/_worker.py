@@ -17,7 +17,7 @@ from typing import Any
 from . import _onoff
 
 SCHEMA = 3
-"""Version of the rows: recordings that were summarised under another are read again."""
+"""Version of the rows: recordings that were summarized under another are read again."""
 _TRANSIENT = 0
 """The version of rows with an error that may go away, so that the next run reads the recording again."""
 NO_TRANSITION = "it holds no boot, shutdown, sleep or network boot"

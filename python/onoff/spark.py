@@ -36,7 +36,7 @@ SUMMARIES = "summaries"
 ``onoff.summaries`` in it."""
 
 _MOST_GROUPS = 64
-"""Up to so many recordings each is a partition; of more, neighbours are one."""
+"""Up to so many recordings each is a partition; of more, neighbors are one."""
 _MOST_RECORDINGS = 64
 """Recordings of a partition, at most."""
 _MOST_BYTES = 256 << 20
@@ -210,7 +210,7 @@ class OnoffReader(DataSourceReader):  # type: ignore[misc] # As above.
         self.columns = columns
 
     def partitions(self) -> list[Any]:
-        """Groups of neighbouring recordings, bounded in number and bytes."""
+        """Groups of neighboring recordings, bounded in number and bytes."""
         found = _recordings(self.question.paths)
         most = self.question.most_recordings or min(_MOST_RECORDINGS, -(-len(found) // _MOST_GROUPS) or 1)
         groups: list[Any] = []

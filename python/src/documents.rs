@@ -52,7 +52,7 @@ pub(crate) fn of(session: &Session, name: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// The modules whose file version is recorded: file name in lower case, as Windows compares it, and version; each pair once, at most
-/// [`MOST_VERSIONS`].
+/// [`MAX_VERSIONS`].
 fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
     let trace = session.tables(Tables::of(&[TableName::Images]))?;
     let mut found = BTreeSet::new();
@@ -60,7 +60,7 @@ fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
         let version = trace.text(image.version).trim();
         let path = trace.text(image.path);
         let name = path.rsplit(['\\', '/']).next().unwrap_or_default();
-        if !version.is_empty() && !name.is_empty() && found.len() < MOST_VERSIONS {
+        if !version.is_empty() && !name.is_empty() && found.len() < MAX_VERSIONS {
             found.insert((name.to_lowercase(), version.to_owned()));
         }
     }
@@ -68,7 +68,7 @@ fn versions(session: &Session) -> Result<BTreeSet<(String, String)>, Error> {
 }
 
 /// Versions of a recording that are kept. Windows has some 6,000 modules, of which a boot loads about 1,500.
-const MOST_VERSIONS: usize = 20_000;
+const MAX_VERSIONS: usize = 20_000;
 
 /// A JSON object in the making.
 struct Documents {

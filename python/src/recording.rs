@@ -9,7 +9,7 @@ use arrow_array::types::{DurationNanosecondType, Int64Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef, TimeUnit};
 use onoff::Session;
-use onoff::answers::evidence::recording::summarise;
+use onoff::answers::evidence::recording::summarize;
 use onoff::sections::json::document;
 use onoff::report::text::causes::with_causes;
 use onoff::trace::arrow::ArrowTables;
@@ -54,7 +54,7 @@ impl Recording {
             let trace = self.tables(Tables::of(&[TableName::Inventory]))?;
             let mut out = Vec::new();
             let provenance = self.session.provenance().map_err(|error| unreadable(&error))?;
-            document::write(&[provenance], &summarise(trace.trace()), &mut out)?;
+            document::write(&[provenance], &summarize(trace.trace()), &mut out)?;
             Ok(out)
         })
     }

@@ -117,7 +117,7 @@ def test_medians_and_tails_are_those_of_the_runs(tmp_path):
     slowest = fleet.slowest(10)
     assert [row.duration_ns for row in slowest] == runs[::-1][:10] and slowest[0].longest_phase
     with pytest.raises(onoff.UsageError):
-        fleet.phases(by="colour")
+        fleet.phases(by="color")
 
 
 def test_the_gate_closes_for_a_slower_cohort_only(tmp_path):

@@ -206,7 +206,7 @@ def test_what_spark_has_goes_into_a_delta_table(spark, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"table": "process"}, "no table is called 'process'"), ({"colour": "red"}, "no option is called colour"), ({"seconds": "-1"}, "seconds")],
+    [({"table": "process"}, "no table is called 'process'"), ({"color": "red"}, "no option is called color"), ({"seconds": "-1"}, "seconds")],
 )
 def test_what_it_does_not_know_is_refused_with_what_there_is(spark, options, said):
     with pytest.raises(Exception, match=said):

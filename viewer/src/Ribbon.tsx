@@ -113,7 +113,7 @@ function BandRow({ band, range }: { band: Band; range: Range }) {
   const last = band.slices[band.slices.length - 1];
   if (!first || !last || !place(range, first.start_ns, last.end_ns)) return null;
   const cells = band.slices.filter((slice) => slice.end_ns > range.start && slice.start_ns < range.end);
-  // More cells than pixels would be drawn for nothing; neighbours of one state become one.
+  // More cells than pixels would be drawn for nothing; neighbors of one state become one.
   const runs: typeof cells = [];
   for (const cell of cells) {
     const before = runs[runs.length - 1];

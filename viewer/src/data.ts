@@ -34,7 +34,7 @@ export type {
 
 /** Tones by their number, as `onoff-view` numbers them. */
 export const TONES = [
-  "present", "container", "load", "initialise", "blocked", "pended", "ran", "ready",
+  "present", "container", "load", "initialize", "blocked", "pended", "ran", "ready",
   "disk", "timer", "interrupt", "service", "unknown", "notified", "work", "failed",
 ] as const;
 export type Tone = (typeof TONES)[number];

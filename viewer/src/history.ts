@@ -2,7 +2,7 @@
 
 import { address, follow } from "./state";
 
-const MOST = 200;
+const MAX = 200;
 const past: string[] = [];
 const future: string[] = [];
 let current: string | null = null;
@@ -12,7 +12,7 @@ export function settle(): void {
   const now = address(false);
   if (now === current) return;
   if (current !== null) past.push(current);
-  if (past.length > MOST) past.shift();
+  if (past.length > MAX) past.shift();
   future.length = 0;
   current = now;
 }

@@ -1,6 +1,6 @@
 /** The keyboard: everything that a pointer can do. */
 
-import { neighbour } from "./lanes/draw";
+import { neighbor } from "./lanes/draw";
 import { timeAtShare } from "./fold";
 import { redo, undo } from "./history";
 import { laneAtHand, pixelsOfWhole } from "./source";
@@ -20,7 +20,7 @@ function stepSlice(forward: boolean): void {
   const chosen = selection.value;
   if (chosen?.of !== "slice") return;
   const have = laneAtHand(chosen.track, pixelsOfWhole(view.value, 1_600));
-  const next = have && neighbour(have.lane, chosen.start, forward);
+  const next = have && neighbor(have.lane, chosen.start, forward);
   if (!next) return;
   selection.value = { of: "slice", track: chosen.track, ...next };
   const { start, end } = view.value;

@@ -287,7 +287,7 @@ export function address(withSaved = true): string {
 }
 
 /** More named views than an address should hold. */
-const MOST_SAVED = 40;
+const MAX_SAVED = 40;
 
 function rangeOf(text: string | null): Range | null {
   const [start, end] = (text ?? "").split("~").map(Number);
@@ -332,9 +332,9 @@ export function follow(fragment: string): void {
   groupOrder.value = names("groups");
   const pairs = (parts.get("move") ?? "").split("~").map((each) => each.split(".").map(Number));
   moves.value = pairs.filter((each): each is [number, number] => each.length === 2 && each.every(Number.isInteger));
-  const told = parts.getAll("saved").slice(0, MOST_SAVED).map((text) => ({ name: text.split("~")[0] ?? "", address: text.slice(text.indexOf("~") + 1) }));
+  const told = parts.getAll("saved").slice(0, MAX_SAVED).map((text) => ({ name: text.split("~")[0] ?? "", address: text.slice(text.indexOf("~") + 1) }));
   const fresh = told.filter((each) => each.name && !saved.value.some((known) => known.name === each.name));
-  if (fresh.length) saved.value = [...saved.value, ...fresh].slice(0, MOST_SAVED);
+  if (fresh.length) saved.value = [...saved.value, ...fresh].slice(0, MAX_SAVED);
   const wanted = parts.get("theme");
   theme.value = wanted === "light" || wanted === "dark" ? wanted : "";
 }

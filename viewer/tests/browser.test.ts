@@ -92,7 +92,7 @@ describe.each(browsers)("in %s", (name) => {
     await click(page, ".phase", "WinLogonInit");
     await press(page, "f", "2");
     await page.waitForSelector(".chain li");
-    // The scenario's slow service waits in its own initialisation for six seconds.
+    // The scenario's slow service waits in its own initialization for six seconds.
     const longest = await page.$$eval(".chain li", (all) => all.map((each) => (each as HTMLElement).innerText).find((line) => /5\.88\s*s/.test(line)));
     expect(longest).toMatch(/shapersvc\.exe \(\d+: SoundShaper\) waited for a timer/);
     await page.evaluate(() => (document.querySelector(".chain li .evidence[aria-expanded]") as HTMLElement).click());
@@ -245,14 +245,14 @@ describe.each(browsers)("in %s", (name) => {
 
   it("draws lanes and arrows from the server without a hand on mouse or keys", async () => {
     const { page, faults } = await visit(browser, `${address}#fold=processors~disks&range=14~20`);
-    const colours = () => page.$eval("canvas", (canvas) => {
+    const colors = () => page.$eval("canvas", (canvas) => {
       const image = (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, (canvas as HTMLCanvasElement).width, (canvas as HTMLCanvasElement).height);
       return new Set(new Uint32Array(image?.data.buffer ?? new ArrayBuffer(0))).size;
     });
     let seen = 0;
     for (let tries = 0; tries < 20 && seen < 5; tries += 1) {
       await new Promise((done) => setTimeout(done, 200));
-      seen = await colours();
+      seen = await colors();
     }
     expect(seen).toBeGreaterThan(4);
     expect(faults).toEqual([]);

@@ -15,7 +15,7 @@ const writes = process.env["ONOFF_WRITE_PICTURES"] === "1";
 const sample = (name: string) => join(repository, "samples", name);
 const [WIDE, TALL] = [320, 200];
 /** Of a picture's points so many percent may differ by more than a fifth of full brightness. */
-const MOST_PERCENT = 4;
+const MAX_PERCENT = 4;
 
 const LOOKS: [name: string, recording: string, address: string][] = [
   ["boot-light", "slow-boot.etl", "theme=light"],
@@ -46,7 +46,7 @@ async function smaller(page: Page, png: string): Promise<{ points: number[]; png
   );
 }
 
-/** Of how many points, in percent, a colour differs by more than a fifth of full brightness. */
+/** Of how many points, in percent, a color differs by more than a fifth of full brightness. */
 export function differing(one: number[], other: number[]): number {
   let count = 0;
   for (let at = 0; at < one.length; at += 4) {
@@ -86,5 +86,5 @@ it.each(LOOKS)("%s looks as it did", async (name, recording, address) => {
   }
   expect(existsSync(stored), `${stored}: run 'make pictures'`).toBe(true);
   const before = await smaller(desk, `data:image/png;base64,${readFileSync(stored).toString("base64")}`);
-  expect(differing(now.points, before.points), `percent of the points; see ${stored}`).toBeLessThan(MOST_PERCENT);
+  expect(differing(now.points, before.points), `percent of the points; see ${stored}`).toBeLessThan(MAX_PERCENT);
 }, 60_000);

@@ -8,7 +8,7 @@ import { browsers, open, repository, settled, singleFile, visit } from "./pages"
 import { fiveAndFive } from "./recordings";
 
 const folder = join(repository, "docs/src/do/pictures");
-const MOST_BYTES = 200_000;
+const MAX_BYTES = 200_000;
 const writes = process.env["ONOFF_WRITE_PICTURES"] === "1";
 const boot = join(repository, "samples/slow-boot.etl");
 
@@ -45,6 +45,6 @@ it("the pictures are there and small", () => {
   for (const [name] of PICTURES) {
     const path = join(folder, `${name}.png`);
     expect(existsSync(path), `${path}: run 'make pictures'`).toBe(true);
-    expect(statSync(path).size).toBeLessThan(MOST_BYTES);
+    expect(statSync(path).size).toBeLessThan(MAX_BYTES);
   }
 });

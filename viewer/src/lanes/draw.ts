@@ -144,8 +144,8 @@ export function hitLane(lane: DrawnLane, range: Range, width: number, place: Pla
   return best;
 }
 
-/** The neighbours of a time on a lane, to step along it by keys. */
-export function neighbour(lane: DrawnLane, time: number, forward: boolean): Hit | null {
+/** The neighbors of a time on a lane, to step along it by keys. */
+export function neighbor(lane: DrawnLane, time: number, forward: boolean): Hit | null {
   if (lane.kind === "shares") return null;
   let best: Hit | null = null;
   for (const row of lane.rows) {

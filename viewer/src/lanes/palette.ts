@@ -1,4 +1,4 @@
-/** Colours and patterns of tones. Each tone has both, so that none is told apart by colour alone. */
+/** Colors and patterns of tones. Each tone has both, so that none is told apart by color alone. */
 
 import { TONES, type Tone } from "../data";
 
@@ -8,7 +8,7 @@ const LOOK: Record<Tone, [light: string, dark: string, pattern: Pattern, means: 
   present: ["#b9c2d0", "#465163", "solid", "alive"],
   container: ["#8fb3e0", "#38618f", "falling", "container: the host process starts"],
   load: ["#5b8fd6", "#4f86cf", "bars", "image load"],
-  initialise: ["#1f5fb4", "#7db2f5", "solid", "starts or stops"],
+  initialize: ["#1f5fb4", "#7db2f5", "solid", "starts or stops"],
   blocked: ["#b3432b", "#e5785d", "solid", "driver blocks its caller"],
   pended: ["#e6a68f", "#8a4735", "rising", "pended: completes later"],
   ran: ["#2e8b57", "#57b884", "solid", "ran"],
@@ -26,7 +26,7 @@ const LOOK: Record<Tone, [light: string, dark: string, pattern: Pattern, means: 
 export const toneName = (tone: number): Tone => TONES[tone] ?? "unknown";
 export const toneMeans = (tone: number): string => LOOK[toneName(tone)][3];
 
-export function toneColour(tone: number, dark: boolean): string {
+export function toneColor(tone: number, dark: boolean): string {
   const [light, darker] = LOOK[toneName(tone)];
   return dark ? darker : light;
 }
@@ -34,40 +34,40 @@ export function toneColour(tone: number, dark: boolean): string {
 const made = new Map<string, CanvasPattern | string>();
 
 /** What to fill time at low priority with: a hatched strip. */
-export function lowFill(context: CanvasRenderingContext2D, colour: string, line: string): CanvasPattern | string {
-  const name = `low${colour}${line}`;
+export function lowFill(context: CanvasRenderingContext2D, color: string, line: string): CanvasPattern | string {
+  const name = `low${color}${line}`;
   const known = made.get(name);
   if (known) return known;
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
   const draw = tile.getContext("2d");
-  if (!draw) return colour;
-  draw.fillStyle = colour;
+  if (!draw) return color;
+  draw.fillStyle = color;
   draw.fillRect(0, 0, 6, 6);
   draw.strokeStyle = line;
   draw.lineWidth = 1.4;
   draw.beginPath();
   for (const at of [-6, 0, 6]) (draw.moveTo(at, 6), draw.lineTo(at + 6, 0));
   draw.stroke();
-  const fill = context.createPattern(tile, "repeat") ?? colour;
+  const fill = context.createPattern(tile, "repeat") ?? color;
   made.set(name, fill);
   return fill;
 }
 
-/** What to fill a tone with: its colour, overlaid with its pattern. */
+/** What to fill a tone with: its color, overlaid with its pattern. */
 export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: boolean): CanvasPattern | string {
   const name = `${tone}${dark}`;
   const known = made.get(name);
   if (known) return known;
-  const colour = toneColour(tone, dark);
+  const color = toneColor(tone, dark);
   const pattern = LOOK[toneName(tone)][2];
-  let fill: CanvasPattern | string = colour;
+  let fill: CanvasPattern | string = color;
   if (pattern !== "solid") {
     const tile = document.createElement("canvas");
     tile.width = tile.height = 8;
     const draw = tile.getContext("2d");
     if (draw) {
-      draw.fillStyle = colour;
+      draw.fillStyle = color;
       draw.fillRect(0, 0, 8, 8);
       draw.strokeStyle = draw.fillStyle = dark ? "#0007" : "#fff9";
       draw.lineWidth = 1.6;
@@ -77,7 +77,7 @@ export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: 
       if (pattern === "bars") for (const at of [2, 6]) (draw.moveTo(at, 0), draw.lineTo(at, 8));
       draw.stroke();
       if (pattern === "dots") for (const [x, y] of [[1, 1], [5, 5]] as const) draw.fillRect(x, y, 2, 2);
-      fill = context.createPattern(tile, "repeat") ?? colour;
+      fill = context.createPattern(tile, "repeat") ?? color;
     }
   }
   made.set(name, fill);

@@ -97,7 +97,7 @@ function Legend({ sides }: { sides: Side[] }) {
   );
 }
 
-/** A run of the baseline is a ring, one of the candidate a full square: neither needs its colour. */
+/** A run of the baseline is a ring, one of the candidate a full square: neither needs its color. */
 function Dot({ side, x, y, title, apart }: { side: number; x: number; y: number; title?: string; apart?: boolean }) {
   const look = `dot side${side}${apart ? " apart" : ""}`;
   return side === 0 ? (

@@ -21,7 +21,7 @@ use onoff_usage::units::{Unit, units};
 pub const WHY_TABLES: Tables = TABLES.with(TableName::Stacks).with(TableName::Methods);
 
 /// Services whose wait before their start is told, at most.
-const MOST_WAITS_BEFORE: usize = 1024;
+const MAX_WAITS_BEFORE: usize = 1024;
 
 /// What is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -279,7 +279,7 @@ fn services(trace: &Trace, pattern: &Pattern, waits: &Waits<'_>) -> Vec<Stretch>
         .iter()
         .enumerate()
         .filter(|(_, row)| pattern.matches(&row.name) && row.waited_for.is_some())
-        .take(MOST_WAITS_BEFORE)
+        .take(MAX_WAITS_BEFORE)
         .filter_map(|(at, _)| waits.wait_before(&services, &starts, at));
     trace
         .service_transitions

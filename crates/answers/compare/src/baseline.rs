@@ -14,15 +14,15 @@ pub const BASELINE_FORMAT: &str = "onoff-baseline";
 pub const BASELINE_VERSION: u32 = 1;
 
 /// A file of a baseline holds no more bytes than this: 64 MiB, which is hundreds of runs.
-pub const MOST_BASELINE_BYTES: u64 = 64 << 20;
+pub const MAX_BASELINE_BYTES: u64 = 64 << 20;
 
-const MOST_RUNS: usize = 1_000;
-const MOST_MEASURES: usize = 50_000;
+const MAX_RUNS: usize = 1_000;
+const MAX_MEASURES: usize = 50_000;
 /// Ways to spend time are a dozen.
-const MOST_DONE: usize = 64;
-const MOST_TEXT_BYTES: usize = 4_096;
+const MAX_DONE: usize = 64;
+const MAX_TEXT_BYTES: usize = 4_096;
 /// Ten years, ns: no transition is longer. It also leaves room to add any of them up.
-const MOST_VALUE: i64 = 315_360_000_000_000_000;
+const MAX_VALUE: i64 = 315_360_000_000_000_000;
 
 /// A baseline as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,9 +94,9 @@ impl Baseline {
         if self.runs.is_empty() {
             return Err(impossible("it holds no run".to_owned()));
         }
-        if self.runs.len() > MOST_RUNS {
+        if self.runs.len() > MAX_RUNS {
             let count = self.runs.len();
-            return Err(impossible(format!("{count} runs; at most {MOST_RUNS} are read")));
+            return Err(impossible(format!("{count} runs; at most {MAX_RUNS} are read")));
         }
         for (at, run) in self.runs.iter().enumerate() {
             check(run, self.transition).map_err(|reason| impossible(format!("run {}: {reason}", at + 1)))?;
@@ -113,13 +113,13 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
     if run.transition != transition {
         return Err("it is of another transition than the file".to_owned());
     }
-    if run.measures.len() > MOST_MEASURES || run.set_apart.len() > 16 {
+    if run.measures.len() > MAX_MEASURES || run.set_apart.len() > 16 {
         return Err("more measures than any run has".to_owned());
     }
     let mut texts = vec![&run.name, &run.kind];
     texts.extend(run.set_apart.iter().map(|apart| &apart.text));
     texts.extend(run.machine.iter().flat_map(|it| [&it.computer, &it.model, &it.system, &it.processor]));
-    if !(0..=MOST_VALUE).contains(&run.person_ns) {
+    if !(0..=MAX_VALUE).contains(&run.person_ns) {
         return Err("a person was waited for longer than can be".to_owned());
     }
     let mut keys: HashSet<String> = HashSet::new();
@@ -128,7 +128,7 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
         texts.extend(&measure.phase);
         if let Some(subject) = &measure.subject {
             texts.extend([&subject.name]);
-            if subject.did.len() > MOST_DONE || subject.did.iter().any(|did| !(0..=MOST_VALUE).contains(&did.ns)) {
+            if subject.did.len() > MAX_DONE || subject.did.iter().any(|did| !(0..=MAX_VALUE).contains(&did.ns)) {
                 return Err(format!("'{}' did what cannot be", measure.key.chars().take(200).collect::<String>()));
             }
         }
@@ -149,14 +149,14 @@ fn check(run: &Run, transition: RunSubject) -> Result<(), String> {
         if !keys.insert(super::matching(&measure.key, run.keeps_case())) {
             return Err(format!("'{}' is there twice", place()));
         }
-        if !(0..=MOST_VALUE).contains(&measure.value) {
+        if !(0..=MAX_VALUE).contains(&measure.value) {
             return Err(format!("'{}' has a value that cannot be", place()));
         }
-        if measure.since_phase_ns.is_some_and(|ns| ns.unsigned_abs() > MOST_VALUE.unsigned_abs()) {
+        if measure.since_phase_ns.is_some_and(|ns| ns.unsigned_abs() > MAX_VALUE.unsigned_abs()) {
             return Err(format!("'{}' has a begin that cannot be", place()));
         }
     }
-    if texts.iter().any(|text| text.len() > MOST_TEXT_BYTES) {
+    if texts.iter().any(|text| text.len() > MAX_TEXT_BYTES) {
         return Err("a text longer than any name".to_owned());
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::report::{ComparisonNote, ComparisonNoteKind, MachineProperty};
 use super::run::{Configuration, Machine, Run};
 
 /// Memory that differs by less is the same: firmware keeps some of it, not always as much. 128 MiB.
-const LEAST_MEMORY_BYTES: u64 = 128 << 20;
+const MIN_MEMORY_BYTES: u64 = 128 << 20;
 
 /// The notes about the compared runs of each configuration, the baseline's first.
 pub(super) fn notes(configurations: &[Configuration], compared: &[Vec<&Run>]) -> Vec<ComparisonNote> {
@@ -67,7 +67,7 @@ fn values(runs: &[&Run], property: MachineProperty) -> Vec<String> {
         let value = match property {
             MachineProperty::Memory => {
                 let bytes = machine.memory_bytes;
-                if bytes == 0 || memories.iter().any(|known| known.abs_diff(bytes) < LEAST_MEMORY_BYTES) {
+                if bytes == 0 || memories.iter().any(|known| known.abs_diff(bytes) < MIN_MEMORY_BYTES) {
                     continue;
                 }
                 memories.push(bytes);

@@ -3,7 +3,7 @@
 
 use hashbrown::HashMap;
 
-use super::measures::{OWN_INITIALISATION, UNTIL_PENDED};
+use super::measures::{OWN_INITIALIZATION, UNTIL_PENDED};
 use super::report::{
     Change, ComparedMeasure, ExplainedDetail, ExplainedPart, Explanation, PartChange, SubjectOfMeasure, Verdict,
 };
@@ -12,11 +12,11 @@ use super::run::RunSubject;
 use onoff_blame::account::AccountSubjectKind;
 
 /// Smaller differences of a phase are not explained, ns: 10 ms.
-const LEAST_EXPLAINED_NS: u64 = 10_000_000;
+const MIN_EXPLAINED_NS: u64 = 10_000_000;
 /// A subject whose difference is a smaller part of the phase's is not named: 2 %.
-const LEAST_PART: u64 = 50;
+const MIN_SHARE: u64 = 50;
 /// Subjects named of a phase, at most.
-const MOST_PARTS: usize = 5;
+const MAX_PARTS: usize = 5;
 /// A subject that has less than this part of its time left is no longer there: 5 %.
 const LEFT_OVER: i64 = 20;
 
@@ -35,7 +35,7 @@ pub(super) fn explain(
         .filter(|measure| measure.category == Category::Phase)
         .filter_map(|phase| {
             let difference = differing(phase, phase.changes.get(at)?)?;
-            (difference.unsigned_abs() >= LEAST_EXPLAINED_NS).then(|| {
+            (difference.unsigned_abs() >= MIN_EXPLAINED_NS).then(|| {
                 let context = Context { measures, by_key: &by_key, transition, at };
                 context.of_phase(&phase.name, difference, configuration)
             })
@@ -77,7 +77,7 @@ impl Context<'_> {
     fn of_phase(&self, phase: &str, difference_ns: i64, configuration: &str) -> Explanation {
         let mut parts: Vec<ExplainedPart> = Vec::new();
         let mut against: Vec<ExplainedPart> = Vec::new();
-        let least = difference_ns.unsigned_abs() / LEAST_PART;
+        let least = difference_ns.unsigned_abs() / MIN_SHARE;
         let mut is_accounted = false;
         for measure in self.measures {
             let Some(subject) = measure.subject.as_ref().filter(|subject| subject.phase == phase) else { continue };
@@ -97,7 +97,7 @@ impl Context<'_> {
                 let key = |part: &ExplainedPart| (std::cmp::Reverse(part.difference_ns.unsigned_abs()), part.kind);
                 key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
             });
-            side.truncate(MOST_PARTS);
+            side.truncate(MAX_PARTS);
         }
         let explained = parts.iter().fold(against_ns, |sum, part| sum.saturating_add(part.difference_ns));
         Explanation {
@@ -136,11 +136,11 @@ impl Context<'_> {
         }
     }
 
-    /// What a driver's requests took until they were pended, or a service's own initialisation.
+    /// What a driver's requests took until they were pended, or a service's own initialization.
     fn detail(&self, subject: &SubjectOfMeasure) -> Option<ExplainedDetail> {
         let (category, part) = match subject.kind {
             AccountSubjectKind::Driver => (Category::Driver, UNTIL_PENDED),
-            AccountSubjectKind::Service => (Category::Service, OWN_INITIALISATION),
+            AccountSubjectKind::Service => (Category::Service, OWN_INITIALIZATION),
             _ => return None,
         };
         let key = format!("{}.{}.{}.{part}", self.transition.as_str(), category.as_str(), subject.name);

@@ -7,8 +7,8 @@
 //!
 //! A difference of medians is called one when it exceeds the noise floor, which is how far the baseline's own runs lie
 //! apart ([`statistics::spread`]), and when the runs are separated as far as so few can show: the exact probability of
-//! such ranks by chance is at most [`MOST_CHANCE`], or the smallest that so many runs can have. With fewer than
-//! [`LEAST_RUNS`] runs on a side nothing is called a difference: what is noise cannot be told from them.
+//! such ranks by chance is at most [`MAX_CHANCE`], or the smallest that so many runs can have. With fewer than
+//! [`MIN_RUNS`] runs on a side nothing is called a difference: what is noise cannot be told from them.
 
 #![forbid(unsafe_code)]
 
@@ -38,10 +38,10 @@ pub use report::*;
 pub use run::*;
 
 /// Runs that a configuration needs before a difference is called one: with two, one disturbed run is half of them.
-pub const LEAST_RUNS: usize = 3;
+pub const MIN_RUNS: usize = 3;
 
 /// The probability, of ranks by chance, up to which a difference is called one.
-pub const MOST_CHANCE: f64 = 0.05;
+pub const MAX_CHANCE: f64 = 0.05;
 
 /// What a caller can choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct CompareOptions {
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self { include: Vec::new(), least_runs: LEAST_RUNS, kinds_differ: false }
+        Self { include: Vec::new(), least_runs: MIN_RUNS, kinds_differ: false }
     }
 }
 
@@ -119,7 +119,7 @@ pub fn summaries(configurations: &[Configuration], options: &CompareOptions) -> 
             } else {
                 of_all.clone()
             };
-            summarise(configuration, kind, options)
+            summarize(configuration, kind, options)
         })
         .collect()
 }
@@ -136,7 +136,7 @@ fn standing<'a>(run: &'a Run, options: &CompareOptions) -> Vec<&'a SetApart> {
     run.set_apart.iter().filter(|apart| !options.include.contains(&apart.reason)).collect()
 }
 
-fn summarise(configuration: &Configuration, kind: Option<String>, options: &CompareOptions) -> ConfigurationSummary {
+fn summarize(configuration: &Configuration, kind: Option<String>, options: &CompareOptions) -> ConfigurationSummary {
     let runs: Vec<RunSummary> = configuration
         .runs
         .iter()

@@ -8,7 +8,7 @@ use super::run::{Category, Run};
 use super::statistics::median;
 
 /// Things of one category that are looked at, at most: each pair is.
-const MOST_COMPARED: usize = 1_000;
+const MAX_COMPARED: usize = 1_000;
 
 /// Where something began in a run: its phase's place in the run, and the time since that phase's begin, ns.
 type Place = (usize, i64);
@@ -25,7 +25,7 @@ pub(super) fn moved(before: &[&Run], after: &[&Run], configuration: &str) -> Vec
     let mut all = Vec::new();
     for category in [Category::Service, Category::Application, Category::Device] {
         let mut things = common(before, after, category);
-        things.truncate(MOST_COMPARED);
+        things.truncate(MAX_COMPARED);
         all.extend(movers(&things, before, after, configuration));
     }
     all

@@ -10,7 +10,7 @@ use super::run::{Category, Factor, MeasureUnit, SetApart};
 use super::study_table::StudyTable;
 
 /// Measures that a message names at most.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// What differs between configurations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,7 +49,7 @@ impl Comparison {
             .iter()
             .filter(|measure| measure.category == Category::Total)
             .map(|measure| measure.key.as_str())
-            .take(MOST_NAMED)
+            .take(MAX_NAMED)
             .collect();
         if !totals.is_empty() {
             said += &format!("; of the whole there are {}", totals.join(", "));
@@ -222,7 +222,7 @@ pub struct ExplainedPart {
     pub difference_ns: i64,
     /// What became of it.
     pub change: PartChange,
-    /// What its own events say: of a driver the time until its requests were pended, of a service its own initialisation.
+    /// What its own events say: of a driver the time until its requests were pended, of a service its own initialization.
     pub detail: Option<ExplainedDetail>,
 }
 

@@ -202,7 +202,7 @@ impl Measure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SetApartReason {
-    /// The boot read-ahead had not learnt this system yet: such boots are slow for no fault of the system.
+    /// The boot read-ahead had not learned this system yet: such boots are slow for no fault of the system.
     Untrained,
     /// Losses of the recording touch the phases.
     Losses,

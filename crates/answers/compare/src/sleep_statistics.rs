@@ -9,7 +9,7 @@ use onoff_transitions::linux::suspend::{self, LinuxSleep, SleepOutcome};
 use onoff_transitions::suspend::SuspendOptions;
 
 /// Devices that are named for a kind of sleep, at most.
-const MOST_DEVICES: usize = 5;
+const MAX_DEVICES: usize = 5;
 
 /// What is kept of one sleep while others are read.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ pub fn sleeps(recording: &str, trace: &Trace) -> Vec<OneSleep> {
     if trace.system.kind != SystemKind::Linux {
         return Vec::new();
     }
-    let Ok(report) = suspend::analyse(trace, &SuspendOptions::default()) else { return Vec::new() };
+    let Ok(report) = suspend::analyze(trace, &SuspendOptions::default()) else { return Vec::new() };
     let several = report.transitions.len() > 1;
     let one = |sleep: &LinuxSleep| OneSleep {
         recording: match several {
@@ -188,6 +188,6 @@ fn devices(sleeps: &[&OneSleep]) -> Vec<DeviceStatistics> {
         })
         .collect();
     devices.sort_by(|a, b| (b.worst_ns, &a.device).cmp(&(a.worst_ns, &b.device)));
-    devices.truncate(MOST_DEVICES);
+    devices.truncate(MAX_DEVICES);
     devices
 }

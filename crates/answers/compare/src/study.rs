@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::table::TableSpecification;
 
 /// A file of a study holds no more bytes than this: 1 MiB.
-pub const MOST_STUDY_BYTES: u64 = 1 << 20;
+pub const MAX_STUDY_BYTES: u64 = 1 << 20;
 
 /// A study as written.
 #[derive(Clone, Debug, Deserialize)]

@@ -121,7 +121,7 @@ fn runs_with_a_reason_are_set_apart_until_included() {
     let mut baseline = totals("before", &[10_000, 10_010, 10_020, 30_000]);
     baseline.runs[3].set_apart.push(SetApart {
         reason: SetApartReason::Untrained,
-        text: "the boot read-ahead had learnt from no boot".to_owned(),
+        text: "the boot read-ahead had learned from no boot".to_owned(),
     });
     let candidate = totals("after", &[10_000, 10_010, 10_020]);
     let configurations = [baseline, candidate];

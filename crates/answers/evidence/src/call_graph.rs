@@ -1,4 +1,4 @@
-//! What slow initialisation functions and device callbacks spent their time in, where the recording has the kernel's calls.
+//! What slow initialization functions and device callbacks spent their time in, where the recording has the kernel's calls.
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use onoff_trace::{CallGraphFunction, CallGraphSubject, Trace};
 use serde::Serialize;
 
 /// Graphs given at most, of the work that took longest.
-pub const MOST_GRAPHS: usize = 32;
+pub const MAX_GRAPHS: usize = 32;
 
 /// The functions that slow work on a device called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -14,7 +14,7 @@ pub const MOST_GRAPHS: usize = 32;
 pub struct CallGraph {
     /// What the work is.
     pub subject: CallGraphSubject,
-    /// Initialisation function, or device.
+    /// Initialization function, or device.
     pub name: String,
     /// Module of the function, or driver of the device; empty when there is none.
     pub driver: String,

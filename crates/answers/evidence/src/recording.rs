@@ -111,10 +111,10 @@ fn utc(trace: &Trace, time_ns: i64) -> Option<String> {
     Some(CivilTime::from_unix_ns(unix_ns).to_string())
 }
 
-/// Summarises a recording; events are counted when the trace was opened with
+/// Summarizes a recording; events are counted when the trace was opened with
 /// [`onoff_trace::TableName::Inventory`].
 #[must_use]
-pub fn summarise(trace: &Trace) -> RecordingSummary {
+pub fn summarize(trace: &Trace) -> RecordingSummary {
     let inventory = trace.inventory.clone().unwrap_or_default();
     RecordingSummary {
         recorder: trace.recorder.clone(),
@@ -154,10 +154,10 @@ mod tests {
         trace.duration_ns = 1_500_000_000;
         let file = |compressed, finished| RecordingFile { compressed, finished, ..RecordingFile::default() };
         trace.files = vec![file(false, true), file(true, false)];
-        let summary = summarise(&trace);
+        let summary = summarize(&trace);
         assert!(summary.compressed && !summary.finished);
         assert_eq!(summary.end_utc.as_deref(), Some("1970-01-01T00:00:01.5000000Z"));
         trace.files.pop();
-        assert!(summarise(&trace).finished);
+        assert!(summarize(&trace).finished);
     }
 }

@@ -306,7 +306,7 @@ impl ByAccount<'_> {
             return Held { finding, own_ns, is_of_host: false, is_named: true, places: vec![place] };
         }
         finding.title =
-            format!("{} held the session for {}, where the video driver usually initialises", entry.name, time(ns));
+            format!("{} held the session for {}, where the video driver usually initializes", entry.name, time(ns));
         finding.advice = advice(entry);
         finding.certainty = entry.certainty;
         finding.subject = subject(entry);

@@ -30,7 +30,7 @@ const PURPOSES: &[(&str, &str)] = &[
     ("aelookupsvc", "remedies for old programs when they start"),
     ("alg", "protocols of other makers through Internet Connection Sharing"),
     ("bits", "downloads in the background, as of Windows Update"),
-    ("browser", "the list of computers in the network neighbourhood (before SMB 2)"),
+    ("browser", "the list of computers in the network neighborhood (before SMB 2)"),
     ("bthserv", "Bluetooth devices"),
     ("cdpsvc", "going on with work on another device"),
     ("cscservice", "network files that are kept for work without the network"),

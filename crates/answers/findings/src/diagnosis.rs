@@ -33,9 +33,9 @@ pub const TABLES: Tables =
 /// What a caller can choose.
 #[derive(Clone, Debug)]
 pub struct DiagnosisOptions {
-    /// How boots are analysed.
+    /// How boots are analyzed.
     pub boot: BootOptions,
-    /// How shutdowns are analysed.
+    /// How shutdowns are analyzed.
     pub shutdown: ShutdownOptions,
     /// Findings that cost less are left out, ns.
     pub noise_ns: i64,

@@ -161,7 +161,7 @@ fn driver_in_image(name: &str, report: &ImageReport) -> Option<String> {
         let how = match (driver.embedded_signature, driver.signed_for_tests) {
             (_, true) => "is signed with a certificate for tests",
             (true, _) => "carries its own signature",
-            _ => "holds no signature: a catalogue has it, or nothing does (the loader looks through all of them)",
+            _ => "holds no signature: a catalog has it, or nothing does (the loader looks through all of them)",
         };
         return Some(format!("{} {how}", driver.file));
     }

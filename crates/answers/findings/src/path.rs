@@ -14,7 +14,7 @@ use crate::thresholds;
 use onoff_evidence::interval::{covered_ns, union};
 
 /// Steps kept of a phase, at most: the longest.
-const MOST_STEPS: usize = 50_000;
+const MAX_STEPS: usize = 50_000;
 /// What cannot be told may be this share of what is known before a cost is an upper bound, percent.
 const UNKNOWN_PERCENT: i64 = 10;
 
@@ -66,7 +66,7 @@ impl MainPath {
             return None;
         }
         let lives = trace.lives();
-        let options = PathOptions { shortest_ns: 1, most_steps: MOST_STEPS };
+        let options = PathOptions { shortest_ns: 1, most_steps: MAX_STEPS };
         let mut steps = Vec::new();
         for phase in report.phases.iter().filter(|phase| phase.name < PhaseName::PostBoot) {
             let Some((start, end)) = phase.start_ns.zip(phase.end_ns) else { continue };

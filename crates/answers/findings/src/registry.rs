@@ -44,7 +44,7 @@ rules! {
         video_driver_slow;
     image:
         autologger_on,
-        boot_driver_catalogue,
+        boot_driver_catalog,
         boot_execute,
         boot_menu_waits,
         fast_startup_off,
@@ -90,7 +90,7 @@ rules! {
         network_slow_after_resume,
         network_waited_for,
         random_numbers_waited_for,
-        relabelled,
+        relabeled,
         resume_firmware_long,
         sleep_device_slow,
         sleep_given_up,

@@ -24,7 +24,7 @@ pub const MODERATE_PERCENT: f64 = 5.0;
 /// The paper: the time "should be as close to 0 as possible"; the limit is chosen so that ordinary storage and bus drivers,
 /// which take up to half a second, are not named.
 pub const NOT_PENDED_NS: i64 = 700 * MS;
-/// A boot-start driver whose initialisation takes this long is slow, ns. Chosen.
+/// A boot-start driver whose initialization takes this long is slow, ns. Chosen.
 pub const BOOT_DRIVER_NS: i64 = 500 * MS;
 /// A driver whose image and entry routine take this long is slow to load, ns. Chosen.
 pub const DRIVER_LOAD_NS: i64 = SECOND;
@@ -36,7 +36,7 @@ pub const OS_LOADER_NS: i64 = 3 * SECOND;
 /// Firmware that takes longer before the loader is long, ns. Chosen with fast POST in mind, which the paper asks for: 10 s.
 pub const FIRMWARE_NS: i64 = 10 * SECOND;
 
-/// Initialisation of the video driver in the system's session that takes longer is slow, ns. The paper gives no limit, only
+/// Initialization of the video driver in the system's session that takes longer is slow, ns. The paper gives no limit, only
 /// the way to measure it; its own computers take 1.3 to 1.4 s in our reconstruction: chosen.
 pub const SYSTEM_VIDEO_NS: i64 = 2 * SECOND;
 /// The same in the user's session, ns. The paper: "typically much faster" than the first. Chosen.
@@ -107,7 +107,7 @@ pub const DISK_SLOW_NS: i64 = 2 * SECOND;
 pub const STARTUP_NS: i64 = 3 * SECOND;
 /// This many startup programs are many. Chosen.
 pub const STARTUP_PROGRAMS: usize = 10;
-/// PostBoot that is busy for longer is long, ns. Chosen: the paper's four optimised computers need 10 to 34 s in all.
+/// PostBoot that is busy for longer is long, ns. Chosen: the paper's four optimized computers need 10 to 34 s in all.
 pub const POST_BOOT_NS: i64 = 6 * SECOND;
 /// Who is named for it used at least this share of what was used, percent. Chosen.
 pub const POST_BOOT_SHARE_PERCENT: f64 = 20.0;
@@ -130,7 +130,7 @@ pub const ENCRYPTED_VOLUME_NS: i64 = 2 * SECOND;
 pub const INITRD_NS: i64 = 5 * SECOND;
 /// Unpacking the initial file system for this long is slow, ns. Chosen: 30 MB of Zstandard take a processor of 2015 some 0.2 s, of XZ 2 s.
 pub const INITRD_UNPACK_NS: i64 = SECOND;
-/// An initialisation function or a probe that takes this long is slow, ns. Chosen.
+/// An initialization function or a probe that takes this long is slow, ns. Chosen.
 pub const LINUX_DRIVER_NS: i64 = 500 * MS;
 
 /// A device whose callbacks of one half of a sleep of Linux take this long in all is slow, ns. Chosen: sleepgraph, the

@@ -8,7 +8,7 @@ use onoff_findings::image::{ImageAudit, ImageFacts, audit};
 use onoff_findings::rule::Check;
 use onoff_hive::Hive;
 use onoff_image::prefetch::{self, PrefetchFile, PrefetchOptions, PrefetchReport};
-use onoff_image::{HiveKind, Image, ImageHive, OverlayGrowth, StartupEntry, TaskFile, analyse};
+use onoff_image::{HiveKind, Image, ImageHive, OverlayGrowth, StartupEntry, TaskFile, analyze};
 use onoff_testkit::hive::KeyFile;
 use onoff_testkit::prefetch::PlanFile;
 use onoff_trace::DriverFile;
@@ -47,7 +47,7 @@ fn plan(name: &str, is_boot: bool, run_count: u32) -> PrefetchFile {
 fn plans(boots: u32, programs: usize) -> PrefetchReport {
     let mut files: Vec<PrefetchFile> = (0..programs).map(|at| plan(&format!("P{at}.EXE"), false, 1)).collect();
     files.push(plan("NTOSBOOT", true, boots));
-    prefetch::analyse(&files, &PrefetchOptions::default())
+    prefetch::analyze(&files, &PrefetchOptions::default())
 }
 
 impl Made {
@@ -168,7 +168,7 @@ impl Made {
             startup_entries: self.startup_entries.clone(),
             tasks: self.tasks.clone(),
         };
-        let report = analyse(&image);
+        let report = analyze(&image);
         audit(&ImageFacts {
             image: &image,
             report: &report,
@@ -233,7 +233,7 @@ fn faults() -> Vec<(&'static str, Made)> {
         made.service("Own", 16, 2, r"C:\Own\own.exe");
         made.needed.push("own".to_owned());
     });
-    fault("image/boot-driver-catalogue", sound(), &|made| made.drivers = vec![driver("disk.sys", false, false)]);
+    fault("image/boot-driver-catalog", sound(), &|made| made.drivers = vec![driver("disk.sys", false, false)]);
     fault("image/test-signing", sound(), &|made| made.drivers = vec![driver("disk.sys", true, true)]);
     fault("image/boot-execute", sound(), &|made| {
         made.control("Session Manager").set("SetupExecute", ["old.exe"].as_slice());
@@ -319,8 +319,7 @@ fn a_sound_installation_has_no_finding_and_every_rule_is_checked() {
     made.prefetch = None;
     made.drivers.clear();
     let open: BTreeSet<_> = made.audit().not_applicable.iter().map(|rule| rule.code).collect();
-    for code in
-        ["image/service-not-needed", "image/overlay-fills", "image/plans-at-limit", "image/boot-driver-catalogue"]
+    for code in ["image/service-not-needed", "image/overlay-fills", "image/plans-at-limit", "image/boot-driver-catalog"]
     {
         assert!(open.contains(code), "{code}");
     }
@@ -380,7 +379,7 @@ const AUDIT: [(&str, &[&str]); 45] = [
     ("R13", &["guard"]),
     ("R14", &["image/service-could-trigger"]),
     ("R15", &["boot/service-start-slow"]),
-    ("R16", &["image/boot-driver-catalogue", "boot/catalog-signed-boot-driver"]),
+    ("R16", &["image/boot-driver-catalog", "boot/catalog-signed-boot-driver"]),
     ("R17", &["image/test-signing", "recording/test-signed-drivers"]),
     ("R18", &["image/boot-execute"]),
     ("R19", &["image/fast-startup-off"]),
@@ -502,7 +501,7 @@ fn every_rule_of_the_audit_has_its_place_and_its_test() {
 #[test]
 fn without_its_input_each_rule_is_not_applicable_and_says_what_is_not_there() {
     let image = Image::default();
-    let report = analyse(&image);
+    let report = analyze(&image);
     let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
     let audit = audit(&facts);
     assert_eq!(audit.findings, []);
@@ -515,7 +514,7 @@ fn without_its_input_each_rule_is_not_applicable_and_says_what_is_not_there() {
     let hive = Hive::read(Made::sound().bcd.hive(), &[]).unwrap();
     let image =
         Image { hives: vec![ImageHive { name: "BCD".to_owned(), kind: HiveKind::Bcd, hive }], ..Image::default() };
-    let report = analyse(&image);
+    let report = analyze(&image);
     let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
     let open: BTreeSet<_> = not_applicable(&facts);
     assert!(open.contains("image/nfs-client") && open.contains("image/start-programs"), "{open:?}");
@@ -624,7 +623,7 @@ fn what_a_damaged_hive_lacks_is_not_a_finding() {
         hives: vec![ImageHive { name: "SYSTEM".to_owned(), kind: HiveKind::System, hive }],
         ..Image::default()
     };
-    let report = analyse(&image);
+    let report = analyze(&image);
     assert!(!report.services.iter().any(|service| service.name == "Lost"));
     let facts = ImageFacts { image: &image, report: &report, needed: &[], overlay: None, is_power_cut: false };
     assert!(!audit(&facts).findings.iter().any(|finding| finding.code == "image/service-dependency"));

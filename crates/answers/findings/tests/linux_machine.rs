@@ -88,7 +88,7 @@ pub const KNOWN_WAITS: [(&str, &str); 8] = [
     ("linux/network-waited-for", "NetworkManager-wait-online.service"),
     ("linux/udev-settled", "systemd-udev-settle.service"),
     ("linux/file-system-check", "systemd-fsck@dev-disk-by\\x2duuid-7.service"),
-    ("linux/relabelled", "selinux-autorelabel.service"),
+    ("linux/relabeled", "selinux-autorelabel.service"),
     ("linux/random-numbers-waited-for", "systemd-random-seed.service"),
     ("linux/kernel-modules-loaded", "systemd-modules-load.service"),
     ("linux/encrypted-volume-waited-for", "systemd-cryptsetup@root.service"),

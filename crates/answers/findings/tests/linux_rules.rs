@@ -181,10 +181,10 @@ const ROWS: &[Row] = &[
         decoy: || takes("random-report.service", 3_000),
     },
     Row {
-        code: "linux/relabelled",
+        code: "linux/relabeled",
         speaks: || waits("selinux-autorelabel.service"),
         silent: || takes("selinux-autorelabel.service", 600),
-        // The unit that only asks for labelling at the next boot.
+        // The unit that only asks for labeling at the next boot.
         decoy: || takes("selinux-autorelabel-mark.service", 3_000),
     },
     Row {

@@ -9,11 +9,11 @@ use super::report::{FirmwareIntervals, FirmwareStage, FirmwareStageName};
 use onoff_evidence::rule::Rule;
 
 /// A loader that is loaded later than this was not waited for: the clock ran on over earlier boots, ns.
-const LONGEST_FIRMWARE_NS: i64 = 600_000_000_000;
+const MAX_FIRMWARE_NS: i64 = 600_000_000_000;
 /// The operating system takes over within this, ns.
-const LONGEST_TOTAL_NS: i64 = 3_600_000_000_000;
+const MAX_TOTAL_NS: i64 = 3_600_000_000_000;
 
-/// `gEfiEventReadyToBootGuid`: the event that the UEFI specification has signalled before each attempt to boot.
+/// `gEfiEventReadyToBootGuid`: the event that the UEFI specification has signaled before each attempt to boot.
 const READY_TO_BOOT: FirmwareGuid =
     FirmwareGuid([0x7c, 0xe8, 0x8f, 0xb3, 0x4b, 0xd7, 0x46, 0x79, 0x87, 0xa8, 0xa8, 0xd8, 0xde, 0xe5, 0x0d, 0x2b]);
 
@@ -53,8 +53,8 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
             );
         }
     }
-    let beyond = times.loader_load_ns.or(times.loader_start_ns).is_some_and(|ns| ns > LONGEST_FIRMWARE_NS)
-        || times.exit_end_ns.is_some_and(|ns| ns > LONGEST_TOTAL_NS);
+    let beyond = times.loader_load_ns.or(times.loader_start_ns).is_some_and(|ns| ns > MAX_FIRMWARE_NS)
+        || times.exit_end_ns.is_some_and(|ns| ns > MAX_TOTAL_NS);
     if beyond {
         fault(
             Kind::KeptOverResets,
@@ -165,7 +165,7 @@ pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
 fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, Rule)> {
     type Looks = fn(&FirmwareEvent) -> bool;
     let rules: [(Rule, Looks); 3] = [
-        (Rule::ReadyToBootSignalled, |event| {
+        (Rule::ReadyToBootSignaled, |event| {
             event.work == FirmwareWork::EventSignal && event.caller == Some(READY_TO_BOOT)
         }),
         (Rule::ReadyToBootMarked, |event| {

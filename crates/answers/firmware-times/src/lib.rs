@@ -37,8 +37,8 @@ use pairing::{Paired, Piece};
 use sweep::{Share, Stretch};
 
 /// Stretches without measurement that are listed, and how long they must be, ns.
-const MOST_GAPS: usize = 20;
-const SHORTEST_GAP_NS: i64 = 1_000_000;
+const MAX_GAPS: usize = 20;
+const MIN_GAP_NS: i64 = 1_000_000;
 
 /// What a caller can choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl From<FirmwareRecording> for NoTimes {
 ///
 /// # Errors
 /// [`NoTimes`] when there is nothing to tell, such as an FPDT alone, which only points at the tables with times.
-pub fn analyse(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoTimes> {
+pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoTimes> {
     let nothing = recording.checkpoints.is_none()
         && recording.events.is_empty()
         && recording.lengths.is_empty()
@@ -237,24 +237,24 @@ fn coverage(pieces: &[Piece<'_>], shares: &[Share], intervals: &FirmwareInterval
         .then_some(FirmwareCoverage { measured_ns, measured_percent: measured_ns as f64 * 100.0 / time1_ns as f64 })
 }
 
-/// Keeps a stretch in which nothing ran but a phase; neighbours of the same phase are one.
+/// Keeps a stretch in which nothing ran but a phase; neighbors of the same phase are one.
 fn add_gap(stretch: Stretch, pieces: &[Piece<'_>], gaps: &mut Vec<Stretch>) {
     if stretch.innermost.is_some_and(|at| pieces[at].phase.is_none()) {
         return;
     }
     // Most firmware measures some ten thousand pieces; of the stretches between them only the longest are of interest.
-    if stretch.end_ns - stretch.start_ns < SHORTEST_GAP_NS {
+    if stretch.end_ns - stretch.start_ns < MIN_GAP_NS {
         return;
     }
     gaps.push(stretch);
-    if gaps.len() >= 8 * MOST_GAPS {
+    if gaps.len() >= 8 * MAX_GAPS {
         longest_first(gaps);
     }
 }
 
 fn longest_first(gaps: &mut Vec<Stretch>) {
     gaps.sort_by_key(|gap| (gap.start_ns - gap.end_ns, gap.start_ns));
-    gaps.truncate(MOST_GAPS);
+    gaps.truncate(MAX_GAPS);
 }
 
 fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str], names: &Names) -> Vec<FirmwareGap> {
@@ -265,7 +265,7 @@ fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str
             format!("{which} of {}", label(&pieces[at], names))
         })
     };
-    // A module is what ran; where only a phase begins or ends, its neighbours are those that a reader can look into.
+    // A module is what ran; where only a phase begins or ends, its neighbors are those that a reader can look into.
     let modules = || pieces.iter().filter(|piece| piece.phase.is_none());
     let module_before = |start_ns: i64| {
         let before = modules().filter(|piece| piece.end_ns <= start_ns);

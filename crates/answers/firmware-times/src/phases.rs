@@ -56,7 +56,7 @@ pub(super) fn mark(paired: &mut Paired<'_>, times: Option<&FirmwareCheckpoints>)
     {
         add("SEC", event, reset_end_ns, Some(event.time_ns));
     }
-    // A phase follows the one before it: where only one of its ends was measured, its neighbour tells the other.
+    // A phase follows the one before it: where only one of its ends was measured, its neighbor tells the other.
     let first_begin = |name: &str| {
         let measured = paired.pieces.iter().filter(|piece| piece.phase == Some(name)).map(|piece| piece.start_ns);
         let left = paired.begins_left.iter().filter(|event| phase_of(event) == Some(name)).map(|event| event.time_ns);

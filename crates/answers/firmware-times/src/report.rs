@@ -94,7 +94,7 @@ pub struct FirmwareIntervals {
     pub legacy_boot: bool,
     /// What `time1_ns` and `time2_ns` are bounded by.
     pub definition: String,
-    /// When the firmware signalled that it is ready to boot; `None` when it did not measure that.
+    /// When the firmware signaled that it is ready to boot; `None` when it did not measure that.
     pub ready_to_boot_ns: Option<i64>,
     /// Processor reset to ready-to-boot, ns: the other definition of the firmware's time.
     pub ready_to_boot_time1_ns: Option<i64>,

@@ -43,7 +43,7 @@ fn recording(events: Vec<FirmwareEvent>) -> FirmwareRecording {
 }
 
 fn report(events: Vec<FirmwareEvent>) -> FirmwareReport {
-    analyse(&recording(events), &FirmwareOptions::default()).unwrap()
+    analyze(&recording(events), &FirmwareOptions::default()).unwrap()
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn starts_of_drivers_are_counted_by_device() {
 }
 
 #[test]
-fn a_phase_with_one_end_gets_the_other_from_its_neighbour_and_says_so() {
+fn a_phase_with_one_end_gets_the_other_from_its_neighbor_and_says_so() {
     let report = report(vec![
         event(5, Work::Point, Point, A, "SEC"),
         event(20, Work::CrossModule, End, A, "PEI"),
@@ -185,9 +185,9 @@ fn times_at_the_ends_of_what_can_be_counted_do_no_harm() {
     }
     let mut recording = recording(events);
     recording.checkpoints = Some(FirmwareCheckpoints::of_stored([i64::MAX; 5]));
-    let one = analyse(&recording, &FirmwareOptions::default()).unwrap();
+    let one = analyze(&recording, &FirmwareOptions::default()).unwrap();
     recording.checkpoints = Some(FirmwareCheckpoints::of_stored([0, i64::MAX, i64::MAX, i64::MAX, i64::MAX]));
-    let other = analyse(&recording, &FirmwareOptions::default()).unwrap();
+    let other = analyze(&recording, &FirmwareOptions::default()).unwrap();
     let _ = compare(&one, &other);
 }
 

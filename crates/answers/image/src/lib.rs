@@ -225,7 +225,7 @@ pub struct BootDriverSignature {
     pub file: String,
     /// Whether its file is at hand.
     pub is_present: bool,
-    /// Whether it carries its own signature; without one a catalogue has it or nothing does.
+    /// Whether it carries its own signature; without one a catalog has it or nothing does.
     pub embedded_signature: bool,
     /// Whether that signature is one for tests.
     pub signed_for_tests: bool,
@@ -233,7 +233,7 @@ pub struct BootDriverSignature {
 
 /// Looks at an image.
 #[must_use]
-pub fn analyse(image: &Image) -> ImageReport {
+pub fn analyze(image: &Image) -> ImageReport {
     let services = services::read(image);
     let text = |kind, path: &str, name: &str| {
         image.setting(kind, path, name).and_then(|setting| setting.text()).unwrap_or_default()

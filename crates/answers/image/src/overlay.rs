@@ -13,7 +13,7 @@ pub const OVERLAY_TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::P
 /// Points of the curve.
 const POINTS: usize = 60;
 /// Blocks beyond which no more are distinguished: 16 GiB of overlay in clusters of 4 KiB.
-const MOST_BLOCKS: usize = 4 << 20;
+const MAX_BLOCKS: usize = 4 << 20;
 
 /// What the overlay may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ pub fn growth(trace: &Trace, limits: &OverlayLimits) -> Option<OverlayGrowth> {
         let excluded = limits.exclusions.iter().any(|place| lies_in(file, place));
         let mut new = 0;
         for block in first..behind {
-            if known.len() >= MOST_BLOCKS {
+            if known.len() >= MAX_BLOCKS {
                 growth.is_cut = true;
                 break;
             }

@@ -27,7 +27,7 @@ pub struct TaskFile {
 }
 
 /// Elements of a task that are looked at; those of Windows have some hundred.
-const MOST_NODES: u32 = 20_000;
+const MAX_NODES: u32 = 20_000;
 /// Tasks of Windows itself.
 const OF_WINDOWS: &str = r"Microsoft\";
 
@@ -62,7 +62,7 @@ pub(super) fn of_tasks(tasks: &[TaskFile]) -> StartTasks {
             found.unreadable.push(task.path.clone());
             continue;
         };
-        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
         let Ok(document) = Document::parse_with_options(&text, options) else {
             found.unreadable.push(task.path.clone());
             continue;

@@ -39,7 +39,7 @@ fn system() -> KeyFile {
 
 #[test]
 fn services_stand_in_the_order_in_which_they_start() {
-    let report = analyse(&image(&[("SYSTEM", &system())]));
+    let report = analyze(&image(&[("SYSTEM", &system())]));
     let names: Vec<&str> = report.services.iter().map(|service| service.name.as_str()).collect();
     assert_eq!(names, ["Disk", "Zeta", "Alpha", "Off"]);
     let [disk, zeta, alpha, _] = report.services.as_slice() else { unreachable!() };
@@ -83,7 +83,7 @@ fn a_write_filter_says_what_it_protects_and_what_it_leaves_out() {
     fixed.key(r"Copy1\0").set("VolumeName", r"\\?\Volume{a}").set("VolumeEnabled", 1_u32);
     fixed.key(r"Copy1\0").set("FileExceptionsUserDefined", [r"C:\Windows\Prefetch"].as_slice());
     fixed.key(r"Copy1\1").set("VolumeEnabled", 0_u32);
-    let report = analyse(&image(&[("SYSTEM", &root)]));
+    let report = analyze(&image(&[("SYSTEM", &root)]));
     let filter = &report.write_filters[0];
     assert_eq!((filter.is_on, filter.is_on_next, filter.overlay), (Some(true), Some(false), OverlayKind::Disk));
     assert_eq!(filter.most_bytes, Some(2 << 30));
@@ -91,16 +91,16 @@ fn a_write_filter_says_what_it_protects_and_what_it_leaves_out() {
     assert_eq!((filter.excludes(r"\windows\prefetched"), filter.excludes(r"\windows")), (Some(false), Some(false)));
     let blockers = [HormBlocker::UnprotectedVolume, HormBlocker::FileExclusion, HormBlocker::DiskOverlay];
     assert_eq!(filter.horm_blockers, blockers);
-    assert!(analyse(&image(&[("SYSTEM", &system())])).write_filters.is_empty());
+    assert!(analyze(&image(&[("SYSTEM", &system())])).write_filters.is_empty());
 }
 
 #[test]
 fn a_comparison_puts_what_can_cost_most_first() {
-    let was = analyse(&image(&[("SYSTEM", &system())]));
+    let was = analyze(&image(&[("SYSTEM", &system())]));
     let mut root = system();
     root.key(r"ControlSet002\Services\Off").set("Start", 2_u32);
     root.key(r"ControlSet002\Services\Disk").set("ImagePath", r"\SystemRoot\disk2.sys");
-    let is = analyse(&image(&[("SYSTEM", &root)]));
+    let is = analyze(&image(&[("SYSTEM", &root)]));
     assert_eq!(compare(&was, &was).changes, []);
     let changes = compare(&was, &is).changes;
     let short: Vec<_> =

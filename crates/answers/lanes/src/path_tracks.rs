@@ -7,7 +7,7 @@ use super::{Lane, Track, TrackGroup};
 use onoff_blame::waits::{CriticalPath, PathStep, StepKind};
 
 /// Processes on the path with a track of their own, those with most of its time.
-const MOST_TRACKS: usize = 12;
+const MAX_TRACKS: usize = 12;
 /// The section of the tracks.
 pub const SECTION: &str = "on it";
 
@@ -60,15 +60,15 @@ pub fn order(paths: &[CriticalPath]) -> (Vec<String>, HashMap<String, usize>) {
     }
     let mut names: Vec<(String, i64)> = times.into_iter().collect();
     names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let others = names.len() > MOST_TRACKS + 1;
+    let others = names.len() > MAX_TRACKS + 1;
     let places =
-        names.iter().enumerate().map(|(at, (name, _))| (name.clone(), if others { at.min(MOST_TRACKS) } else { at }));
+        names.iter().enumerate().map(|(at, (name, _))| (name.clone(), if others { at.min(MAX_TRACKS) } else { at }));
     let places: HashMap<String, usize> = places.collect();
     let count = names.len();
     let mut names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
     if others {
-        names.truncate(MOST_TRACKS);
-        names.push(format!("{} others", count - MOST_TRACKS));
+        names.truncate(MAX_TRACKS);
+        names.push(format!("{} others", count - MAX_TRACKS));
     }
     (names, places)
 }

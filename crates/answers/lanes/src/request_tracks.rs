@@ -11,11 +11,11 @@ use super::{Lane, Track, TrackGroup};
 use onoff_usage::processes::Images;
 
 /// Programs, and files, that have a track to themselves: those with most requests. The rest share one.
-const MOST_TRACKS: usize = 200;
+const MAX_TRACKS: usize = 200;
 /// A pause that ends an interval, ns.
 const PAUSE_NS: i64 = 1_000_000;
 /// Intervals of a section: memory is bounded whatever the requests are. Beyond, the last of a track grows on.
-const MOST_INTERVALS: usize = 1 << 19;
+const MAX_INTERVALS: usize = 1 << 19;
 
 /// What requests do, as far as a lane tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Doing {
     const fn tone(self) -> Tone {
         match self {
             Self::Read => Tone::Load,
-            Self::Write => Tone::Initialise,
+            Self::Write => Tone::Initialize,
             Self::Flush => Tone::Disk,
             Self::Other => Tone::Notified,
         }
@@ -103,7 +103,7 @@ impl Side {
         let (requests, runs) = self.runs.entry(party).or_default();
         *requests += 1;
         match runs.last_mut() {
-            Some(last) if last.takes(&run) || self.intervals >= MOST_INTERVALS => last.add(&run),
+            Some(last) if last.takes(&run) || self.intervals >= MAX_INTERVALS => last.add(&run),
             _ => {
                 self.intervals += 1;
                 runs.push(run);
@@ -131,7 +131,7 @@ impl Side {
             note,
             lane: Lane::Slices(SliceLane::new(slices)),
         };
-        let left = by_requests.split_off(by_requests.len().min(MOST_TRACKS));
+        let left = by_requests.split_off(by_requests.len().min(MAX_TRACKS));
         let mut tracks: Vec<Track> = by_requests
             .iter()
             .map(|&(party, (requests, ref runs))| {
@@ -274,14 +274,14 @@ mod tests {
     #[test]
     fn programs_beyond_the_limit_share_a_track() {
         let mut trace = Trace::default();
-        for pid in 0..MOST_TRACKS as u32 + 3 {
+        for pid in 0..MAX_TRACKS as u32 + 3 {
             request(&mut trace, i64::from(pid) * 5_000_000, pid, "a", FileOperation::Read, 1);
         }
         let tracks = request_tracks(&trace);
         let programs: Vec<&Track> = tracks.iter().filter(|track| track.section == "programs").collect();
-        assert_eq!(programs.len(), MOST_TRACKS + 1);
+        assert_eq!(programs.len(), MAX_TRACKS + 1);
         assert_eq!(
-            (programs[MOST_TRACKS].name.as_str(), programs[MOST_TRACKS].note.as_str()),
+            (programs[MAX_TRACKS].name.as_str(), programs[MAX_TRACKS].note.as_str()),
             ("3 others", "3 requests")
         );
     }

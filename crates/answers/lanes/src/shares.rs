@@ -63,7 +63,7 @@ impl ShareLane {
         })
     }
 
-    /// What a step cannot be shorter than without being the same as its neighbour, ns.
+    /// What a step cannot be shorter than without being the same as its neighbor, ns.
     #[must_use]
     pub fn bucket_ns(&self) -> i64 {
         self.bucket_ns

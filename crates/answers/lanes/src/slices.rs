@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use serde::Serialize;
 
-/// What a slice shows. A front end gives each a colour and a pattern.
+/// What a slice shows. A front end gives each a color and a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -21,8 +21,8 @@ pub enum Tone {
     Container,
     /// A service's image being loaded.
     Load,
-    /// A service's or unit's own initialisation, or its stop.
-    Initialise,
+    /// A service's or unit's own initialization, or its stop.
+    Initialize,
     /// A driver that blocked its caller.
     Blocked,
     /// A driver that had returned and completes the work later.
@@ -55,7 +55,7 @@ impl Tone {
         Self::Present,
         Self::Container,
         Self::Load,
-        Self::Initialise,
+        Self::Initialize,
         Self::Blocked,
         Self::Pended,
         Self::Ran,

@@ -6,7 +6,7 @@ use onoff_blame::waits::CriticalPath;
 use onoff_evidence::Interval;
 use onoff_trace::{DeviceOperationKind, ServiceChange, ServiceOutcome, StringId, TableName, Tables, Trace};
 use onoff_usage::cpu::{self, CpuSource, grid};
-use onoff_usage::storage::utilisation::utilisation;
+use onoff_usage::storage::utilization::utilization;
 use onoff_usage::units::Unit;
 
 use super::path_tracks::{path_label, path_tracks, tone_of};
@@ -88,7 +88,7 @@ fn disks(trace: &Trace) -> Vec<Track> {
     if trace.disk_ios.is_empty() || trace.duration_ns <= 0 {
         return Vec::new();
     }
-    let used = utilisation(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
+    let used = utilization(trace, Interval::new(0, trace.duration_ns), bucket_ns(trace));
     let bucket_ns = used.intervals.first().map_or(1, |interval| interval.range.length_ns());
     (0..used.disks.len())
         .map(|place| {
@@ -203,14 +203,14 @@ fn services(trace: &Trace, units: &[Unit]) -> Vec<Track> {
             for (start_ns, end_ns, tone, part) in [
                 (row.start_ns, container_ns, Tone::Container, "container"),
                 (container_ns, load_ns, Tone::Load, "image load"),
-                (load_ns, end_ns, if failed { Tone::Failed } else { Tone::Initialise }, "start"),
+                (load_ns, end_ns, if failed { Tone::Failed } else { Tone::Initialize }, "start"),
             ] {
                 if start_ns < end_ns {
                     slices.push(LaneSlice { start_ns, end_ns, label: format!("{name}: {part}"), tone });
                 }
             }
         } else {
-            let tone = if failed { Tone::Failed } else { Tone::Initialise };
+            let tone = if failed { Tone::Failed } else { Tone::Initialize };
             slices.push(LaneSlice { start_ns: row.start_ns, end_ns, label: format!("{name}: stop"), tone });
         }
         gathered.add(trace.text(row.group), name, trace.text(row.container), slices);
@@ -307,7 +307,7 @@ fn log(trace: &Trace) -> Vec<Track> {
 }
 
 /// Providers of single events with a track each, those with most events; the rest share one.
-const MOST_PROVIDERS: usize = 60;
+const MAX_PROVIDERS: usize = 60;
 /// Characters of a line of a log.
 const LINE_CHARACTERS: usize = 160;
 
@@ -320,8 +320,8 @@ fn marks(trace: &Trace) -> Vec<Track> {
     let mut providers: Vec<(StringId, u64)> = counts.into_iter().collect();
     providers.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| trace.text(a.0).cmp(trace.text(b.0))));
     let places: HashMap<StringId, usize> =
-        providers.iter().zip(0..).map(|((provider, _), at)| (*provider, at.min(MOST_PROVIDERS))).collect();
-    let mut slices: Vec<Vec<LaneSlice>> = vec![Vec::new(); providers.len().min(MOST_PROVIDERS + 1)];
+        providers.iter().zip(0..).map(|((provider, _), at)| (*provider, at.min(MAX_PROVIDERS))).collect();
+    let mut slices: Vec<Vec<LaneSlice>> = vec![Vec::new(); providers.len().min(MAX_PROVIDERS + 1)];
     let mut fields = trace.event_fields.iter();
     let mut next_field = 0_u64;
     for event in trace.events.iter() {
@@ -350,8 +350,8 @@ fn marks(trace: &Trace) -> Vec<Track> {
         }
     }
     let name = |at: usize| match providers.get(at) {
-        Some((provider, _)) if at < MOST_PROVIDERS => trace.text(*provider).to_owned(),
-        _ => format!("{} other providers", providers.len().saturating_sub(MOST_PROVIDERS)),
+        Some((provider, _)) if at < MAX_PROVIDERS => trace.text(*provider).to_owned(),
+        _ => format!("{} other providers", providers.len().saturating_sub(MAX_PROVIDERS)),
     };
     let is_log = |name: &str| matches!(name, "kernel log" | "journal");
     slices

@@ -14,7 +14,7 @@ use onoff_usage::functions::{Code, FunctionNames, StackFinder};
 use onoff_usage::owners::{IDLE, Owners, file_name};
 
 /// Frames below one another that are kept; what is deeper counts for the last of them.
-pub const MOST_FRAMES: usize = 256;
+pub const MAX_FRAMES: usize = 256;
 
 /// A node: a frame below another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,7 +52,7 @@ impl Flame {
         let mut last: Option<usize> = None;
         let mut depth = 0;
         for name in frames {
-            if depth >= MOST_FRAMES || last.is_some_and(|at| self.nodes[at].name == name) {
+            if depth >= MAX_FRAMES || last.is_some_and(|at| self.nodes[at].name == name) {
                 continue;
             }
             let next = self.nodes.len();
@@ -159,7 +159,7 @@ pub fn each_sample(trace: &Trace, range: Interval, names: &FunctionNames, mut vi
         let begins_there = stack.addresses(&trace.stack_pool).next() == Some(sample.address);
         let own = (!begins_there).then_some(sample.address);
         let mut addresses: Vec<u64> =
-            own.into_iter().chain(stack.addresses(&trace.stack_pool)).take(MOST_FRAMES).collect();
+            own.into_iter().chain(stack.addresses(&trace.stack_pool)).take(MAX_FRAMES).collect();
         addresses.reverse();
         let frames = addresses
             .into_iter()
@@ -258,8 +258,8 @@ mod tests {
         let mut flame = Flame::default();
         let names: Vec<String> = (0..100_000).map(|at| format!("f{at}")).collect();
         flame.add(names.iter().map(String::as_str), 5);
-        assert_eq!(flame.nodes.len(), MOST_FRAMES);
-        assert_eq!(flame.nodes[MOST_FRAMES - 1].own_ns, 5);
+        assert_eq!(flame.nodes.len(), MAX_FRAMES);
+        assert_eq!(flame.nodes[MAX_FRAMES - 1].own_ns, 5);
     }
 
     #[test]

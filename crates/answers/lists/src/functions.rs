@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use onoff_trace::{Losses, SystemKind, TableName, Tables, Trace};
 use serde::Serialize;
 
-use crate::flame::{Flame, MOST_FRAMES};
+use crate::flame::{Flame, MAX_FRAMES};
 use onoff_evidence::interval::Interval;
 use onoff_evidence::missing_evidence::MissingRecords;
 use onoff_evidence::scope::Scope;
@@ -244,7 +244,7 @@ impl<'a> CodeTimes<'a> {
     fn addresses(&self, place: &Place) -> Vec<u64> {
         // The innermost frames of one that is too deep: they say what it did.
         let stack = place.stack.addresses(&self.trace.stack_pool);
-        let mut addresses: Vec<u64> = place.address.into_iter().chain(stack).take(MOST_FRAMES).collect();
+        let mut addresses: Vec<u64> = place.address.into_iter().chain(stack).take(MAX_FRAMES).collect();
         addresses.reverse();
         addresses
     }
@@ -749,7 +749,7 @@ mod tests {
         stacks(&mut trace, &[(5, 70, &deep)]);
         let names = FunctionNames::default();
         CodeTimes::of(&trace, &Scope::whole(&trace), TimeOf::Samples).each(&names, false, |_, stack, frames, _| {
-            assert_eq!(stack.len(), MOST_FRAMES);
+            assert_eq!(stack.len(), MAX_FRAMES);
             let innermost = stack.last().and_then(|&number| frames.list.get(number as usize));
             assert_eq!(innermost.map(CodeFrame::label), Some("inner.dll".to_owned()));
         });

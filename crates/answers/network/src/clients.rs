@@ -19,7 +19,7 @@ pub(super) enum Key {
 }
 
 /// Addresses of a client that are kept: one boot has one or two.
-const MOST_ADDRESSES: usize = 16;
+const MAX_ADDRESSES: usize = 16;
 
 /// What one client sent and got.
 #[derive(Debug, Default)]
@@ -92,7 +92,7 @@ pub(super) fn describe(key: Key, traffic: &Traffic<'_>) -> Client {
     };
     let mut addresses: Vec<IpAddr> = Vec::new();
     let mut add = |address: IpAddr| {
-        if !address.is_unspecified() && !addresses.contains(&address) && addresses.len() < MOST_ADDRESSES {
+        if !address.is_unspecified() && !addresses.contains(&address) && addresses.len() < MAX_ADDRESSES {
             addresses.push(address);
         }
     };

@@ -79,7 +79,7 @@ pub struct NoNetboot {
 ///
 /// # Errors
 /// When there is none, or none of the client asked for.
-pub fn analyse(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
+pub fn analyze(capture: &Capture, options: &NetbootOptions) -> Result<NetbootReport, NoNetboot> {
     let mut boots = Vec::new();
     let mut others = Vec::new();
     let link = LinkIndex::of(capture);
@@ -335,7 +335,7 @@ fn end(
     last.unwrap_or((first_ns, Rule::NothingAfterFirstFrame))
 }
 
-/// What the modelled transfers would take with the settings that are asked about; `None` when none is, or none was modelled.
+/// What the modeled transfers would take with the settings that are asked about; `None` when none is, or none was modeled.
 fn what_if(fitted: &[model::Fitted], settings: &model::Settings) -> Option<model::Prediction> {
     let asked = *settings != model::Settings::default();
     (asked && !fitted.is_empty()).then(|| model::together(fitted, settings))

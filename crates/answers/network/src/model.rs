@@ -16,21 +16,21 @@ use onoff_netboot::transfer::{Outcome, Transfer};
 use serde::Serialize;
 
 /// Fewer blocks than this tell nothing.
-const FEWEST_BLOCKS: u64 = 64;
+const MIN_BLOCKS: u64 = 64;
 /// Fewer turns after windows of one length tell nothing of that length.
-const FEWEST_TURNS: u64 = 8;
+const MIN_TURNS: u64 = 8;
 /// Windows this many times apart tell c0 and k apart.
 const APART: u32 = 2;
 /// Block sizes this many percent apart, and at least so many pairs of window and size, tell a block's bytes from the block.
 const SIZES_APART_PERCENT: u32 = 25;
-const FEWEST_PAIRS: usize = 4;
+const MIN_PAIRS: usize = 4;
 /// Windows that are predicted.
 pub const WINDOWS: [u32; 7] = [1, 4, 8, 16, 32, 50, 64];
 /// Bytes on the wire around an IP packet: Ethernet header and checksum, preamble and gap.
 const AROUND_A_FRAME: u64 = 14 + 4 + 8 + 12;
 const UDP_AND_TFTP_HEADERS: u64 = 8 + 4;
 /// The largest IP packet of Ethernet, bytes.
-const LARGEST_PACKET: u64 = 1_500;
+const MAX_PACKET_SIZE: u64 = 1_500;
 const IPV4_HEADER: u64 = 20;
 const IPV6_HEADER: u64 = 40;
 const IPV6_FRAGMENT_HEADER: u64 = 8;
@@ -121,7 +121,7 @@ pub struct Settings {
     pub loss: Option<f64>,
 }
 
-/// What the modelled transfers of a boot would take with other settings, pauses and everything else as measured.
+/// What the modeled transfers of a boot would take with other settings, pauses and everything else as measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
@@ -170,7 +170,7 @@ struct SeenTurn {
 /// Frames that a block of `bytes` goes in: IP cuts what does not fit into 1,500 bytes.
 fn frames_of(bytes: u32, ipv6: bool) -> u64 {
     let payload = u64::from(bytes) + UDP_AND_TFTP_HEADERS;
-    let room = LARGEST_PACKET - if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
+    let room = MAX_PACKET_SIZE - if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
     if payload <= room {
         return 1;
     }
@@ -208,7 +208,7 @@ fn steady(blocks: u64, turns: u64, gap_ns: f64, server_ns: f64, client: ClientTu
 /// Fits the model to a transfer; `None` when it is not complete, or too short to tell.
 pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Option<Fitted> {
     let whole = !transfer.write && !transfer.under_way && transfer.counts.missing_blocks == 0;
-    if !whole || transfer.outcome != Outcome::Complete || transfer.counts.blocks < FEWEST_BLOCKS {
+    if !whole || transfer.outcome != Outcome::Complete || transfer.counts.blocks < MIN_BLOCKS {
         return None;
     }
     let end_ns = transfer.complete_ns?;
@@ -272,7 +272,7 @@ pub(super) fn fit(transfer: &Transfer, firmware: bool, bits_per_s: u64) -> Optio
         turns: transfer
             .turns_by_window
             .iter()
-            .filter(|turns| turns.turn.count >= FEWEST_TURNS)
+            .filter(|turns| turns.turn.count >= MIN_TURNS)
             .filter_map(|turns| {
                 let ns = turns.turn.usual_ns? as f64;
                 Some(SeenTurn { window: turns.blocks, block_size, count: turns.turn.count, ns })
@@ -342,7 +342,7 @@ fn client_turn(turns: &[SeenTurn]) -> Option<FittedTurn> {
     block_sizes.dedup();
     let (smallest, largest) = (*block_sizes.first()?, *block_sizes.last()?);
     let apart = u64::from(largest) * 100 >= u64::from(smallest) * u64::from(100 + SIZES_APART_PERCENT);
-    let by_bytes = apart && pairs.len() >= FEWEST_PAIRS;
+    let by_bytes = apart && pairs.len() >= MIN_PAIRS;
     // Of what does not come out below zero, what leaves least.
     let sets: &[[bool; 3]] = if by_bytes { &PARTS } else { &PARTS[4..] };
     let mut best: Option<(f64, [f64; 3])> = None;

@@ -11,7 +11,7 @@ use super::link::LinkIndex;
 use super::report::{CaptureSide, Client};
 
 /// Fewer turns do not show the shortest.
-const FEWEST_TURNS: u64 = 8;
+const MIN_TURNS: u64 = 8;
 /// An end that answers this many times faster than the other is where the capture was taken.
 const NEARER: i64 = 2;
 
@@ -23,7 +23,7 @@ pub(super) struct ShortestAnswers {
 }
 
 impl ShortestAnswers {
-    /// Of the client and the server that it loaded most from: turns of transfers, handshakes of TCP, and answers by ARP, neighbour
+    /// Of the client and the server that it loaded most from: turns of transfers, handshakes of TCP, and answers by ARP, neighbor
     /// discovery and ICMP to the other end. What one of them answers a third station says nothing about the way between the two.
     pub(super) fn of(
         (capture, link): (&Capture, &LinkIndex<'_>),
@@ -34,7 +34,7 @@ impl ShortestAnswers {
         let Some(server) = main_server(transfers, connections) else { return Self::default() };
         let mut shortest = Self::default();
         for transfer in transfers.iter().filter(|transfer| transfer.server.ip() == server) {
-            if transfer.server_turn.count.min(transfer.client_turn.count) >= FEWEST_TURNS {
+            if transfer.server_turn.count.min(transfer.client_turn.count) >= MIN_TURNS {
                 shortest.see(turn(transfer, &transfer.client_turn), turn(transfer, &transfer.server_turn));
             }
         }

@@ -9,7 +9,7 @@ use super::report::{FileRole, FileTransfer, Stage, StageKind};
 use onoff_evidence::rule::Rule;
 
 /// Shorter silences between files of one kind do not part them, ns.
-const SHORTEST_SILENCE_NS: i64 = 20_000_000;
+const MIN_SILENCE_NS: i64 = 20_000_000;
 
 /// Something that took time, before overlaps are settled.
 #[derive(Clone, Debug)]
@@ -124,8 +124,7 @@ fn join(stages: &mut Vec<Piece>, piece: Piece) {
         stages.push(piece);
         return;
     };
-    let short =
-        silence.kind == StageKind::Client && silence.end_ns.saturating_sub(silence.start_ns) < SHORTEST_SILENCE_NS;
+    let short = silence.kind == StageKind::Client && silence.end_ns.saturating_sub(silence.start_ns) < MIN_SILENCE_NS;
     if short && joinable(before) {
         stages.pop();
     }

@@ -5,7 +5,7 @@ use onoff_trace::{DiskOperation, FileOperation, IoLevel, StringId, Trace};
 
 use super::cache::CacheModel;
 use super::filter::{self, Fit, StorageDevice};
-use super::groups::{GroupKey, Groups, IoGroup, MOST_PAGES};
+use super::groups::{GroupKey, Groups, IoGroup, MAX_PAGES};
 use super::histogram::Sizes;
 use super::pages::{BlockSize, CHUNK_PAGES, PageNumber, PageNumbers};
 use super::request::Request;
@@ -159,7 +159,7 @@ const TOGETHER: usize = 1 << 11;
 const REQUESTS_TOGETHER: usize = 1 << 8;
 
 /// Accesses of a view that are kept for the curves of its groups; with more these curves are left out.
-const MOST_KEPT: u64 = 1 << 24;
+const MAX_KEPT: u64 = 1 << 24;
 
 /// Views: three levels, reads and writes.
 const VIEWS: usize = 6;
@@ -171,7 +171,7 @@ const fn view_of(level: IoLevel, is_write: bool) -> usize {
 
 /// Pages of a request that are followed one by one, at most.
 fn followed_pages(page: BlockSize, offset: u64, length: u64) -> u64 {
-    page.span(offset, length).map_or(0, |(first, last)| (last - first).saturating_add(1).min(MOST_PAGES))
+    page.span(offset, length).map_or(0, |(first, last)| (last - first).saturating_add(1).min(MAX_PAGES))
 }
 
 /// How many accesses to pages the requests of each view come to.
@@ -181,7 +181,7 @@ fn accesses_of_views(trace: &Trace, scope: &Scope, options: &IoOptions) -> [u64;
     let disks = trace.disk_ios.offset.iter().zip(&trace.disk_ios.size);
     let most =
         files.chain(disks).fold(0_u64, |sum, (&offset, &size)| sum.saturating_add(followed_pages(page, offset, size)));
-    if most <= MOST_KEPT.min(options.exact_accesses) {
+    if most <= MAX_KEPT.min(options.exact_accesses) {
         // So few that it does not matter which view has them.
         return [most; VIEWS];
     }
@@ -209,7 +209,7 @@ struct Caches {
 impl Caches {
     fn new(level: IoLevel, is_write: bool, has_subjects: bool, options: &IoOptions, accesses: u64) -> Self {
         let application = level == IoLevel::Application;
-        let is_kept = application && accesses <= MOST_KEPT;
+        let is_kept = application && accesses <= MAX_KEPT;
         let model = || CacheModel::new(accesses, options.exact_accesses);
         Self {
             kept: is_kept.then(Vec::new),
@@ -290,7 +290,7 @@ pub(super) struct View {
 const SUBJECTS: [GroupKey; 2] = [GroupKey::Process, GroupKey::File];
 
 /// Pages that are followed one by one in a whole recording; their numbers have 32 bits.
-const MOST_ACCESSES: u64 = u32::MAX as u64 - 1;
+const MAX_ACCESSES: u64 = u32::MAX as u64 - 1;
 
 impl View {
     fn new(level: IoLevel, is_write: bool, options: &IoOptions) -> Self {
@@ -387,8 +387,8 @@ impl View {
         let group = self.groups.add(trace, request, count, sizes);
         let subject = self.subjects.as_mut().map_or(0, |subjects| subjects.add(trace, request, count, sizes));
         let Some((first, last)) = pages else { return 0 };
-        let left = MOST_ACCESSES.saturating_sub(self.accesses.max(u64::from(self.next_number)));
-        let followed = count.min(MOST_PAGES).min(left);
+        let left = MAX_ACCESSES.saturating_sub(self.accesses.max(u64::from(self.next_number)));
+        let followed = count.min(MAX_PAGES).min(left);
         self.accesses += followed;
         let mut is_first = true;
         for page in (first..=last).take(usize::try_from(followed).unwrap_or(0)) {

@@ -110,7 +110,7 @@ pub(super) struct Fit {
 }
 
 /// Fewest requests that a device is fitted to.
-const FEWEST: f64 = 100.0;
+const MIN_COUNT: f64 = 100.0;
 
 impl Fit {
     pub(super) fn add(&mut self, bytes: u64, duration_ns: i64) {
@@ -125,7 +125,7 @@ impl Fit {
     /// Least squares; `None` for too few requests, for requests of one size, or where larger ones are not slower.
     pub(super) fn device(&self) -> Option<StorageDevice> {
         let spread = self.count * self.bytes_squared - self.bytes * self.bytes;
-        if self.count < FEWEST || spread <= f64::EPSILON * self.bytes_squared * self.count {
+        if self.count < MIN_COUNT || spread <= f64::EPSILON * self.bytes_squared * self.count {
             return None;
         }
         let ns_per_byte = (self.count * self.bytes_ns - self.bytes * self.ns) / spread;

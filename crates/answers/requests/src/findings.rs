@@ -68,7 +68,7 @@ pub struct IoFinding {
 }
 
 /// Fewer requests than this are no finding (source: Drishti's absolute threshold).
-const FEWEST: u64 = 1000;
+const MIN_COUNT: u64 = 1000;
 /// Share of small requests, percent (source: the threshold for desktops and boots in the project's facts).
 const SMALL_PERCENT: u64 = 25;
 /// Amplification (source: the same).
@@ -80,7 +80,7 @@ const UNORDERED_PERCENT: u64 = 20;
 /// Share of page accesses that were there before, percent: ten times as many reads as pages.
 const AGAIN_PERCENT: f64 = 90.0;
 /// Writes and flushes from which a habit is seen.
-const FEWEST_FLUSHES: u64 = 100;
+const MIN_FLUSHES: u64 = 100;
 
 /// What is worth changing, most requests first.
 pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -> Vec<IoFinding> {
@@ -88,7 +88,7 @@ pub(super) fn find(trace: &Trace, all: &mut Accumulation, options: &IoOptions) -
     let page_bytes = options.page_bytes.max(1);
     for is_write in [false, true] {
         let groups = all.subjects(trace, options, is_write);
-        for group in groups.iter().filter(|group| group.table.requests >= FEWEST_FLUSHES) {
+        for group in groups.iter().filter(|group| group.table.requests >= MIN_FLUSHES) {
             let flushes = all.flushes.get(&(group.pid, group.recorded_file)).copied();
             of_group(group, is_write, flushes, page_bytes, &mut findings);
         }
@@ -139,14 +139,14 @@ fn of_group(
         cache_hit_percent: hit_percent,
         ..base.clone()
     };
-    if all > FEWEST && is_more(table.small_requests, SMALL_PERCENT, all) {
+    if all > MIN_COUNT && is_more(table.small_requests, SMALL_PERCENT, all) {
         findings.push(IoFinding {
             requests: table.small_requests,
             buffered_requests: Some(patterns.buffered_requests),
             ..cached.clone()
         });
     }
-    if all > FEWEST && table.amplification > AMPLIFICATION {
+    if all > MIN_COUNT && table.amplification > AMPLIFICATION {
         findings.push(IoFinding {
             code: FindingCode::Amplification,
             requests: all,
@@ -157,10 +157,10 @@ fn of_group(
     let again = hit_percent.is_some_and(|percent| percent > AGAIN_PERCENT);
     // Reading on in small steps touches a page again each time; that is the finding of small requests.
     let steps_back = patterns.backward + patterns.overlapping + patterns.strided;
-    if !is_write && all > FEWEST && again && is_more(steps_back, UNORDERED_PERCENT, all) {
+    if !is_write && all > MIN_COUNT && again && is_more(steps_back, UNORDERED_PERCENT, all) {
         findings.push(IoFinding { code: FindingCode::ReadAgain, requests: steps_back, ..cached.clone() });
     }
-    if all > FEWEST && table.unbuffered_small_requests > FEWEST {
+    if all > MIN_COUNT && table.unbuffered_small_requests > MIN_COUNT {
         findings.push(IoFinding {
             code: FindingCode::Unbuffered,
             requests: table.unbuffered_small_requests,
@@ -169,17 +169,17 @@ fn of_group(
         });
     }
     if table.average_bytes >= page_bytes as f64
-        && table.misaligned_requests > FEWEST
+        && table.misaligned_requests > MIN_COUNT
         && is_more(table.misaligned_requests, MISALIGNED_PERCENT, all)
     {
         findings.push(IoFinding { code: FindingCode::Misaligned, requests: table.misaligned_requests, ..base.clone() });
     }
-    if is_write && patterns.unordered() > FEWEST && is_more(patterns.unordered(), UNORDERED_PERCENT, all) {
+    if is_write && patterns.unordered() > MIN_COUNT && is_more(patterns.unordered(), UNORDERED_PERCENT, all) {
         findings.push(IoFinding { code: FindingCode::ScatteredWrites, requests: patterns.unordered(), ..base.clone() });
     }
     if let Some((count, time_ns)) = flushes
         && is_write
-        && count >= FEWEST_FLUSHES
+        && count >= MIN_FLUSHES
         && count * 2 >= all
     {
         findings.push(IoFinding {

@@ -384,7 +384,7 @@ impl Groups {
 const GROUPS_WITH_CURVES: usize = 16;
 
 /// Pages of one request that are followed one by one: 1 GiB of 4 KiB pages.
-pub(super) const MOST_PAGES: u64 = 1 << 18;
+pub(super) const MAX_PAGES: u64 = 1 << 18;
 
 fn merged<'s>(streams: impl Iterator<Item = &'s Stream>) -> Patterns {
     let mut patterns = Patterns::default();

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_that_are_counted_exactly_have_no_neighbours_in_them() {
+    fn sizes_that_are_counted_exactly_have_no_neighbors_in_them() {
         let mut sizes = Sizes::default();
         for (times, size) in (1..).zip([1, 2, 4, 8, 512, 4096]) {
             for length in [size; 6].into_iter().take(times) {

@@ -42,7 +42,7 @@ pub use on_path::add_path_time;
 pub use patterns::Patterns;
 pub use table::RequestTable;
 
-/// The tables that [`analyse`] reads.
+/// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
 /// How to answer.
@@ -142,7 +142,7 @@ pub struct IoView {
 
 /// How programs in `scope` ask for their data.
 #[must_use]
-pub fn analyse(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
+pub fn analyze(trace: &Trace, scope: &Scope, options: &IoOptions) -> IoReport {
     let mut all = accumulate::Accumulation::of(trace, scope, options);
     let device = options.device.or_else(|| all.fit_device());
     let findings = findings::find(trace, &mut all, options);

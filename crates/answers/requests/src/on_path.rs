@@ -142,7 +142,7 @@ mod tests {
     use onoff_trace::{FileIo, FileOperation, IoLevel};
 
     use super::*;
-    use crate::{IoOptions, analyse};
+    use crate::{IoOptions, analyze};
     use onoff_evidence::interval::Interval;
     use onoff_testkit::synthetic::{MS, process, readies, switches_in_ms, thread};
     use onoff_transitions::TransitionKind;
@@ -201,7 +201,7 @@ mod tests {
 
     fn small(trace: &Trace, phases: &[TransitionPhase]) -> Vec<(String, Option<i64>)> {
         let scope = Scope::whole(trace);
-        let mut findings = analyse(trace, &scope, &IoOptions::default()).findings;
+        let mut findings = analyze(trace, &scope, &IoOptions::default()).findings;
         add_path_time(trace, &scope, phases, &mut findings);
         let small = findings.into_iter().filter(|finding| finding.code == FindingCode::SmallRequests);
         let mut small: Vec<_> = small.map(|finding| (finding.process, finding.on_path_ns)).collect();

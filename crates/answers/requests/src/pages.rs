@@ -43,7 +43,7 @@ impl BlockSize {
     }
 }
 
-/// Pages whose numbers lie together. Real programs touch neighbours, and eight numbers are half a cache line.
+/// Pages whose numbers lie together. Real programs touch neighbors, and eight numbers are half a cache line.
 pub(super) const CHUNK_PAGES: u64 = 8;
 
 /// Bits of a chunk in a key of one word.
@@ -89,7 +89,7 @@ impl PageNumbers {
     pub(super) fn of(&mut self, file: u32, page: u64, next: u32) -> PageNumber {
         let key = (file, page / CHUNK_PAGES);
         let chunk = match self.last {
-            // Small requests touch one page many times in a row, and its neighbours.
+            // Small requests touch one page many times in a row, and its neighbors.
             Some((last, chunk)) if last == key => chunk,
             _ => self.chunk(key),
         };

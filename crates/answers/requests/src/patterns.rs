@@ -36,7 +36,7 @@ pub struct Patterns {
 }
 
 /// Distances that are counted for each open file; beyond, its stride is not known.
-const MOST_STRIDES: usize = 1024;
+const MAX_STRIDES: usize = 1024;
 
 /// The requests of one open file.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ impl Stream {
                 && !self.strides_overflow
             {
                 *self.strides.entry(stride).or_insert(0) += 1;
-                if self.strides.len() > MOST_STRIDES {
+                if self.strides.len() > MAX_STRIDES {
                     // Its stride will not be known: nothing more is counted.
                     self.strides_overflow = true;
                     self.strides = HashMap::new();

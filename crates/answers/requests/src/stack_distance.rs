@@ -2,7 +2,7 @@
 //!
 //! A cache of N pages that evicts what was used longest ago has a page exactly when its distance is at most N (R. Mattson and
 //! others, 1970), so one pass answers for every size. The last touches are bits in their order, counted in blocks of three sizes:
-//! a touch changes one number of each, and a distance sums a few neighbours of each. A Fenwick tree has a step for every power of
+//! a touch changes one number of each, and a distance sums a few neighbors of each. A Fenwick tree has a step for every power of
 //! two instead, most of them somewhere else in memory. The touches are renumbered when their places are used up, so memory grows
 //! with the pages and not with the accesses.
 //!
@@ -27,7 +27,7 @@ pub(super) struct StackDistances<const KINDS: usize> {
 }
 
 /// Places before the first renumbering.
-const FEWEST_PLACES: usize = 1 << 12;
+const MIN_PLACES: usize = 1 << 12;
 /// Things above which there are two places for each in place of four: the memory counts more than the renumbering.
 const MANY: usize = 1 << 20;
 /// Places of a word of bits.
@@ -244,7 +244,7 @@ impl<const KINDS: usize> StackDistances<KINDS> {
         }
         self.number.truncate(kept);
         let places = if kept < MANY { kept * 4 } else { kept * 2 };
-        let places = places.max(FEWEST_PLACES).next_multiple_of(SMALL);
+        let places = places.max(MIN_PLACES).next_multiple_of(SMALL);
         self.number.reserve_exact(places - kept);
         self.live_bits.resize(places / WORD, [0; KINDS]);
         for kind in 0..KINDS {

@@ -44,7 +44,7 @@ fn requests(operation: FileOperation, places: impl IntoIterator<Item = (u64, u64
 }
 
 fn report(trace: &Trace, options: &IoOptions) -> IoReport {
-    analyse(trace, &Scope::whole(trace), options)
+    analyze(trace, &Scope::whole(trace), options)
 }
 
 fn codes(requests: Vec<Made>) -> Vec<FindingCode> {
@@ -130,7 +130,7 @@ fn the_four_worlds_cost_what_their_operations_and_bytes_cost() {
     // Without key blocks a filter moves what the device moves.
     let without = costs(&places, &IoOptions { key_blocks: 0, ..options.clone() });
     assert_eq!((without.filtered, without.filtered_cached), (without.plain, without.plain_cached));
-    // Three key blocks are neighbours: as many operations as with one.
+    // Three key blocks are neighbors: as many operations as with one.
     let three = costs(&places, &IoOptions { key_blocks: 3, ..options.clone() });
     assert_eq!((three.filtered, three.filtered_cached), (cost(10, 21), cost(4, 8)));
     // A decoy: whole pages once each. No cache helps, and the filter costs its key blocks only.

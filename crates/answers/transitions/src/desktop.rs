@@ -12,8 +12,8 @@ pub(crate) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Sea
         Search::measured(first_start(shell), move |from| process_start(trace, shell, from, 0)),
         Search::inferred(Rule::LogonProcessLaunchesShell, |from| milestone_at(trace, milestone::SHELL_LAUNCH, from)),
         Search::inferred(first_start("userinit.exe"), |from| process_start(trace, "userinit.exe", from, 0)),
-        Search::inferred(Rule::ShellInitialisationBegins, |from| {
-            milestone_at(trace, milestone::SHELL_INITIALISATION_BEGIN, from)
+        Search::inferred(Rule::ShellInitializationBegins, |from| {
+            milestone_at(trace, milestone::SHELL_INITIALIZATION_BEGIN, from)
         }),
         Search::inferred(Rule::DesktopReadyBegins, |from| milestone_at(trace, milestone::DESKTOP_READY_BEGIN, from)),
     ]
@@ -29,8 +29,8 @@ pub(crate) fn desktop_ready_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
         Search::measured(Rule::DesktopReady, |from| milestone_at(trace, milestone::DESKTOP_READY, from)),
         Search::measured(Rule::ExplorerReadyMark, |from| explorer_ready_mark(trace, from)),
-        Search::inferred(Rule::ShellInitialisationEnds, |from| {
-            milestone_at(trace, milestone::SHELL_INITIALISATION_END, from)
+        Search::inferred(Rule::ShellInitializationEnds, |from| {
+            milestone_at(trace, milestone::SHELL_INITIALIZATION_END, from)
         }),
         Search::inferred(Rule::UserBootEnds, |from| milestone_at(trace, milestone::USER_BOOT_END, from)),
         Search::inferred(Rule::LogonScreenEnds, |from| first_process_end(trace, "logonui.exe", from)),

@@ -43,16 +43,16 @@ pub const RULES: [TransitionRules; 6] = [
         system: SystemKind::Windows,
         kind: TransitionKind::Boot,
         tables: boot::TABLES,
-        find: |trace, options| one(boot::analyse(trace, &options.boot)),
+        find: |trace, options| one(boot::analyze(trace, &options.boot)),
         spans: |trace| boot::spans(trace, &BootOptions::default()),
     },
     TransitionRules {
         system: SystemKind::Windows,
         kind: TransitionKind::Suspend,
         tables: suspend::TABLES,
-        find: |trace, options| several(suspend::analyse(trace, &options.suspend).map(|report| report.transitions)),
+        find: |trace, options| several(suspend::analyze(trace, &options.suspend).map(|report| report.transitions)),
         spans: |trace| {
-            let found = suspend::analyse(trace, &SuspendOptions::default());
+            let found = suspend::analyze(trace, &SuspendOptions::default());
             found.map(|report| report.transitions.iter().flat_map(spans_of).collect()).unwrap_or_default()
         },
     },
@@ -60,16 +60,16 @@ pub const RULES: [TransitionRules; 6] = [
         system: SystemKind::Windows,
         kind: TransitionKind::Shutdown,
         tables: shutdown::TABLES,
-        find: |trace, options| one(shutdown::analyse(trace, &options.shutdown)),
+        find: |trace, options| one(shutdown::analyze(trace, &options.shutdown)),
         spans: |trace| {
-            shutdown::analyse(trace, &ShutdownOptions::default()).map(|report| spans_of(&report)).unwrap_or_default()
+            shutdown::analyze(trace, &ShutdownOptions::default()).map(|report| spans_of(&report)).unwrap_or_default()
         },
     },
     TransitionRules {
         system: SystemKind::Linux,
         kind: TransitionKind::Boot,
         tables: linux::boot::TABLES,
-        find: |trace, options| one(linux::boot::analyse(trace, &options.boot)),
+        find: |trace, options| one(linux::boot::analyze(trace, &options.boot)),
         spans: linux::boot::spans,
     },
     TransitionRules {
@@ -77,7 +77,7 @@ pub const RULES: [TransitionRules; 6] = [
         kind: TransitionKind::Suspend,
         tables: linux::suspend::TABLES,
         find: |trace, options| {
-            several(linux::suspend::analyse(trace, &options.suspend).map(|report| report.transitions))
+            several(linux::suspend::analyze(trace, &options.suspend).map(|report| report.transitions))
         },
         spans: linux::suspend::spans,
     },
@@ -85,8 +85,8 @@ pub const RULES: [TransitionRules; 6] = [
         system: SystemKind::Linux,
         kind: TransitionKind::Shutdown,
         tables: linux::shutdown::TABLES,
-        find: |trace, _| one(linux::shutdown::analyse(trace)),
-        spans: |trace| linux::shutdown::analyse(trace).map(|report| spans_of(&report)).unwrap_or_default(),
+        find: |trace, _| one(linux::shutdown::analyze(trace)),
+        spans: |trace| linux::shutdown::analyze(trace).map(|report| spans_of(&report)).unwrap_or_default(),
     },
 ];
 

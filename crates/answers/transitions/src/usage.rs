@@ -12,7 +12,7 @@ pub(crate) type PhaseUsage = (Option<CpuUsage>, Option<DiskUsage>);
 
 /// Layers of spans that do not overlap, at most: each walks the recording again, or the part of it in which spans overlap so often. Phases of
 /// transitions are in fewer than ten; only a spoilt recording has more.
-const MOST_LAYERS: usize = 64;
+const MAX_LAYERS: usize = 64;
 
 /// Fills in what the machine did in each of `phases`, as far as each is recorded.
 pub(crate) fn fill<'a>(trace: &Trace, phases: impl IntoIterator<Item = &'a mut Phase>) {
@@ -36,7 +36,7 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
         .collect();
     order.sort();
     let mut owners = Owners::of(trace);
-    for _ in 0..MOST_LAYERS {
+    for _ in 0..MAX_LAYERS {
         if order.is_empty() {
             break;
         }

@@ -18,7 +18,7 @@ pub const ADDRESS_TABLES: Tables = Tables::of(&[
 ]);
 
 /// Addresses that are looked up; those beyond stay without a name.
-pub const MOST_ADDRESSES: usize = 1 << 22;
+pub const MAX_ADDRESSES: usize = 1 << 22;
 
 /// An address in a process, and how much of the process's code had been unloaded: it means the same from one unload to the next.
 type Key = (u32, u64, usize);
@@ -41,7 +41,7 @@ impl AddressNames {
     /// Looks up the functions of a recording that holds [`ADDRESS_TABLES`].
     #[must_use]
     pub fn of(trace: &Trace, functions: NameFunctions<'_>) -> Self {
-        Self::of_at_most(MOST_ADDRESSES, trace, functions)
+        Self::of_at_most(MAX_ADDRESSES, trace, functions)
     }
 
     fn of_at_most(most: usize, trace: &Trace, functions: NameFunctions<'_>) -> Self {

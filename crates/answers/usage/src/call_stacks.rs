@@ -45,7 +45,7 @@ pub struct StackFilter<'a> {
 /// A module next to another one on the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Neighbour {
+pub struct Neighbor {
     /// The module's name, `module!function` where it is by function, or the address.
     pub name: String,
     /// How often.
@@ -65,9 +65,9 @@ pub struct ModuleHits {
     /// Frames in it.
     pub multi_inclusive: u64,
     /// Who called it, most first.
-    pub callers: Vec<Neighbour>,
+    pub callers: Vec<Neighbor>,
     /// Whom it called, most first.
-    pub callees: Vec<Neighbour>,
+    pub callees: Vec<Neighbor>,
 }
 
 /// The stacks of a range.
@@ -96,7 +96,7 @@ struct Hits {
     multi_inclusive: u64,
 }
 
-/// The modules of one name: their hits, and their neighbours by name.
+/// The modules of one name: their hits, and their neighbors by name.
 #[derive(Debug, Default)]
 struct Named {
     hits: Hits,
@@ -262,9 +262,9 @@ fn listed(
     modules
 }
 
-fn most_first(neighbours: BTreeMap<String, u64>) -> Vec<Neighbour> {
-    let mut list: Vec<Neighbour> = neighbours.into_iter().map(|(name, hits)| Neighbour { name, hits }).collect();
-    list.sort_by_key(|neighbour| std::cmp::Reverse(neighbour.hits));
+fn most_first(neighbors: BTreeMap<String, u64>) -> Vec<Neighbor> {
+    let mut list: Vec<Neighbor> = neighbors.into_iter().map(|(name, hits)| Neighbor { name, hits }).collect();
+    list.sort_by_key(|neighbor| std::cmp::Reverse(neighbor.hits));
     list
 }
 
@@ -357,12 +357,12 @@ mod tests {
         assert_eq!(found.stacks, 3);
         let lib = of(&found, "lib.dll");
         assert_eq!((lib.exclusive, lib.unique_inclusive, lib.multi_inclusive), (2, 2, 4));
-        let neighbour = |name: &str, hits| Neighbour { name: name.to_owned(), hits };
-        assert_eq!(lib.callers, [neighbour("a.exe", 2), neighbour("lib.dll", 2)]);
-        assert_eq!(lib.callees, [neighbour("lib.dll", 2)]);
+        let neighbor = |name: &str, hits| Neighbor { name: name.to_owned(), hits };
+        assert_eq!(lib.callers, [neighbor("a.exe", 2), neighbor("lib.dll", 2)]);
+        assert_eq!(lib.callees, [neighbor("lib.dll", 2)]);
         let a = of(&found, "a.exe");
         assert_eq!((a.exclusive, a.unique_inclusive), (1, 3));
-        assert_eq!(a.callers, [neighbour("0x77", 1)]);
+        assert_eq!(a.callers, [neighbor("0x77", 1)]);
         let exclusive: u64 = found.modules.iter().map(|row| row.exclusive).sum();
         assert_eq!(exclusive, found.stacks);
     }

@@ -12,12 +12,12 @@ use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty, Span};
 
 /// One operation on a device or driver.
-pub type Device = DeviceWork<Initialisation>;
+pub type Device = DeviceWork<Initialization>;
 
-/// What only work that initialises devices has.
+/// What only work that initializes devices has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Initialisation {
+pub struct Initialization {
     /// What was done.
     pub kind: DeviceOperationKind,
     /// Phase in which it began.
@@ -31,7 +31,7 @@ pub struct Initialisation {
     pub status: Option<u32>,
 }
 
-/// A phase of device initialisation.
+/// A phase of device initialization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DevicePhaseSpan {
@@ -64,7 +64,7 @@ pub struct DeviceTotal {
     pub post_pend_ns: i64,
 }
 
-/// Whose an operation is: of an initialisation function of a module the module, by which people know it; else the driver.
+/// Whose an operation is: of an initialization function of a module the module, by which people know it; else the driver.
 pub fn owner(row: &DeviceOperation) -> StringId {
     match row.kind {
         DeviceOperationKind::Initcall if row.description != StringId::EMPTY => row.description,
@@ -73,7 +73,7 @@ pub fn owner(row: &DeviceOperation) -> StringId {
 }
 
 impl Device {
-    /// Whose it is: of an initialisation function of a module the module, by which people know it; else the driver.
+    /// Whose it is: of an initialization function of a module the module, by which people know it; else the driver.
     #[must_use]
     pub fn owner(&self) -> &str {
         match self.details.kind {
@@ -101,7 +101,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
                 end_ns: row.end_ns,
                 duration_ns,
                 event: text(row.event),
-                details: Initialisation {
+                details: Initialization {
                     kind: row.kind,
                     phase: row.phase,
                     pend_ns: row.pend_ns,
@@ -124,7 +124,7 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
     devices
 }
 
-/// The three phases of device initialisation: as the system reports them, else the stretch their operations cover.
+/// The three phases of device initialization: as the system reports them, else the stretch their operations cover.
 #[must_use]
 pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
     [

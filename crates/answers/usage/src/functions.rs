@@ -85,7 +85,7 @@ pub struct CompiledMethods {
 impl CompiledMethods {
     /// Methods of one first address that are looked at for one that was there in time: an address is used again when a runtime
     /// gives code up.
-    const MOST_AT_AN_ADDRESS: usize = 64;
+    const MAX_PER_ADDRESS: usize = 64;
 
     pub fn of(trace: &Trace) -> Self {
         let mut by_process: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -108,7 +108,7 @@ impl CompiledMethods {
     fn of_process(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
         let rows = self.by_process.get(&pid)?;
         let after = rows.partition_point(|&row| trace.methods.get(row).is_some_and(|method| method.address <= address));
-        rows[..after].iter().rev().take(Self::MOST_AT_AN_ADDRESS).filter_map(|&row| trace.methods.get(row)).find(
+        rows[..after].iter().rev().take(Self::MAX_PER_ADDRESS).filter_map(|&row| trace.methods.get(row)).find(
             |method| {
                 address - method.address < method.size
                     && method.start_ns.is_none_or(|start_ns| start_ns <= time_ns)

@@ -6,10 +6,10 @@
 //!   low priority left out; done when 10 s of idle slices, not necessarily adjacent, have been found (source: the
 //!   Microsoft paper "Windows On/Off Transition Performance Analysis", 2011).
 //! * the assessments of the Windows Assessment and Deployment Kit (Post On/Off): windows of 500 ms; a window counts when
-//!   processor and disk utilisation are each below 20 %, work at low priority left out, and then adds its length less
+//!   processor and disk utilization are each below 20 %, work at low priority left out, and then adds its length less
 //!   the busier one's time; done at 5 s.
 //!
-//! What neither source says is decided here: processor utilisation is the average over all processors; disk utilisation
+//! What neither source says is decided here: processor utilization is the average over all processors; disk utilization
 //! is that of the busiest disk; low priority is a thread priority below 8 or an I/O priority of low or very low.
 
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ pub struct Settling {
     pub idle_ns: i64,
     /// Time of slices that did not count as idle, ns: what the boot took on top ("disturbance").
     pub busy_ns: i64,
-    /// What processor utilisation was taken from.
+    /// What processor utilization was taken from.
     pub cpu_source: CpuSource,
     /// Whether disk requests were recorded.
     pub disk_recorded: bool,
@@ -147,13 +147,13 @@ impl Default for Settling {
 }
 
 /// Slices looked at, at most: more than a day of 100 ms slices.
-const MOST_SLICES: i64 = 1_000_000;
+const MAX_SLICES: i64 = 1_000_000;
 
 /// Slices looked at in one go: a minute of 100 ms slices.
 const SLICES_AT_ONCE: usize = 600;
 
 /// Disks that are distinguished, at most; further ones count as one disk.
-const MOST_DISKS: usize = 64;
+const MAX_DISKS: usize = 64;
 
 /// Finds when the computer has settled, counting from `start_ns`.
 ///
@@ -180,7 +180,7 @@ pub fn settle_before(
     let slice_ns = metric.slice_ns.max(1);
     let recorded = cpu::recorded(trace).filter(|&(begin, _)| begin <= start_ns);
     let until_ns = recorded.map_or(start_ns, |(_, end)| end.min(latest_ns));
-    let count = (until_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MOST_SLICES);
+    let count = (until_ns.saturating_sub(start_ns) / slice_ns).clamp(0, MAX_SLICES);
     let cuts: Vec<i64> = (0..=count).map(|at| start_ns.saturating_add(at.saturating_mul(slice_ns))).collect();
     let disk_recorded = !trace.disk_ios.is_empty();
     let cpu_source = cpu::source(trace);
@@ -303,7 +303,7 @@ fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
         if priority.is_low() || from >= to {
             continue;
         }
-        let disk = if by_disk.len() < MOST_DISKS || by_disk.contains_key(&disk) { disk } else { u32::MAX };
+        let disk = if by_disk.len() < MAX_DISKS || by_disk.contains_key(&disk) { disk } else { u32::MAX };
         by_disk.entry(disk).or_default().push((from, to));
     }
 

@@ -8,7 +8,7 @@ use onoff_evidence::interval::covered_ns;
 
 /// A request that was answered sooner was answered by nobody, ns: 500 ms. Chosen: automatic logon answers within milliseconds, and no
 /// person sees a welcome screen and has typed by then.
-pub(crate) const LEAST_ANSWER_NS: i64 = 500_000_000;
+pub(crate) const MIN_ANSWER_NS: i64 = 500_000_000;
 
 /// Start and end of a request for credentials, ns, and its session where that is known.
 pub type CredentialRequest = (i64, i64, Option<u32>);
@@ -16,7 +16,7 @@ pub type CredentialRequest = (i64, i64, Option<u32>);
 /// Whether a request for credentials, from one time to another, waited for a person.
 pub const fn is_answered_by_a_person(start_ns: i64, end_ns: Option<i64>) -> bool {
     match end_ns {
-        Some(end_ns) => end_ns.saturating_sub(start_ns) >= LEAST_ANSWER_NS,
+        Some(end_ns) => end_ns.saturating_sub(start_ns) >= MIN_ANSWER_NS,
         None => true,
     }
 }

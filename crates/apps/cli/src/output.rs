@@ -1,4 +1,4 @@
-//! Where the answer goes: stdout or a file, with or without colour.
+//! Where the answer goes: stdout or a file, with or without color.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// How text is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Display {
-    /// When to colour.
+    /// When to color.
     pub color: Color,
     /// How wide text is; as wide as the terminal when `None`.
     pub width: Option<Width>,
@@ -23,7 +23,7 @@ pub struct Display {
     pub is_brief: bool,
     /// Whether the answer is text for people, which may be fitted and cut: what programs read is left as it is.
     pub is_text: bool,
-    /// Whether no sequence that colours is written, so that none is looked for: looking takes longer than writing many an answer.
+    /// Whether no sequence that colors is written, so that none is looked for: looking takes longer than writing many an answer.
     pub is_never_colored: bool,
 }
 

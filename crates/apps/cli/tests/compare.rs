@@ -260,7 +260,7 @@ fn tables_7_and_a_2_name_the_service() {
         assert_eq!(first["change"], change);
         // 6.0 s, of which 517 ms lie before the logon waits for the group.
         assert!(ms(&first["difference_ns"]).abs_diff(sign * 5_482) <= 2, "{first}");
-        // Its own initialisation takes as long as before.
+        // Its own initialization takes as long as before.
         assert!(ms(&first["detail"]["was_ns"]).abs_diff(ms(&first["detail"]["is_ns"])) <= 4, "{first}");
     }
     let text = folder.answer("compare --baseline in.etl --candidate out.etl");

@@ -1,4 +1,4 @@
-//! How the program behaves: exit codes, messages, pipes, colours.
+//! How the program behaves: exit codes, messages, pipes, colors.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Read;
@@ -188,13 +188,13 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_who_asks_for_it() {
+fn color_is_for_terminals_and_who_asks_for_it() {
     let folder = Folder::boot(SCENARIO);
     let escape = '\u{1b}';
     assert!(!folder.answer("boot boot.etl").contains(escape));
     assert!(!folder.answer("boot boot.etl --color never").contains(escape));
-    let coloured = folder.answer("boot boot.etl --color always");
-    assert!(coloured.contains(escape));
+    let colored = folder.answer("boot boot.etl --color always");
+    assert!(colored.contains(escape));
     assert!(!folder.answer("boot boot.etl --format json --color always").contains(escape));
     let output = folder.command("boot boot.etl").env("NO_COLOR", "1").output().unwrap();
     assert!(!String::from_utf8(output.stdout).unwrap().contains(escape));

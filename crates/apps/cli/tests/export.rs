@@ -201,7 +201,7 @@ fn a_boot_is_a_picture_that_names_who_held_it_and_another_transition_is_refused(
 #[test]
 fn the_chain_the_flame_graphs_and_many_recordings_are_pictures_that_load_nothing() {
     let folder = Folder::boot("slow-boot.toml");
-    // The scenario's service waits in its own initialisation for six seconds, with a step of 5.88 s at its end.
+    // The scenario's service waits in its own initialization for six seconds, with a step of 5.88 s at its end.
     let chain = folder.answer("why boot.etl --phase --format svg");
     assert!(chain.contains("WinLogonInit: 9.17 s"), "{chain}");
     assert!(chain.contains("5.88 s  thread") && chain.contains("SoundShaper) waited for a timer"), "{chain}");

@@ -27,7 +27,7 @@ fn system(start_of_maker: u32) -> KeyFile {
     root
 }
 
-/// A volume of Windows with a driver that is signed by a catalogue only.
+/// A volume of Windows with a driver that is signed by a catalog only.
 fn volume() -> Folder {
     let folder = Folder::new();
     std::fs::create_dir_all(folder.path("c/Windows/System32/config")).unwrap();

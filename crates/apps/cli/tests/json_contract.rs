@@ -169,7 +169,7 @@ fn documented_names_are_the_emitted_ones() {
         "CpuUsage",
         "DiskUsage",
         "Unit",
-        "DeviceWorkOfInitialisation",
+        "DeviceWorkOfInitialization",
         "Work",
         "ProcessLife",
         "KindCount",

@@ -1,4 +1,4 @@
-//! Text in a terminal: its width, its colours, its shortest form.
+//! Text in a terminal: its width, its colors, its shortest form.
 
 use onoff_simulator::Scenario;
 use unicode_width::UnicodeWidthStr;
@@ -89,7 +89,7 @@ fn brief_is_the_answer_in_five_lines() {
 }
 
 #[test]
-fn colour_and_width_stand_before_or_after_the_verb() {
+fn color_and_width_stand_before_or_after_the_verb() {
     let folder = folder();
     let plain = folder.answer("boot slow-boot.etl");
     assert!(!plain.contains('\u{1b}'));

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Files that a listing shows.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 /// Folders that a listing looks into.
-const MOST_FOLDERS: usize = 2_000;
+const MAX_FOLDERS: usize = 2_000;
 /// How deep below a folder a listing looks.
-const MOST_DEEP: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Why a path is not read.
 #[derive(Debug, thiserror::Error)]
@@ -109,17 +109,17 @@ impl Folders {
         while let Some((folder, deep)) = waiting.pop() {
             looked += 1;
             let Ok(entries) = fs::read_dir(&folder) else { continue };
-            if looked > MOST_FOLDERS {
+            if looked > MAX_FOLDERS {
                 listing.cut = true;
                 break;
             }
             for entry in entries.flatten() {
                 let Ok(kind) = entry.file_type() else { continue };
-                if kind.is_dir() && deep < MOST_DEEP {
+                if kind.is_dir() && deep < MAX_DEPTH {
                     waiting.push((entry.path(), deep + 1));
                 } else if kind.is_dir() {
                     listing.cut = true;
-                } else if kind.is_file() && listing.files.len() < MOST_FILES {
+                } else if kind.is_file() && listing.files.len() < MAX_FILES {
                     let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
                     listing.files.push(Found { path: entry.path(), bytes });
                 } else if kind.is_file() {

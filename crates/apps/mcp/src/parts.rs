@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 /// Characters of a part, about: it ends with a line where one ends near.
 pub const PART: usize = 8_000;
 /// Answers that are kept.
-const MOST_KEPT: usize = 32;
+const MAX_KEPT: usize = 32;
 /// Bytes of one answer that are kept.
-const LONGEST: usize = 32 << 20;
+const MAX_LEN: usize = 32 << 20;
 
 /// Answers of which only a part was given.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Parts {
             return text;
         }
         let mut text = text;
-        let mut cut = LONGEST.min(text.len());
+        let mut cut = MAX_LEN.min(text.len());
         while !text.is_char_boundary(cut) {
             cut -= 1;
         }
@@ -33,7 +33,7 @@ impl Parts {
         self.given += 1;
         let part = part(&text, 0, self.given);
         self.kept.push_back((self.given, text));
-        if self.kept.len() > MOST_KEPT {
+        if self.kept.len() > MAX_KEPT {
             self.kept.pop_front();
         }
         part

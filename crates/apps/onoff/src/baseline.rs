@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_compare::baseline::{Baseline, BaselineHead, MOST_BASELINE_BYTES};
+use onoff_compare::baseline::{Baseline, BaselineHead, MAX_BASELINE_BYTES};
 use onoff_compare::{Run, RunSubject};
 use onoff_sections::json::escape::write_compact;
 
@@ -24,8 +24,8 @@ pub fn write_baseline(runs: &[Run], out: &mut dyn Write) -> io::Result<()> {
 /// Bytes that are no baseline of ours, or one that cannot be.
 pub fn read_baseline(name: &str, bytes: &[u8]) -> Result<(RunSubject, Vec<Run>), Error> {
     let failed = |reason: String| Error::Document { name: name.to_owned(), reason };
-    if bytes.len() as u64 > MOST_BASELINE_BYTES {
-        return Err(failed(format!("larger than any baseline ({} MiB)", MOST_BASELINE_BYTES >> 20)));
+    if bytes.len() as u64 > MAX_BASELINE_BYTES {
+        return Err(failed(format!("larger than any baseline ({} MiB)", MAX_BASELINE_BYTES >> 20)));
     }
     let wrong = |error: serde_json::Error| failed(format!("no baseline of onoff: {error}"));
     let head: BaselineHead = serde_json::from_slice(bytes).map_err(wrong)?;

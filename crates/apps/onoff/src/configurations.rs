@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use onoff_compare::baseline::MOST_BASELINE_BYTES;
-use onoff_compare::study::{MOST_STUDY_BYTES, Study};
+use onoff_compare::baseline::MAX_BASELINE_BYTES;
+use onoff_compare::study::{MAX_STUDY_BYTES, Study};
 use onoff_compare::{Configuration, Factor, Run, RunSubject};
 use onoff_evidence::recording::Provenance;
 use onoff_files::{Options, open_all, recordings};
@@ -153,8 +153,8 @@ pub fn read_runs(
 /// A file that cannot be read, or is no study.
 pub fn read_study(path: &Path) -> Result<(Study, Vec<ConfigurationSource>), Error> {
     let failed = |reason: String| Error::Document { name: path.display().to_string(), reason };
-    let text = read_at_most(path, MOST_STUDY_BYTES)?;
-    if text.len() as u64 > MOST_STUDY_BYTES {
+    let text = read_at_most(path, MAX_STUDY_BYTES)?;
+    if text.len() as u64 > MAX_STUDY_BYTES {
         return Err(failed("larger than any study (1 MiB)".to_owned()));
     }
     let text = String::from_utf8(text).map_err(|_| failed("stream did not contain valid UTF-8".to_owned()))?;
@@ -192,7 +192,7 @@ fn read_at_most(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
 
 /// The runs of a kept baseline, which must be of the transition that is compared.
 fn kept(path: &Path, choice: &mut TransitionChoice) -> Result<Vec<Run>, Refusal<String>> {
-    let bytes = read_at_most(path, MOST_BASELINE_BYTES)?;
+    let bytes = read_at_most(path, MAX_BASELINE_BYTES)?;
     let (transition, runs) = read_baseline(&path.display().to_string(), &bytes)?;
     match choice.name {
         Some(name) if name != transition => Err(Refusal::Nothing(format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use onoff_evidence::recording::{Provenance, ProvenanceFile};
 use onoff_files::{Options, open_firmware, open_firmware_boot, read_guid_names};
-use onoff_firmware_times::{FirmwareOptions, FirmwareReport, NoTimes, analyse};
+use onoff_firmware_times::{FirmwareOptions, FirmwareReport, NoTimes, analyze};
 use onoff_network::NetbootOptions;
 use onoff_report::text;
 use onoff_trace::firmware::FirmwareInput;
@@ -45,7 +45,7 @@ pub fn firmware(
 ) -> Result<FirmwareReport, Refusal<Box<NoFirmwareTimes>>> {
     let names = FirmwareOptions { names: read_guid_names(guids)? };
     let recording = open_firmware_boot(paths, &options.limits, boot)?;
-    analyse(&recording, &names).map_err(|instead| {
+    analyze(&recording, &names).map_err(|instead| {
         Refusal::Nothing(Box::new(NoFirmwareTimes { asked: named(paths), inputs: recording.inputs, instead }))
     })
 }
@@ -73,7 +73,7 @@ pub fn add_firmware(
         let instead = recording.into();
         return Err(Refusal::Nothing(Box::new(NoFirmwareTimes { asked: named(paths), inputs, instead })));
     };
-    let report = analyse(&recording, &FirmwareOptions::default());
+    let report = analyze(&recording, &FirmwareOptions::default());
     let phases = report.map(|report| report.phases).unwrap_or_default();
     boot.firmware = Some(GivenFirmware { checkpoints, from: recording.boot_from, phases });
     Ok(provenance_of_firmware(&recording.inputs))

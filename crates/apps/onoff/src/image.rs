@@ -6,7 +6,7 @@ use onoff_files::open_image;
 use onoff_findings::image::{ImageAudit, ImageFacts, UnreadableHive, audit};
 use onoff_image::{
     HiveKind, Image, ImageHive, ImageReport, OVERLAY_TABLES, OverlayGrowth, OverlayLimits, StartupEntry, TaskFile,
-    analyse, overlay_growth,
+    analyze, overlay_growth,
 };
 use onoff_trace::Tables;
 
@@ -79,7 +79,7 @@ impl OpenedImage {
                 image.prefetch = crate::prefetch(&[volume.root().to_owned()], Vec::new()).ok();
             }
         }
-        let report = analyse(&image);
+        let report = analyze(&image);
         let tasks = report.unreadable_tasks.iter();
         unreadable
             .extend(tasks.map(|name| UnreadableHive { name: name.clone(), reason: "no scheduled task".to_owned() }));

@@ -85,7 +85,7 @@ pub use requests::NoRequests;
 pub use runs::{RunsOfTransition, firmware_run};
 pub use session::{Session, Transitions};
 #[cfg(feature = "files")]
-pub use summary::summarise_all;
+pub use summary::summarize_all;
 pub use tables::tables_of_runs;
 pub use transition_answers::{
     Boot, BootAnswer, OfAnySystem, Shutdown, ShutdownAnswer, SleepAnswer, Sleeps, TransitionAnswer,

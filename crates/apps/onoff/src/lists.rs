@@ -172,10 +172,10 @@ impl Session {
         match list {
             List::Cpu(by) => self.rows(cpu::tables(by), question, |trace, scope| cpu::list(trace, scope, by)),
             List::Devices => self.rows(devices::TABLES, question, devices::list),
-            List::Disk(by) => self.rows(disk::TABLES, question, |trace, scope| disk::analyse(trace, scope, by)),
-            List::Files(by) => self.rows(files::TABLES, question, |trace, scope| files::analyse(trace, scope, by)),
+            List::Disk(by) => self.rows(disk::TABLES, question, |trace, scope| disk::analyze(trace, scope, by)),
+            List::Files(by) => self.rows(files::TABLES, question, |trace, scope| files::analyze(trace, scope, by)),
             List::HardFaults(by) => {
-                self.rows(hard_faults::TABLES, question, |trace, scope| hard_faults::analyse(trace, scope, by))
+                self.rows(hard_faults::TABLES, question, |trace, scope| hard_faults::analyze(trace, scope, by))
             }
             List::Interrupts(by) => {
                 self.rows(interrupts::TABLES, question, |trace, scope| interrupts::list(trace, scope, by))

@@ -46,7 +46,7 @@ const LISTED: Tables = Tables::of(&[
 ]);
 
 /// Shorter stretches are not explained, ns.
-const SHORTEST_NS: i64 = 10_000_000;
+const MIN_NS: i64 = 10_000_000;
 
 impl Session {
     /// What the recording is, and the first line of what each verb answers about it.
@@ -79,7 +79,7 @@ impl Session {
         self.add_transitions(&mut lines)?;
         let whole = Scope::whole(&trace);
         add_lists(&trace, &whole, &mut lines);
-        let asked = requests::analyse(&trace, &whole, &IoOptions::default());
+        let asked = requests::analyze(&trace, &whole, &IoOptions::default());
         if !asked.views.is_empty() {
             lines.add("io", |out| text::io::write(&asked, 1, out));
         }
@@ -117,7 +117,7 @@ impl Session {
             about: About::Phase(None, None),
             at_ns: None,
             within: None,
-            min_ns: SHORTEST_NS,
+            min_ns: MIN_NS,
             top: None,
             waits_for_work: false,
             path: PathOptions::default(),
@@ -150,9 +150,9 @@ fn add_lists(trace: &Trace, whole: &Scope, lines: &mut Lines) {
     lines.list("processes", &processes::list(trace, whole));
     lines.list("cpu", &cpu::list(trace, whole, &[CpuGroup::Process]));
     lines.list("interrupts", &interrupts::list(trace, whole, &[InterruptGroup::Module]));
-    lines.list("disk", &disk::analyse(trace, whole, &[Key::Process]));
-    lines.list("files", &files::analyse(trace, whole, &[Key::Process]));
-    lines.list("hardfaults", &hard_faults::analyse(trace, whole, &[Key::Process]));
+    lines.list("disk", &disk::analyze(trace, whole, &[Key::Process]));
+    lines.list("files", &files::analyze(trace, whole, &[Key::Process]));
+    lines.list("hardfaults", &hard_faults::analyze(trace, whole, &[Key::Process]));
     lines.list("policy", &policy::list(trace, whole));
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use onoff_files::{open_image, open_prefetch};
 use onoff_image::prefetch::{
-    PrefetchFile, PrefetchOptions, PrefetchReport, UnreadablePrefetchFile, VolumeFile, analyse, is_prefetch_file,
+    PrefetchFile, PrefetchOptions, PrefetchReport, UnreadablePrefetchFile, VolumeFile, analyze, is_prefetch_file,
 };
 use onoff_image::{HiveKind, Image, ImageHive};
 
@@ -28,7 +28,7 @@ pub fn prefetch(paths: &[PathBuf], programs: Vec<String>) -> Result<PrefetchRepo
         Some(VolumeFile { bytes: file.bytes, modified_unix_ns: file.modified_unix_ns })
     };
     let options = PrefetchOptions { programs, volume: found.volume.as_ref().map(|_| &lookup as _) };
-    let mut report = analyse(&files, &options);
+    let mut report = analyze(&files, &options);
     let unreadable = found.unreadable.into_iter().map(|(name, reason)| UnreadablePrefetchFile { name, reason });
     report.unreadable.extend(unreadable);
     if let Some(system) = found.volume.as_ref().and_then(|volume| volume.find(r"Windows\System32\config\SYSTEM")) {

@@ -49,7 +49,7 @@ impl Session {
             }
         }
         let scope = scope.of_processes(processes.to_vec());
-        let mut report = onoff_requests::analyse(&trace, &scope, &options);
+        let mut report = onoff_requests::analyze(&trace, &scope, &options);
         if report.views.is_empty() {
             return Err(Refusal::Nothing(NoRequests::Nothing(text::io::nothing(&report, &trace.recorder))));
         }

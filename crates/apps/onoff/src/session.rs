@@ -4,7 +4,7 @@ use onoff_transitions::{Transition, Variant};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use onoff_blame::why::{NoWhy, WHY_TABLES, WhyQuestion, WhyReport, why};
-use onoff_evidence::recording::{Provenance, ProvenanceFile, RecordingSummary, summarise};
+use onoff_evidence::recording::{Provenance, ProvenanceFile, RecordingSummary, summarize};
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_network::report::NetbootReport;
@@ -136,7 +136,7 @@ impl Session {
     /// # Errors
     /// A recording that cannot be read, or that is a network capture.
     pub fn summary(&self) -> Result<RecordingSummary, Error> {
-        Ok(summarise(&*self.system_tables(Tables::of(&[TableName::Inventory]))?))
+        Ok(summarize(&*self.system_tables(Tables::of(&[TableName::Inventory]))?))
     }
 
     /// Which transitions the recording holds.
@@ -165,12 +165,12 @@ impl Session {
         let trace = self.system_tables(onoff_findings::TABLES)?;
         let how = DiagnosisOptions { boot: options.clone(), ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let report = linux::boot::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            let report = linux::boot::analyze(&trace, options).map_err(Refusal::Nothing)?;
             Boot::Linux(Box::new(diagnosed(report, &diagnose(&trace, &how))))
         } else {
             of_windows(&trace, options, &how)?
         };
-        Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
+        Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
 
     /// The boot from off, whether the recording also holds a fast startup or not; for documents that have no place for the latter.
@@ -179,7 +179,7 @@ impl Session {
     /// A recording that cannot be read, is of Linux, or holds no boot.
     pub fn boot_from_off(&self, options: &BootOptions) -> Result<BootReport, Refusal<Box<NotABoot>>> {
         let trace = self.system_tables(boot::TABLES.union(suspend::TABLES).union(linux::boot::TABLES))?;
-        boot::analyse(&trace, options).map_err(Refusal::Nothing)
+        boot::analyze(&trace, options).map_err(Refusal::Nothing)
     }
 
     /// The boots that the recording's journals hold, in the order in which they began; none where there is no journal.
@@ -198,13 +198,13 @@ impl Session {
         let trace = self.system_tables(onoff_findings::TABLES)?;
         let how = DiagnosisOptions { shutdown: *options, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let report = linux::shutdown::analyse(&trace).map_err(Refusal::Nothing)?;
+            let report = linux::shutdown::analyze(&trace).map_err(Refusal::Nothing)?;
             Shutdown::Linux(Box::new(diagnosed(report, &diagnose(&trace, &how))))
         } else {
-            let report = shutdown::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            let report = shutdown::analyze(&trace, options).map_err(Refusal::Nothing)?;
             Shutdown::Windows(Box::new(diagnosed(report, &diagnose(&trace, &how))))
         };
-        Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
+        Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
 
     /// Where the time of sleeping and waking went.
@@ -216,13 +216,13 @@ impl Session {
         let boot = BootOptions { idle: options.idle, shell: options.shell.clone(), ..BootOptions::default() };
         let how = DiagnosisOptions { boot, ..DiagnosisOptions::default() };
         let report = if trace.system.kind == SystemKind::Linux {
-            let report = linux::suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            let report = linux::suspend::analyze(&trace, options).map_err(Refusal::Nothing)?;
             Sleeps::Linux(Box::new(all_diagnosed(report, &diagnose(&trace, &how))))
         } else {
-            let report = suspend::analyse(&trace, options).map_err(Refusal::Nothing)?;
+            let report = suspend::analyze(&trace, options).map_err(Refusal::Nothing)?;
             Sleeps::Windows(Box::new(all_diagnosed(report, &diagnose(&trace, &how))))
         };
-        Ok(TransitionAnswer { report, recording: Box::new(summarise(&trace)) })
+        Ok(TransitionAnswer { report, recording: Box::new(summarize(&trace)) })
     }
 
     /// What to change in every transition that the recording holds.
@@ -267,13 +267,13 @@ impl Session {
     /// A recording that is no capture, or a capture without a network boot.
     pub fn netboot(&self, options: &NetbootOptions) -> Result<NetbootReport, Refusal<NoNetboot>> {
         let capture = onoff_sources::read_capture(&self.files, &self.options)?;
-        onoff_network::analyse(&capture, options).map_err(Refusal::Nothing)
+        onoff_network::analyze(&capture, options).map_err(Refusal::Nothing)
     }
 }
 
 /// The boot of a computer with Windows: from off, or else the half of a fast startup that comes back.
 fn of_windows(trace: &Trace, options: &BootOptions, how: &DiagnosisOptions) -> Result<Boot, Refusal<Box<NotABoot>>> {
-    let report = boot::analyse(trace, options);
+    let report = boot::analyze(trace, options);
     let from_off = |report: &BootReport| report.variant != Variant::FastStartup;
     if !report.as_ref().is_ok_and(from_off) {
         let options = SuspendOptions { transition: None, idle: options.idle, shell: options.shell.clone() };

@@ -20,7 +20,7 @@ type Answer = (Vec<SummaryRow>, Vec<OneSleep>);
 /// The transitions of `recordings`, each the paths of its files ([`onoff_files::FoundRecordings::all`]), read on all processors. One that cannot
 /// be read is a row that says why, whatever is wrong with it. `done` hears of each, from any thread.
 #[must_use]
-pub fn summarise_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {
+pub fn summarize_all(recordings: &[Vec<PathBuf>], options: &onoff_files::Options, done: &(dyn Fn() + Sync)) -> Summary {
     let answers: Vec<Result<Answer, String>> = recordings
         .par_iter()
         .map(|paths| {

@@ -1,4 +1,4 @@
-//! The kernel's calls in slow callbacks and initialisation functions: said where they are recorded, and only of the thread that did the work.
+//! The kernel's calls in slow callbacks and initialization functions: said where they are recorded, and only of the thread that did the work.
 
 use onoff::answers::evidence::call_graph::CallGraph;
 use onoff::answers::transitions::boot::BootOptions;
@@ -29,7 +29,7 @@ fn us_of(line: &str) -> Option<i64> {
     time.trim_end_matches(':').replace('.', "").parse().ok()
 }
 
-/// How long after `begin` the end of a callback or initialisation function comes, µs. A device is called back in several phases.
+/// How long after `begin` the end of a callback or initialization function comes, µs. A device is called back in several phases.
 fn length_us(trace: &str, begin: &str) -> i64 {
     let is_end = |line: &&str| line.contains("device_pm_callback_end") || line.contains("initcall_finish");
     let end = trace.lines().skip_while(|line| *line != begin).find(is_end).and_then(us_of);
@@ -132,7 +132,7 @@ fn a_slow_callback_says_what_it_called() {
 }
 
 #[test]
-fn a_slow_initialisation_function_says_what_it_called() {
+fn a_slow_initialization_function_says_what_it_called() {
     let boot = |files: Vec<(String, Vec<u8>)>| {
         let session = Session::from_bytes(files).unwrap();
         let answer = session.boot(&BootOptions::default()).unwrap();

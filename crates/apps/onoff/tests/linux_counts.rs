@@ -67,11 +67,11 @@ fn counts_are_one(name: &str, session: &Session) -> u64 {
     assert_eq!(busy_ns + used.cpu.unattributed_ns, used.cpu.busy_ns, "{name}");
 
     // Disk requests: in `processes`, `disk` and `io`.
-    let disks = disk::analyse(&trace, &whole, &[Key::Process]);
+    let disks = disk::analyze(&trace, &whole, &[Key::Process]);
     let requests = trace.disk_ios.len() as u64;
     assert_eq!((disks.total.requests, disks.recorded), (requests, requests), "{name}");
     assert_eq!(disks.groups.iter().map(|group| group.amounts.requests).sum::<u64>(), requests, "{name}");
-    let asked = requests::analyse(&trace, &whole, &IoOptions::default());
+    let asked = requests::analyze(&trace, &whole, &IoOptions::default());
     let of_io = |direction: &str| {
         asked.views.iter().filter(|view| view.direction == direction).map(|view| view.table.requests).sum::<u64>()
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use onoff::answers::compare::summary::Summary;
 use onoff::sections::lists::write_on;
 use onoff::sections::paper::TextPaper;
-use onoff::summarise_all;
+use onoff::summarize_all;
 use onoff_testkit::linux::{LinuxDevice, LinuxMachine, LinuxSleepPlan};
 
 const MS: i64 = 1_000_000;
@@ -38,7 +38,7 @@ fn summary(plans: &[LinuxSleepPlan]) -> (Summary, String) {
             vec![run]
         })
         .collect();
-    let summary = summarise_all(&recordings, &onoff_files::Options::default(), &|| {});
+    let summary = summarize_all(&recordings, &onoff_files::Options::default(), &|| {});
     let mut text = Vec::new();
     write_on(&summary, 0, &mut TextPaper(&mut text)).unwrap();
     (summary, String::from_utf8(text).unwrap())

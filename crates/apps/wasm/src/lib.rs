@@ -144,11 +144,11 @@ pub extern "C" fn onoff_tracks() -> u32 {
 /// Asks what `pixels` pixels show of `from_ns..to_ns` of a track, by its number: JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn onoff_lane(track: u32, from_ns: i64, to_ns: i64, pixels: u32) -> u32 {
-    with_lanes(|lanes| Some(serde_json::to_vec(&lanes.draw(track, from_ns, to_ns, pixels.min(MOST_PIXELS))?)))
+    with_lanes(|lanes| Some(serde_json::to_vec(&lanes.draw(track, from_ns, to_ns, pixels.min(MAX_PIXELS))?)))
 }
 
 /// More than a screen has.
-const MOST_PIXELS: u32 = 1 << 16;
+const MAX_PIXELS: u32 = 1 << 16;
 
 fn with_lanes(draw: impl FnOnce(&Lanes) -> Option<serde_json::Result<Vec<u8>>>) -> u32 {
     let mut exchange = exchange();

@@ -11,7 +11,7 @@ use onoff_report::text::{losses, printable::printable, quantity::duration};
 use onoff_sink::OutputFile;
 use onoff_trace::{Tables, Trace};
 use onoff_transitions::{PHASE_TABLES, named_phase};
-use onoff_usage::address_names::{ADDRESS_TABLES, AddressNames, MOST_ADDRESSES};
+use onoff_usage::address_names::{ADDRESS_TABLES, AddressNames, MAX_ADDRESSES};
 use onoff_usage::functions::{CodePlace, FunctionNames, NameFunctions};
 
 use super::command_line::Processing;
@@ -23,7 +23,7 @@ use super::reading::{Asked, NewProgress, Reader, State};
 use crate::failure::Failure;
 
 /// Files without symbols that are named.
-const MOST_MISSING: usize = 5;
+const MAX_MISSING: usize = 5;
 
 /// Answers everything the line asks for. `functions` names functions for `-symbols`; `None` where no symbols are at hand.
 pub fn run(line: Processing, progress: NewProgress<'_>, functions: Option<NameFunctions<'_>>) -> Result<(), Failure> {
@@ -99,7 +99,7 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
     if let (Some(functions), false) = (functions.as_mut(), show_functions.is_empty()) {
         let names = Arc::new(AddressNames::of(&reader.tables(ADDRESS_TABLES)?, functions));
         if names.is_full() && remarks {
-            remark(&format!("the recording has over {MOST_ADDRESSES} addresses: the others stay without a function"));
+            remark(&format!("the recording has over {MAX_ADDRESSES} addresses: the others stay without a function"));
         }
         show_functions.into_iter().for_each(|listener| listener.functions(&names));
     }
@@ -134,8 +134,8 @@ fn answer(reader: &mut Reader<'_>, line: Processing, functions: Option<NameFunct
     }
     reader.files.check_complete()?;
     if remarks {
-        missing.iter().take(MOST_MISSING).for_each(|symbols| remark(&format!("no symbols: {symbols}")));
-        let more = missing.len().saturating_sub(MOST_MISSING);
+        missing.iter().take(MAX_MISSING).for_each(|symbols| remark(&format!("no symbols: {symbols}")));
+        let more = missing.len().saturating_sub(MAX_MISSING);
         if more > 0 {
             remark(&format!("no symbols of {more} more files"));
         }

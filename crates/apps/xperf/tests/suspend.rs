@@ -1,7 +1,7 @@
 //! A sleep with a service that does not answer, as each format shows it. The lines are written by hand.
 #![allow(clippy::unwrap_used)]
 
-use onoff_evidence::recording::summarise;
+use onoff_evidence::recording::summarize;
 use onoff_report::text::transition::{LISTED, TransitionReport};
 use onoff_sections::csv::timed;
 use onoff_sections::paper::TextPaper;
@@ -9,7 +9,7 @@ use onoff_sections::section;
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, StringId, Trace, milestone, power_phase,
 };
-use onoff_transitions::suspend::{SuspendOptions, TABLES, analyse};
+use onoff_transitions::suspend::{SuspendOptions, TABLES, analyze};
 use onoff_xperf::layouts::suspend_xml::{SuspendXmlOptions, write as write_xml};
 use onoff_xperf::layouts::time_unit::TimeUnit;
 
@@ -96,7 +96,7 @@ fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The text without its colours.
+/// The text without its colors.
 fn plain(text: &str) -> String {
     text.split('\u{1b}')
         .enumerate()
@@ -110,9 +110,9 @@ fn plain(text: &str) -> String {
 #[test]
 fn the_text_answers_first() {
     let trace = slow_service();
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let text = written(|out| {
-        report.write(&summarise(&trace), LISTED, &mut TextPaper(out)).unwrap();
+        report.write(&summarize(&trace), LISTED, &mut TextPaper(out)).unwrap();
     });
     let text = plain(&text);
     let lines: Vec<&str> = text.lines().collect();
@@ -136,7 +136,7 @@ fn the_text_answers_first() {
 
 #[test]
 fn the_document_has_the_papers_names_and_numbers() {
-    let report = analyse(&slow_service(), &SuspendOptions::default()).unwrap();
+    let report = analyze(&slow_service(), &SuspendOptions::default()).unwrap();
     let xml = written(|out| write_xml(&report, &SuspendXmlOptions::default(), out).unwrap());
     assert_eq!(
         xml,
@@ -160,7 +160,7 @@ fn the_document_has_the_papers_names_and_numbers() {
 
 #[test]
 fn rows_are_phases_and_their_children() {
-    let report = analyse(&slow_service(), &SuspendOptions::default()).unwrap();
+    let report = analyze(&slow_service(), &SuspendOptions::default()).unwrap();
     let csv = written(|out| section::csv::write(&[timed::sleeps(&report)], out).unwrap());
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines[0], "transition,kind,phase,what,name,driver,pid,start_ns,end_ns,duration_ns");

@@ -10,7 +10,7 @@ use crate::field::{u16_at, u32_at};
 const SYMBOLS: usize = 512;
 const LENGTHS_SIZE: usize = SYMBOLS / 2;
 const CHUNK: usize = 1 << 16;
-const LONGEST_CODE: u32 = 15;
+const MAX_CODE_LEN: u32 = 15;
 /// Codes up to this length are found by one look-up, longer ones by comparing with the last code of each length.
 const DIRECT_BITS: u32 = 10;
 
@@ -148,9 +148,9 @@ struct Codes {
     /// Symbols in code order.
     ordered: [u16; SYMBOLS],
     /// By length: the end of its codes, aligned to 16 bits (one past the last).
-    limit: [u32; LONGEST_CODE as usize + 1],
+    limit: [u32; MAX_CODE_LEN as usize + 1],
     /// By length: position in `ordered` of its first code, less that code.
-    base: [i32; LONGEST_CODE as usize + 1],
+    base: [i32; MAX_CODE_LEN as usize + 1],
 }
 
 impl Codes {
@@ -158,8 +158,8 @@ impl Codes {
         Codes {
             direct: Box::new([0; 1 << DIRECT_BITS]),
             ordered: [0; SYMBOLS],
-            limit: [0; LONGEST_CODE as usize + 1],
-            base: [0; LONGEST_CODE as usize + 1],
+            limit: [0; MAX_CODE_LEN as usize + 1],
+            base: [0; MAX_CODE_LEN as usize + 1],
         }
     }
 
@@ -169,15 +169,15 @@ impl Codes {
             let pair = lengths.get(symbol / 2).copied().unwrap_or_default();
             usize::from(if symbol.is_multiple_of(2) { pair & 15 } else { pair >> 4 })
         };
-        let mut count = [0u32; LONGEST_CODE as usize + 1];
+        let mut count = [0u32; MAX_CODE_LEN as usize + 1];
         for symbol in 0..SYMBOLS {
             if let Some(count) = count.get_mut(length_of(symbol)) {
                 *count += 1;
             }
         }
-        let mut place = [0usize; LONGEST_CODE as usize + 1];
+        let mut place = [0usize; MAX_CODE_LEN as usize + 1];
         let (mut code, mut position) = (0u32, 0usize);
-        for length in 1..=LONGEST_CODE as usize {
+        for length in 1..=MAX_CODE_LEN as usize {
             let (Some(&count), Some(limit), Some(base), Some(place)) =
                 (count.get(length), self.limit.get_mut(length), self.base.get_mut(length), place.get_mut(length))
             else {
@@ -235,7 +235,7 @@ impl Codes {
             return Some((entry >> 4, u32::from(entry & 15)));
         }
         let bits = window >> 16;
-        let length = (DIRECT_BITS + 1..=LONGEST_CODE)
+        let length = (DIRECT_BITS + 1..=MAX_CODE_LEN)
             .find(|&length| self.limit.get(length as usize).is_some_and(|&limit| bits < limit))?;
         let code = (bits >> (16 - length)) as i32;
         let place = usize::try_from(code + self.base.get(length as usize)?).ok()?;

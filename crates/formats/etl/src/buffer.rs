@@ -7,7 +7,7 @@ use crate::logfile_header::{BUFFER_HEADER_SIZE, log_file_mode};
 use crate::{CompressionFormat, LogfileHeader};
 
 /// Windows limits a logger's buffers to 16 MiB; what announces more than this is no buffer.
-pub(crate) const LARGEST_BUFFER: usize = 64 << 20;
+pub(crate) const MAX_BUFFER_SIZE: usize = 64 << 20;
 
 const PROCESSOR_NUMBER_MASK: u16 = 0x00FF;
 const PROCESSOR_INDEX_MASK: u16 = 0x07FF;
@@ -43,9 +43,9 @@ impl RawBufferHeader {
 
     /// Whether every field has a value a recorder could have written.
     pub(crate) fn is_plausible(&self) -> bool {
-        (BUFFER_HEADER_SIZE..=LARGEST_BUFFER).contains(&(self.buffer_size.get() as usize))
-            && self.offset.get() as usize <= LARGEST_BUFFER
-            && self.buffer_type.get() <= BufferKind::LARGEST
+        (BUFFER_HEADER_SIZE..=MAX_BUFFER_SIZE).contains(&(self.buffer_size.get() as usize))
+            && self.offset.get() as usize <= MAX_BUFFER_SIZE
+            && self.buffer_type.get() <= BufferKind::MAX_SIZE
             && self.flags.get() & !BufferFlags::KNOWN == 0
     }
 
@@ -61,7 +61,7 @@ impl RawBufferHeader {
     /// Stricter, but for the size: for finding the next buffer after a damaged part, where a coincidence would cost real records.
     pub(crate) fn is_convincing(&self, largest: usize) -> bool {
         (BUFFER_HEADER_SIZE..=largest).contains(&(self.offset.get() as usize))
-            && self.buffer_type.get() <= BufferKind::LARGEST
+            && self.buffer_type.get() <= BufferKind::MAX_SIZE
             && self.flags.get() & !BufferFlags::KNOWN == 0
             && self.state.get() <= 6
             && self.sequence_number.get() < 1 << 40
@@ -90,7 +90,7 @@ pub enum BufferKind {
 }
 
 impl BufferKind {
-    const LARGEST: u16 = 7;
+    const MAX_SIZE: u16 = 7;
 
     fn of(buffer_type: u16) -> BufferKind {
         match buffer_type {

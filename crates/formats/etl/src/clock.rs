@@ -112,7 +112,7 @@ impl Clock {
         self.unix_ns(0)
     }
 
-    /// Nanoseconds from time zero to a time stamp, towards zero; negative before it.
+    /// Nanoseconds from time zero to a time stamp, toward zero; negative before it.
     #[inline]
     #[must_use]
     pub fn ns(&self, ticks: u64) -> i64 {

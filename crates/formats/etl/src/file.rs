@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::buffer::{LARGEST_BUFFER, RawBufferHeader};
+use crate::buffer::{MAX_BUFFER_SIZE, RawBufferHeader};
 use crate::logfile_header::{BUFFER_HEADER_SIZE, log_file_mode};
 use crate::losses::Place;
 use crate::{BufferInfo, BufferKind, Clock, CompressionFormat, Error, LogfileHeader, Loss, Losses};
@@ -40,9 +40,9 @@ pub struct FileSummary {
 }
 
 /// A compressed file may expand this many times in all. Real recordings stay below 20.
-const LARGEST_EXPANSION: usize = 128;
+const MAX_EXPANSION: usize = 128;
 /// What any file may expand to, so that short ones are not judged by the ratio.
-const SMALLEST_EXPANSION_LIMIT: usize = 16 << 20;
+const MIN_EXPANSION_LIMIT: usize = 16 << 20;
 /// A buffer expands to no more than the logger's buffer size, or this where the header is wrong about it.
 const USUAL_LARGEST_BUFFER: usize = 1 << 20;
 
@@ -192,7 +192,7 @@ impl Finder<'_, '_> {
 
     /// Bytes of an uncompressed buffer.
     fn largest_buffer(&self) -> usize {
-        (self.header.buffer_size as usize).clamp(BUFFER_HEADER_SIZE, LARGEST_BUFFER)
+        (self.header.buffer_size as usize).clamp(BUFFER_HEADER_SIZE, MAX_BUFFER_SIZE)
     }
 
     /// Gives the offset of the next buffer after bytes that are none, or the end of the file.
@@ -249,8 +249,8 @@ fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, los
 
 /// Compressed buffers that announce more than any recorder would write lose their records, not our memory.
 fn refuse_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferInfo], losses: &mut Losses) {
-    let limit = length.saturating_mul(LARGEST_EXPANSION);
-    let mut left = limit.max(SMALLEST_EXPANSION_LIMIT);
+    let limit = length.saturating_mul(MAX_EXPANSION);
+    let mut left = limit.max(MIN_EXPANSION_LIMIT);
     let largest = (header.buffer_size as usize).max(USUAL_LARGEST_BUFFER);
     for buffer in buffers.iter_mut().filter(|buffer| buffer.compression.is_some()) {
         match left.checked_sub(buffer.payload_size()) {

@@ -89,7 +89,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Recognises the record that begins at the start of `bytes`, which ends where the buffer's valid bytes end.
+    /// Recognizes the record that begins at the start of `bytes`, which ends where the buffer's valid bytes end.
     #[inline]
     pub(crate) fn of(bytes: &[u8]) -> Result<Shape, Defect> {
         let Some(&[b0, b1, b2, b3, b4, b5, b6, b7]) = bytes.first_chunk::<8>() else { return Err(Defect::Short) };

@@ -1,7 +1,7 @@
 //! Event Trace Log files: bytes in, records in time order out.
 //!
 //! An `.etl` file is a concatenation of *buffers*; a buffer holds *records* of one processor. This crate reads buffers of every
-//! version, undoes their compression, recognises every record header, and merges the per-processor streams of one or several
+//! version, undoes their compression, recognizes every record header, and merges the per-processor streams of one or several
 //! files into one sequence ordered by time, in nanoseconds since the recording started. It does not know what a record means:
 //! that is `onoff-etw`.
 //!

@@ -15,7 +15,7 @@ use crate::recording::Recording;
 use crate::{Error, FileSummary, HeaderKind, Input, LogfileHeader, Loss, Losses, Record};
 
 /// Buffers are at most so large, however large those of the inputs are. Any record fits.
-const LARGEST_BUFFER: usize = 1 << 20;
+const MAX_BUFFER_SIZE: usize = 1 << 20;
 /// `ETW_BUFFER_STATE_FLUSH`, which written buffers have.
 const STATE_FLUSH: u32 = 3;
 const TYPE_GENERIC: u16 = 0;
@@ -289,7 +289,7 @@ impl<W: Write + Seek> Writer<W> {
 fn rewritten<'h>(recording: &Recording<'_>, headers: impl Iterator<Item = &'h LogfileHeader> + Clone) -> Rewritten {
     let largest = recording.buffers().iter().map(|buffer| buffer.payload_size().saturating_add(BUFFER_HEADER_SIZE));
     let announced = headers.clone().map(|header| header.buffer_size as usize);
-    let size = largest.chain(announced).max().unwrap_or(0).clamp(0x1000, LARGEST_BUFFER).next_multiple_of(8);
+    let size = largest.chain(announced).max().unwrap_or(0).clamp(0x1000, MAX_BUFFER_SIZE).next_multiple_of(8);
     let all = |mode: u32| headers.clone().all(|header| header.has_mode(mode));
     let mut mode = log_file_mode::RELOG | log_file_mode::SEQUENTIAL;
     if all(log_file_mode::NO_PER_PROCESSOR_BUFFERING) {

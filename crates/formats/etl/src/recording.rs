@@ -32,7 +32,7 @@ pub struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     /// Most files one recording may have.
-    pub const MOST_FILES: usize = u16::MAX as usize;
+    pub const MAX_FILES: usize = u16::MAX as usize;
 
     /// Indexes the files of a recording: reads every buffer's header and first record, and the last buffer of each stream.
     ///
@@ -43,8 +43,8 @@ impl<'a> Recording<'a> {
     /// # Errors
     /// When there is no input, or an input is empty, no Event Trace Log, or cut before the end of its logfile header.
     pub fn open(inputs: &[Input<'a>]) -> Result<Recording<'a>, Error> {
-        if inputs.len() > Self::MOST_FILES {
-            return Err(Error::TooManyInputs { count: inputs.len(), limit: Self::MOST_FILES });
+        if inputs.len() > Self::MAX_FILES {
+            return Err(Error::TooManyInputs { count: inputs.len(), limit: Self::MAX_FILES });
         }
         let mut losses = Losses::default();
         let mut files = Vec::with_capacity(inputs.len());

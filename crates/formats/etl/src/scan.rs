@@ -7,7 +7,7 @@ use crate::logfile_header::BUFFER_HEADER_SIZE;
 use crate::losses::Place;
 use crate::{BufferInfo, Loss, Losses};
 
-/// The times a buffer's records may have, in ticks of the recording's clock: what its neighbours in the stream leave it.
+/// The times a buffer's records may have, in ticks of the recording's clock: what its neighbors in the stream leave it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub low: u64,

@@ -25,7 +25,7 @@ fn small_inversions_are_put_in_order() {
 }
 
 #[test]
-fn a_single_wild_time_stamp_does_not_move_its_neighbours() {
+fn a_single_wild_time_stamp_does_not_move_its_neighbors() {
     for wild in [1, u64::MAX / 2] {
         for position in [0, 57, 119] {
             let mut etl = EtlBuilder::new(small_buffers(1));

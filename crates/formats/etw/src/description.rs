@@ -9,8 +9,8 @@ use crate::payload::Status;
 pub enum SchemaSource {
     /// The table of kernel events.
     Kernel,
-    /// The catalogue that comes with the program.
-    Catalogue,
+    /// The catalog that comes with the program.
+    Catalog,
     /// The recording itself.
     Embedded,
     /// A manifest or provider binary the user gave.

@@ -40,7 +40,7 @@ pub(crate) fn manifest_event() -> &'static EventSchema {
 }
 
 /// Most bytes of unfinished manifests that are kept at once.
-const MOST_PENDING: usize = 64 << 20;
+const MAX_PENDING: usize = 64 << 20;
 
 /// Puts chunks together.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +91,7 @@ impl Chunks {
         if begins {
             self.forget(key);
         }
-        if self.pending_bytes.saturating_add(text.len()) > MOST_PENDING {
+        if self.pending_bytes.saturating_add(text.len()) > MAX_PENDING {
             return None;
         }
         let pending = self.pending.entry(key).or_insert_with(|| Pending { total, chunks: BTreeMap::new() });
@@ -164,6 +164,6 @@ mod tests {
             })
             .count();
         assert!(refused > 0);
-        assert!(chunks.pending_bytes <= MOST_PENDING);
+        assert!(chunks.pending_bytes <= MAX_PENDING);
     }
 }

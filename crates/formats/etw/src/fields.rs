@@ -8,7 +8,7 @@ use crate::value::{Value, write_json_text};
 /// property of its schema, some for each byte of its payload, and never more than this.
 ///
 /// A schema out of a hostile file could otherwise make billions of fields without size out of nothing.
-const MOST_FIELDS: usize = 1 << 17;
+const MAX_FIELDS: usize = 1 << 17;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Entry<'r> {
@@ -32,7 +32,7 @@ pub struct Fields<'r> {
 
 impl Default for Fields<'_> {
     fn default() -> Self {
-        Self { entries: Vec::new(), numbers: Vec::new(), limit: MOST_FIELDS }
+        Self { entries: Vec::new(), numbers: Vec::new(), limit: MAX_FIELDS }
     }
 }
 
@@ -65,14 +65,14 @@ impl<'r> Fields<'r> {
             .into_iter()
             .map(|entry| Entry { name: "", value: Value::Null, descendants: entry.descendants })
             .collect();
-        Fields { entries, numbers: self.numbers, limit: MOST_FIELDS }
+        Fields { entries, numbers: self.numbers, limit: MAX_FIELDS }
     }
 
     /// Empties the fields.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.numbers.clear();
-        self.limit = MOST_FIELDS;
+        self.limit = MAX_FIELDS;
     }
 
     /// Whether there are none.
@@ -108,7 +108,7 @@ impl<'r> Fields<'r> {
 
     /// Sets how many fields a payload of so many bytes may decode to by a schema of so many properties.
     pub(crate) fn allow(&mut self, properties: usize, payload: usize) {
-        self.limit = properties.saturating_add(payload.saturating_mul(3)).clamp(16, MOST_FIELDS);
+        self.limit = properties.saturating_add(payload.saturating_mul(3)).clamp(16, MAX_FIELDS);
     }
 
     /// The number set by [`Fields::allow`].

@@ -16,7 +16,7 @@
 
 #![forbid(unsafe_code)]
 
-mod catalogue;
+mod catalog;
 mod description;
 mod event_source;
 mod fields;
@@ -36,7 +36,7 @@ mod trace_event_info;
 mod trace_logging;
 mod value;
 
-pub use catalogue::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
+pub use catalog::{KnownKernelEvent, KnownProvider, known_kernel_events, known_provider_events, known_providers};
 pub use description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
 pub use fields::{Field, Fields, Siblings};
 pub use fixed::FixedLayout;

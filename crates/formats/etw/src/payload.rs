@@ -30,7 +30,7 @@ pub enum Status {
 }
 
 /// Deepest nesting of structs that is followed; real schemas have one level.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// Reads all properties of `layout` from `payload` into `fields`, after whatever is there. Returns how it
 /// ended and how many bytes were read.
@@ -139,7 +139,7 @@ impl<'r> Decoder<'r, '_> {
     }
 
     fn structure(&mut self, property: &'r Property, name: &'r str, depth: usize) -> Result<(), Stop> {
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return Err(Stop::Excessive);
         }
         let (first, count) = (usize::from(property.members.0), usize::from(property.members.1));

@@ -1,6 +1,6 @@
 //! The shape of payloads: properties, their types, lengths, counts and maps.
 //!
-//! Whatever a schema was read from (the catalogue, a record of the trace, a manifest, a DLL), it becomes a
+//! Whatever a schema was read from (the catalog, a record of the trace, a manifest, a DLL), it becomes a
 //! [`Layout`], and one decoder reads them all.
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use onoff_etl::{EventDescriptor, ExtendedItem, Guid, HeaderKind, Record};
 
-use crate::catalogue::{self, CatalogueProvider, KernelEvent};
+use crate::catalog::{self, CatalogProvider, KernelEvent};
 use crate::description::{Decoded, Description, ProviderIndex, SchemaLosses, SchemaSource};
 use crate::event_source::{self, Added, Chunks, MANIFEST_EVENT, MANIFEST_OPCODE};
 use crate::fields::Fields;
@@ -20,12 +20,12 @@ use crate::trace_logging::{EventMetadata, ProviderTraits};
 use crate::value::Value;
 
 /// Most schemas that are learned from one set of recordings. Windows itself has some 50,000.
-const MOST_LEARNED: usize = 1 << 18;
+const MAX_LEARNED: usize = 1 << 18;
 
 /// Schemas of events: those that come with the program, those a recording brings, those a user adds.
 ///
 /// For an event with a manifest they are asked in this order: the user's (given on purpose, for this
-/// recording), the recording's, the catalogue's. A schema of the event's own version anywhere wins over one
+/// recording), the recording's, the catalog's. A schema of the event's own version anywhere wins over one
 /// of another version; without one, the version nearest below it is used, else the nearest above. TraceLogging
 /// events describe themselves.
 ///
@@ -50,7 +50,7 @@ struct Known {
     user: Option<Box<ProviderSchema>>,
     embedded: Option<Box<ProviderSchema>>,
     maps: HashMap<Arc<str>, Arc<ValueMap>>,
-    catalogue: Option<&'static CatalogueProvider>,
+    catalog: Option<&'static CatalogProvider>,
 }
 
 impl Known {
@@ -67,22 +67,22 @@ impl Known {
                 Some((event?, source, exact))
             })
         };
-        // The catalogue is expanded only for events the others do not have.
+        // The catalog is expanded only for events the others do not have.
         own(true)
             .or_else(|| {
-                let event = self.catalogue?.schema().exact(id, version)?;
-                Some((event, SchemaSource::Catalogue, true))
+                let event = self.catalog?.schema().exact(id, version)?;
+                Some((event, SchemaSource::Catalog, true))
             })
             .or_else(|| own(false))
             .or_else(|| {
-                let event = self.catalogue?.schema().nearest(id, version)?;
-                Some((event, SchemaSource::Catalogue, false))
+                let event = self.catalog?.schema().nearest(id, version)?;
+                Some((event, SchemaSource::Catalog, false))
             })
     }
 
     fn name(&self) -> &str {
-        match (self.name.is_empty(), self.catalogue) {
-            (true, Some(catalogue)) => catalogue.name,
+        match (self.name.is_empty(), self.catalog) {
+            (true, Some(catalog)) => catalog.name,
             _ => &self.name,
         }
     }
@@ -244,7 +244,7 @@ impl Schemas {
 
     fn room_for(&mut self, events: usize) -> bool {
         let after = self.learned.saturating_add(events);
-        if after > MOST_LEARNED {
+        if after > MAX_LEARNED {
             self.losses.too_many += events as u64;
             return false;
         }
@@ -264,7 +264,7 @@ impl Schemas {
                 user: None,
                 embedded: None,
                 maps: HashMap::new(),
-                catalogue: catalogue::providers().get(&guid),
+                catalog: catalog::providers().get(&guid),
             }
         })
     }
@@ -293,7 +293,7 @@ impl Schemas {
     pub fn provider_name(&self, guid: Guid) -> Option<&str> {
         let name = match self.providers.get(&guid) {
             Some(known) => known.name(),
-            None => catalogue::providers().get(&guid).map_or("", |provider| provider.name),
+            None => catalog::providers().get(&guid).map_or("", |provider| provider.name),
         };
         let classic = || self.classic_names.get(&guid).map(|name| &**name);
         Some(name).filter(|name| !name.is_empty()).or_else(classic)
@@ -311,10 +311,10 @@ impl Schemas {
         let keyword = record.descriptor().map_or(0, |descriptor| descriptor.keyword);
         let guid = record.class_guid().unwrap_or_default();
         let known = self.providers.get(&guid);
-        let catalogue = || {
+        let catalog = || {
             let provider = match known {
-                Some(known) => known.catalogue?,
-                None => catalogue::providers().get(&guid)?,
+                Some(known) => known.catalog?,
+                None => catalog::providers().get(&guid)?,
             };
             Some(provider.schema())
         };
@@ -323,14 +323,14 @@ impl Schemas {
             .and_then(|known| known.user.as_deref())
             .filter(named)
             .or_else(|| known.and_then(|known| known.embedded.as_deref()).filter(named))
-            .or_else(catalogue)
+            .or_else(catalog)
             .into_iter()
             .flat_map(|schema| &schema.keywords)
             .filter(move |(mask, _)| *mask != 0 && keyword & mask == *mask)
             .map(|(_, name)| &**name)
     }
 
-    /// What a record's event is called. Allocates nothing, apart from the first event of a catalogue
+    /// What a record's event is called. Allocates nothing, apart from the first event of a catalog
     /// provider, which expands its entry.
     #[must_use]
     pub fn describe<'r>(&'r self, record: &Record<'r>) -> Description<'r> {
@@ -425,13 +425,13 @@ impl Schemas {
     /// of the kernel; `None` where they hold anything else.
     #[must_use]
     pub fn fixed_layout(hook: u16, version: u16, pointer_size: usize) -> Option<FixedLayout<'static>> {
-        FixedLayout::of(&catalogue::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
+        FixedLayout::of(&catalog::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
     }
 
     fn find<'r>(&'r self, record: &Record<'r>) -> Found<'r> {
         match record.kind() {
             HeaderKind::System | HeaderKind::Compact | HeaderKind::Perfinfo => {
-                record.hook().and_then(|hook| catalogue::kernel().by_hook(hook)).map_or(Found::Nothing, Found::Kernel)
+                record.hook().and_then(|hook| catalog::kernel().by_hook(hook)).map_or(Found::Nothing, Found::Kernel)
             }
             HeaderKind::Full | HeaderKind::Instance => self.find_classic(record),
             HeaderKind::Event => self.find_event(record),
@@ -446,7 +446,7 @@ impl Schemas {
         if let Some(event) = self.classic.get(&key) {
             return Found::Event(event, SchemaSource::Embedded, true);
         }
-        let kernel = catalogue::kernel().by_class(class, record.opcode());
+        let kernel = catalog::kernel().by_class(class, record.opcode());
         kernel.map_or(Found::Nothing, Found::Kernel)
     }
 
@@ -470,10 +470,10 @@ impl Schemas {
         if let Some(known) = self.providers.get(&guid) {
             return known.event(id, version);
         }
-        let schema = catalogue::providers().get(&guid)?.schema();
+        let schema = catalog::providers().get(&guid)?.schema();
         let exact = schema.exact(id, version);
         let event = exact.or_else(|| schema.nearest(id, version))?;
-        Some((event, SchemaSource::Catalogue, exact.is_some()))
+        Some((event, SchemaSource::Catalog, exact.is_some()))
     }
 }
 

@@ -19,9 +19,9 @@ pub(crate) const EVENT_MAP_INFO: u8 = 33;
 
 /// Longest name in UTF-16 units; longer ones are cut. Names may overlap in a record, so without a limit a
 /// small record could be made to expand without end.
-const LONGEST_NAME: usize = 512;
+const MAX_NAME_LEN: usize = 512;
 /// Longest message.
-const LONGEST_MESSAGE: usize = 8192;
+const MAX_MESSAGE_LEN: usize = 8192;
 
 /// A schema out of a recording.
 pub(crate) struct TraceEventInfo {
@@ -67,7 +67,7 @@ impl Texts<'_> {
     }
 
     fn name(&mut self, offset: u32) -> Arc<str> {
-        self.get(offset, LONGEST_NAME)
+        self.get(offset, MAX_NAME_LEN)
     }
 }
 
@@ -90,7 +90,7 @@ impl TraceEventInfo {
         fields.skip(4 * 3)?;
         let task_name = texts.name(fields.u32()?);
         let opcode_name = texts.name(fields.u32()?);
-        let message = texts.get(fields.u32()?, LONGEST_MESSAGE);
+        let message = texts.get(fields.u32()?, MAX_MESSAGE_LEN);
         fields.skip(4 * 3)?;
         let event_name = fields.u32()?;
         fields.skip(4)?;

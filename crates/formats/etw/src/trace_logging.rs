@@ -126,7 +126,7 @@ struct Description<'r> {
 }
 
 /// Structs nested deeper than this are not followed.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 const STRUCT: u8 = 24;
 
 fn description<'r>(from: &mut Reader<'r>) -> Option<Description<'r>> {
@@ -216,7 +216,7 @@ impl<'r> Decoder<'r, '_> {
     }
 
     fn structure(&mut self, members: u8, name: &'r str, from: &mut Reader<'r>, depth: usize) -> Result<(), Stop> {
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return Err(Stop::Excessive);
         }
         let place = self.push(name, Value::Struct)?;
@@ -232,7 +232,7 @@ impl<'r> Decoder<'r, '_> {
     }
 
     fn skip_members(&mut self, from: &mut Reader<'r>, members: u8, depth: usize) -> Result<(), Stop> {
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             return Err(Stop::Excessive);
         }
         for _ in 0..members {

@@ -2,5 +2,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod any_bytes;
-mod catalogue;
+mod catalog;
 mod real_recordings;

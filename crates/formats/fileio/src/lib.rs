@@ -47,7 +47,7 @@ pub use error::Error;
 pub use format::Format;
 pub use losses::{Loss, LossKind, Losses};
 pub use operation::{Level, Operation, OperationKind, Outcome, Summary};
-pub use recognition::{SNIFFED, recognise};
+pub use recognition::{SNIFFED, recognize};
 pub use strace::{SystemCall, SystemCalls};
 
 /// Reads a recording and hands each operation to `sink`, in the recording's order.
@@ -71,7 +71,7 @@ pub fn read_and_pass(
     sink: &mut dyn FnMut(&Operation<'_>),
     passed: &mut dyn FnMut(usize),
 ) -> Result<Summary, Error> {
-    let Some(format) = recognise(bytes) else { return Err(Error::UnknownFormat) };
+    let Some(format) = recognize(bytes) else { return Err(Error::UnknownFormat) };
     let mut counted = operation::Counted::new(format, sink, passed);
     match format {
         Format::ProcessMonitorLog => process_monitor_log::read(bytes, &mut counted)?,

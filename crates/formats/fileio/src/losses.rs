@@ -57,7 +57,7 @@ impl LossKind {
             Self::AsynchronousIo => "Asynchronous requests; strace does not show when they completed.",
             Self::Mapped => "Mappings of files; what a program reads through a mapping is not shown.",
             Self::Spliced => "Data moved by splice or tee; strace does not show its place in the file.",
-            Self::Merged => "Requests merged into a neighbour before the disk saw them; the merged request is counted.",
+            Self::Merged => "Requests merged into a neighbor before the disk saw them; the merged request is counted.",
             Self::UpperLayer => "MPI-IO records; the POSIX requests below them are counted.",
         }
     }

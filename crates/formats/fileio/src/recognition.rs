@@ -13,7 +13,7 @@ const LINES: usize = 200;
 
 /// The format of a recording that starts with `bytes`; `None` when it is none of them.
 #[must_use]
-pub fn recognise(bytes: &[u8]) -> Option<Format> {
+pub fn recognize(bytes: &[u8]) -> Option<Format> {
     let bytes = bytes.get(..SNIFFED).unwrap_or(bytes);
     if bytes.starts_with(b"PML_") {
         return Some(Format::ProcessMonitorLog);

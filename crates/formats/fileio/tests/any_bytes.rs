@@ -1,6 +1,6 @@
 //! Any bytes are read to an end, and what is counted adds up.
 
-use onoff_fileio::{Format, operations_csv, read, recognise};
+use onoff_fileio::{Format, operations_csv, read, recognize};
 use proptest::prelude::*;
 
 /// Text in which lines of each format are likely, whole and broken.
@@ -64,9 +64,9 @@ proptest! {
         for bytes in [&bytes[..], &bytes[..cut.index(bytes.len() + 1)]] {
             let mut handed = 0;
             let answer = read(bytes, &mut |_| handed += 1);
-            prop_assert_eq!(recognise(bytes).is_none(), matches!(answer, Err(onoff_fileio::Error::UnknownFormat)));
+            prop_assert_eq!(recognize(bytes).is_none(), matches!(answer, Err(onoff_fileio::Error::UnknownFormat)));
             let pieces = operations_csv::pieces(bytes, bytes.len() / 3 + 1);
-            if let Some(pieces) = pieces.filter(|_| recognise(bytes) == Some(Format::OperationsCsv)) {
+            if let Some(pieces) = pieces.filter(|_| recognize(bytes) == Some(Format::OperationsCsv)) {
                 let mut in_pieces = 0;
                 let all: Option<Vec<_>> = pieces.map(|piece| piece.read(&mut |_| in_pieces += 1)).collect();
                 if let (Some(all), Ok(summary)) = (all, &answer) {
@@ -108,6 +108,6 @@ fn kinds_are_told_apart_by_content() {
         ("ElfFile\0", None),
         ("", None),
     ] {
-        assert_eq!(recognise(text.as_bytes()), format, "{text}");
+        assert_eq!(recognize(text.as_bytes()), format, "{text}");
     }
 }

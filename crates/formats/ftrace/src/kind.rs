@@ -171,9 +171,9 @@ pub enum Kind<'a> {
     },
     /// A block request.
     Request(BlockRequest<'a>),
-    /// The kernel's initialisation reached a level.
+    /// The kernel's initialization reached a level.
     InitcallLevel(&'a str),
-    /// An initialisation function is called; empty when its name is not known.
+    /// An initialization function is called; empty when its name is not known.
     InitcallBegin(&'a str),
     /// It returned.
     InitcallEnd {
@@ -182,7 +182,7 @@ pub enum Kind<'a> {
         /// What it returned.
         result: i32,
     },
-    /// A module was loaded and is about to be initialised.
+    /// A module was loaded and is about to be initialized.
     ModuleLoad(&'a str),
     /// A module was taken out.
     ModuleFree(&'a str),

@@ -15,7 +15,7 @@ pub struct TextTrace<'a> {
 }
 
 /// How many lines are looked at to tell what a file is.
-const LINES_TO_RECOGNISE: usize = 64;
+const LINES_TO_RECOGNIZE: usize = 64;
 
 impl<'a> TextTrace<'a> {
     /// A recording in `bytes`. Any bytes will do; what is no event is counted when they are read.
@@ -26,10 +26,10 @@ impl<'a> TextTrace<'a> {
 
     /// Whether `bytes` begin as such a recording does: with the kernel's heading, or with an event among the first lines.
     #[must_use]
-    pub fn recognises(bytes: &[u8]) -> bool {
+    pub fn recognizes(bytes: &[u8]) -> bool {
         bytes.starts_with(b"# tracer:")
             || lines(bytes)
-                .take(LINES_TO_RECOGNISE)
+                .take(LINES_TO_RECOGNIZE)
                 .any(|(_, line)| std::str::from_utf8(line).ok().and_then(event).is_some())
     }
 
@@ -37,7 +37,7 @@ impl<'a> TextTrace<'a> {
     /// itself does not.
     #[must_use]
     pub fn clock(&self) -> Option<&'a str> {
-        let heading = lines(self.bytes).take(LINES_TO_RECOGNISE).map(|(_, line)| line);
+        let heading = lines(self.bytes).take(LINES_TO_RECOGNIZE).map(|(_, line)| line);
         let mut heading = heading.take_while(|line| line.starts_with(b"#"));
         let named = heading.find_map(|line| line.strip_prefix(b"# trace_clock: "))?;
         std::str::from_utf8(named).ok().map(str::trim).filter(|name| is_name(name))

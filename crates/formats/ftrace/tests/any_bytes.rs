@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const HEAD: &[u8] = b"\x17\x08\x44tracing";
 
 fn read(bytes: &[u8]) {
-    let _ = TextTrace::recognises(bytes);
+    let _ = TextTrace::recognizes(bytes);
     TextTrace::new(bytes).read(|event| {
         let _ = Kind::of(&event);
     });

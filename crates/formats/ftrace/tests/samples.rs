@@ -55,7 +55,7 @@ fn text_and_data_file_of_one_trace_say_the_same() {
         let files = files(&samples.join(format!("{name}.tar.xz")), [".trace.txt", ".trace.dat"]);
         for (path, data) in files.iter().filter(|(path, _)| path.ends_with(".dat")) {
             let text = &files[&path.replace(".trace.dat", ".trace.txt")];
-            assert!(DataFile::recognises(data) && TextTrace::recognises(text));
+            assert!(DataFile::recognizes(data) && TextTrace::recognizes(text));
             let file = DataFile::open(data).unwrap();
             assert_eq!(file.clock(), "mono", "{path}");
             let (from_data, losses) = sequences(|each| file.read(&mut *each));

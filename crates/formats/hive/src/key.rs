@@ -10,7 +10,7 @@ const NARROW: u16 = 0x20;
 /// Bytes before the name.
 const NAME: usize = 76;
 /// Lists of lists of subkeys below each other; Windows writes one such list.
-const MOST_LISTS: usize = 4;
+const MAX_LISTS: usize = 4;
 
 /// A key of a hive.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +106,7 @@ impl<'h> Key<'h> {
     /// The offsets in the list of subkeys.
     pub(crate) fn listed(&self) -> Vec<u32> {
         let mut offsets = Vec::new();
-        self.list(self.number(28), MOST_LISTS, self.subkey_count() as usize, &mut offsets);
+        self.list(self.number(28), MAX_LISTS, self.subkey_count() as usize, &mut offsets);
         offsets
     }
 

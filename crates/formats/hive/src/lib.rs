@@ -33,7 +33,7 @@ use cell::{u32_at, unix_ns};
 /// Bytes of the base block, before the cells.
 pub(crate) const BASE: usize = 4096;
 /// Keys below each other beyond which nothing is read; Windows stops at 512.
-pub const MOST_DEPTH: usize = 512;
+pub const MAX_DEPTH: usize = 512;
 /// Nothing, where an offset of a cell is expected.
 pub(crate) const NOTHING: u32 = u32::MAX;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::key::Key;
-use crate::{Hive, MOST_DEPTH};
+use crate::{Hive, MAX_DEPTH};
 
 /// What a hive holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) fn survey(hive: &Hive) -> Survey {
         let (subkeys, is_listed) = key.subkeys_and_whether_listed();
         let said = u64::from(key.subkey_count());
         survey.unreadable_keys += if said > most { 1 } else { said.saturating_sub(subkeys.len() as u64) };
-        if depth >= MOST_DEPTH {
+        if depth >= MAX_DEPTH {
             survey.unreadable_keys += subkeys.len() as u64;
             continue;
         }

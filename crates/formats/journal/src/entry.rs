@@ -140,8 +140,8 @@ impl<'f> Fields<'_, 'f> {
 /// `NAME=value`
 fn split(bytes: Cow<'_, [u8]>) -> Option<Field<'_>> {
     /// Names have 64 bytes at most (`field name length`, systemd.journal-fields(7)).
-    const LONGEST_NAME: usize = 64;
-    let head = bytes.get(..=LONGEST_NAME).unwrap_or(&bytes);
+    const MAX_NAME_LEN: usize = 64;
+    let head = bytes.get(..=MAX_NAME_LEN).unwrap_or(&bytes);
     let at = memchr::memchr(b'=', head).filter(|&at| at > 0)?;
     Some(match bytes {
         Cow::Borrowed(bytes) => {

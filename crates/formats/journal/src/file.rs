@@ -38,8 +38,8 @@ pub(crate) struct Object<'f> {
 impl<'f> JournalFile<'f> {
     /// Whether `bytes` begin like a journal file.
     #[must_use]
-    pub fn recognises(bytes: &[u8]) -> bool {
-        Header::recognises(bytes)
+    pub fn recognizes(bytes: &[u8]) -> bool {
+        Header::recognizes(bytes)
     }
 
     /// Reads the header.

@@ -6,7 +6,7 @@ use crate::error::Error;
 const SIGNATURE: &[u8; 8] = b"LPKSHHRH";
 
 /// Bytes of the header that every version of the format has.
-const SHORTEST: usize = 208;
+const MIN_LEN: usize = 208;
 
 const COMPRESSED_XZ: u32 = 1 << 0;
 const COMPRESSED_LZ4: u32 = 1 << 1;
@@ -51,16 +51,16 @@ pub struct Header {
 
 impl Header {
     /// Whether `bytes` begin like a journal file.
-    pub(crate) fn recognises(bytes: &[u8]) -> bool {
+    pub(crate) fn recognizes(bytes: &[u8]) -> bool {
         bytes.starts_with(SIGNATURE)
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Error> {
-        if !Self::recognises(bytes) {
+        if !Self::recognizes(bytes) {
             let reason = "it does not begin with LPKSHHRH".to_owned();
             return Err(Error::NotAJournal { offset: 0, reason });
         }
-        let head = bytes.get(..SHORTEST).ok_or(Error::Truncated { length: bytes.len() as u64 })?;
+        let head = bytes.get(..MIN_LEN).ok_or(Error::Truncated { length: bytes.len() as u64 })?;
         let cut = || Error::Truncated { length: bytes.len() as u64 };
         let number = |offset| u64_at(head, offset).ok_or_else(cut);
         let flags = u32_at(head, 12).ok_or_else(cut)?;
@@ -68,7 +68,7 @@ impl Header {
             return Err(Error::Unsupported { flags: flags & !KNOWN });
         }
         let header_bytes = number(88)?;
-        if header_bytes < SHORTEST as u64 || !header_bytes.is_multiple_of(8) || header_bytes > 1 << 20 {
+        if header_bytes < MIN_LEN as u64 || !header_bytes.is_multiple_of(8) || header_bytes > 1 << 20 {
             let reason = format!("a header of {header_bytes} bytes");
             return Err(Error::NotAJournal { offset: 88, reason });
         }

@@ -16,7 +16,7 @@ const ZSTANDARD: u8 = 1 << 2;
 
 /// Longest field that is unpacked: journald itself refuses longer ones from the network; core dumps in the journal were
 /// never of use here.
-const LONGEST_FIELD: u64 = 64 << 20;
+const MAX_FIELD_LEN: u64 = 64 << 20;
 
 /// Memory that the XZ decoder may take, KiB: more than its highest preset needs.
 const XZ_MEMORY_KIB: u32 = 128 << 10;
@@ -35,7 +35,7 @@ pub(crate) enum Unpacking<'f> {
 pub(crate) fn unpack(object: Object<'_>, compact: bool, budget: u64) -> Unpacking<'_> {
     let head = if compact { COMPACT_HEAD } else { REGULAR_HEAD };
     let Some(packed) = object.bytes.get(head..) else { return Unpacking::Unreadable };
-    let limit = budget.min(LONGEST_FIELD);
+    let limit = budget.min(MAX_FIELD_LEN);
     if packed.len() as u64 > limit {
         return Unpacking::BeyondBudget;
     }
@@ -63,12 +63,12 @@ fn of_stream<'f>(stream: impl Read, limit: u64) -> Unpacking<'f> {
 /// A length of 64 bits and one LZ4 block.
 fn of_lz4<'f>(packed: &[u8], limit: u64) -> Unpacking<'f> {
     /// No byte of a block becomes more bytes than this.
-    const MOST_PER_BYTE: u64 = 255;
+    const MAX_PER_BYTE: u64 = 255;
     let (Some(length), Some(block)) = (u64_at(packed, 0), packed.get(8..)) else { return Unpacking::Unreadable };
     if length > limit {
         return Unpacking::BeyondBudget;
     }
-    if length > MOST_PER_BYTE * block.len() as u64 {
+    if length > MAX_PER_BYTE * block.len() as u64 {
         return Unpacking::Unreadable;
     }
     match usize::try_from(length).map(|length| lz4_flex::block::decompress(block, length)) {

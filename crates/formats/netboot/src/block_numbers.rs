@@ -50,7 +50,7 @@ impl BlockNumbers {
     pub fn position(&self, number: u16) -> u64 {
         let period = self.period();
         let start = u64::from(number) + if number == 0 && period == 65_535 { period } else { 0 };
-        // The candidates are `start` plus whole rounds; the nearest to `highest` lies in this one or a neighbour.
+        // The candidates are `start` plus whole rounds; the nearest to `highest` lies in this one or a neighbor.
         let round = self.highest / period;
         let candidates = [round.checked_sub(1), Some(round), round.checked_add(1)];
         candidates

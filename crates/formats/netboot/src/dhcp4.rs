@@ -13,14 +13,14 @@ pub const PORTS: [u16; 3] = [67, 68, 4011];
 const MAGIC: [u8; 4] = [99, 130, 83, 99];
 const OPTIONS_AT: usize = 240;
 /// Bytes to the end of the client's hardware address: less says nothing.
-const LEAST: usize = 34;
+const MIN: usize = 34;
 
 /// Reads a datagram; `None` when it is no DHCP message.
 #[must_use]
 pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
     let bytes = datagram.payload;
     let cut = (bytes.len() as u64) < u64::from(datagram.payload_bytes);
-    let head: &[u8; LEAST] = bytes.first_chunk()?;
+    let head: &[u8; MIN] = bytes.first_chunk()?;
     let request = match head[0] {
         1 => true,
         2 => false,
@@ -83,7 +83,7 @@ pub fn parse(time_ns: i64, datagram: &Datagram<'_>) -> Option<DhcpMessage> {
 /// The station that a DHCP message is of, without reading its options; `None` when it is no DHCP message or names no station.
 #[must_use]
 pub fn station(datagram: &Datagram<'_>) -> Option<MacAddress> {
-    let head: &[u8; LEAST] = datagram.payload.first_chunk()?;
+    let head: &[u8; MIN] = datagram.payload.first_chunk()?;
     if !matches!(head[..3], [1 | 2, 1, 6]) {
         return None;
     }

@@ -40,12 +40,12 @@ pub enum Packet<'a> {
         /// Bytes of the datagram that it carries.
         bytes: u32,
     },
-    /// A question whether an address is in use: ARP, ICMP echo, or a neighbour solicitation.
+    /// A question whether an address is in use: ARP, ICMP echo, or a neighbor solicitation.
     AddressProbe {
         /// The address asked about.
         target: IpAddr,
     },
-    /// An answer that an address is in use: ARP, ICMP echo reply, or a neighbour advertisement.
+    /// An answer that an address is in use: ARP, ICMP echo reply, or a neighbor advertisement.
     AddressAnswer {
         /// The address.
         address: IpAddr,

@@ -35,7 +35,7 @@ counters! {
         "Frames carry an earlier time than the frame before: the clock was set, or several interfaces were merged. Times across these places are not reliable.";
     /// Files of one capture overlap in time.
     pub FILES_OVERLAP = "files_overlap", Warning, [],
-        "The files overlap in time: they are read one after the other, as parts of one capture. Analyse captures of different places one by one.";
+        "The files overlap in time: they are read one after the other, as parts of one capture. Analyze captures of different places one by one.";
     /// A message that its own format does not allow.
     pub MESSAGES_MALFORMED = "messages_malformed", Notice, [],
         "DHCP or TFTP messages that break their own format were read as far as they make sense.";

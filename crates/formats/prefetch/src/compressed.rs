@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::field::{size_at, u32_at};
 
 /// Bytes that one byte of XPRESS Huffman can become: a chunk of 64 KiB needs more than its table of 256 bytes.
-const MOST_EXPANSION: usize = 256;
+const MAX_EXPANSION: usize = 256;
 
 /// The plan's own bytes, and whether they were compressed.
 pub(crate) fn unwrap(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, bool), Error> {
@@ -21,7 +21,7 @@ pub(crate) fn unwrap(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, bool), Error> {
     // With a check sum, its four bytes follow the size.
     let start = if flags & 0x80 != 0 { 12 } else { 8 };
     let payload = bytes.get(start..).ok_or(Error::Cut { offset: bytes.len() as u64 })?;
-    if size > payload.len().saturating_mul(MOST_EXPANSION) {
+    if size > payload.len().saturating_mul(MAX_EXPANSION) {
         return Err(Error::Size { size: u64::from(u32_at(bytes, 4).unwrap_or(0)) });
     }
     let mut plain = vec![0; size];

@@ -10,7 +10,7 @@ const HEADER: usize = 84;
 /// counted in bytes in version 17 and in sectors of 512 bytes later.
 pub const PAGE_BYTES: u64 = 4096;
 /// Files or volumes beyond this are not read; Windows itself stops at 1,024 files.
-const MOST_ENTRIES: usize = 65_536;
+const MAX_ENTRIES: usize = 65_536;
 
 /// A file that the plan reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,21 +121,21 @@ pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
     };
     let names = section(bytes, names, names_size);
     let entries = section(bytes, metrics, metrics_count.saturating_mul(places.metrics_entry));
-    for at in 0..metrics_count.min(MOST_ENTRIES) {
+    for at in 0..metrics_count.min(MAX_ENTRIES) {
         match file(entries, at * places.metrics_entry, version, names) {
             Some(file) => plan.files.push(file),
             None => plan.unreadable += 1,
         }
     }
-    plan.unreadable += metrics_count.saturating_sub(MOST_ENTRIES) as u64;
+    plan.unreadable += metrics_count.saturating_sub(MAX_ENTRIES) as u64;
     let entries = section(bytes, volumes, volumes_size);
-    for at in 0..volumes_count.min(MOST_ENTRIES) {
+    for at in 0..volumes_count.min(MAX_ENTRIES) {
         match volume(entries, at * places.volume_entry, version, &mut plan.unreadable) {
             Some(volume) => plan.volumes.push(volume),
             None => plan.unreadable += 1,
         }
     }
-    plan.unreadable += volumes_count.saturating_sub(MOST_ENTRIES) as u64;
+    plan.unreadable += volumes_count.saturating_sub(MAX_ENTRIES) as u64;
     Ok(plan)
 }
 

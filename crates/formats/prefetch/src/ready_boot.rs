@@ -16,17 +16,17 @@ const MAGIC: &[u8] = b"PfB\xe3";
 /// Decompressed bytes of every piece but the last.
 const PIECE: usize = 65_536;
 /// Bytes that one byte of XPRESS Huffman can become.
-const MOST_EXPANSION: usize = 256;
+const MAX_EXPANSION: usize = 256;
 /// Decompressed bytes beyond this are refused; the traces that were described have 7 to 10 MB.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 /// Bytes of a read's record, records of a block, and bytes behind them.
 const RECORD: usize = 40;
 const RECORDS: usize = 1024;
 const BLOCK: usize = RECORD * RECORDS + 8;
 /// Names below each other beyond which a path is no path.
-const MOST_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 128;
 /// Bytes of all paths beyond which no more are made: names are shared, so that a small table could have huge ones.
-const MOST_TEXT: usize = 64 << 20;
+const MAX_TEXT: usize = 64 << 20;
 /// A name without a parent.
 const NO_PARENT: u32 = u32::MAX;
 
@@ -83,7 +83,7 @@ pub fn read_ready_boot(bytes: &[u8]) -> Result<ReadyBoot, Error> {
 fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let cut = Error::Cut { offset: bytes.len() as u64 };
     let size = size_at(bytes, 4).ok_or(cut.clone())?;
-    if size > MOST_BYTES || size > bytes.len().saturating_mul(MOST_EXPANSION) {
+    if size > MAX_BYTES || size > bytes.len().saturating_mul(MAX_EXPANSION) {
         return Err(Error::Size { size: size as u64 });
     }
     let mut plain = vec![0; size];
@@ -170,7 +170,7 @@ fn paths(table: &[u8], unreadable: &mut u64) -> (Vec<String>, BTreeMap<u32, u32>
     for &offset in names.keys() {
         match path(offset, &names) {
             Some(path) if path == "\\FI_UNKNOWN" => {}
-            Some(path) if text + path.len() <= MOST_TEXT => {
+            Some(path) if text + path.len() <= MAX_TEXT => {
                 text += path.len();
                 by_offset.insert(offset, u32::try_from(files.len()).unwrap_or(u32::MAX));
                 files.push(path);
@@ -186,7 +186,7 @@ fn path(offset: u32, names: &BTreeMap<u32, (u32, String)>) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut next = offset;
     while next != NO_PARENT {
-        if parts.len() == MOST_DEPTH || !seen.insert(next) {
+        if parts.len() == MAX_DEPTH || !seen.insert(next) {
             return None;
         }
         let (parent, name) = names.get(&next)?;

@@ -59,7 +59,7 @@ const PIECE_BYTES: usize = 2 << 20;
 /// Reads a recording whose lines do not depend on each other, on all processors; `None`, and nothing read, where they do.
 fn read_in_pieces(bytes: &[u8], piece_bytes: usize, rows: &mut Rows, passed: &mut dyn FnMut(usize)) -> Option<Summary> {
     // Not worth the while, or not ours.
-    if bytes.len() <= piece_bytes || onoff_fileio::recognise(bytes) != Some(Format::OperationsCsv) {
+    if bytes.len() <= piece_bytes || onoff_fileio::recognize(bytes) != Some(Format::OperationsCsv) {
         return None;
     }
     let mut pieces = operations_csv::pieces(bytes, piece_bytes)?;

@@ -10,7 +10,7 @@ use onoff_trace::DriverFile;
 use crate::walk::{Found, walk};
 
 /// The largest file that is read, bytes: drivers are a few MiB.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Looks at every driver (`.sys`) in `folders` and below: `Windows\System32\drivers` of a disk's image or a copy of it.
 ///
@@ -37,7 +37,7 @@ fn driver(path: &Path) -> Option<DriverFile> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     driver_file(name, &bytes)
 }
 
@@ -54,7 +54,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let drivers = folder.path().join("System32/drivers");
         fs::create_dir_all(&drivers).unwrap();
-        fs::write(drivers.join("Catalogue.sys"), program(None)).unwrap();
+        fs::write(drivers.join("Catalog.sys"), program(None)).unwrap();
         fs::write(drivers.join("own.sys"), program(Some(b"CN=A Company...."))).unwrap();
         fs::write(drivers.join("test.SYS"), program(Some(b"CN=WDKTestCert someone,1"))).unwrap();
         fs::write(drivers.join("text.sys"), b"not a program").unwrap();
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("catalogue.sys".to_owned(), false, false),
+                ("catalog.sys".to_owned(), false, false),
                 ("own.sys".to_owned(), true, false),
                 ("test.sys".to_owned(), true, true),
             ]

@@ -12,9 +12,9 @@ use crate::standard_input::{self, is_standard_input};
 use crate::walk::{Found, walk};
 
 /// Most bytes of a file that is only found in a folder.
-const MOST_FOUND_BYTES: u64 = 32 << 20;
+const MAX_FOUND_BYTES: u64 = 32 << 20;
 /// Most bytes of a list of names.
-const MOST_LIST_BYTES: u64 = 64 << 20;
+const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// Reads what the firmware of one machine measured from `paths`: files, folders that are searched, archives of folders.
 ///
@@ -38,7 +38,7 @@ pub fn open_firmware_boot(paths: &[PathBuf], limits: &Limits, number: i64) -> Re
     let mut gathering = FirmwareGathering::new(limits).choosing(number);
     for path in paths {
         let name = standard_input::name_of(path);
-        let limit = FirmwareGathering::MOST_BYTES;
+        let limit = FirmwareGathering::MAX_BYTES;
         let bytes = if is_standard_input(path) {
             standard_input::read(limit).map_err(failed(path))?
         } else if fs::metadata(path).map_err(failed(path))?.is_dir() {
@@ -63,9 +63,9 @@ fn add_folder(root: &Path, gathering: &mut FirmwareGathering) -> Result<(), Erro
     walk(root, |found| match found {
         Found::File(path, _) => {
             let name = path.display().to_string();
-            match read_at_most(path, MOST_FOUND_BYTES) {
-                Ok(bytes) if bytes.len() as u64 > MOST_FOUND_BYTES => {
-                    gathering.too_large(&name, &bytes, MOST_FOUND_BYTES);
+            match read_at_most(path, MAX_FOUND_BYTES) {
+                Ok(bytes) if bytes.len() as u64 > MAX_FOUND_BYTES => {
+                    gathering.too_large(&name, &bytes, MAX_FOUND_BYTES);
                 }
                 Ok(bytes) => gathering.consider(&name, &bytes),
                 // Beside the tables lie files that only the administrator may read; a table among them is worth a word.
@@ -98,8 +98,8 @@ pub fn read_guid_names(paths: &[PathBuf]) -> Result<GuidNames, Error> {
     for path in paths {
         let length = fs::metadata(path).map_err(failed(path))?.len();
         let name = path.display().to_string();
-        if length > MOST_LIST_BYTES {
-            return Err(Error::TooLarge { name, stored: length, limit: MOST_LIST_BYTES });
+        if length > MAX_LIST_BYTES {
+            return Err(Error::TooLarge { name, stored: length, limit: MAX_LIST_BYTES });
         }
         names.extend(parse_guid_names(&name, &fs::read(path).map_err(failed(path))?)?);
     }

@@ -13,9 +13,9 @@ use crate::walk::{Found, walk};
 use crate::{drivers, failed};
 
 /// Most bytes of a hive or a log; Windows stops hives at 2 GiB, and the largest that are common, SOFTWARE, have some hundred MiB.
-const MOST_BYTES: u64 = 512 << 20;
+const MAX_BYTES: u64 = 512 << 20;
 /// Most hives of users.
-const MOST_USERS: usize = 64;
+const MAX_USERS: usize = 64;
 /// Endings of packed files.
 const PACKINGS: [&str; 3] = [".xz", ".gz", ".zst"];
 /// What a hive begins with.
@@ -114,7 +114,7 @@ fn add_volume(volume: Volume, found: &mut FoundImage) -> Result<(), Error> {
     let users = names
         .iter()
         .filter(|name| !matches!(name.to_lowercase().as_str(), "default" | "default user" | "public" | "all users"));
-    for name in users.take(MOST_USERS) {
+    for name in users.take(MAX_USERS) {
         let hive = ["Users", "Documents and Settings"]
             .iter()
             .find_map(|folder| volume.find(&format!(r"{folder}\{name}\NTUSER.DAT")));
@@ -138,9 +138,9 @@ fn add_volume(volume: Volume, found: &mut FoundImage) -> Result<(), Error> {
 const STARTUP: &str = r"Microsoft\Windows\Start Menu\Programs\Startup";
 const STARTUP_OF_XP: &str = r"Start Menu\Programs\Startup";
 /// Most files of a startup folder.
-const MOST_STARTUP_FILES: usize = 1000;
+const MAX_STARTUP_FILES: usize = 1000;
 /// Most bytes of a task; those of Windows have some thousand.
-const MOST_TASK_BYTES: u64 = 1 << 20;
+const MAX_TASK_BYTES: u64 = 1 << 20;
 
 fn add_startup_folder(volume: &Volume, folder: &str, found: &mut FoundImage) {
     let Some(path) = volume.find(folder) else { return };
@@ -150,7 +150,7 @@ fn add_startup_folder(volume: &Volume, folder: &str, found: &mut FoundImage) {
     };
     let mut names: Vec<String> = entries
         .flatten()
-        .take(MOST_STARTUP_FILES)
+        .take(MAX_STARTUP_FILES)
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
@@ -168,7 +168,7 @@ fn add_tasks(volume: &Volume, found: &mut FoundImage) -> Result<(), Error> {
     let unreadable = |path: &Path, why: String| (path.display().to_string(), why);
     let FoundImage { tasks, unreadable: refused, .. } = found;
     walk(&folder, |one| match one {
-        Found::File(path, bytes) if bytes > MOST_TASK_BYTES => {
+        Found::File(path, bytes) if bytes > MAX_TASK_BYTES => {
             refused.push(unreadable(path, "too large for a scheduled task".to_owned()));
         }
         Found::File(path, _) => match fs::read(path) {
@@ -240,13 +240,13 @@ fn hive(path: &Path) -> io::Result<HiveBytes> {
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if is_standard_input(path) {
-        bytes = standard_input::read(MOST_BYTES)?;
+        bytes = standard_input::read(MAX_BYTES)?;
     } else {
-        File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     }
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MOST_BYTES >> 20)));
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MAX_BYTES >> 20)));
     }
-    let limits = Limits { unpacked_bytes: MOST_BYTES, ..Limits::default() };
+    let limits = Limits { unpacked_bytes: MAX_BYTES, ..Limits::default() };
     onoff_sources::unpacked_file(&path.display().to_string(), bytes, &limits).map_err(io::Error::other)
 }

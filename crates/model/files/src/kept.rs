@@ -19,9 +19,9 @@ use crate::mapped::Mapped;
 /// The variable that names the folder.
 const VARIABLE: &str = "ONOFF_CACHE";
 /// Most bytes of all that is kept.
-const MOST_BYTES: u64 = 16 << 30;
+const MAX_BYTES: u64 = 16 << 30;
 /// How long a file is kept that nobody asked for.
-const MOST_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Where what a packed file unpacks to is kept.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Keeping {
     /// A file to write to; where none can be kept, one without a name.
     pub(crate) fn begin(&mut self) -> io::Result<File> {
         let made = make_folder(&self.place.folder).and_then(|()| {
-            tidy(&self.place.folder, MOST_BYTES, MOST_AGE);
+            tidy(&self.place.folder, MAX_BYTES, MAX_AGE);
             Builder::new().prefix("unpacking-").tempfile_in(&self.place.folder)
         });
         match made {

@@ -9,10 +9,10 @@ use crate::failed;
 use crate::walk::{Found, walk};
 
 /// The largest file of a folder that is looked at, bytes.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Bytes that are kept of a folder's files.
-const MOST_KEPT_BYTES: usize = 1 << 30;
+const MAX_KEPT_BYTES: usize = 1 << 30;
 
 /// Reads the files, and of folders and what is below them all that describe event providers: instrumentation manifests (`.man`), and
 /// programs and libraries of Windows with one in their resources. Other files of a folder are passed over.
@@ -41,13 +41,13 @@ fn of_folder(folder: &Path) -> Result<Vec<NamedBytes>, Error> {
     let mut kept_bytes = 0_usize;
     let mut refusal = None;
     walk(folder, |each| match each {
-        Found::File(path, length) if length <= MOST_BYTES && may_describe(path) => {
+        Found::File(path, length) if length <= MAX_BYTES && may_describe(path) => {
             // What cannot be read is passed over like what describes nothing.
             if let Ok(file) = named(path)
                 && describes_events(&file.bytes)
             {
                 kept_bytes = kept_bytes.saturating_add(file.bytes.len());
-                if kept_bytes <= MOST_KEPT_BYTES {
+                if kept_bytes <= MAX_KEPT_BYTES {
                     found.push(file);
                 } else {
                     refusal = Some("its files that describe events are over 1 GiB: name some of them".to_owned());

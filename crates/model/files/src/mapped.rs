@@ -94,7 +94,7 @@ impl Bytes for Mapped {
     fn release(&self, range: Range<usize>) {
         #[cfg(unix)]
         {
-            // Whole pages inside the range only: a page shared with a neighbour may still be in use.
+            // Whole pages inside the range only: a page shared with a neighbor may still be in use.
             const PAGE: usize = 4096;
             let start = range.start.div_ceil(PAGE) * PAGE;
             let end = range.end.min(self.map.len()) / PAGE * PAGE;

@@ -12,7 +12,7 @@ use crate::volume::{Volume, modified};
 use crate::walk::{Found, walk};
 
 /// Most bytes of a file; the largest that are known, traces of boots, have a few MiB.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A file and what it holds.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Res
     let mut found = FoundFiles::default();
     for path in paths {
         if is_standard_input(path) {
-            let bytes = standard_input::read(MOST_BYTES).map_err(failed(path))?;
+            let bytes = standard_input::read(MAX_BYTES).map_err(failed(path))?;
             found.files.push(FileBytes { name: standard_input::NAME.to_owned(), bytes, modified_unix_ns: None });
             continue;
         }
@@ -59,8 +59,8 @@ pub fn open_prefetch(paths: &[PathBuf], is_wanted: impl Fn(&str) -> bool) -> Res
         walk(folder, |one| match one {
             Found::File(path, size) if path.file_name().is_some_and(|name| is_wanted(&name.to_string_lossy())) => {
                 let name = path.display().to_string();
-                if size > MOST_BYTES {
-                    found.unreadable.push((name, format!("more than {} MiB", MOST_BYTES >> 20)));
+                if size > MAX_BYTES {
+                    found.unreadable.push((name, format!("more than {} MiB", MAX_BYTES >> 20)));
                     return;
                 }
                 match read(path) {
@@ -82,9 +82,9 @@ fn read(path: &Path) -> io::Result<FileBytes> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MOST_BYTES >> 20)));
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("more than {} MiB", MAX_BYTES >> 20)));
     }
     Ok(FileBytes { name: path.display().to_string(), bytes, modified_unix_ns: modified(&metadata) })
 }

@@ -14,7 +14,7 @@ use crate::mapped::MappedPart;
 /// Bytes that stay in memory before any are taken. What recordings of up to some 2 GiB hold is less: no file is made for them.
 pub(crate) const HELD_BYTES: usize = 1 << 30;
 /// Less than this is not worth a piece: a system bounds how many it maps.
-const LEAST_BYTES: usize = 64 << 10;
+const MIN_BYTES: usize = 64 << 10;
 /// Pieces begin at multiples of so many bytes, which pages are no larger than on most systems: then they have none in common.
 const PIECE_ALIGNMENT: u64 = 16 << 10;
 /// What is left free where the file is, bytes.
@@ -90,7 +90,7 @@ fn room_for(file: &File, bytes: &[u8]) -> io::Result<()> {
 
 impl Shelf for FileShelf {
     fn keep(&self, bytes: &[u8]) -> Option<Arc<dyn Shelved>> {
-        if bytes.len() < LEAST_BYTES {
+        if bytes.len() < MIN_BYTES {
             return None;
         }
         let before = self.seen_bytes.fetch_add(bytes.len(), Ordering::Relaxed);

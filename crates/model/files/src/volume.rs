@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 /// Entries of one folder that are looked at.
-const MOST_ENTRIES: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 /// Folders whose entries are kept.
-const MOST_FOLDERS: usize = 20_000;
+const MAX_FOLDERS: usize = 20_000;
 
 /// The real names of a folder's entries, by their names in lower case.
 type Entries = HashMap<String, OsString>;
@@ -78,12 +78,12 @@ impl Volume {
         }
         let entries: Entries = fs::read_dir(folder)
             .map(|entries| {
-                let names = entries.flatten().take(MOST_ENTRIES).map(|entry| entry.file_name());
+                let names = entries.flatten().take(MAX_ENTRIES).map(|entry| entry.file_name());
                 names.map(|name| (name.to_string_lossy().to_lowercase(), name)).collect()
             })
             .unwrap_or_default();
         let found = entries.get(name).cloned();
-        if folders.len() < MOST_FOLDERS {
+        if folders.len() < MAX_FOLDERS {
             folders.insert(folder.to_owned(), entries);
         }
         found

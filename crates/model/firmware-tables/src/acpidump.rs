@@ -10,7 +10,7 @@ use super::tables;
 const NAMES: [&str; 3] = ["FPDT", "FBPT", "S3PT"];
 
 /// Most bytes of a table that are read from text: a line of it is some 70 characters long, and a file of it is held as a whole.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Whether a text holds such a table.
 pub(super) fn is_it(text: &str) -> bool {
@@ -31,7 +31,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
         }
         let Some((_, bytes)) = &mut table else { continue };
         match hexadecimal_line(line) {
-            Some((offset, more)) if offset == bytes.len() && bytes.len() < MOST_BYTES => bytes.extend(more),
+            Some((offset, more)) if offset == bytes.len() && bytes.len() < MAX_BYTES => bytes.extend(more),
             None if line.trim().is_empty() => finish(&mut table, gathering),
             _ => {
                 gathering.fault(

@@ -63,8 +63,8 @@ const PAIRS: &[(u32, u32, &str, u16)] = &[
 const HEADER: usize = 16;
 const ENTRY: usize = 12;
 /// No table holds more timestamps, none has a larger number, and no clock ticks faster, MHz.
-const MOST_TIMESTAMPS: usize = 4096;
-const LARGEST_NUMBER: u32 = 2_000;
+const MAX_TIMESTAMPS: usize = 4096;
+const MAX_NUMBER: u32 = 2_000;
 const FASTEST_MHZ: u16 = 20_000;
 
 /// A timestamp.
@@ -78,7 +78,7 @@ struct Timestamp {
 /// Whether a text is that of `cbmem`: timestamps in the order of time, with the start and the end of a stage among them.
 pub(super) fn is_it(text: &str) -> bool {
     let mut row: Vec<Timestamp> = Vec::new();
-    for line in text.lines().take(MOST_TIMESTAMPS) {
+    for line in text.lines().take(MAX_TIMESTAMPS) {
         match timestamp(line) {
             Some(found) if row.last().is_none_or(|before| before.time_ns <= found.time_ns) => row.push(found),
             _ => row.clear(),
@@ -95,7 +95,7 @@ pub(super) fn is_it(text: &str) -> bool {
 /// Adds the timestamps in the text of `cbmem`.
 pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
     gathering.input(name, FirmwareForm::Cbmem);
-    let found: Vec<Timestamp> = text.lines().filter_map(timestamp).take(MOST_TIMESTAMPS).collect();
+    let found: Vec<Timestamp> = text.lines().filter_map(timestamp).take(MAX_TIMESTAMPS).collect();
     gathering.boot(boot(name, &found));
 }
 
@@ -103,7 +103,7 @@ pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
 /// tabs. Times are in µs since the processor's clock started.
 fn timestamp(line: &str) -> Option<Timestamp> {
     let of = |number: &str, time: &str, name: &str| {
-        let number: u32 = number.trim().parse().ok().filter(|&number| number <= LARGEST_NUMBER)?;
+        let number: u32 = number.trim().parse().ok().filter(|&number| number <= MAX_NUMBER)?;
         let digits: String = time.trim().chars().filter(|&digit| digit != ',').collect();
         let micros: i64 = digits.parse().ok().filter(|&micros| micros >= 0)?;
         let name = name.trim();
@@ -136,7 +136,7 @@ fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
     let base = u64_at(0)?;
     let (room, mhz) = (usize::from(u16_at(8)?), u16_at(10)?);
     let count = usize::try_from(u32_at(12)?).ok()?;
-    let sound = (2..=room).contains(&count) && room <= MOST_TIMESTAMPS && (1..=FASTEST_MHZ).contains(&mhz);
+    let sound = (2..=room).contains(&count) && room <= MAX_TIMESTAMPS && (1..=FASTEST_MHZ).contains(&mhz);
     if !sound || bytes.len() < HEADER + count * ENTRY || bytes.len() > (HEADER + room * ENTRY).next_multiple_of(4096) {
         return None;
     }
@@ -146,7 +146,7 @@ fn table(bytes: &[u8]) -> Option<Vec<Timestamp>> {
         let stamp = i64::from_le_bytes(*entry.get(4..)?.first_chunk()?);
         let ticks = i128::from(base) + i128::from(stamp);
         let time_ns = i64::try_from(ticks * 1_000 / i128::from(mhz)).ok().filter(|&ns| ns >= 0);
-        found.push(Timestamp { number, time_ns: time_ns.filter(|_| number <= LARGEST_NUMBER)?, name: String::new() });
+        found.push(Timestamp { number, time_ns: time_ns.filter(|_| number <= MAX_NUMBER)?, name: String::new() });
     }
     // A boot that takes a day is none.
     let longest_ns = 86_400_000_000_000;

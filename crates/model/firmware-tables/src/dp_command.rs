@@ -21,7 +21,7 @@ use onoff_trace::firmware::{
 use super::gathering::{Boot, Gathering};
 
 /// Rows that are kept, at most: firmware measures some ten thousand.
-const MOST_ROWS: usize = 1 << 18;
+const MAX_ROWS: usize = 1 << 18;
 const BETWEEN_MODULES: u16 = 0x50;
 const INSIDE_A_MODULE: u16 = 0x40;
 /// The phases in their order.
@@ -283,7 +283,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn has_room(&mut self) -> bool {
         self.rows += 1;
-        self.rows <= MOST_ROWS
+        self.rows <= MAX_ROWS
     }
 
     fn raw(&mut self, row: &RawRow<'_>, heading: &Heading) {
@@ -328,8 +328,8 @@ impl Reading<'_> {
             let text = "dp printed lengths and no moments: phases are shown one after the other from the reset; 'dp -R' prints the moments".to_owned();
             self.gathering.fault(FirmwareFaultKind::LengthsOnly, Severity::Notice, self.name.to_owned(), text, 0);
         }
-        if self.rows > MOST_ROWS {
-            let text = format!("more than {MOST_ROWS} rows; {} are not read", self.rows - MOST_ROWS);
+        if self.rows > MAX_ROWS {
+            let text = format!("more than {MAX_ROWS} rows; {} are not read", self.rows - MAX_ROWS);
             self.gathering.fault(FirmwareFaultKind::TooManyRecords, Severity::Error, self.name.to_owned(), text, 0);
         }
         self.gathering.boot(self.boot);

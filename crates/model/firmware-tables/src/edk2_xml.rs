@@ -28,7 +28,7 @@ struct Open {
 }
 
 /// Most fields of a record: those that are known have at most six.
-const MOST_FIELDS: usize = 16;
+const MAX_FIELDS: usize = 16;
 
 /// Adds what `document` tells.
 pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
@@ -53,7 +53,7 @@ pub(super) fn add(name: &str, document: &str, gathering: &mut Gathering) {
             }
             Ok(Node::Start(element) | Node::Empty(element)) => {
                 if let Some(record) = &mut open
-                    && record.fields.len() < MOST_FIELDS
+                    && record.fields.len() < MAX_FIELDS
                 {
                     let field = attribute(&element, "RawValue").or_else(|| attribute(&element, "Value"));
                     let field_name = element.name().as_ref().to_owned();

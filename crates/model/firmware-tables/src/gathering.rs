@@ -9,7 +9,7 @@ use onoff_trace::firmware::{
 use onoff_input::content_hash::sha256;
 
 /// Most faults that are kept one by one: a hostile input may have one in every byte.
-const MOST_FAULTS: usize = 1000;
+const MAX_FAULTS: usize = 1000;
 
 /// A boot as one input tells it.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Gathering {
         text: String,
         skipped_bytes: u64,
     ) {
-        if self.faults.len() == MOST_FAULTS {
+        if self.faults.len() == MAX_FAULTS {
             self.more_faults += 1;
             self.more_skipped_bytes = self.more_skipped_bytes.saturating_add(skipped_bytes);
             return;

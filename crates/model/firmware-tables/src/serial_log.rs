@@ -21,7 +21,7 @@ const BOOT: [&str; 5] =
 const RESUME: [&str; 3] = ["ResumeCount", "FullResume", "AverageResume"];
 const SUSPEND: [&str; 2] = ["SuspendStart", "SuspendEnd"];
 /// Boots of one log that are kept, at most.
-const MOST_BOOTS: usize = 10_000;
+const MAX_BOOTS: usize = 10_000;
 
 /// Whether a text holds such lines.
 pub(super) fn is_it(text: &str) -> bool {
@@ -72,7 +72,7 @@ pub(super) fn add(name: &str, log: &str, gathering: &mut Gathering) {
         };
         if let Some((at, value)) = take(&BOOT) {
             if boots.last().is_none_or(|boot| boot.times[at].is_some()) {
-                if boots.len() == MOST_BOOTS {
+                if boots.len() == MAX_BOOTS {
                     boots.remove(0);
                     more_boots += 1;
                 }

@@ -16,7 +16,7 @@ use super::gathering::{Boot, Gathering};
 /// Titles of the columns: older versions print no line before them.
 const COLUMNS: &str = "| Delta (ms) |";
 /// Rows of a table, at most: a number has four digits.
-const MOST_ROWS: usize = 1 << 16;
+const MAX_ROWS: usize = 1 << 16;
 const BETWEEN_MODULES: u16 = 0x50;
 const INSIDE_A_MODULE: u16 = 0x40;
 
@@ -59,7 +59,7 @@ fn stage(number: u16) -> &'static str {
 pub(super) fn add(name: &str, text: &str, gathering: &mut Gathering) {
     gathering.input(name, FirmwareForm::SlimBootloader);
     let last = text.rfind(COLUMNS).and_then(|at| text.get(at..)).unwrap_or_default();
-    let rows: Vec<Row<'_>> = last.lines().filter_map(row).take(MOST_ROWS).collect();
+    let rows: Vec<Row<'_>> = last.lines().filter_map(row).take(MAX_ROWS).collect();
     let mut events = Vec::new();
     let mut measure = |work, class, (start_ns, end_ns): (i64, i64), text: &str| {
         for (edge, time_ns) in [(FirmwareEdge::Begin, start_ns), (FirmwareEdge::End, end_ns)] {

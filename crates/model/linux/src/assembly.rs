@@ -161,10 +161,10 @@ impl Assembly {
 
     /// Number of the disk with these major and minor numbers.
     pub(super) fn disk(&mut self, device: (u32, u32)) -> u32 {
-        const MOST_DISKS: usize = 4096;
+        const MAX_DISKS: usize = 4096;
         let known = self.disks.iter().position(|&disk| disk == device);
         let number = known.unwrap_or_else(|| {
-            if self.disks.len() < MOST_DISKS {
+            if self.disks.len() < MAX_DISKS {
                 self.disks.push(device);
             }
             self.disks.len() - 1

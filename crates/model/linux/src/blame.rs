@@ -11,8 +11,8 @@ use super::parts::Part;
 use super::time_span::time_span_ns;
 
 /// Units that are kept, at most.
-const MOST: usize = 100_000;
-/// Lines that are looked at to recognise the list.
+const MAX: usize = 100_000;
+/// Lines that are looked at to recognize the list.
 const LOOKED_AT: usize = 8;
 /// Messages of one change are not further from it than this, ns: 1 s.
 const NEAR_NS: u64 = 1_000_000_000;
@@ -25,7 +25,7 @@ counters! {
 }
 
 /// Whether a text is such a list.
-pub(super) fn recognises(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let mut looked_at = lines.by_ref().take(LOOKED_AT).peekable();
     looked_at.peek().is_some() && looked_at.all(|line| entry(line).is_some())
@@ -48,7 +48,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         if line.trim().is_empty() {
             continue;
         }
-        let Some((unit, length_ns)) = entry(line).filter(|_| assembly.blamed.len() < MOST) else {
+        let Some((unit, length_ns)) = entry(line).filter(|_| assembly.blamed.len() < MAX) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
@@ -120,8 +120,8 @@ mod tests {
         ] {
             assert_eq!(entry(line), expected, "{line}");
         }
-        assert!(recognises("2.1s a.service\n\n 1ms b.mount\n"));
-        assert!(!recognises(""));
-        assert!(!recognises("2.1s a.service\nof all\n"));
+        assert!(recognizes("2.1s a.service\n\n 1ms b.mount\n"));
+        assert!(!recognizes(""));
+        assert!(!recognizes("2.1s a.service\nof all\n"));
     }
 }

@@ -6,7 +6,7 @@
 //! bootchart 0.8 and 0.9 and of busybox' `bootchartd`, which write the same.
 
 use hashbrown::{HashMap, HashSet};
-use onoff_trace::system::MOST_PROCESSORS;
+use onoff_trace::system::MAX_PROCESSORS;
 use onoff_trace::{counters, milestone};
 
 use super::assembly::Assembly;
@@ -18,7 +18,7 @@ use super::parts::{Part, PartKind};
 const EVENT: &str = "bootchart";
 
 /// Lives of processes that are kept, at most.
-const MOST: usize = 1 << 20;
+const MAX: usize = 1 << 20;
 
 counters! {
     UNREADABLE = "bootchart_lines_unreadable", Notice, [Processes],
@@ -55,7 +55,7 @@ fn header(text: &str, assembly: &mut Assembly) {
                 let model = value.split_once(": ").map_or(value, |(_, model)| model);
                 let (name, count) = model.rsplit_once(" (").unwrap_or((model, ""));
                 set(&mut system.processor_name, Some(name));
-                if let Ok(processors @ 1..=MOST_PROCESSORS) = count.trim_end_matches(')').parse() {
+                if let Ok(processors @ 1..=MAX_PROCESSORS) = count.trim_end_matches(')').parse() {
                     system.processors = processors;
                 }
             }
@@ -85,7 +85,7 @@ fn processes(file: &str, text: &str, assembly: &mut Assembly) {
             assembly.reaches(time_ns);
             continue;
         }
-        let Some((sample, _)) = Sample::of(line).zip(now_ns).filter(|_| lives < MOST) else {
+        let Some((sample, _)) = Sample::of(line).zip(now_ns).filter(|_| lives < MAX) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{file}, line {number}"));
             continue;
         };

@@ -12,7 +12,7 @@ pub(super) enum File {
 }
 
 /// What a text is of such a collection.
-pub(super) fn recognises(text: &str) -> Option<File> {
+pub(super) fn recognizes(text: &str) -> Option<File> {
     if text.starts_with("version = ") && text.lines().take(4).any(|line| line.starts_with("title = Boot chart for ")) {
         return Some(File::Header);
     }
@@ -90,14 +90,14 @@ mod tests {
             ("version = 1\ntitle = a book\n", None),
             ("hello\n8 0 sda 1 2 3 4\n", None),
         ] {
-            assert_eq!(recognises(text), expected, "{text}");
+            assert_eq!(recognizes(text), expected, "{text}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn any_line_is_a_sample_or_not(text: String) {
-            let _ = recognises(&text);
+            let _ = recognizes(&text);
             let _ = Sample::of(&text);
         }
     }

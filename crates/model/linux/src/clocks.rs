@@ -58,7 +58,7 @@ pub(super) struct Pairs {
 }
 
 /// More pairs of one kind than are of use.
-const MOST_PAIRS: usize = 100_000;
+const MAX_PAIRS: usize = 100_000;
 
 impl Pairs {
     /// `from_ns` by `clock` is `axis_ns` on the axis; `how` says what was compared, e.g. `initcalls in trace and log`.
@@ -74,7 +74,7 @@ impl Pairs {
         let pair = Pair { from_ns, offset_ns };
         let of_kind = self.found.iter_mut().find(|(of, _, by, _)| (*of, *by) == (clock, how));
         match of_kind {
-            Some((.., pairs)) if pairs.len() < MOST_PAIRS => pairs.push(pair),
+            Some((.., pairs)) if pairs.len() < MAX_PAIRS => pairs.push(pair),
             Some(_) => {}
             None => self.found.push((clock, evidence, how, vec![pair])),
         }
@@ -127,8 +127,8 @@ struct Conversion {
     steps: Vec<Pair>,
 }
 
-/// How many neighbours the offset at a pair is the median of: one record that came late does not count.
-const NEIGHBOURS: usize = 9;
+/// How many neighbors the offset at a pair is the median of: one record that came late does not count.
+const NEIGHBORS: usize = 9;
 
 impl Conversion {
     fn of(mut pairs: Vec<Pair>, evidence: Evidence, how: &'static str) -> Self {
@@ -140,10 +140,10 @@ impl Conversion {
             Evidence::Reading => pairs,
             Evidence::SameStep => (0..pairs.len())
                 .filter_map(|at| {
-                    let from = at.saturating_sub(NEIGHBOURS / 2);
-                    let until = (from + NEIGHBOURS).min(pairs.len());
+                    let from = at.saturating_sub(NEIGHBORS / 2);
+                    let until = (from + NEIGHBORS).min(pairs.len());
                     let mut near: Vec<i64> =
-                        pairs.get(until.saturating_sub(NEIGHBOURS)..until)?.iter().map(|pair| pair.offset_ns).collect();
+                        pairs.get(until.saturating_sub(NEIGHBORS)..until)?.iter().map(|pair| pair.offset_ns).collect();
                     near.sort();
                     Some(Pair { from_ns: pairs.get(at)?.from_ns, offset_ns: *near.get(near.len() / 2)? })
                 })

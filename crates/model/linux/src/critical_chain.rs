@@ -13,7 +13,7 @@
 use onoff_trace::{DependencyKind, StringId, counters, milestone};
 
 use super::assembly::{Assembly, ChainStart};
-use super::kernel_line::uncoloured;
+use super::kernel_line::uncolored;
 use super::parts::Part;
 use super::time_span::time_span_ns;
 use super::unit_dependencies::UnitDependencies;
@@ -24,10 +24,10 @@ use super::unit_rows;
 pub(super) const EVENT: &str = "systemd-analyze critical-chain";
 
 /// Units that are kept, at most.
-const MOST: usize = 100_000;
+const MAX: usize = 100_000;
 /// Levels of the tree that are followed, at most.
-const DEEPEST: usize = 1_000;
-/// Lines that are looked at to recognise the tree.
+const MAX_DEPTH: usize = 1_000;
+/// Lines that are looked at to recognize the tree.
 const LOOKED_AT: usize = 12;
 
 counters! {
@@ -49,8 +49,8 @@ struct Entry<'t> {
 }
 
 /// Whether a text is such a tree.
-pub(super) fn recognises(text: &str) -> bool {
-    let plain = uncoloured(text.get(..text.len().min(4096)).unwrap_or_default());
+pub(super) fn recognizes(text: &str) -> bool {
+    let plain = uncolored(text.get(..text.len().min(4096)).unwrap_or_default());
     let mut entries = plain.lines().take(LOOKED_AT).filter_map(entry);
     // The first unit is not below any, and what follows is below it.
     let Some(root) = entries.next().filter(|root| root.depth == 0 && root.at_ns.is_some()) else { return false };
@@ -86,15 +86,15 @@ fn entry(line: &str) -> Option<Entry<'_>> {
 /// Keeps the starts of a tree until all parts are read, and adds who comes after whom.
 pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let text = String::from_utf8_lossy(part.bytes);
-    let text = uncoloured(&text);
+    let text = uncolored(&text);
     let mut dependencies = UnitDependencies::default();
     let mut above: Vec<&str> = Vec::new();
     for (number, line) in (1_u64..).zip(text.lines()) {
         if line.trim().is_empty() || line.starts_with("The time ") {
             continue;
         }
-        let room = assembly.chain.len() < MOST;
-        let entry = entry(line).filter(|entry| room && entry.depth <= above.len() && entry.depth < DEEPEST);
+        let room = assembly.chain.len() < MAX;
+        let entry = entry(line).filter(|entry| room && entry.depth <= above.len() && entry.depth < MAX_DEPTH);
         let Some(entry) = entry else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn only_a_tree_is_one() {
-        assert!(recognises(TREE));
-        assert!(recognises("graphical.target @5s\n`-multi-user.target @5s\n  `-a.service @1s +4s\n"));
+        assert!(recognizes(TREE));
+        assert!(recognizes("graphical.target @5s\n`-multi-user.target @5s\n  `-a.service @1s +4s\n"));
         for other in [
             "",
             "graphical.target\n",
@@ -218,7 +218,7 @@ mod tests {
             "└─a.service @1s\n",
             "see a.service @home\n",
         ] {
-            assert!(!recognises(other), "{other}");
+            assert!(!recognizes(other), "{other}");
         }
         let ascii = entry("  |-a-b.service @1min 2s +3ms").unwrap();
         assert_eq!((ascii.depth, ascii.unit), (2, "a-b.service"));
@@ -233,7 +233,7 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(text: String, branch in "[ │├└─|`-]{0,8}", times in "[@+ 0-9a-z.]{0,20}") {
             let text = format!("a.target @1s\n{branch}b.service {times}\n{text}");
-            recognises(&text);
+            recognizes(&text);
             trace(&[(PartKind::CriticalChain, &text)]);
         }
     }

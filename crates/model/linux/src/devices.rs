@@ -2,7 +2,7 @@
 
 use onoff_trace::{DeviceOperation, DeviceOperationKind, DevicePhase, StringId};
 
-/// A row that begins at `start_ns` in thread `tid`: an initialisation function, a module, or the probe by a driver.
+/// A row that begins at `start_ns` in thread `tid`: an initialization function, a module, or the probe by a driver.
 pub(super) const fn operation(
     kind: DeviceOperationKind,
     start_ns: i64,

@@ -6,7 +6,7 @@ use onoff_trace::{Losses, counters};
 
 /// Longest lag, µs, between a message and its arrival in the journal for which its sender's wall clock is believed:
 /// 10 min. While a system starts, messages wait for journald; a larger lag is a wall clock that was set meanwhile.
-const LONGEST_LAG_US: i64 = 600_000_000;
+const MAX_LAG_US: i64 = 600_000_000;
 
 counters! {
     UNREADABLE = "journal_entries_unreadable", Warning, [ServiceTransitions, Milestones],
@@ -156,7 +156,7 @@ impl<'a> Entry<'a> {
             .realtime_us
             .zip(self.source_realtime_us)
             .and_then(|(got, sent)| got.checked_sub(sent))
-            .filter(|lag| (0..=LONGEST_LAG_US).contains(lag))
+            .filter(|lag| (0..=MAX_LAG_US).contains(lag))
             .unwrap_or(0);
         got.checked_sub(lag)?.checked_mul(1_000)
     }

@@ -11,7 +11,7 @@ use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use super::journal::{Entry, JournalFaults};
 
 /// Bytes of one entry, at most; a longer one is none that journald writes.
-const LONGEST_ENTRY: usize = 64 << 20;
+const MAX_ENTRY_LEN: usize = 64 << 20;
 
 /// Calls `take` with every entry of `bytes`, in their order: one object a line, or over several (`json-pretty`), framed by words
 /// (`json-sse`), control characters (`json-seq`) or an array.
@@ -50,7 +50,7 @@ fn is_frame(bytes: &[u8]) -> bool {
 /// The object that `bytes` begin with, up to the brace that closes it.
 fn object(bytes: &[u8]) -> Option<&[u8]> {
     let (mut depth, mut in_text, mut escaped) = (0_u32, false, false);
-    for (at, &byte) in bytes.iter().enumerate().take(LONGEST_ENTRY) {
+    for (at, &byte) in bytes.iter().enumerate().take(MAX_ENTRY_LEN) {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_text => escaped = true,

@@ -9,10 +9,10 @@ use super::journal_files::Journals;
 use onoff_input::error::Error;
 
 /// Boots told apart, at most.
-const MOST_BOOTS: usize = 100_000;
+const MAX_BOOTS: usize = 100_000;
 
 /// Pairs of clocks that are kept of a boot, at most, and their smallest distance, µs.
-const MOST_PAIRS: usize = 4_096;
+const MAX_PAIRS: usize = 4_096;
 const PAIR_DISTANCE_US: i64 = 1_000_000;
 
 /// How far the wall clock of another part may be from that of the boot it belongs to, ns: 10 min.
@@ -61,7 +61,7 @@ impl Boot {
         self.started |= entry.message_id == STARTUP_FINISHED && by_manager;
         self.stopped |= entry.message_id == JOURNAL_STOPPED;
         if let Some((real, monotonic)) = entry.realtime_us.zip(entry.monotonic_us)
-            && self.pairs.len() < MOST_PAIRS
+            && self.pairs.len() < MAX_PAIRS
             && self.pairs.last().is_none_or(|(_, last)| monotonic.saturating_sub(*last) >= PAIR_DISTANCE_US)
         {
             self.pairs.push((real, monotonic));
@@ -140,7 +140,7 @@ impl JournalSurvey {
                 }
                 direction.add(entry);
                 let at = *places.entry(entry.boot).or_insert_with(|| {
-                    if of_part.len() < MOST_BOOTS {
+                    if of_part.len() < MAX_BOOTS {
                         of_part.push(Boot { id: entry.boot, ..Boot::default() });
                     }
                     of_part.len().saturating_sub(1)

@@ -61,7 +61,7 @@ enum Kind<'a> {
 const LOOKED_AT: usize = 40;
 
 /// Whether most of the first lines of `text` are entries.
-pub(super) fn recognises(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     let (mut entries, mut others) = (0, 0);
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(LOOKED_AT) {
         match kind(line) {
@@ -281,7 +281,7 @@ struct Walk {
 
 impl Walk {
     /// Computers, at most; lines of more are given to the last of these.
-    const MOST_HOSTS: usize = 10_000;
+    const MAX_HOSTS: usize = 10_000;
 
     fn new(file: usize, several: bool) -> Self {
         Self {
@@ -313,7 +313,7 @@ impl Walk {
     }
 
     fn go_to(&mut self, host: &str) {
-        if self.current.contains_key(host) || self.current.len() < Self::MOST_HOSTS {
+        if self.current.contains_key(host) || self.current.len() < Self::MAX_HOSTS {
             host.clone_into(&mut self.host);
         }
     }
@@ -486,7 +486,7 @@ mod tests {
             let expected = (FIRST, Some(monotonic), real, "systemd".into(), Some(1), "Starting a.service...".into());
             assert_eq!(rows, [expected], "{line}");
             assert_eq!(faults.unreadable, 0);
-            assert!(recognises(line), "{line}");
+            assert!(recognizes(line), "{line}");
         }
         for line in [
             "",
@@ -496,7 +496,7 @@ mod tests {
             "2026-11-22 09:04:00 INFO main: hello",
             "2026-99-22T09:04:00+0000 host x: y",
         ] {
-            assert!(!recognises(line), "{line}");
+            assert!(!recognizes(line), "{line}");
         }
     }
 
@@ -573,7 +573,7 @@ mod tests {
         #[test]
         fn any_text_is_read(bytes: Vec<u8>, line in "[A-Z0-9a-z: .\\[\\]+T-]{0,60}") {
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            recognises(&text);
+            recognizes(&text);
             read(&text);
             read(&line);
             read(&format!("Nov 22 {line}\n{line} host a[1]: Startup finished in {line}"));

@@ -22,8 +22,8 @@ pub(super) struct Line<'a> {
     pub(super) message: &'a str,
 }
 
-/// `text` without the sequences that colour it on a terminal (`dmesg --color=always`, consoles of systemd).
-pub(super) fn uncoloured(text: &str) -> Cow<'_, str> {
+/// `text` without the sequences that color it on a terminal (`dmesg --color=always`, consoles of systemd).
+pub(super) fn uncolored(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return Cow::Borrowed(text);
     }
@@ -182,7 +182,7 @@ mod tests {
             ("kern  :info  : [Sun Nov 22 09:04:00 2026] usb: [x] y", Stamp::Wall(AT)),
             ("2026-11-22T09:04:00,250000+00:00 usb: [x] y", Stamp::Wall(AT + 250_000_000)),
         ] {
-            let plain = uncoloured(text);
+            let plain = uncolored(text);
             assert_eq!(line(&plain), Some(Line { stamp, message: "usb: [x] y" }), "{text}");
         }
         for text in
@@ -195,7 +195,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_is_read_or_refused(text: String, date in "[A-Za-z0-9 :,+T-]{0,40}") {
-            line(&uncoloured(&text));
+            line(&uncolored(&text));
             line(&format!("[{date}] x"));
             line(&format!("{date} x"));
         }

@@ -21,7 +21,7 @@ counters! {
 }
 
 /// More lines of one boot than anybody looks through.
-const MOST_LINES: usize = 2_000_000;
+const MAX_LINES: usize = 2_000_000;
 
 /// Who keeps a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +75,7 @@ pub(super) fn lines(
         let mut faults = JournalFaults::default();
         part.entries(boot, &mut faults, |entry| {
             let Some(time_ns) = journal_rows::time_ns(entry, clocks).filter(|_| !entry.is_kernel()) else { return };
-            if lines.len() >= MOST_LINES {
+            if lines.len() >= MAX_LINES {
                 left_out += 1;
                 return;
             }

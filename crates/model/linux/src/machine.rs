@@ -1,6 +1,6 @@
 //! The machine: `uname`, `/proc`, `os-release`, the kernel's command line, the tracer's names of threads.
 
-use onoff_trace::system::MOST_PROCESSORS;
+use onoff_trace::system::MAX_PROCESSORS;
 
 use super::assembly::Assembly;
 use super::parts::{Part, PartKind};
@@ -43,7 +43,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
                 system.processor_mhz = megahertz as u32;
             }
             let processors = text.lines().filter(|line| line.starts_with("processor") && line.contains(':')).count();
-            if let Ok(processors @ 1..=MOST_PROCESSORS) = u32::try_from(processors) {
+            if let Ok(processors @ 1..=MAX_PROCESSORS) = u32::try_from(processors) {
                 system.processors = processors;
             }
         }

@@ -10,9 +10,9 @@ use super::assembly::Assembly;
 use super::parts::Part;
 
 /// Functions of one file that are kept, at most.
-const MOST: usize = 1_000_000;
+const MAX: usize = 1_000_000;
 /// Characters of a name that are kept.
-const LONGEST_NAME: usize = 1024;
+const MAX_NAME_LEN: usize = 1024;
 /// What such a function counts for: memory that is of no file.
 const MODULE: &str = "[JIT]";
 
@@ -28,7 +28,7 @@ fn process(name: &str) -> Option<u32> {
 }
 
 /// Whether a file of this name and beginning is such a list.
-pub(super) fn recognises(name: &str, text: &str) -> bool {
+pub(super) fn recognizes(name: &str, text: &str) -> bool {
     process(name).is_some() && text.lines().next().is_some_and(|line| function(line).is_some())
 }
 
@@ -49,12 +49,12 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
     let module = assembly.text(MODULE);
     let mut kept = 0;
     for (number, line) in (1_u64..).zip(text.lines()).filter(|(_, line)| !line.is_empty()) {
-        let Some((address, size, name)) = function(line).filter(|_| kept < MOST) else {
+        let Some((address, size, name)) = function(line).filter(|_| kept < MAX) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {number}", part.name));
             continue;
         };
         kept += 1;
-        let name = match name.char_indices().nth(LONGEST_NAME) {
+        let name = match name.char_indices().nth(MAX_NAME_LEN) {
             Some((end, _)) => &name[..end],
             None => name,
         };
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn a_list_is_known_by_its_name_and_its_first_line() {
-        assert!(recognises("tmp/perf-70.map", "7f00 20 LazyCompile:~start app.js:1\n"));
-        assert!(!recognises("perf-70.map", "hello\n"));
-        assert!(!recognises("perf-x.map", "7f00 20 name\n"));
-        assert!(!recognises("System.map", "7f00 20 name\n"));
+        assert!(recognizes("tmp/perf-70.map", "7f00 20 LazyCompile:~start app.js:1\n"));
+        assert!(!recognizes("perf-70.map", "hello\n"));
+        assert!(!recognizes("perf-x.map", "7f00 20 name\n"));
+        assert!(!recognizes("System.map", "7f00 20 name\n"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use onoff_firmware::Signature;
 use onoff_ftrace::{DataFile, TextTrace};
 use onoff_journal::JournalFile;
 
-use super::kernel_line::{self, uncoloured};
+use super::kernel_line::{self, uncolored};
 use super::parts::PartKind;
 use super::startup_lengths::StartupLengths;
 use super::{blame, bootchart_samples, critical_chain, journal_text, journal_verbose, perf_map, start_chart};
@@ -14,10 +14,10 @@ use onoff_input::sniff::LOOKED_AT;
 /// What `bytes`, a file called `name`, are; `None` for no part of a recording.
 pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
     let head = bytes.get(..LOOKED_AT).unwrap_or(bytes);
-    if DataFile::recognises(head) {
+    if DataFile::recognizes(head) {
         return Some(PartKind::TraceData);
     }
-    if JournalFile::recognises(head) {
+    if JournalFile::recognizes(head) {
         return Some(PartKind::Journal);
     }
     if Signature::at(head).is_some() && head.iter().take(32).any(|&byte| byte < b'\t') {
@@ -34,13 +34,13 @@ pub fn kind_of(name: &str, bytes: &[u8]) -> Option<PartKind> {
         return None;
     }
     let text = String::from_utf8_lossy(head);
-    let text = uncoloured(&text);
+    let text = uncolored(&text);
     let text = text.trim_start_matches(['\u{feff}', '\u{1e}', ' ', '\r', '\n']);
     by_text(text).or_else(|| {
-        TextTrace::recognises(head)
+        TextTrace::recognizes(head)
             .then_some(PartKind::TraceText)
             .or_else(|| is_kernel_log(text).then_some(PartKind::KernelLog))
-            .or_else(|| journal_text::recognises(text).then_some(PartKind::JournalText))
+            .or_else(|| journal_text::recognizes(text).then_some(PartKind::JournalText))
             .or_else(|| holds_a_kernel_log(text).then_some(PartKind::KernelLog))
             .or_else(|| by_name(file, text))
     })
@@ -102,7 +102,7 @@ fn by_text(text: &str) -> Option<PartKind> {
     if StartupLengths::read(text).is_some() {
         return Some(PartKind::StartupLengths);
     }
-    if begins("<?xml") && start_chart::recognises(text) {
+    if begins("<?xml") && start_chart::recognizes(text) {
         return Some(PartKind::StartChart);
     }
     if begins("Manager: systemd") || begins("Timestamp firmware:") || begins("-> Unit ") {
@@ -114,13 +114,13 @@ fn by_text(text: &str) -> Option<PartKind> {
     if has_line("UserspaceTimestampMonotonic=") || has_line("FinishTimestampMonotonic=") {
         return Some(PartKind::Manager);
     }
-    if critical_chain::recognises(text) {
+    if critical_chain::recognizes(text) {
         return Some(PartKind::CriticalChain);
     }
-    if blame::recognises(text) {
+    if blame::recognizes(text) {
         return Some(PartKind::Blame);
     }
-    if let Some(file) = bootchart_samples::recognises(text) {
+    if let Some(file) = bootchart_samples::recognizes(text) {
         return Some(match file {
             bootchart_samples::File::Header => PartKind::BootchartHeader,
             bootchart_samples::File::Processes => PartKind::BootchartProcesses,
@@ -147,7 +147,7 @@ fn by_name(file: &str, text: &str) -> Option<PartKind> {
         "uname" | "uname.txt" if text.starts_with("Linux ") => Some(PartKind::Uname),
         "cmdline" | "cmdline.txt" => Some(PartKind::CommandLine),
         "cpuinfo" | "cpuinfo.txt" => Some(PartKind::ProcessorInfo),
-        _ if perf_map::recognises(file, text) => Some(PartKind::PerfMap),
+        _ if perf_map::recognizes(file, text) => Some(PartKind::PerfMap),
         _ if file.ends_with("saved_cmdlines") => Some(PartKind::SavedNames),
         _ => None,
     }
@@ -188,7 +188,7 @@ pub fn advice(bytes: &[u8]) -> &'static str {
     let text = String::from_utf8_lossy(head);
     let lines = || text.lines().take(LOG_LINES);
     let any = |holds: &dyn Fn(&str) -> bool| lines().any(holds);
-    if blame::recognises(&text) {
+    if blame::recognizes(&text) {
         ". This is 'systemd-analyze blame': it says how long units took, and not when. Add 'systemctl show \"*\" > units.txt'."
     } else if any(&|line| line.starts_with("[  +")) {
         ". This looks like 'dmesg -e' or 'dmesg -H', whose times are rounded. Take 'dmesg'."

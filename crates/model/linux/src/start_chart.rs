@@ -20,7 +20,7 @@ pub(super) const EVENT: &str = "systemd-analyze plot";
 const SECOND_WIDTH: f64 = 100.0;
 
 /// Units that are kept, at most.
-const MOST: usize = 100_000;
+const MAX: usize = 100_000;
 
 counters! {
     UNREADABLE = "chart_units_unreadable", Notice, [ServiceTransitions],
@@ -31,7 +31,7 @@ counters! {
 const MARK: &str = "This file is a systemd-analyze SVG file";
 
 /// Whether a text is such a picture.
-pub(super) fn recognises(text: &str) -> bool {
+pub(super) fn recognizes(text: &str) -> bool {
     text.contains(MARK)
 }
 
@@ -85,7 +85,7 @@ pub(super) fn read(part: &Part<'_>, assembly: &mut Assembly) {
         if !is_unit(name) {
             continue;
         }
-        let Some((x, width)) = bar.take().filter(|_| units < MOST) else {
+        let Some((x, width)) = bar.take().filter(|_| units < MAX) else {
             assembly.losses.add_at(&UNREADABLE, || format!("{}, line {line_number}", part.name));
             continue;
         };
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!((rows.len(), lost), (0, 1));
         let (rows, lost) = read(&picture("200.000", &unit("bad.service", "NaN", "1")));
         assert_eq!((rows.len(), lost), (0, 1));
-        assert!(!recognises("<svg>\n<text>Startup finished in 1s</text>"));
+        assert!(!recognizes("<svg>\n<text>Startup finished in 1s</text>"));
     }
 
     proptest::proptest! {

@@ -129,9 +129,9 @@ mod tests {
             }
         );
         assert_eq!(lengths.since_kernel_ns(), ms(103_913));
-        let analysed =
+        let analyzed =
             "Startup finished in 2.5s (kernel) + 17.5s (userspace) = 20s \ngraphical.target reached after 17s";
-        assert_eq!(StartupLengths::read(analysed).unwrap().user_space_ns, ms(17_500));
+        assert_eq!(StartupLengths::read(analyzed).unwrap().user_space_ns, ms(17_500));
         for other in [
             "Startup finished in 105ms.",
             "Startup finished in 1s (userspace).",

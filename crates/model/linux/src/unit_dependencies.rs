@@ -6,7 +6,7 @@ use onoff_trace::{DependencyKind, ServiceDependency, counters};
 use super::assembly::Assembly;
 
 /// Dependencies, at most: a hundred times what a large server has.
-const MOST: usize = 4_000_000;
+const MAX: usize = 4_000_000;
 
 counters! {
     TOO_MANY = "unit_dependencies_too_many", Warning, [ServiceDependencies],
@@ -25,13 +25,13 @@ pub(super) struct UnitDependencies {
 impl UnitDependencies {
     /// `name` is another name of `unit`.
     pub(super) fn alias(&mut self, name: String, unit: &str) {
-        if name != unit && self.names.len() < MOST {
+        if name != unit && self.names.len() < MAX {
             self.names.insert(name, unit.to_owned());
         }
     }
 
     pub(super) fn add(&mut self, unit: &str, kind: DependencyKind, on: String) {
-        if self.found.len() < MOST {
+        if self.found.len() < MAX {
             self.found.push((unit.to_owned(), kind, on));
         } else {
             self.refused += 1;
@@ -40,7 +40,7 @@ impl UnitDependencies {
 
     /// `later` is started after `unit`.
     pub(super) fn before(&mut self, unit: &str, later: String) {
-        if self.found.len() < MOST {
+        if self.found.len() < MAX {
             self.found.push((later, DependencyKind::After, unit.to_owned()));
         } else {
             self.refused += 1;

@@ -19,7 +19,7 @@ use super::unit_names::names;
 pub(super) const EVENT: &str = "systemd unit properties";
 
 /// Processes of a unit's commands that are kept, at most.
-const MOST_PROCESSES: usize = 64;
+const MAX_PROCESSES: usize = 64;
 
 counters! {
     WITHOUT_NAME = "units_without_name", Notice, [ServiceTransitions],
@@ -95,7 +95,7 @@ impl<'a> Unit<'a> {
         let command = String::from_utf8_lossy(command);
         let digits = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|pid| pid.parse().ok());
         let pids = command.split(" ; ").filter_map(|part| digits(part.trim().strip_prefix("pid=")?));
-        self.pids.extend(pids.filter(|&pid: &u32| pid > 0).take(MOST_PROCESSES.saturating_sub(self.pids.len())));
+        self.pids.extend(pids.filter(|&pid: &u32| pid > 0).take(MAX_PROCESSES.saturating_sub(self.pids.len())));
     }
 
     /// When the last start was over, µs: active, or gone again, as for a unit that only does one thing. The rule is that of

@@ -13,7 +13,7 @@ use onoff_input::store::Memory;
 use onoff_input::unpack::{Limits, TarMembers, Unpacking, tar_members, unpack};
 
 /// Most bytes of an archive's member.
-const MOST_MEMBER_BYTES: usize = 32 << 20;
+const MAX_MEMBER_BYTES: usize = 32 << 20;
 
 /// What the firmware of one machine measured, while its files are gathered.
 #[derive(Debug)]
@@ -26,12 +26,12 @@ pub struct FirmwareGathering {
 
 impl FirmwareGathering {
     /// Most bytes of one file. A table of ten thousand measurements takes half a megabyte.
-    pub const MOST_BYTES: u64 = 256 << 20;
+    pub const MAX_BYTES: u64 = 256 << 20;
 
     /// Nothing yet; packed files will expand no further than `limits`.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(Self::MOST_BYTES), ..*limits };
+        let limits = Limits { unpacked_bytes: limits.unpacked_bytes.min(Self::MAX_BYTES), ..*limits };
         Self { limits, gathering: Gathering::default(), shown: sysfs::Files::default() }
     }
 
@@ -62,9 +62,9 @@ impl FirmwareGathering {
             let TarMembers { members, is_cut } = tar_members(name, bytes)?;
             for (name, member) in members {
                 let member = bytes.get(member).unwrap_or_default();
-                match member.len() <= MOST_MEMBER_BYTES {
+                match member.len() <= MAX_MEMBER_BYTES {
                     true => self.consider(&name, member),
-                    false => self.too_large(&name, member, MOST_MEMBER_BYTES as u64),
+                    false => self.too_large(&name, member, MAX_MEMBER_BYTES as u64),
                 }
             }
             if is_cut {

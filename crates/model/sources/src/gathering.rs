@@ -2,7 +2,7 @@
 
 use crate::known_kinds::{FIRMWARE, known_kind};
 use crate::recordings::{FileRole, file_role, refuse_several, refuse_several_members};
-use crate::registry::{Recognised, SOURCES};
+use crate::registry::{Recognized, SOURCES};
 use crate::sections::sections;
 use onoff_input::error::Error;
 use onoff_input::opened::{Files, SourceFile};
@@ -192,13 +192,13 @@ impl Gathering {
         let mut kind = None;
         let mut adds = None;
         for file in &files {
-            let found = SOURCES.iter().find_map(|source| match (source.recognise)(file.name(), file.bytes()) {
-                Recognised::No => None,
-                recognised => Some((source.kind, recognised)),
+            let found = SOURCES.iter().find_map(|source| match (source.recognize)(file.name(), file.bytes()) {
+                Recognized::No => None,
+                recognized => Some((source.kind, recognized)),
             });
             match found {
                 // It says something of a recording, but is none: that it takes another file.
-                Some((_, Recognised::Part)) => adds = adds.or(Some(file)),
+                Some((_, Recognized::Part)) => adds = adds.or(Some(file)),
                 Some((found, _)) if *kind.get_or_insert(found) != found => {
                     return Err(Error::of_kind(file.name(), named_kind(file, found)));
                 }
@@ -263,7 +263,7 @@ pub fn refuse_at_first_look(name: &str, head: &[u8]) -> Result<(), Error> {
         Content::Recording(_) | Content::Packed(_) => return Ok(()),
         Content::Unknown if is_tar(head) || onoff_linux::is_part(name, head) => return Ok(()),
         Content::Empty => "zeros".to_owned(),
-        Content::Unknown if onoff_fileio::recognise(head).is_some() => return Ok(()),
+        Content::Unknown if onoff_fileio::recognize(head).is_some() => return Ok(()),
         Content::Unknown => match known_kind(name, head) {
             Some(kind) => return Err(Error::of_kind(name, kind)),
             None => format!("of no known kind; they begin with {}", beginning(head)),

@@ -138,7 +138,7 @@ pub fn known_kind(name: &str, bytes: &[u8]) -> Option<KnownKind> {
         let of_bootchart = OF_BOOTCHART.iter().any(|file| blocks().any(|block| block.starts_with(file.as_bytes())));
         return of_bootchart.then(|| RecordingKind::Linux.known());
     }
-    if onoff_fileio::recognise(head).is_some() {
+    if onoff_fileio::recognize(head).is_some() {
         return Some(RecordingKind::FileOperations.known());
     }
     if onoff_linux::is_firmware_table(name, head) {

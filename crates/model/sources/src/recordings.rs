@@ -64,7 +64,7 @@ pub fn file_role(name: &str, bytes: &[u8]) -> FileRole {
         Content::Recording(_) | Content::Packed(_) => FileRole::Whole,
         Content::Empty => FileRole::Empty,
         Content::Unknown if is_tar(beginning) => FileRole::Whole,
-        Content::Unknown if onoff_fileio::recognise(beginning).is_some() => FileRole::Series,
+        Content::Unknown if onoff_fileio::recognize(beginning).is_some() => FileRole::Series,
         Content::Unknown => match onoff_linux::kind_of(name, beginning) {
             // A report with many outputs may hold some of them.
             None if packing.is_none() && holds_parts(bytes) => FileRole::LinuxPart(Box::new(PartIdentity::of_report())),

@@ -1,4 +1,4 @@
-//! The registry of source kinds: how each is recognised by what its files hold, which tables it can fill, and its reader.
+//! The registry of source kinds: how each is recognized by what its files hold, which tables it can fill, and its reader.
 
 use onoff_trace::TableName;
 use onoff_trace::{Tables, Trace};
@@ -11,7 +11,7 @@ use onoff_input::sniff::{Content, RecordingKind, sniff};
 
 /// What a file is to a kind of source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Recognised {
+pub(crate) enum Recognized {
     /// Nothing.
     No,
     /// A part that only adds to a recording.
@@ -26,7 +26,7 @@ pub(crate) struct Source {
     /// Which.
     pub(crate) kind: RecordingKind,
     /// What a file of this name with these bytes is to it. The name counts only where bytes cannot say, as for a file of one number.
-    pub(crate) recognise: fn(&str, &[u8]) -> Recognised,
+    pub(crate) recognize: fn(&str, &[u8]) -> Recognized,
     /// The tables that it can fill.
     pub(crate) gives: Tables,
     /// Its reader.
@@ -37,12 +37,12 @@ pub(crate) struct Source {
 pub(crate) const SOURCES: &[Source] = &[
     Source {
         kind: RecordingKind::EventTraceLog,
-        recognise: |_, bytes| match sniff(bytes) {
+        recognize: |_, bytes| match sniff(bytes) {
             // The reader of Event Trace Logs says what is wrong with an empty one.
             Content::Recording(RecordingKind::EventTraceLog) | Content::Empty | Content::Packed(_) => {
-                Recognised::Recording
+                Recognized::Recording
             }
-            _ => Recognised::No,
+            _ => Recognized::No,
         },
         gives: Tables::of(&[
             TableName::Processes,
@@ -71,19 +71,19 @@ pub(crate) const SOURCES: &[Source] = &[
     },
     Source {
         kind: RecordingKind::NetworkCapture,
-        recognise: |_, bytes| match sniff(bytes) {
-            Content::Recording(RecordingKind::NetworkCapture) => Recognised::Recording,
-            _ => Recognised::No,
+        recognize: |_, bytes| match sniff(bytes) {
+            Content::Recording(RecordingKind::NetworkCapture) => Recognized::Recording,
+            _ => Recognized::No,
         },
         gives: Tables::of(&[TableName::NetworkTransfers, TableName::DhcpMessages, TableName::NameLookups]),
         read: |files, wanted, options| Ok(capture::tables(capture::read_capture(files, options)?, wanted)),
     },
     Source {
         kind: RecordingKind::Linux,
-        recognise: |name, bytes| match onoff_linux::kind_of(name, bytes) {
-            Some(part) if part.stands_alone() => Recognised::Recording,
-            Some(_) => Recognised::Part,
-            None => Recognised::No,
+        recognize: |name, bytes| match onoff_linux::kind_of(name, bytes) {
+            Some(part) if part.stands_alone() => Recognized::Recording,
+            Some(_) => Recognized::Part,
+            None => Recognized::No,
         },
         gives: Tables::of(&[
             TableName::Processes,
@@ -114,9 +114,9 @@ pub(crate) const SOURCES: &[Source] = &[
     },
     Source {
         kind: RecordingKind::FileOperations,
-        recognise: |_, bytes| match onoff_fileio::recognise(bytes) {
-            Some(_) => Recognised::Recording,
-            None => Recognised::No,
+        recognize: |_, bytes| match onoff_fileio::recognize(bytes) {
+            Some(_) => Recognized::Recording,
+            None => Recognized::No,
         },
         gives: Tables::of(&[TableName::FileIos, TableName::Processes]),
         read: |files, wanted, _| onoff_file_operations::open(files, wanted),

@@ -12,7 +12,7 @@ use std::ops::Range;
 const MARK: &[u8] = b"#==[ ";
 
 /// Sections of one file, at most: the largest reports hold some thousand.
-const MOST_SECTIONS: usize = 100_000;
+const MAX_SECTIONS: usize = 100_000;
 
 /// Bytes at the beginning in which a report has its first mark.
 const LOOKED_AT: usize = 4096;
@@ -36,7 +36,7 @@ pub(crate) fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
     let line_end = |from: usize| bytes.get(from..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|at| from + at + 1);
     let mut found = Vec::new();
     let ends = marks().skip(1).chain([bytes.len()]);
-    for (mark, end) in marks().zip(ends).take(MOST_SECTIONS) {
+    for (mark, end) in marks().zip(ends).take(MAX_SECTIONS) {
         let Some(named) = line_end(mark).filter(|&at| at <= end) else { continue };
         let Some(from) = line_end(named).filter(|&at| at <= end) else { continue };
         let name = bytes.get(named..from).unwrap_or_default();

@@ -86,7 +86,7 @@ fn a_boots_events_become_rows() {
     assert_eq!(count(DeviceOperationKind::Initcall), 729);
     assert_eq!(count(DeviceOperationKind::ModuleLoad), 68);
     assert_eq!(count(DeviceOperationKind::Probe), 32);
-    // Nine modules have no initialisation function; none of all was under way at the end.
+    // Nine modules have no initialization function; none of all was under way at the end.
     let rows = || trace.device_operations.iter();
     let modules = rows().filter(|row| row.kind == DeviceOperationKind::ModuleLoad);
     let at_once = modules.filter(|row| row.end_ns == Some(row.start_ns));
@@ -97,7 +97,7 @@ fn a_boots_events_become_rows() {
     assert_eq!(trace.system.os_build_text, "6.1.0-50-amd64");
     assert_eq!(trace.system.memory_bytes, 1_969_152 * 1024);
     assert_eq!(trace.system.processors, 2);
-    // `aesni_intel` was loaded by thread 252; the trace shows another function's name for its initialisation.
+    // `aesni_intel` was loaded by thread 252; the trace shows another function's name for its initialization.
     let aesni = trace.device_operations.iter().find(|row| trace.text(row.description) == "aesni_intel").unwrap();
     assert_eq!((trace.text(aesni.driver), aesni.tid), ("aesni_init", Some(252)));
     // 26.799968 to 30.841709 in the text.

@@ -213,7 +213,7 @@ fn an_archive_of_bootchart_is_a_boot_with_its_processes() {
 }
 
 #[test]
-fn an_initialisation_function_ends_with_its_line_whatever_the_kernel_says_it_took() {
+fn an_initialization_function_ends_with_its_line_whatever_the_kernel_says_it_took() {
     // The kernel keeps one start for all calls: of the outer one it says the time since the inner one began.
     let trace = read_text(
         "[    0.000000] Linux version 6.1\n[    1.000000] calling  outer+0x0/0x10 [a] @ 10\n\
@@ -326,11 +326,11 @@ fn a_real_boot_says_the_same_in_every_form() {
     let exact = read(&[("journal.export", &export)]);
     let lines = read(&[("journal.txt", &text)]);
     // `systemd-analyze time` of that boot.
-    let analysed = read(&[("time", &member("boot-1", "analyze-time.txt").unwrap())]);
+    let analyzed = read(&[("time", &member("boot-1", "analyze-time.txt").unwrap())]);
     for name in [milestone::FIRMWARE, milestone::BOOT_MANAGER, milestone::USER_SPACE_BEGIN, milestone::STARTUP_FINISHED]
     {
         let by_export = ms(&exact, name).unwrap();
-        for (form, other) in [("text", &lines), ("systemd-analyze time", &analysed)] {
+        for (form, other) in [("text", &lines), ("systemd-analyze time", &analyzed)] {
             let other = ms(other, name).unwrap();
             assert!(by_export.abs_diff(other) <= 1, "{name} by {form}: {other} for {by_export}");
         }

@@ -219,7 +219,7 @@ fn generic_events_carry_their_fields() {
 }
 
 #[test]
-fn a_manifest_explains_the_events_of_its_provider_before_the_catalogue_does() {
+fn a_manifest_explains_the_events_of_its_provider_before_the_catalog_does() {
     let Some(folder) = samples() else { return };
     let paths = [sample(&folder, "HTTP_Server.etl")];
     let wanted = Tables::of(&[TableName::Events]);
@@ -230,15 +230,15 @@ fn a_manifest_explains_the_events_of_its_provider_before_the_catalogue_does() {
         assert_eq!(trace.losses.count("event_fields_incomplete"), 0);
         trace.event_fields.iter().map(|field| trace.text(field.name).to_owned()).collect()
     };
-    let by_catalogue = fields_of(&Options::default());
-    assert!(by_catalogue.iter().any(|name| name == "RequestId"));
-    assert!(!by_catalogue.iter().any(|name| name == "Payload"));
+    let by_catalog = fields_of(&Options::default());
+    assert!(by_catalog.iter().any(|name| name == "RequestId"));
+    assert!(!by_catalog.iter().any(|name| name == "Payload"));
 
     let manifest = std::fs::read_to_string(folder.join("HTTP_Server.man")).unwrap();
     let other_names = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(other_names.path(), manifest.replace("\"RequestId\"", "\"NumberOfTheRequest\"")).unwrap();
     let by_manifest = fields_of(&Options { manifests: vec![other_names.path().to_owned()], ..Options::default() });
-    let renamed = by_catalogue.iter().map(|name| match name.as_str() {
+    let renamed = by_catalog.iter().map(|name| match name.as_str() {
         "RequestId" => "NumberOfTheRequest",
         name => name,
     });

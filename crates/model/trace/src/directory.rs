@@ -35,7 +35,7 @@ pub struct Directory {
 }
 
 /// Most volumes that get a drive letter: Windows has letters for 26.
-const MOST_VOLUMES: usize = 64;
+const MAX_VOLUMES: usize = 64;
 
 impl Directory {
     /// Nobody known yet, but the idle process.
@@ -87,7 +87,7 @@ impl Directory {
     pub fn set_volume(&mut self, device: &str, drive: &str) {
         let (device, drive) = (device.trim_end_matches('\\'), drive.trim_end_matches('\\'));
         let known = self.volumes.iter().any(|(known, _)| known.eq_ignore_ascii_case(device));
-        if !known && !device.is_empty() && !drive.is_empty() && self.volumes.len() < MOST_VOLUMES {
+        if !known && !device.is_empty() && !drive.is_empty() && self.volumes.len() < MAX_VOLUMES {
             self.volumes.push((device.into(), drive.into()));
             for path in self.files.values_mut() {
                 if let Some(readable) = with_drive(path, device, drive) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct DriverFile {
     /// File name in lower case, e.g. `storahci.sys`.
     pub name: String,
-    /// Whether it carries its own signature; without one it is signed by a catalogue or not at all.
+    /// Whether it carries its own signature; without one it is signed by a catalog or not at all.
     pub embedded_signature: bool,
     /// Whether that signature names a certificate for tests.
     pub signed_for_tests: bool,

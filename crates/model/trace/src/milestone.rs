@@ -43,10 +43,10 @@ pub const SHELL_LAUNCH: &str = "logon.shell_launch";
 pub const DESKTOP_READY_BEGIN: &str = "shell.desktop_ready.begin";
 /// The desktop is ready to use.
 pub const DESKTOP_READY: &str = "shell.desktop_ready.end";
-/// The shell initialises, begin.
-pub const SHELL_INITIALISATION_BEGIN: &str = "shell.initialisation.begin";
-/// The shell initialises, end.
-pub const SHELL_INITIALISATION_END: &str = "shell.initialisation.end";
+/// The shell initializes, begin.
+pub const SHELL_INITIALIZATION_BEGIN: &str = "shell.initialization.begin";
+/// The shell initializes, end.
+pub const SHELL_INITIALIZATION_END: &str = "shell.initialization.end";
 /// A mark with text; detail = text.
 pub const MARK: &str = "mark";
 /// The session's boot is over by the logon process's own account; value = training count of read-ahead when logged.

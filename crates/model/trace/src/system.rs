@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// More logical processors than any machine has: what a recording states beyond this is not believed, for tables get a column
 /// for each. Linux can be built for 8,192 (`NR_CPUS`), Windows uses 2,048.
-pub const MOST_PROCESSORS: u32 = 8192;
+pub const MAX_PROCESSORS: u32 = 8192;
 
 /// A disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

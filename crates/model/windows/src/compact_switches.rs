@@ -14,7 +14,7 @@ use onoff_trace::{Batches, ContextSwitch, ContextSwitches, Losses};
 use super::counters;
 
 /// Rows kept: a switch takes as little as two bytes of the file and 40 of memory.
-const MOST: usize = 20_000_000;
+const MAX: usize = 20_000_000;
 
 /// Rows of one piece of the table.
 const PIECE: usize = 1 << 20;
@@ -61,7 +61,7 @@ impl CompactSwitchTracker {
             if row.new_tid == 0 && row.old_tid == 0 {
                 continue;
             }
-            if self.rows.len() < MOST {
+            if self.rows.len() < MAX {
                 self.rows.push(row);
             } else {
                 losses.add(&counters::COMPACT_SWITCHES_LEFT_OUT, 1);

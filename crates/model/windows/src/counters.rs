@@ -54,7 +54,7 @@ counters! {
     pub(super) ACTIVITY_UNFINISHED = "activity_unfinished", Notice, [Activities],
         "Activities that did not end in the recording.";
     pub(super) SCHEMA_UNKNOWN = "schema_unknown", Notice, [Events],
-        "Events whose fields are not described by the recording, the catalogue or a manifest given; their payload is shown raw.";
+        "Events whose fields are not described by the recording, the catalog or a manifest given; their payload is shown raw.";
     pub(super) MESSAGE_UNFORMATTED = "message_without_format", Notice, [Events],
         "Messages of Windows software tracing (WPP), whose texts only their program's symbols hold; their arguments are shown raw.";
     pub(super) FIELDS_INCOMPLETE = "event_fields_incomplete", Notice, [Events],

@@ -26,7 +26,7 @@ pub(super) struct DeviceTracker {
 }
 
 /// A device has one request of a kind at a time; more under one name than this are begins whose ends were lost.
-const MOST_UNDER_WAY: usize = 64;
+const MAX_IN_FLIGHT: usize = 64;
 
 #[derive(Clone, Copy)]
 enum Edge {
@@ -108,7 +108,7 @@ impl DeviceTracker {
                 let of_device = matches!(kind, DeviceStart | DeviceEnum);
                 let (device, driver) = if of_device { (name, StringId::EMPTY) } else { (StringId::EMPTY, name) };
                 let begun = self.under_way.entry((kind, name)).or_default();
-                if begun.len() == MOST_UNDER_WAY {
+                if begun.len() == MAX_IN_FLIGHT {
                     begun.remove(0);
                 }
                 begun.push(self.rows.len());
@@ -152,7 +152,7 @@ impl DeviceTracker {
     /// The operation under way that an edge belongs to: the latest of the same thread, or else the earliest.
     ///
     /// The end of a driver's load may name it otherwise than the begin did (by service, or by object); loading and
-    /// initialising are done by the thread that began them, which then tells.
+    /// initializing are done by the thread that began them, which then tells.
     fn begun(&self, kind: DeviceOperationKind, name: StringId, tid: Option<u32>) -> Option<usize> {
         let of_thread = |row: usize| self.rows.get(row).is_some_and(|row| row.tid == tid);
         if let Some(rows) = self.under_way.get(&(kind, name))
@@ -164,7 +164,7 @@ impl DeviceTracker {
         if matches!(kind, DeviceStart | DeviceEnum) {
             return None;
         }
-        let recent = self.rows.len().saturating_sub(MOST_UNDER_WAY)..self.rows.len();
+        let recent = self.rows.len().saturating_sub(MAX_IN_FLIGHT)..self.rows.len();
         recent.rev().find(|&row| {
             of_thread(row) && self.rows.get(row).is_some_and(|row| row.kind == kind && row.end_ns.is_none())
         })

@@ -164,7 +164,7 @@ fn total(recording: &Recording<'_>, counter: impl Fn(&LogfileHeader) -> u32) -> 
 const WINDOW_BYTES: usize = 8 << 20;
 
 /// Every processor's stream contributes a buffer to each window; a window that holds few of each mostly repeats its
-/// neighbours' buffers.
+/// neighbors' buffers.
 const BUFFERS_PER_PROCESSOR: usize = 8;
 
 fn windows<'r>(recording: &'r Recording<'r>) -> Vec<Window<'r>> {

@@ -72,8 +72,8 @@ pub(super) const RULES: &[Rule] = &[
     (WINLOGON, 5007, name::READ_AHEAD_TRAINING, Number("ReadyBootTrainingCountSinceLastServicing"), Detail::None),
     (SERVICES, 101, name::AUTO_START_BEGIN, Nothing, Detail::None),
     (SERVICES, 102, name::AUTO_START_END, Nothing, Detail::None),
-    (SHELL_CORE, 9601, name::SHELL_INITIALISATION_BEGIN, Nothing, Detail::None),
-    (SHELL_CORE, 9602, name::SHELL_INITIALISATION_END, Nothing, Detail::None),
+    (SHELL_CORE, 9601, name::SHELL_INITIALIZATION_BEGIN, Nothing, Detail::None),
+    (SHELL_CORE, 9602, name::SHELL_INITIALIZATION_END, Nothing, Detail::None),
     (SHELL_CORE, 27230, name::DESKTOP_READY_BEGIN, Nothing, Detail::None),
     (SHELL_CORE, 27231, name::DESKTOP_READY, Nothing, Detail::None),
     // Windows 7 numbers the idle detection one hundred lower.

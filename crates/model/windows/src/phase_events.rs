@@ -112,7 +112,7 @@ mod tests {
     use onoff_input::unpack::Limits;
     use onoff_sources::{files_from_bytes, open_files};
 
-    /// Versions that any of the events has: the catalogue knows 14 of the one that has most.
+    /// Versions that any of the events has: the catalog knows 14 of the one that has most.
     const VERSIONS: u8 = 16;
 
     fn read(events: impl Iterator<Item = (Uuid, u16, u8, Payload)>) -> onoff_trace::Trace {

@@ -28,7 +28,7 @@ pub(super) fn explains(record: &Record<'_>) -> bool {
     }
 }
 
-/// The schemas known before the recording is read: the catalogue's and the user's.
+/// The schemas known before the recording is read: the catalog's and the user's.
 ///
 /// # Errors
 /// A manifest or DLL that cannot be read, or that describes no event.
@@ -82,7 +82,7 @@ fn text(bytes: &[u8]) -> String {
     }
 }
 
-/// Adds what could not be learnt to `losses`.
+/// Adds what could not be learned to `losses`.
 pub fn count(schemas: &Schemas, losses: &mut Losses) {
     let lost = schemas.losses();
     losses.add(&counters::SCHEMA_MALFORMED, lost.malformed_records);

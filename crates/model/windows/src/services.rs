@@ -33,7 +33,7 @@ const AUTO_START_PHASE: u32 = 1;
 const SHUTDOWN_PHASE: u32 = 3;
 
 /// Groups are started one after another; more open at once than this are begins whose ends were lost.
-const MOST_OPEN_GROUPS: usize = 64;
+const MAX_OPEN_GROUPS: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct ServiceTracker {
@@ -95,7 +95,7 @@ impl ServiceTracker {
             Meaning::AutoStartBegins => self.in_auto_start = true,
             Meaning::AutoStartEnds => self.in_auto_start = false,
             Meaning::GroupBegins => {
-                if self.open_groups.len() == MOST_OPEN_GROUPS {
+                if self.open_groups.len() == MAX_OPEN_GROUPS {
                     self.open_groups.remove(0);
                 }
                 self.open_groups.push(event.text("GroupName", texts)?);

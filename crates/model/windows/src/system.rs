@@ -26,7 +26,7 @@ pub(super) struct SystemTracker {
 
 /// More processors than Windows can have: 2,048 since Windows Server 2016, which is also what the number in a buffer's header
 /// has room for.
-const MOST_PROCESSORS: u32 = 2048;
+const MAX_PROCESSORS: u32 = 2048;
 
 impl SystemTracker {
     pub(super) fn new(recording: &Recording<'_>) -> Self {
@@ -213,7 +213,7 @@ impl SystemTracker {
     /// The configuration.
     pub(super) fn finish(self, losses: &mut Losses) -> SystemConfiguration {
         let Self { mut system, product, mappings, left_out, seen_processors } = self;
-        if system.processors > MOST_PROCESSORS {
+        if system.processors > MAX_PROCESSORS {
             // Tables are made with a column for each: what the recording says of itself must not decide how large they are.
             losses.add(&counters::PROCESSOR_COUNT, 1);
             system.processors = seen_processors;
@@ -243,10 +243,10 @@ impl SystemTracker {
 }
 
 /// More disks, services or devices than any machine has: repeated records are found by looking through the others.
-const MOST_ENTRIES: usize = 4 << 10;
+const MAX_ENTRIES: usize = 4 << 10;
 
 fn add<T: PartialEq>(entries: &mut Vec<T>, entry: T, left_out: &mut u64) {
-    if entries.len() >= MOST_ENTRIES {
+    if entries.len() >= MAX_ENTRIES {
         *left_out += 1;
     } else if !entries.contains(&entry) {
         entries.push(entry);

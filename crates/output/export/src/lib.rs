@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onoff::Session;
-use onoff::answers::evidence::recording::summarise;
+use onoff::answers::evidence::recording::summarize;
 use onoff::sections::json;
 use onoff::sources::read_tables;
 use onoff::trace::{DECLARATIONS, TableName, TableView, Tables, Trace};
@@ -167,7 +167,7 @@ pub fn export(
     let counted = read_tables(session.files(), Tables::of(&[TableName::Inventory]), session.options())?;
     let path = output.path().join("recording.json");
     let mut out = BufWriter::new(File::create(&path).map_err(failed)?);
-    json::document::write(&[session.provenance()?], &summarise(&counted), &mut out).map_err(failed)?;
+    json::document::write(&[session.provenance()?], &summarize(&counted), &mut out).map_err(failed)?;
     out.flush().map_err(failed)?;
     drop(out);
     output.commit().map_err(failed)?;

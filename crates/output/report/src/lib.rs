@@ -4,7 +4,7 @@
 //!
 //! - A format takes a result and writes it; it computes nothing that another format or front end would also need.
 //! - Pure: writers get a `&mut dyn Write` and never open, print or ask for the time.
-//! - Text carries its colours as escape sequences ([`text::style`]); who owns the stream strips them.
+//! - Text carries its colors as escape sequences ([`text::style`]); who owns the stream strips them.
 //! - Names from a recording are made safe before they reach a terminal ([`text::printable`]).
 
 #![forbid(unsafe_code)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use onoff_blame::account::{self, Accountant, PhaseAccount};
 use onoff_blame::waits::{CriticalPath, PathOptions, PathStep, StepKind, TransitionPhase, Waits, phases};
-use onoff_evidence::recording::summarise;
+use onoff_evidence::recording::summarize;
 use onoff_findings::diagnose;
 use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions};
 use onoff_lanes::slices::{LaneSlice, SliceLane, Tone};
@@ -58,7 +58,7 @@ impl Shown {
     /// The same, with what firmware and packets say of the boot.
     #[must_use]
     pub fn with(name: String, trace: Arc<Trace>, boot: BootOptions) -> Self {
-        let summary = summarise(&trace);
+        let summary = summarize(&trace);
         let mut diagnosis = diagnose(&trace, &DiagnosisOptions { boot: boot.clone(), ..DiagnosisOptions::default() });
         diagnosis.name_recording(trace.files.iter().map(|file| file.name.as_str()));
         let all = phases(&trace, None);
@@ -88,7 +88,7 @@ impl Shown {
             held.extend(account.entries.iter().filter(|entry| entry.kind.is_somebody()).flat_map(|entry| {
                 let label = said::subject(entry);
                 entry.stretches.iter().map(move |stretch| {
-                    LaneSlice::new(stretch.start_ns, stretch.end_ns, label.clone(), Tone::Initialise)
+                    LaneSlice::new(stretch.start_ns, stretch.end_ns, label.clone(), Tone::Initialize)
                 })
             }));
         }

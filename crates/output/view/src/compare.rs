@@ -12,9 +12,9 @@ use crate::track::{PageMark, PageTrack};
 use onoff_lanes::TrackGroup;
 
 /// Measures of a category besides totals and phases that the page lists, those that differ most.
-const MOST_MEASURES: usize = 60;
+const MAX_MEASURES: usize = 60;
 /// Things that moved that the page lists.
-const MOST_MOVED: usize = 60;
+const MAX_MOVED: usize = 60;
 
 /// Two sets of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -157,7 +157,7 @@ pub fn comparison(configurations: &[Configuration], comparison: &Comparison) -> 
         sides: sides.collect(),
         explanations: explanations(comparison),
         lists: Category::ALL.into_iter().filter_map(|category| list(comparison, category, &values)).collect(),
-        moved: comparison.moved.iter().take(MOST_MOVED).map(said::moved).collect(),
+        moved: comparison.moved.iter().take(MAX_MOVED).map(said::moved).collect(),
     }
 }
 
@@ -197,7 +197,7 @@ fn list(comparison: &Comparison, category: Category, values: &[Vec<RunValues<'_>
     if !category.keeps_order() {
         rows.retain(|measure| said::differs(measure));
         rows.sort_by_key(|measure| std::cmp::Reverse(said::size_of(measure)));
-        rows.truncate(MOST_MEASURES);
+        rows.truncate(MAX_MEASURES);
     }
     let rows: Vec<PageMeasure> = rows.into_iter().map(|measure| row(measure, values)).collect();
     let title = said::heading(category);

@@ -11,9 +11,9 @@ use onoff_trace::{DescribedEvent, EventOrigin, FieldValue};
 use crate::table::{PageColumn, PageTable};
 
 /// Events that are listed one by one.
-const MOST_LISTED: usize = 400;
+const MAX_LISTED: usize = 400;
 /// Groups that are distinguished; what comes later joins none and is counted.
-const MOST_GROUPS: usize = 20_000;
+const MAX_GROUPS: usize = 20_000;
 /// Characters of an event's fields.
 const FIELD_CHARACTERS: usize = 600;
 
@@ -81,7 +81,7 @@ fn each(reader: &EventReader, range: (i64, i64)) -> Result<PageTable, String> {
     let mut table = PageTable { columns, ..PageTable::default() };
     let mut visit = |event: &DescribedEvent<'_>| {
         table.of = table.of.saturating_add(1);
-        if table.rows.len() < MOST_LISTED {
+        if table.rows.len() < MAX_LISTED {
             let tid = event.tid.map_or_else(String::new, |tid| tid.to_string());
             // A line of a log has no processor.
             let processor = (event.origin != EventOrigin::LogLine).then_some(event.cpu);
@@ -116,7 +116,7 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
             text(is_by("event"), &|| printable(event.name).into_owned()),
             text(is_by("process"), &|| process(event)),
         );
-        if groups.len() >= MOST_GROUPS && !groups.contains_key(&key) {
+        if groups.len() >= MAX_GROUPS && !groups.contains_key(&key) {
             left_out = left_out.saturating_add(1);
             return ControlFlow::Continue(());
         }
@@ -134,7 +134,7 @@ fn counted(reader: &EventReader, by: &[&str], range: (i64, i64)) -> Result<PageT
         }
     }
     table.columns.extend([column("events", "events", true), column("percent", "share", true)]);
-    for ((provider, name, process), (count, first_ns, last_ns)) in rows.into_iter().take(MOST_LISTED) {
+    for ((provider, name, process), (count, first_ns, last_ns)) in rows.into_iter().take(MAX_LISTED) {
         let names = [("provider", provider), ("event", name), ("process", process)];
         let mut row: Vec<String> = names.into_iter().filter(|(by, _)| is_by(by)).map(|(_, text)| text).collect();
         let mut numbers = vec![None; row.len()];
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn each_event_of_the_range_is_listed_with_its_fields_and_the_others_are_counted() {
         let found = table(Some(&reader((0..1_000).collect())), &[], (10, 900));
-        assert_eq!((found.rows.len(), found.of), (MOST_LISTED, 890));
+        assert_eq!((found.rows.len(), found.of), (MAX_LISTED, 890));
         assert_eq!(found.rows[0][2..], ["a<b>.exe (7)", "9", "P/B", "Path=C:\\x\\u{1b}"]);
         assert_eq!(found.numbers[0][0], Some(10.0));
     }

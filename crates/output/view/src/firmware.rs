@@ -18,7 +18,7 @@ use crate::track::track_list;
 use crate::transitions::explains;
 
 /// Modules with a track of their own, those first whose own time is longest.
-const MOST_MODULES: usize = 200;
+const MAX_MODULES: usize = 200;
 
 impl Shown {
     /// What there is to show of a firmware's tables, which the page calls `name`; `None` where they hold no stage, phase or work with times.
@@ -132,7 +132,7 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
     let phases = report
         .phases
         .iter()
-        .map(|phase| LaneSlice::new(phase.start_ns, phase.end_ns, phase.name.clone(), Tone::Initialise));
+        .map(|phase| LaneSlice::new(phase.start_ns, phase.end_ns, phase.name.clone(), Tone::Initialize));
     let gaps = report.gaps.iter().map(|gap| {
         let label = format!("nothing measured, after {} and before {}", gap.module_before, gap.module_after);
         LaneSlice::new(gap.start_ns, gap.end_ns, label, Tone::Unknown)
@@ -142,7 +142,7 @@ fn tracks(report: &FirmwareReport) -> Vec<Track> {
         track("", "Phases", "what the firmware measured of itself", phases.collect()),
         track("", "Gaps", "stretches in which nothing but a phase was measured", gaps.collect()),
     ];
-    for driver in report.drivers.iter().take(MOST_MODULES) {
+    for driver in report.drivers.iter().take(MAX_MODULES) {
         let its = report.work.iter().filter(|work| work.module == driver.name);
         let slices = its.map(|work| LaneSlice::new(work.start_ns, work.end_ns, work_label(work), Tone::Ran)).collect();
         tracks.push(track("Modules", &driver.name, &driver.phase, slices));

@@ -17,10 +17,10 @@ use crate::track::track_list;
 use crate::transitions::explains;
 
 /// Files and dialogues of a kind with a track of their own; the rest share one.
-const MOST_TRACKS: usize = 400;
+const MAX_TRACKS: usize = 400;
 
 /// Ticks of a boot, at most.
-const MOST_TICKS: usize = 40;
+const MAX_TICKS: usize = 40;
 
 impl Shown {
     /// What there is to show of the network boots of a capture, which the page calls `name`.
@@ -127,7 +127,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
     }
     let mut ticks: Vec<PageTick> = Vec::new();
     for file in &boot.transfers {
-        ticks.extend(file.timeouts.iter().take(MOST_TICKS.saturating_sub(ticks.len())).map(|silence| PageTick {
+        ticks.extend(file.timeouts.iter().take(MAX_TICKS.saturating_sub(ticks.len())).map(|silence| PageTick {
             time_ns: silence.end_ns,
             label: format!(
                 "{} gave up waiting after {} of silence, block {} of {}",
@@ -179,7 +179,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
     });
     let mut tracks =
         vec![track("", "Stages".to_owned(), "one after the other, without gaps".to_owned(), stages.collect())];
-    for exchange in boot.dhcp.iter().take(MOST_TRACKS) {
+    for exchange in boot.dhcp.iter().take(MAX_TRACKS) {
         let name =
             format!("DHCPv{}{}", exchange.ip_version, if exchange.boot_server_dialogue { ", boot server" } else { "" });
         let note =
@@ -192,7 +192,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
         }));
         tracks.push(track("DHCP", name, note, slices));
     }
-    for file in boot.transfers.iter().take(MOST_TRACKS) {
+    for file in boot.transfers.iter().take(MAX_TRACKS) {
         let whole = file.duration_ns.is_some();
         let data_ns =
             file.first_data_ns.unwrap_or(file.end_ns).clamp(file.request_ns, file.end_ns.max(file.request_ns));
@@ -218,7 +218,7 @@ fn tracks(boot: &NetworkBoot, number: Option<usize>) -> Vec<Track> {
             ],
         ));
     }
-    for download in boot.downloads.iter().take(MOST_TRACKS) {
+    for download in boot.downloads.iter().take(MAX_TRACKS) {
         let last_ns = download.end_ns.max(download.start_ns);
         let first_ns = last_ns.saturating_sub(download.body_ns.unwrap_or(0)).clamp(download.start_ns, last_ns);
         let tone = if download.complete { Tone::Load } else { Tone::Failed };

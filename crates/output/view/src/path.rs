@@ -13,7 +13,7 @@ use serde::Serialize;
 /// Pixels within which the arrows between the same two tracks are one.
 const ARROW_PIXELS: i128 = 5;
 /// Steps as sentences that a page gets at once, the longest.
-pub const MOST_STEPS: usize = 200;
+pub const MAX_STEPS: usize = 200;
 /// One thread made another one ready, on tracks of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrow {

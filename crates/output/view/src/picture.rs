@@ -17,10 +17,10 @@ const ROW: i64 = 20;
 /// Characters of a name that fit at the left.
 const LABEL_CHARACTERS: usize = 36;
 /// Entries of the account of a phase that get a row, and the least part of the transition, percent, that is worth one.
-const MOST_ENTRIES: usize = 5;
-const LEAST_PERCENT: i64 = 1;
+const MAX_ENTRIES: usize = 5;
+const MIN_PERCENT: i64 = 1;
 /// Findings that are named.
-const MOST_FINDINGS: usize = 5;
+const MAX_FINDINGS: usize = 5;
 
 /// Writes a transition: its phases, who held each, and what to change.
 ///
@@ -34,14 +34,14 @@ pub fn transition(recording: &PageRecording, transition: &PageTransition, out: &
         .iter()
         .flat_map(|phase| {
             let worth = move |entry: &&PageAccountEntry| {
-                entry.kind != "idle" && entry.ns.saturating_mul(100 / LEAST_PERCENT) >= axis.length_ns
+                entry.kind != "idle" && entry.ns.saturating_mul(100 / MIN_PERCENT) >= axis.length_ns
             };
-            let mut entries: Vec<&PageAccountEntry> = phase.account.iter().filter(worth).take(MOST_ENTRIES).collect();
+            let mut entries: Vec<&PageAccountEntry> = phase.account.iter().filter(worth).take(MAX_ENTRIES).collect();
             entries.sort_by_key(|entry| entry.stretches.iter().map(|stretch| stretch.0).min());
             entries.into_iter().map(move |entry| (phase, entry))
         })
         .collect();
-    let findings = transition.findings.iter().take(MOST_FINDINGS);
+    let findings = transition.findings.iter().take(MAX_FINDINGS);
     // A search for idle time that only begins where the picture ends has nothing to show.
     let band = transition
         .band

@@ -18,11 +18,11 @@ use crate::events::{self, EventReader};
 use crate::table::{PageColumn, PageTable};
 
 /// Rows of a table of the page, at most; how many there are is said.
-const MOST_ROWS: usize = 400;
+const MAX_ROWS: usize = 400;
 /// Nodes of a flame graph, and shares of a path, at most.
-pub const MOST_NODES: usize = 4_000;
+pub const MAX_NODES: usize = 4_000;
 /// A node of a flame graph is worth drawing from this part of the whole on: a pixel of a wide screen.
-const LEAST_PART: i64 = 2_000;
+const MIN_SHARE: i64 = 2_000;
 
 /// The tables that ranges are made of.
 pub const TABLES: Tables = disk::TABLES
@@ -101,9 +101,9 @@ pub fn table(
             ];
             shown(trace, &cpu::list(trace, &scope, &chosen(&groups, &first)))
         }
-        "disk" => shown(trace, &disk::analyse(trace, &scope, &keys())),
-        "files" => shown(trace, &files::analyse(trace, &scope, &keys())),
-        "hard_faults" => shown(trace, &hard_faults::analyse(trace, &scope, &keys())),
+        "disk" => shown(trace, &disk::analyze(trace, &scope, &keys())),
+        "files" => shown(trace, &files::analyze(trace, &scope, &keys())),
+        "hard_faults" => shown(trace, &hard_faults::analyze(trace, &scope, &keys())),
         "interrupts" => {
             let groups = [
                 ("module", InterruptGroup::Module),
@@ -125,7 +125,7 @@ fn chosen<G: Copy>(groups: &[(&str, G)], by: &[&str]) -> Vec<G> {
 /// A list as its verb shows it: the columns with a title, without those that nothing stands in.
 fn shown<T: TableReport>(trace: &Trace, report: &T) -> PageTable {
     let rows = report.rows();
-    let listed = &rows[..rows.len().min(MOST_ROWS)];
+    let listed = &rows[..rows.len().min(MAX_ROWS)];
     let is_blank = |value: &Value<'_>| matches!(value, Value::Nothing) || value.is_zero();
     let says = |column: &Column<T::Row>| listed.iter().any(|row| !is_blank(&(column.value)(row)));
     let columns: Vec<Column<T::Row>> =
@@ -205,7 +205,7 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
                         *longest = (step.start_ns, step.end_ns);
                     }
                 }
-                None if shares.len() < MOST_NODES => {
+                None if shares.len() < MAX_NODES => {
                     let share = PathShare { kind: step.kind, name: name.to_owned(), pid, ns, percent: 0.0 };
                     shares.push((share, (step.start_ns, step.end_ns)));
                 }
@@ -220,7 +220,7 @@ fn waits(paths: &[CriticalPath], range: Interval, by: &[&str]) -> PageTable {
     }
     shares.sort_by_key(|(share, _)| std::cmp::Reverse(share.ns));
     let of = shares.len();
-    shares.truncate(MOST_ROWS);
+    shares.truncate(MAX_ROWS);
     let listed_ns = shares.iter().fold(0_i64, |sum, (share, _)| sum.saturating_add(share.ns));
     let column = |name, title, number| PageColumn { name, title, number };
     let mut columns = Vec::new();
@@ -330,7 +330,7 @@ pub fn flame_graph(
         "waits" => (flame::of_paths(paths, interval), "No critical path goes through this range."),
         _ => return None,
     };
-    let arranged = flame.arranged(flame.total_ns / LEAST_PART);
+    let arranged = flame.arranged(flame.total_ns / MIN_SHARE);
     let drawn = arranged.len().min(most);
     Some(PageFlame {
         total_ns: flame.total_ns,

@@ -20,8 +20,8 @@ use crate::build::Shown;
 use crate::{path, ranges};
 
 /// Tracks of one request, and pixels of one lane: more is no screen.
-const MOST_TRACKS: usize = 512;
-const MOST_PIXELS: u32 = 16_384;
+const MAX_TRACKS: usize = 512;
+const MAX_PIXELS: u32 = 16_384;
 
 /// A page that is being served.
 #[derive(Debug)]
@@ -132,7 +132,7 @@ impl Site {
         let tracks = query.value("tracks").ok_or(StatusCode::BAD_REQUEST)?;
         let tracks: Vec<usize> =
             tracks.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| StatusCode::BAD_REQUEST)?;
-        if pixels > MOST_PIXELS || tracks.len() > MOST_TRACKS {
+        if pixels > MAX_PIXELS || tracks.len() > MAX_TRACKS {
             return Err(StatusCode::BAD_REQUEST);
         }
         let lanes = tracks
@@ -145,13 +145,13 @@ impl Site {
     fn arrows(&self, query: &Query<'_>) -> Result<String, StatusCode> {
         let (from_ns, to_ns) = query.range()?;
         let pixels: u32 =
-            query.number("pixels").filter(|&pixels| pixels <= MOST_PIXELS).ok_or(StatusCode::BAD_REQUEST)?;
+            query.number("pixels").filter(|&pixels| pixels <= MAX_PIXELS).ok_or(StatusCode::BAD_REQUEST)?;
         text(&path::draw(&self.recording(query)?.arrows, from_ns, to_ns, pixels))
     }
 
     fn steps(&self, query: &Query<'_>) -> Result<String, StatusCode> {
         let (from_ns, to_ns) = query.range()?;
-        text(&path::steps(&self.recording(query)?.paths, from_ns, to_ns, path::MOST_STEPS))
+        text(&path::steps(&self.recording(query)?.paths, from_ns, to_ns, path::MAX_STEPS))
     }
 
     fn table(&self, query: &Query<'_>) -> Result<String, StatusCode> {
@@ -166,7 +166,7 @@ impl Site {
     fn flame(&self, query: &Query<'_>) -> Result<String, StatusCode> {
         let shown = self.recording(query)?;
         let of = query.value("of").ok_or(StatusCode::BAD_REQUEST)?;
-        let graph = ranges::flame_graph(&shown.trace, &shown.paths, of, query.range()?, ranges::MOST_NODES);
+        let graph = ranges::flame_graph(&shown.trace, &shown.paths, of, query.range()?, ranges::MAX_NODES);
         text(&graph.ok_or(StatusCode::BAD_REQUEST)?)
     }
 }

@@ -23,9 +23,9 @@ use crate::page::{PageBand, PageFinding, PageFold, PagePhase, PageSlice, PageTic
 use crate::usage::{account_entries, usage};
 
 /// Ticks of a transition, at most.
-const MOST_TICKS: usize = 40;
+const MAX_TICKS: usize = 40;
 /// A time asleep shorter than this share of the sleep is drawn as it is, percent.
-const LEAST_FOLDED_PERCENT: i64 = 5;
+const MIN_FOLDED_PERCENT: i64 = 5;
 
 /// The name of a transition, as findings call it: `boot`, `shutdown`, `suspend 1`.
 fn key(transition: &Transition) -> String {
@@ -190,7 +190,7 @@ pub(crate) fn tracks_before_kernel(all: &[&Transition]) -> Vec<Track> {
         its.map(|part| {
             let label =
                 if part.detail.is_empty() { part.name.clone() } else { format!("{}: {}", part.name, part.detail) };
-            LaneSlice::new(part.start_ns, part.end_ns, label, Tone::Initialise)
+            LaneSlice::new(part.start_ns, part.end_ns, label, Tone::Initialize)
         })
         .collect::<Vec<_>>()
     };
@@ -243,7 +243,7 @@ fn ticks(transition: &Transition) -> Vec<PageTick> {
         _ => {}
     }
     ticks.sort_by_key(|tick| tick.time_ns);
-    ticks.truncate(MOST_TICKS);
+    ticks.truncate(MAX_TICKS);
     ticks
 }
 
@@ -261,7 +261,7 @@ pub(crate) fn fold(transition: &Transition) -> Option<PageFold> {
     let (start_ns, end_ns) = measured.start_ns.zip(measured.end_ns).filter(|(start, end)| start <= end)?;
     let length_ns = end_ns.saturating_sub(start_ns);
     let whole_ns = transition.total_ns.unwrap_or(0).saturating_add(length_ns);
-    if length_ns > 0 && length_ns.saturating_mul(100) < whole_ns.saturating_mul(LEAST_FOLDED_PERCENT) {
+    if length_ns > 0 && length_ns.saturating_mul(100) < whole_ns.saturating_mul(MIN_FOLDED_PERCENT) {
         return None;
     }
     let text = match slept_ns {
@@ -376,7 +376,7 @@ fn band(settling: &Settling) -> Option<PageBand> {
 mod tests {
     use super::*;
     use onoff_trace::{Milestone, StringId, milestone};
-    use onoff_transitions::suspend::{SuspendOptions, analyse};
+    use onoff_transitions::suspend::{SuspendOptions, analyze};
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -394,7 +394,7 @@ mod tests {
                 event: StringId::EMPTY,
             });
         }
-        analyse(&trace, &SuspendOptions::default()).unwrap().transitions.remove(0).map(Into::into)
+        analyze(&trace, &SuspendOptions::default()).unwrap().transitions.remove(0).map(Into::into)
     }
 
     #[test]

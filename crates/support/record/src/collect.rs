@@ -10,7 +10,7 @@ use crate::machine::{Files, Machine};
 use crate::tracing::{TRACEFS, mark};
 
 /// Most bytes read of a firmware table: EDK II's debug builds write some hundred KB.
-const MOST_TABLE_BYTES: u32 = 16 << 20;
+const MAX_TABLE_BYTES: u32 = 16 << 20;
 
 /// What a recording says of itself.
 #[derive(Debug, Serialize)]
@@ -223,7 +223,7 @@ fn memory_table(machine: &dyn Machine, address: u64, signature: &str) -> io::Res
         return Err(io::Error::other("another table is at its address"));
     }
     let length = u32::from_le_bytes([l0, l1, l2, l3]);
-    if length > MOST_TABLE_BYTES {
+    if length > MAX_TABLE_BYTES {
         return Err(io::Error::other(format!("{length} bytes are too many")));
     }
     let mut bytes = header.to_vec();

@@ -62,7 +62,7 @@ struct About {
     lacking: Vec<String>,
 }
 
-/// What replaces names, from what the computer is called and who uses it. More is learnt from the journal.
+/// What replaces names, from what the computer is called and who uses it. More is learned from the journal.
 #[must_use]
 pub fn redaction_of(machine: &dyn Machine) -> Redaction {
     let mut redaction = Redaction::default();

@@ -71,7 +71,7 @@ const BUFFER_KIB: u32 = 64 * 1024;
 const CLOCK: &str = "mono";
 
 /// Bytes of the first line of a trace, at most.
-const MOST_HEADING: u64 = 4096;
+const MAX_HEADING: u64 = 4096;
 
 /// Records with the tracer whose folder is `tracefs`, in an instance that nothing else uses and that is gone afterwards.
 ///
@@ -102,7 +102,7 @@ pub fn trace_command(tracefs: &Path, command: &[OsString], recording: &Path) -> 
 /// Copies a trace, with the clock in its heading: the kernel does not write there what stamped it.
 fn copy_with_clock(trace: &mut impl BufRead, file: &mut impl Write) -> io::Result<()> {
     let mut first = Vec::new();
-    trace.by_ref().take(MOST_HEADING).read_until(b'\n', &mut first)?;
+    trace.by_ref().take(MAX_HEADING).read_until(b'\n', &mut first)?;
     file.write_all(&first)?;
     if first.starts_with(b"#") {
         writeln!(file, "# trace_clock: {CLOCK}")?;

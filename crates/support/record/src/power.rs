@@ -15,7 +15,7 @@ const COUNTERS: [(&str, &str); 3] = [
 ];
 const SUPPLIES: &str = "/sys/class/power_supply";
 /// Batteries that are read, at most.
-const MOST_BATTERIES: usize = 16;
+const MAX_BATTERIES: usize = 16;
 
 /// Words to add to a reading of the clocks: ` power.total_hw_sleep_us=1200 power.BAT0.energy_uwh=50000000`. What the machine does not count
 /// has none.
@@ -32,7 +32,7 @@ pub(crate) fn readings(machine: &dyn Machine) -> String {
     batteries.sort();
     let is_plain =
         |name: &&String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    for name in batteries.iter().filter(is_plain).take(MOST_BATTERIES) {
+    for name in batteries.iter().filter(is_plain).take(MAX_BATTERIES) {
         let of = |what: &str| format!("{SUPPLIES}/{name}/{what}");
         if machine.read_text(&of("type")).is_none_or(|kind| kind.trim() != "Battery") {
             continue;

@@ -19,7 +19,7 @@ const UNIT_ENDINGS: [&str; 11] =
     ["service", "socket", "target", "device", "mount", "automount", "swap", "timer", "path", "slice", "scope"];
 
 /// Longest part of an e-mail address before the `@` (RFC 5321, 4.5.3.1.1).
-const LONGEST_LOCAL_PART: usize = 64;
+const MAX_LOCAL_PART_LEN: usize = 64;
 
 /// What is replaced, and by what.
 #[derive(Clone, Debug, Default)]
@@ -304,7 +304,7 @@ fn internet(rest: &[u8]) -> Option<usize> {
 fn email(rest: &[u8]) -> Option<usize> {
     let local = rest
         .iter()
-        .take(LONGEST_LOCAL_PART + 1)
+        .take(MAX_LOCAL_PART_LEN + 1)
         .take_while(|byte| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte))
         .count();
     if local == 0 || rest.get(local) != Some(&b'@') {

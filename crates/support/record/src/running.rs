@@ -15,8 +15,8 @@ use crate::machine::{Files, Machine};
 const JOURNALS: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
 
 /// Most files of the kernel's numbers that are read, and how deep: `/sys/firmware/acpi/fpdt` has two folders of a few each.
-const MOST_NUMBERS: usize = 100;
-const MOST_DEPTH: usize = 3;
+const MAX_NUMBERS: usize = 100;
+const MAX_DEPTH: usize = 3;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -184,7 +184,7 @@ fn file(machine: &dyn Machine, path: &str, found: &mut RunningSystem) -> io::Res
 /// itself, which is root's.
 fn firmware(machine: &dyn Machine, found: &mut RunningSystem) {
     let before = found.members.len();
-    numbers(machine, "/sys/firmware/acpi/fpdt", 0, &mut MOST_NUMBERS.clone(), found);
+    numbers(machine, "/sys/firmware/acpi/fpdt", 0, &mut MAX_NUMBERS.clone(), found);
     let table = "/sys/firmware/acpi/tables/FPDT";
     if let Err(error) = file(machine, table, found)
         && error.kind() == io::ErrorKind::PermissionDenied
@@ -210,7 +210,7 @@ fn numbers(machine: &dyn Machine, folder: &str, depth: usize, left: &mut usize, 
         *left = less;
         let below = format!("{folder}/{name}");
         match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() && depth < MOST_DEPTH => numbers(machine, &below, depth + 1, left, found),
+            Ok(metadata) if metadata.is_dir() && depth < MAX_DEPTH => numbers(machine, &below, depth + 1, left, found),
             Ok(metadata) if metadata.is_file() => {
                 let _ = file(machine, &below, found);
             }

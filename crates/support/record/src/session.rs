@@ -18,7 +18,7 @@ use crate::step::{Step, Value};
 use crate::tracing;
 
 /// How often a run is begun before the job gives up.
-pub(crate) const MOST_ATTEMPTS: u32 = 3;
+pub(crate) const MAX_ATTEMPTS: u32 = 3;
 
 /// What has come of a job so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,9 +211,9 @@ fn after_restart(machine: &mut dyn Machine, state: &mut State, program: &str) ->
     say_run(machine, state, "the computer is up");
     let fault = fault(machine, state);
     if let Some(fault) = &fault
-        && state.attempts >= MOST_ATTEMPTS
+        && state.attempts >= MAX_ATTEMPTS
     {
-        return Err(Error::Refused(format!("{}: {fault}, {MOST_ATTEMPTS} times", state.job.run_name(state.run))));
+        return Err(Error::Refused(format!("{}: {fault}, {MAX_ATTEMPTS} times", state.job.run_name(state.run))));
     }
     settle(machine, state.job.post_delay_s);
     if fault.is_none() {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::machine::{Files, Machine};
 
 /// Longest wait for systemd's start-up jobs, s.
-const MOST_START_S: u64 = 600;
+const MAX_START_S: u64 = 600;
 /// Longest wait for the processors to become idle, s.
-const MOST_BUSY_S: u64 = 180;
+const MAX_BUSY_S: u64 = 180;
 /// Seconds in a row in which the processors must be idle: what the analysis asks for, and two more so that it is there.
 const IDLE_S: u64 = 12;
 /// An idle second: this share of the processors' time at least, %.
@@ -15,7 +15,7 @@ const IDLE_PERCENT: u64 = 80;
 
 /// Waits until systemd has no start-up jobs left, then for `delay_s`, or until the processors are idle.
 pub fn settle(machine: &mut dyn Machine, delay_s: Option<u64>) {
-    for _ in 0..MOST_START_S {
+    for _ in 0..MAX_START_S {
         let state = machine.run(&["systemctl", "is-system-running"]);
         // It fails for `degraded` too, which is an end.
         let state = state.map(|outcome| String::from_utf8_lossy(&outcome.stdout).into_owned());
@@ -33,7 +33,7 @@ pub fn settle(machine: &mut dyn Machine, delay_s: Option<u64>) {
 fn until_idle(machine: &mut dyn Machine) {
     let mut idle_s = 0;
     let mut before = processor_time(machine);
-    for _ in 0..MOST_BUSY_S {
+    for _ in 0..MAX_BUSY_S {
         machine.wait(Duration::from_secs(1));
         let now = processor_time(machine);
         let is_idle = match (before, now) {

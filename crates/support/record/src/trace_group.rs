@@ -14,7 +14,7 @@ pub enum TraceGroup {
     Interrupts,
     /// Disk reads and writes.
     Block,
-    /// The kernel's initialisation and modules.
+    /// The kernel's initialization and modules.
     Init,
     /// Sleep phases and device callbacks.
     Power,

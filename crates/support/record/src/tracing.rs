@@ -28,11 +28,11 @@ pub fn events(job: &Job, offer: &Offer) -> Vec<String> {
 /// Buffer for each processor, MiB: an eighth of the memory at most, so that what is measured is not lack of memory.
 #[must_use]
 pub fn buffer_mib(job: &Job, offer: &Offer) -> u64 {
-    const MOST: u64 = 64;
-    const LEAST: u64 = 4;
+    const MAX: u64 = 64;
+    const MIN: u64 = 4;
     job.buffer_mib.unwrap_or_else(|| {
         let processors = u64::from(offer.processors.max(1));
-        (offer.memory_bytes / 8 / processors / (1 << 20)).clamp(LEAST, MOST)
+        (offer.memory_bytes / 8 / processors / (1 << 20)).clamp(MIN, MAX)
     })
 }
 

@@ -118,7 +118,7 @@ fn training(restarts: u32) -> Vec<Section> {
             commands: false,
         },
         commands(
-            "Keep what is learnt later, where the filter can leave it out (EWF cannot)",
+            "Keep what is learned later, where the filter can leave it out (EWF cannot)",
             vec![
                 r"uwfmgr file add-exclusion C:\Windows\Prefetch".to_owned(),
                 format!("uwfmgr registry add-exclusion \"{parameters}\""),
@@ -140,7 +140,7 @@ fn preparation(job: &Job) -> Vec<String> {
     ];
     match job.transition {
         Transition::Boot | Transition::RebootCycle => lines.push(
-            "-prepSystem restarts the computer six times first, so that Windows has learnt what to read ahead. Use it once for a computer, before its first timing traces.",
+            "-prepSystem restarts the computer six times first, so that Windows has learned what to read ahead. Use it once for a computer, before its first timing traces.",
         ),
         Transition::Shutdown => lines.push(
             "xbootmgr restarts the computer once before the first recording and once after the last.",

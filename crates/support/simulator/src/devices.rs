@@ -7,7 +7,7 @@ use super::scenario::Driver;
 use super::truth::Device;
 use onoff_testkit::events::device;
 
-/// The manager's steps for a list of drivers. Boot drivers are only initialised; others are
+/// The manager's steps for a list of drivers. Boot drivers are only initialized; others are
 /// loaded. At the end it waits for everything that was pended.
 pub(super) fn steps(plan: &mut Plan, drivers: &[Driver], boot: bool) -> Vec<Step> {
     let mut steps = Vec::new();

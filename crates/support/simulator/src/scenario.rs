@@ -248,20 +248,20 @@ pub struct Firmware {
 pub struct Kernel {
     /// Time in the operating system's loader, before the axis.
     pub loader: Option<Span>,
-    /// When boot-start initialisation begins.
+    /// When boot-start initialization begins.
     #[serde(default)]
     pub boot_start_at: Span,
     /// Boot-start drivers and their devices, in order.
     #[serde(default)]
     pub boot_start: Vec<Driver>,
-    /// When boot-start initialisation ends.
+    /// When boot-start initialization ends.
     pub boot_start_end_at: Option<Span>,
-    /// When system-start initialisation begins.
+    /// When system-start initialization begins.
     pub system_start_at: Option<Span>,
     /// System-start drivers and their devices, in order.
     #[serde(default)]
     pub system_start: Vec<Driver>,
-    /// When system-start initialisation ends.
+    /// When system-start initialization ends.
     pub system_start_end_at: Option<Span>,
     /// Drivers and devices that come up while the session manager already runs.
     #[serde(default)]
@@ -313,18 +313,18 @@ pub struct Driver {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// Work of the registry's initialisation.
+    /// Work of the registry's initialization.
     #[serde(default)]
     pub registry: Vec<Work>,
     /// How long autochk runs; none = not at all.
     pub autochk: Option<Span>,
-    /// Video initialisation of the system session.
+    /// Video initialization of the system session.
     #[serde(default)]
     pub system_video: Span,
-    /// What the session manager does before that, where the video driver usually initialises.
+    /// What the session manager does before that, where the video driver usually initializes.
     #[serde(default)]
     pub system_video_work: Vec<Work>,
-    /// Video initialisation of the user session.
+    /// Video initialization of the user session.
     #[serde(default)]
     pub user_video: Span,
     /// Work between the sessions.
@@ -555,7 +555,7 @@ pub struct Expect {
     pub boot_done_via_explorer_ms: Option<u64>,
     /// Boot without the 10 s of idle time.
     pub total_boot_ms: Option<u64>,
-    /// Duration of system-start initialisation.
+    /// Duration of system-start initialization.
     pub system_start_ms: Option<u64>,
     /// Duration of the services' automatic start.
     pub auto_start_ms: Option<u64>,

@@ -21,9 +21,9 @@ pub struct Truth {
     pub desktop_ready_ns: Option<i64>,
     /// The idle metric after the desktop was ready.
     pub post_boot: Option<PostBoot>,
-    /// Boot-start initialisation, begin and end.
+    /// Boot-start initialization, begin and end.
     pub boot_start_ns: Option<(i64, i64)>,
-    /// System-start initialisation, begin and end.
+    /// System-start initialization, begin and end.
     pub system_start_ns: Option<(i64, i64)>,
     /// Automatic start of services, begin and end.
     pub auto_start_ns: Option<(i64, i64)>,
@@ -37,9 +37,9 @@ pub struct Truth {
     pub processes: Vec<Process>,
     /// Programs of the Run key: command, process id, start, ns.
     pub startup_applications: Vec<(String, u32, i64)>,
-    /// Video initialisation of the system session, ns.
+    /// Video initialization of the system session, ns.
     pub system_video_ns: Option<i64>,
-    /// Video initialisation of the user session, ns.
+    /// Video initialization of the user session, ns.
     pub user_video_ns: Option<i64>,
     /// Policy of the computer, begin and end.
     pub computer_policy_ns: Option<(i64, i64)>,

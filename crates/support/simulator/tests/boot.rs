@@ -30,7 +30,7 @@ fn scenarios() -> Vec<(String, Scenario)> {
     scenarios
 }
 
-fn analyse(files: &[Vec<u8>]) -> BootReport {
+fn analyze(files: &[Vec<u8>]) -> BootReport {
     let folder = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = files
         .iter()
@@ -42,7 +42,7 @@ fn analyse(files: &[Vec<u8>]) -> BootReport {
         })
         .collect();
     let trace = onoff_files::open(&paths, boot::TABLES, &Options::default()).unwrap();
-    boot::analyse(&trace, &BootOptions::default()).unwrap()
+    boot::analyze(&trace, &BootOptions::default()).unwrap()
 }
 
 fn scenario(name: &str) -> Scenario {
@@ -81,7 +81,7 @@ fn true_phases(truth: &Truth) -> Vec<(String, i64, i64)> {
 fn phases_and_totals_are_true_to_the_tick() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let report = analyse(&files);
+        let report = analyze(&files);
         assert_eq!(phases(&report), true_phases(&truth), "{name}");
         let total = truth.total_boot_ns().filter(|_| settles(&truth));
         // The text's credentials: a person's time is in no length.
@@ -109,7 +109,7 @@ fn the_analysis_gives_the_published_numbers() {
     let mut compared = 0;
     for (name, scenario) in scenarios() {
         let expect = &scenario.expect;
-        let report = analyse(&scenario.simulate().unwrap().files);
+        let report = analyze(&scenario.simulate().unwrap().files);
         let phase = |phase: PhaseName| milliseconds(report.phase(phase).unwrap().duration_ns);
         let desktop = report.phase(PhaseName::ExplorerInit).unwrap().end_ns;
         let system_start = &report.details.device_phases[1].span;
@@ -153,9 +153,9 @@ fn the_analysis_gives_the_published_numbers() {
             rows.push(("device", Some(row.duration_ms), milliseconds(device.duration_ns)));
             rows.push(("before pending", Some(row.pre_pend_ms), milliseconds(device.details.pre_pend_ns)));
         }
-        for (what, published, analysed) in rows {
+        for (what, published, analyzed) in rows {
             if published.is_some() {
-                assert_eq!(analysed, published, "{name}: {what}");
+                assert_eq!(analyzed, published, "{name}: {what}");
                 compared += 1;
             }
         }
@@ -167,7 +167,7 @@ fn the_analysis_gives_the_published_numbers() {
 fn the_idle_metric_finds_the_same_slices() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let settling = analyse(&files).settling.unwrap();
+        let settling = analyze(&files).settling.unwrap();
         let metric = truth.post_boot.unwrap();
         assert_eq!((settling.idle_ns, settling.busy_ns), (metric.idle_ns, metric.busy_ns), "{name}");
         let idle: Vec<bool> = settling.slices.iter().map(|slice| slice.idle).collect();
@@ -180,7 +180,7 @@ fn the_idle_metric_finds_the_same_slices() {
 fn processor_time_is_exact() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let report = analyse(&files);
+        let report = analyze(&files);
         if truth.events_lost > 0 {
             // What was lost is in no sum: the report must say so.
             assert!(!report.losses.is_empty(), "{name}");
@@ -210,7 +210,7 @@ fn processor_time_is_exact() {
 fn disk_work_is_counted_in_its_phase() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let report = analyse(&files);
+        let report = analyze(&files);
         let mut service = 0;
         for (phase, true_phase) in report.phases.iter().zip(&truth.phases) {
             let Some(disk) = phase.disk.as_ref() else {
@@ -238,7 +238,7 @@ fn disk_work_is_counted_in_its_phase() {
 fn services_are_true_to_the_tick() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let report = analyse(&files);
+        let report = analyze(&files);
         let mut expected = truth.services.clone();
         expected.sort_by_key(|service| service.start_ns);
         assert_eq!(report.units.len(), expected.len(), "{name}");
@@ -273,7 +273,7 @@ type Operation = (i64, String, String, Option<i64>, Option<i64>);
 fn device_operations_are_true_to_the_tick() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let report = analyse(&files);
+        let report = analyze(&files);
         let mut found: Vec<Operation> = report
             .details
             .devices
@@ -303,7 +303,7 @@ fn device_operations_are_true_to_the_tick() {
 fn processes_and_what_the_session_started() {
     for (name, scenario) in scenarios() {
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        let report = analyse(&files);
+        let report = analyze(&files);
         let found: BTreeMap<u32, (String, Option<i64>, Option<i64>)> = report
             .details
             .processes
@@ -334,7 +334,7 @@ fn processes_and_what_the_session_started() {
 #[test]
 fn policy_and_script_of_the_slow_boot() {
     let Simulated { files, truth } = scenario("slow-boot").simulate().unwrap();
-    let policy = analyse(&files).details.group_policy;
+    let policy = analyze(&files).details.group_policy;
     let mut applied: Vec<(i64, i64)> =
         policy.applications.iter().map(|work| (work.start_ns, work.end_ns.unwrap())).collect();
     applied.sort_unstable();
@@ -351,7 +351,7 @@ fn a_kernel_and_user_pair_is_one_boot() {
     scenario.recording.split = true;
     let Simulated { files, truth } = scenario.simulate().unwrap();
     assert_eq!(files.len(), 2);
-    assert_eq!(phases(&analyse(&files)), true_phases(&truth));
+    assert_eq!(phases(&analyze(&files)), true_phases(&truth));
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn compression_changes_nothing() {
         let mut scenario = scenario("table-5-run-2");
         scenario.recording.compression = Some(compression.parse().unwrap());
         let Simulated { files, truth } = scenario.simulate().unwrap();
-        assert_eq!(phases(&analyse(&files)), true_phases(&truth), "{compression}");
+        assert_eq!(phases(&analyze(&files)), true_phases(&truth), "{compression}");
     }
 }
 
@@ -369,7 +369,7 @@ fn a_recording_without_the_desktop_event_says_what_it_inferred() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.desktop_ready = false;
     let Simulated { files, truth } = scenario.simulate().unwrap();
-    let report = analyse(&files);
+    let report = analyze(&files);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_eq!(explorer.end_ns, truth.desktop_ready_ns);
     assert_ne!(serde_json::to_value(explorer.certainty).unwrap(), "measured", "{}", explorer.ends.rule);
@@ -381,7 +381,7 @@ fn a_recording_that_stops_too_early_does_not_make_up_an_end() {
     scenario.recording.at_most = "30s".parse().unwrap();
     let Simulated { files, truth } = scenario.simulate().unwrap();
     assert!(!truth.post_boot.as_ref().unwrap().satisfied);
-    let report = analyse(&files);
+    let report = analyze(&files);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.phase(PhaseName::ExplorerInit).unwrap().end_ns, truth.desktop_ready_ns);
 }
@@ -391,7 +391,7 @@ fn a_kernel_log_alone_still_answers() {
     let mut scenario = scenario("table-5-run-1");
     scenario.recording.split = true;
     let Simulated { files, truth } = scenario.simulate().unwrap();
-    let report = analyse(&files[..1]);
+    let report = analyze(&files[..1]);
     // Processes start in the kernel log too; only the shell's own event is in the other.
     assert_eq!(phases(&report)[..3], true_phases(&truth)[..3]);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
@@ -410,7 +410,7 @@ fn a_power_loss_leaves_what_was_written() {
     file[payload + 0x24..payload + 0x28].copy_from_slice(&1u32.to_le_bytes());
     let cut = file.len() * 7 / 10;
     file.truncate(cut);
-    let report = analyse(&files);
+    let report = analyze(&files);
     let pre_smss = report.phase(PhaseName::PreSmss).unwrap();
     assert_eq!(pre_smss.end_ns, truth.phase("PreSMSS").map(|phase| phase.end_ns));
     assert_eq!(report.total_ns, None, "the end is not in the recording");

@@ -7,7 +7,7 @@ use std::path::Path;
 use onoff_simulator::{Scenario, Truth};
 use onoff_trace::Trace;
 use onoff_transitions::boot::{BootOptions, of_fast_startup};
-use onoff_transitions::suspend::{PowerTransition, SuspendOptions, analyse};
+use onoff_transitions::suspend::{PowerTransition, SuspendOptions, analyze};
 use onoff_transitions::{PhaseName, Variant};
 
 use crate::accounts::played;
@@ -26,7 +26,7 @@ fn play(text: &str) -> (Trace, Truth) {
 }
 
 fn only(trace: &Trace) -> PowerTransition {
-    let mut found = analyse(trace, &SuspendOptions::default()).unwrap().transitions;
+    let mut found = analyze(trace, &SuspendOptions::default()).unwrap().transitions;
     assert_eq!(found.len(), 1);
     found.remove(0)
 }
@@ -117,7 +117,7 @@ fn the_boot_in_a_fast_startup_is_the_new_session_and_nothing_that_came_back() {
 #[test]
 fn a_shutdown_lasts_until_the_kernels_last_step_even_after_its_orderly_part() {
     let (trace, truth) = play(&text("shutdown-closes-late"));
-    let found = onoff_transitions::shutdown::analyse(&trace, &Default::default()).unwrap();
+    let found = onoff_transitions::shutdown::analyze(&trace, &Default::default()).unwrap();
     let steps = || truth.transitions.activities.iter().filter(|row| row.kind == "kernel_shutdown_step");
     let last = steps().filter_map(|row| row.end_ns).max().unwrap();
     let orderly = steps().find(|row| row.name == "graceful_shutdown").unwrap().end_ns.unwrap();
@@ -129,7 +129,7 @@ fn a_shutdown_lasts_until_the_kernels_last_step_even_after_its_orderly_part() {
 fn a_person_counts_in_the_session_of_the_desktop_until_it_is_ready() {
     let person = |name: &str| {
         let (trace, _) = play(&text(name));
-        let report = onoff_transitions::boot::analyse(&trace, &BootOptions::default()).unwrap();
+        let report = onoff_transitions::boot::analyze(&trace, &BootOptions::default()).unwrap();
         report.person_ns / MS
     };
     assert_eq!(person("person-logs-on"), 6_500);

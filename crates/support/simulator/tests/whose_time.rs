@@ -7,7 +7,7 @@ use onoff_findings::diagnosis::{Diagnosis, DiagnosisOptions, diagnose};
 use onoff_findings::finding::{CostBasis, FindingSubjectKind};
 use onoff_simulator::Scenario;
 use onoff_trace::{Milestone, StringId, Trace, milestone};
-use onoff_transitions::boot::{BootOptions, BootReport, analyse};
+use onoff_transitions::boot::{BootOptions, BootReport, analyze};
 
 use crate::accounts::{played, recorded};
 use crate::one_account::differences_of_why;
@@ -25,7 +25,7 @@ fn with_credentials(time: &str) -> Trace {
 }
 
 fn boot(trace: &Trace) -> BootReport {
-    analyse(trace, &BootOptions::default()).unwrap()
+    analyze(trace, &BootOptions::default()).unwrap()
 }
 
 fn diagnosis(trace: &Trace) -> Diagnosis {

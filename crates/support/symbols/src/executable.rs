@@ -14,13 +14,13 @@ use goblin::elf::{Elf, header::EM_ARM, program_header::PT_LOAD, section_header::
 use crate::{Refusal, SymbolPath, SymbolPlace};
 
 /// The largest file that is read, bytes; debug information of browsers is below it.
-const LARGEST_FILE: u64 = 1 << 30;
+const MAX_FILE_SIZE: u64 = 1 << 30;
 /// Functions of one file that are kept: a browser has some 500,000.
-const MOST_FUNCTIONS: usize = 4_000_000;
+const MAX_FUNCTIONS: usize = 4_000_000;
 /// Characters of a name.
-const LONGEST_NAME: usize = 1024;
+const MAX_NAME_LEN: usize = 1024;
 /// Functions before an address that are looked at for one that holds it.
-const MOST_NESTED: usize = 16;
+const MAX_NESTING: usize = 16;
 /// What memory is mapped in, bytes; the smallest that Linux has.
 const PAGE: u64 = 4096;
 
@@ -120,15 +120,15 @@ impl Executable {
         // The lowest bit of an address of ARM says which set of instructions is there.
         let code_bits = if elf.header.e_machine == EM_ARM { !1 } else { !0 };
         for (symbols, names) in [(&elf.syms, &elf.strtab), (&elf.dynsyms, &elf.dynstrtab)] {
-            for symbol in symbols.iter().take(MOST_FUNCTIONS) {
+            for symbol in symbols.iter().take(MAX_FUNCTIONS) {
                 let is_code = matches!(symbol.st_type(), sym::STT_FUNC | sym::STT_GNU_IFUNC);
                 // A symbol of no length says where something starts and not what it holds.
                 if !is_code || symbol.st_size == 0 || symbol.st_shndx == SHN_UNDEF as usize {
                     continue;
                 }
                 let Some(name) = names.get_at(symbol.st_name).filter(|name| !name.is_empty()) else { continue };
-                if self.functions.len() < MOST_FUNCTIONS {
-                    let name = name.chars().take(LONGEST_NAME).collect();
+                if self.functions.len() < MAX_FUNCTIONS {
+                    let name = name.chars().take(MAX_NAME_LEN).collect();
                     self.functions.push((symbol.st_value & code_bits, symbol.st_size, name));
                 }
             }
@@ -141,7 +141,7 @@ impl Executable {
             let address = self.first_address.checked_add(offset)?;
             let after = self.functions.partition_point(|&(start, ..)| start <= address);
             // A function may hold smaller ones; the innermost stands.
-            let before = self.functions[..after].iter().rev().take(MOST_NESTED);
+            let before = self.functions[..after].iter().rev().take(MAX_NESTING);
             let mut holding = before.filter(|(start, size, _)| address - start < *size);
             holding.next().map(|(.., name)| name.clone())
         };
@@ -200,10 +200,10 @@ fn read(path: &Path) -> Result<Vec<u8>, Refusal> {
     if !about.is_file() {
         return Err(Refusal::NotFound);
     }
-    if about.len() > LARGEST_FILE {
-        return Err(Refusal::NotExecutable(path.to_owned(), format!("larger than {LARGEST_FILE} bytes")));
+    if about.len() > MAX_FILE_SIZE {
+        return Err(Refusal::NotExecutable(path.to_owned(), format!("larger than {MAX_FILE_SIZE} bytes")));
     }
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(LARGEST_FILE).read_to_end(&mut bytes)).map_err(unreadable)?;
+    File::open(path).and_then(|file| file.take(MAX_FILE_SIZE).read_to_end(&mut bytes)).map_err(unreadable)?;
     Ok(bytes)
 }

@@ -7,7 +7,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Characters of a PDB's identity, at most: the GUID's 32 and the age's 8.
-const LONGEST_IDENTITY: usize = 40;
+const MAX_IDENTITY_LEN: usize = 40;
 
 /// One place of a symbol path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ impl SymbolPath {
 /// `name` without its folders and `identity`, where both are what they can be.
 pub(crate) fn checked<'a>(name: &'a str, identity: &'a str) -> Option<(&'a str, &'a str)> {
     let is_identity =
-        (1..=LONGEST_IDENTITY).contains(&identity.len()) && identity.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (1..=MAX_IDENTITY_LEN).contains(&identity.len()) && identity.bytes().all(|byte| byte.is_ascii_hexdigit());
     Some((plain_name(name)?, identity)).filter(|_| is_identity)
 }
 

@@ -26,7 +26,7 @@ const TEXTS: [&str; 36] = [
     "ExplorerReady",
     milestone::AUTO_START_BEGIN,
     milestone::AUTO_START_END,
-    milestone::SHELL_INITIALISATION_END,
+    milestone::SHELL_INITIALIZATION_END,
     milestone::SHUTDOWN_REQUEST,
     milestone::LOGOFF_REQUEST,
     milestone::SHUTDOWN_ACTION,

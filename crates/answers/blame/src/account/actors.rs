@@ -28,11 +28,11 @@ const SYSTEM: u32 = 4;
 /// The first process of Linux.
 const FIRST_PROCESS: u32 = 1;
 /// Requests of one thread that are looked at for one moment.
-const MOST_NESTED: usize = 64;
+const MAX_NESTING: usize = 64;
 /// Generations of processes looked at to find a unit's.
-const MOST_PARENTS: usize = 32;
+const MAX_PARENTS: usize = 32;
 /// Generations of processes looked at to find a script, at most.
-const MOST_GENERATIONS: usize = 8;
+const MAX_GENERATIONS: usize = 8;
 /// Services named of a host of many, at most.
 const NAMED_SERVICES: usize = 4;
 
@@ -289,7 +289,7 @@ impl<'t> Actors<'t> {
     fn task(&self, tid: u32, time_ns: i64) -> Option<TaskOf> {
         let tasks = self.tasks.get(&self.images.lives().key(tid, time_ns))?;
         let after = tasks.partition_point(|task| task.start_ns <= time_ns);
-        let begun = tasks.get(..after)?.iter().rev().take(MOST_NESTED);
+        let begun = tasks.get(..after)?.iter().rev().take(MAX_NESTING);
         let mut open = begun.filter(|task| task.end_ns > time_ns);
         let innermost = open.next()?;
         if !innermost.of.is_one_of_many() {
@@ -332,7 +332,7 @@ impl<'t> Actors<'t> {
     /// The step of the kernel's shutdown at `time_ns`.
     pub(super) fn kernel_step(&mut self, time_ns: i64) -> Option<SubjectId> {
         let after = self.kernel_steps.partition_point(|&(start, ..)| start <= time_ns);
-        let begun = self.kernel_steps.get(..after)?.iter().rev().take(MOST_NESTED);
+        let begun = self.kernel_steps.get(..after)?.iter().rev().take(MAX_NESTING);
         let &(_, _, name) = begun.into_iter().find(|step| step.1 > time_ns)?;
         Some(self.subjects.id(Subject::new(AccountSubjectKind::Kernel, self.trace.text(name))))
     }
@@ -480,7 +480,7 @@ impl<'t> Actors<'t> {
     /// The unit that a process of Linux belongs to: its own, or that of the nearest ancestor which is a unit's main process.
     fn unit_of(&self, process: usize, time_ns: i64) -> Option<String> {
         let mut row = process;
-        for _ in 0..MOST_PARENTS {
+        for _ in 0..MAX_PARENTS {
             let life = self.trace.processes.get(row)?;
             if life.pid <= 2 {
                 return None;
@@ -538,7 +538,7 @@ impl<'t> Actors<'t> {
     /// The script that a process runs, where it or an ancestor was started by a thread that was at work on a policy script.
     fn script_of(&self, row: usize) -> Option<String> {
         let mut row = row;
-        for _ in 0..MOST_GENERATIONS {
+        for _ in 0..MAX_GENERATIONS {
             let life = self.trace.processes.get(row)?;
             let start_ns = life.start_ns?;
             if let Some(TaskOf::Activity { kind: AccountSubjectKind::Script, name }) =

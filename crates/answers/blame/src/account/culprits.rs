@@ -40,7 +40,7 @@ const BOUND: i64 = 3;
 pub const NORMAL_PHASES_NS: [(&str, i64); 4] =
     [("PreSMSS", 9 * SECOND), ("SMSSInit", 12 * SECOND), ("WinLogonInit", 60 * SECOND), ("ExplorerInit", 6 * SECOND)];
 
-/// A computer that settles within this is not slow to settle, ns. Chosen: the four optimised computers of the paper need 10 to
+/// A computer that settles within this is not slow to settle, ns. Chosen: the four optimized computers of the paper need 10 to
 /// 34 s in all, idle time included.
 pub const SETTLES_WITHIN_NS: [(&str, i64); 2] = [("PostBoot", 6 * SECOND), ("PostResume", 5 * SECOND)];
 

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use onoff_trace::Trace;
 
 /// Requests looked at for one wait, at most.
-const MOST_REQUESTS: usize = 4096;
+const MAX_REQUESTS: usize = 4096;
 
 /// A request's time at its disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +43,7 @@ impl Disks {
         list.get(first..)
             .unwrap_or(&[])
             .iter()
-            .take(MOST_REQUESTS)
+            .take(MAX_REQUESTS)
             .take_while(move |row| row.start_ns < end_ns)
             .filter_map(move |row| {
                 let from = row.start_ns.max(done);

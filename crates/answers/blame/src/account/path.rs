@@ -19,11 +19,11 @@ use onoff_evidence::account_model::{AccountSubjectKind, Did, NotKnown};
 use onoff_usage::person;
 
 /// Threads that wait for one another and are asked for their subject, at most.
-const MOST_WAITERS: usize = 16;
+const MAX_WAITERS: usize = 16;
 /// A ready thread that got a processor sooner waited for nobody, ns: 50 µs. To switch takes a few of them.
 const SHORT_READY_NS: i64 = 50_000;
 /// Cuts of one step, at most.
-const MOST_CUTS: usize = 4096;
+const MAX_CUTS: usize = 4096;
 
 /// What paths are divided with; made once per recording.
 #[derive(Debug)]
@@ -84,8 +84,8 @@ impl<'t> PathDivider<'t> {
     fn cuts(&self, actors: &Actors<'t>, walked: &Walked, step: &RawStep, cuts: &mut Vec<i64>) {
         cuts.clear();
         cuts.push(step.start_ns);
-        for tid in threads_of(walked, step).take(MOST_WAITERS) {
-            actors.edges(tid, step.start_ns, step.end_ns, MOST_CUTS.saturating_sub(cuts.len()), cuts);
+        for tid in threads_of(walked, step).take(MAX_WAITERS) {
+            actors.edges(tid, step.start_ns, step.end_ns, MAX_CUTS.saturating_sub(cuts.len()), cuts);
         }
         for &(start, end, _) in self.persons.iter().take_while(|person| person.0 < step.end_ns) {
             cuts.extend([start, end].into_iter().filter(|&at| at > step.start_ns && at < step.end_ns));
@@ -259,7 +259,7 @@ impl<'t> PathDivider<'t> {
         let asked = self.persons.iter().take_while(|person| person.0 <= time_ns);
         let mut asked = asked.filter(|person| time_ns < person.1);
         asked.any(|&(_, _, session)| {
-            let threads = threads_of(walked, step).take(MOST_WAITERS);
+            let threads = threads_of(walked, step).take(MAX_WAITERS);
             let mut sessions = threads.filter_map(|tid| actors.session(tid, time_ns)).peekable();
             session.is_none() || sessions.peek().is_none() || sessions.any(|its| Some(its) == session)
         })
@@ -374,7 +374,7 @@ fn innermost<'t>(
     time_ns: i64,
 ) -> Option<Actor> {
     let mut kernel = None;
-    for tid in threads_of(walked, step).take(MOST_WAITERS) {
+    for tid in threads_of(walked, step).take(MAX_WAITERS) {
         match actors.thread(tid, time_ns, waits.modules()) {
             Some(actor) if actor.is_kernel => {
                 kernel.get_or_insert(actor);

@@ -5,7 +5,7 @@ use onoff_evidence::interval::union;
 use onoff_trace::{Interrupt, StringId, Trace};
 
 /// Switches looked at for one stretch, at most.
-const MOST_CHANGES: usize = 1 << 20;
+const MAX_CHANGES: usize = 1 << 20;
 
 /// Stretches in which a processor's events were lost: it was said to begin one thread, and next to stop another; or the recorder
 /// lost events, and nothing at all was recorded for longer than a running machine is silent.
@@ -66,7 +66,7 @@ fn silent_stretches(trace: &Trace) -> Vec<(i64, i64)> {
     }
     let Some((from, to)) = onoff_usage::cpu::recorded(trace) else { return Vec::new() };
     let slots = to.saturating_sub(from) / SILENT_SLOT_NS + 1;
-    let Some(slots) = usize::try_from(slots).ok().filter(|&slots| slots <= MOST_SLOTS) else { return Vec::new() };
+    let Some(slots) = usize::try_from(slots).ok().filter(|&slots| slots <= MAX_SLOTS) else { return Vec::new() };
     // Of each slot, the first and the last record in it.
     let mut seen: Vec<Option<(i64, i64)>> = vec![None; slots];
     let mut see = |time_ns: i64| {
@@ -87,7 +87,7 @@ fn silent_stretches(trace: &Trace) -> Vec<(i64, i64)> {
     let mut silent = Vec::new();
     let mut last = from;
     for (first, latest) in seen.into_iter().flatten() {
-        if first.saturating_sub(last) >= LEAST_SILENT_NS {
+        if first.saturating_sub(last) >= MIN_SILENT_NS {
             silent.push((last, first));
         }
         last = latest;
@@ -106,11 +106,11 @@ const LOST_BY_RECORDER: [&str; 7] = [
     "trace_gaps",
 ];
 /// Slots of this length hold a first and a last record each: what is silent for so long lies between two of them.
-const SILENT_SLOT_NS: i64 = LEAST_SILENT_NS;
+const SILENT_SLOT_NS: i64 = MIN_SILENT_NS;
 /// So long no processor of a running machine is without a record, ns: 100 ms, six intervals of the clock of Windows.
-const LEAST_SILENT_NS: i64 = 100_000_000;
+const MIN_SILENT_NS: i64 = 100_000_000;
 /// Slots, at most: more than a day of them.
-const MOST_SLOTS: usize = 1_000_000;
+const MAX_SLOTS: usize = 1_000_000;
 
 /// Stretches in order of time, those that meet made one.
 fn within(gaps: &[(i64, i64)], start_ns: i64, end_ns: i64) -> impl Iterator<Item = (i64, i64)> + '_ {
@@ -200,7 +200,7 @@ pub(super) fn occupied(trace: &Trace, start_ns: i64, end_ns: i64, each: &mut imp
             else {
                 continue;
             };
-            if time_ns >= end_ns || changes > MOST_CHANGES {
+            if time_ns >= end_ns || changes > MAX_CHANGES {
                 break 'rows;
             }
             if time_ns > from {
@@ -213,7 +213,7 @@ pub(super) fn occupied(trace: &Trace, start_ns: i64, end_ns: i64, each: &mut imp
             }
         }
     }
-    if changes > MOST_CHANGES {
+    if changes > MAX_CHANGES {
         threads.clear();
     }
     if from < end_ns {

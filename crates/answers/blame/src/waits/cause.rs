@@ -16,9 +16,9 @@ const COMPLETION_NS: i64 = 1_000_000;
 /// causes are carried out when it is over.
 const ROUTINE_ENDED_NS: i64 = 10_000;
 /// A routine that covers a wake-up ends no later than this after it, ns: 100 ms.
-const LONGEST_ROUTINE_NS: i64 = 100_000_000;
+const MAX_ROUTINE_NS: i64 = 100_000_000;
 /// Routines looked at for one wake-up.
-const MOST_ROUTINES: usize = 512;
+const MAX_ROUTINES: usize = 512;
 
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,8 +217,8 @@ impl<'t> Causes<'t> {
             for row in begin..piece.len() {
                 let routine = piece.get(row)?;
                 looked_at += 1;
-                let over = routine.end_ns.saturating_sub(time_ns) > LONGEST_ROUTINE_NS;
-                if looked_at > MOST_ROUTINES || over {
+                let over = routine.end_ns.saturating_sub(time_ns) > MAX_ROUTINE_NS;
+                if looked_at > MAX_ROUTINES || over {
                     return just_ended;
                 }
                 if routine.cpu != cpu || routine.start_ns > time_ns {

@@ -21,7 +21,7 @@ use onoff_usage::drive_paths::DrivePaths;
 use onoff_usage::owners::file_name;
 
 /// Groups of steps, at most: the longest.
-const MOST_GROUPS: usize = 64;
+const MAX_GROUPS: usize = 64;
 /// Waiters listed with a step, at most.
 const LISTED_WAITERS: usize = 16;
 
@@ -159,7 +159,7 @@ impl Describer<'_, '_> {
         }
         let mut list: Vec<(GroupKey, GroupSum)> = sums.into_iter().filter(|(_, sum)| sum.count > 1).collect();
         list.sort_by_key(|(_, sum)| (std::cmp::Reverse(sum.ns), sum.start_ns, sum.longest.1));
-        list.truncate(MOST_GROUPS);
+        list.truncate(MAX_GROUPS);
         list.into_iter()
             .filter_map(|(key, sum)| {
                 let step = self.step(walked, walked.steps.get(sum.longest.1)?);

@@ -54,7 +54,7 @@ pub(super) struct Requests {
 }
 
 /// Requests of one thread that are looked at for one step.
-const MOST_NESTED: usize = 64;
+const MAX_NESTING: usize = 64;
 
 impl Requests {
     pub(super) fn of(trace: &Trace, lives: &Lives) -> Self {
@@ -103,7 +103,7 @@ impl Requests {
         rows.get(..after)?
             .iter()
             .rev()
-            .take(MOST_NESTED)
+            .take(MAX_NESTING)
             .filter_map(|&at| self.devices.get(at))
             .find(|request| request.end_ns > time_ns && request.subject() != StringId::EMPTY)
     }

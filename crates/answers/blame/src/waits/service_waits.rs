@@ -13,9 +13,9 @@ use onoff_transitions::linux;
 use onoff_usage::units::{Unit, WAIT_GAP_NS};
 
 /// Services that are looked at: the longest.
-const MOST: usize = 1024;
+const MAX: usize = 1024;
 /// Services one after the other, at most.
-const LONGEST_CHAIN: usize = 4096;
+const MAX_CHAIN_LEN: usize = 4096;
 /// The first process of Linux.
 const FIRST_PROCESS: u32 = 1;
 /// The service control manager.
@@ -146,7 +146,7 @@ impl Holds {
         };
         rows.retain(|row| row.end_ns() > row.start_ns);
         rows.sort_by_key(|row| std::cmp::Reverse(row.end_ns().saturating_sub(row.start_ns)));
-        rows.truncate(MOST);
+        rows.truncate(MAX);
         let declared = trace
             .service_dependencies
             .iter()
@@ -211,7 +211,7 @@ impl Holds {
         let mut next = services.get(at);
         while let Some(service) = next
             && let Some(wait) = &service.waited_for
-            && rows.len() < LONGEST_CHAIN
+            && rows.len() < MAX_CHAIN_LEN
         {
             let earlier = starts.before(services, &wait.name, service.start_ns);
             let (Some(earlier), Ok(place)) = (earlier, u32::try_from(rows.len())) else { break };

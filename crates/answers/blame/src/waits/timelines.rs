@@ -13,7 +13,7 @@ use onoff_usage::asleep::Asleep;
 const DENSE_THREADS: u32 = 1 << 20;
 const NO_SLOT: u32 = u32::MAX;
 /// Wake-ups of one thread at one time that are looked at.
-const MOST_AT_ONE_TIME: usize = 256;
+const MAX_CONCURRENT: usize = 256;
 /// Set in the flags of a thread made ready by a deferred procedure call or an interrupt.
 pub(crate) const IN_INTERRUPT: u8 = 1;
 
@@ -387,7 +387,7 @@ impl<'t> Timelines<'t> {
     ) -> Option<ReadyThread> {
         let first = self.readies_before(tid, out.row.time_ns);
         let mut of_another_processor = None;
-        for place in self.ready_rows(tid).from(first).take(MOST_AT_ONE_TIME) {
+        for place in self.ready_rows(tid).from(first).take(MAX_CONCURRENT) {
             let ready = self.ready(place)?;
             if next.is_some_and(|next| ready.time_ns > next.row.time_ns) {
                 break;
@@ -435,7 +435,7 @@ impl<'t> Timelines<'t> {
     /// How often the thread came to run at the time of its switch `out`, and before it, for which it must have been made ready then.
     fn wakes_at(&self, tid: u32, out: &ThreadSwitch) -> usize {
         let time_ns = out.row.time_ns;
-        let before = (0..out.place).rev().take(MOST_AT_ONE_TIME).filter_map(|place| self.switch(tid, place));
+        let before = (0..out.place).rev().take(MAX_CONCURRENT).filter_map(|place| self.switch(tid, place));
         let at_once =
             before.take_while(|switch| switch.row.time_ns == time_ns).filter(|switch| switch.turn == Turn::In);
         let needs_ready = |switch: &ThreadSwitch| {

@@ -22,14 +22,14 @@ use onoff_evidence::Certainty;
 use onoff_usage::asleep::Asleep;
 
 /// Threads that wait for one another, at most.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 /// Hops from thread to thread without any time in between, at most.
-const MOST_HOPS: u32 = 256;
+const MAX_HOPS: u32 = 256;
 /// A thread that leaves its processor can be made ready by another processor before the switch is recorded: so long
 /// before at most, ns: 20 µs.
 const LEAVING_NS: i64 = 20_000;
 /// Steps, at most: a walk that needs more ends there.
-const MOST_STEPS: usize = 4 << 20;
+const MAX_STEPS: usize = 4 << 20;
 /// Threads of Linux that the kernel itself begins: the first process and the one that makes kernel threads.
 const LAST_FIRST_THREAD: u32 = 2;
 /// No processor.
@@ -216,7 +216,7 @@ impl<'a, 't> Walk<'a, 't> {
         while walk.time_ns > start_ns {
             if walk.time_ns <= walk.floor() {
                 walk.go_back();
-            } else if walk.out.steps.len() >= MOST_STEPS {
+            } else if walk.out.steps.len() >= MAX_STEPS {
                 walk.open.clear();
                 walk.unknown_until(start_ns, Unknown::TooLong);
             } else {
@@ -485,7 +485,7 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// On with `by`, until back at `from_ns`, where the current thread began to wait for it.
     fn wait_for(&mut self, by: u32, from_ns: i64) {
-        if self.open.len() < DEEPEST {
+        if self.open.len() < MAX_DEPTH {
             let waiter = Waiter {
                 tid: self.tid,
                 // An outer wait may have begun later: the walk then goes back to that one.
@@ -506,7 +506,7 @@ impl<'a, 't> Walk<'a, 't> {
         let waits = |&at: &u32| {
             self.out.waiters.get(at as usize).is_some_and(|waiter| waiter.tid == by && waiter.from_ns < self.time_ns)
         };
-        if self.hops > MOST_HOPS || self.open.iter().any(waits) {
+        if self.hops > MAX_HOPS || self.open.iter().any(waits) {
             // Whoever it is cannot have run: it waits for this.
             self.unknown_until(self.floor(), Unknown::Cycle);
             return;

@@ -1,6 +1,6 @@
 //! Where in a sequence of values something changed, by ranks: one value that is far off moves one rank only.
 //!
-//! Every stretch of the sequence that leaves [`LEAST_SIDE`] values or none on each side is compared with the rest: its rank sum against what
+//! Every stretch of the sequence that leaves [`MIN_SIDE`] values or none on each side is compared with the rest: its rank sum against what
 //! chance would give (Pettitt, A Non-Parametric Approach to the Change-Point Problem, 1979, for one change; a stretch within, for a change
 //! and a change back, as Olshen and others, Circular binary segmentation, 2004). The clearest counts. How sure that is, random orders of the
 //! same values say: of [`ORDERS`], how many show a stretch as clear. The boots between changes are then looked through again.
@@ -8,13 +8,13 @@
 use std::ops::Range;
 
 /// Values on either side of a change, at least: of two, one disturbed one is half.
-pub const LEAST_SIDE: usize = 3;
+pub const MIN_SIDE: usize = 3;
 /// Random orders that a change is compared with.
 pub const ORDERS: usize = 1_999;
 /// How likely a change may be in values that did not change, of all that is tried.
-const MOST_CHANCE: f64 = 0.05;
+const MAX_CHANCE: f64 = 0.05;
 /// Values looked through at most; of more, the last.
-const MOST_VALUES: usize = 300;
+const MAX_VALUES: usize = 300;
 /// The orders are the same at every run.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -35,8 +35,8 @@ pub struct ChangePoint {
 /// the next.
 #[must_use]
 pub fn changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
-    let skipped = values.len().saturating_sub(MOST_VALUES);
-    let limit = MOST_CHANCE / tries.max(1) as f64;
+    let skipped = values.len().saturating_sub(MAX_VALUES);
+    let limit = MAX_CHANCE / tries.max(1) as f64;
     let mut found: Vec<ChangePoint> = Vec::new();
     let mut stretches = vec![(skipped, values.len())];
     while let Some((from, until)) = stretches.pop() {
@@ -50,7 +50,7 @@ pub fn changes(values: &[i64], tries: usize) -> Vec<ChangePoint> {
         }
     }
     found.sort_by_key(|change| change.at);
-    // What was found within a stretch later divides it; between its neighbours each change is where its two sides are clearest apart.
+    // What was found within a stretch later divides it; between its neighbors each change is where its two sides are clearest apart.
     let mut places: Vec<usize> = found.iter().map(|change| change.at).collect();
     for place in 0..places.len() {
         let from = place.checked_sub(1).and_then(|before| places.get(before)).copied().unwrap_or(skipped);
@@ -96,7 +96,7 @@ fn clearest_split(values: &[i64]) -> Option<usize> {
     let mut sum = 0_i64;
     let splits = ranks.iter().zip(1_i64..).filter_map(|(rank, size)| {
         sum += rank;
-        let is_side = |values: i64| values >= LEAST_SIDE as i64;
+        let is_side = |values: i64| values >= MIN_SIDE as i64;
         let off = (sum - size * (all + 1)) as f64;
         (is_side(size) && is_side(all - size)).then(|| (off * off / (size * (all - size)) as f64, size as usize))
     });
@@ -126,12 +126,12 @@ fn clearest_of_ranks(ranks: &[i64], sums: &mut Vec<i64>) -> Option<(Range<usize>
         *sum += rank;
         Some(*sum)
     }));
-    let is_side = |values: usize| values == 0 || values >= LEAST_SIDE;
+    let is_side = |values: usize| values == 0 || values >= MIN_SIDE;
     let mut best: Option<(Range<usize>, f64)> = None;
     for (start, before) in sums.iter().enumerate().filter(|(start, _)| is_side(*start)) {
-        for (end, sum) in sums.iter().enumerate().skip(start + LEAST_SIDE) {
+        for (end, sum) in sums.iter().enumerate().skip(start + MIN_SIDE) {
             let size = end - start;
-            if !is_side(count - end) || count - size < LEAST_SIDE {
+            if !is_side(count - end) || count - size < MIN_SIDE {
                 continue;
             }
             // The sum of doubled ranks is k (n + 1) by chance, and varies by k (n − k) (n + 1) / 3.

@@ -12,7 +12,7 @@ use onoff_trace::{RecordedBoot, TableName, Tables, Trace};
 use serde::Serialize;
 
 use crate::statistics::{chance, interval, median};
-use change_point::{LEAST_SIDE, changes};
+use change_point::{MIN_SIDE, changes};
 use onoff_evidence::rule::Rule;
 use onoff_transitions::boot::BootOptions;
 use onoff_transitions::linux::boot::{self, LinuxBootReport};
@@ -23,15 +23,15 @@ use onoff_usage::devices;
 pub const TABLES: Tables = boot::TABLES.union(Tables::of(&[TableName::Events, TableName::EventFields]));
 
 /// A change that is smaller is none, ns: what costs less is no finding of a single boot either.
-pub const LEAST_CHANGE_NS: i64 = 300_000_000;
+pub const MIN_CHANGE_NS: i64 = 300_000_000;
 /// Nor is one below this part of what the part took: a thirtieth, 3 %.
-const LEAST_PART: i64 = 30;
+const MIN_SHARE: i64 = 30;
 /// What leaves less than this part of a change unexplained explains it: a quarter. Chosen.
 const EXPLAINS: i64 = 4;
 /// Units named for a change, at most.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 /// Updates listed for a change, at most.
-const MOST_UPDATES: usize = 200;
+const MAX_UPDATES: usize = 200;
 
 /// The answer of `onoff compare --boots`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -197,7 +197,7 @@ impl BootSample {
             updates: updates::found(trace),
         };
         // What holds no boot has no times; its updates count.
-        if let Ok(report) = boot::analyse(trace, &BootOptions::default()) {
+        if let Ok(report) = boot::analyze(trace, &BootOptions::default()) {
             sample.add(&report);
         }
         sample
@@ -266,7 +266,7 @@ pub fn history(host: String, of_other_machines: u64, samples: Vec<BootSample>) -
         host,
         boots: samples.into_iter().map(|sample| sample.boot).collect(),
         of_other_machines,
-        least_boots: LEAST_SIDE as u64,
+        least_boots: MIN_SIDE as u64,
         orders_tried: change_point::ORDERS as u64,
         changes: found,
     }
@@ -289,7 +289,7 @@ fn of_part(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange>
         };
         let difference_ns = is_ns.saturating_sub(was_ns);
         let (low_ns, high_ns) = (interval.low, interval.high);
-        let is_of_weight = difference_ns.abs() >= LEAST_CHANGE_NS.max(was_ns / LEAST_PART);
+        let is_of_weight = difference_ns.abs() >= MIN_CHANGE_NS.max(was_ns / MIN_SHARE);
         let (Some(&last), Some(&first), true) = (places.get(change.at - 1), places.get(change.at), is_of_weight) else {
             continue;
         };
@@ -298,8 +298,8 @@ fn of_part(samples: &[BootSample], phase: &str, tries: usize) -> Vec<BootChange>
         };
         let (side_before, side_after) = (side(change.from..change.at), side(change.at..change.until));
         let mut updates = updates::between(samples, last, first);
-        let updates_left_out = updates.len().saturating_sub(MOST_UPDATES) as u64;
-        updates.truncate(MOST_UPDATES);
+        let updates_left_out = updates.len().saturating_sub(MAX_UPDATES) as u64;
+        updates.truncate(MAX_UPDATES);
         let number = |at: usize| samples.get(at).map_or(0, |sample| sample.boot.number);
         found.push(BootChange {
             phase: phase.to_owned(),
@@ -337,7 +337,7 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
         .filter(|(part, _)| part == phase)
         .map(|(_, name)| name.as_str())
         .collect();
-    let least_ns = LEAST_CHANGE_NS.max(difference_ns.abs() / EXPLAINS);
+    let least_ns = MIN_CHANGE_NS.max(difference_ns.abs() / EXPLAINS);
     let mut units: Vec<ChangedUnit> = names
         .into_iter()
         .filter_map(|name| {
@@ -368,6 +368,6 @@ fn changed_units(before: &[&BootSample], after: &[&BootSample], phase: &str, dif
         let key = |unit: &ChangedUnit| (!unit.explains, unit.name.ends_with(".device"), unit.left_ns.abs());
         key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
     });
-    units.truncate(MOST_NAMED);
+    units.truncate(MAX_NAMED);
     units
 }

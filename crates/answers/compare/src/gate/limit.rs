@@ -55,7 +55,7 @@ pub struct NotALimit {
 }
 
 /// Longest text of a limit, bytes.
-const MOST_BYTES: usize = 1_024;
+const MAX_BYTES: usize = 1_024;
 
 impl Limit {
     /// Reads `KEY AMOUNT [and|or AMOUNT]...`. `and` binds stronger. In the key, `*` stands for any text.
@@ -64,7 +64,7 @@ impl Limit {
     /// The text is no limit.
     pub fn parse(text: &str) -> Result<Self, NotALimit> {
         let refuse = |reason: &str| NotALimit { text: text.chars().take(200).collect(), reason: reason.to_owned() };
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err(refuse("it is too long"));
         }
         let words: Vec<&str> = text.split_whitespace().collect();

@@ -121,7 +121,7 @@ fn without_any_run_every_limit_is_open() {
     for run in &mut after.runs {
         run.set_apart.push(SetApart {
             reason: SetApartReason::Untrained,
-            text: "the boot read-ahead had learnt from no boot".to_owned(),
+            text: "the boot read-ahead had learned from no boot".to_owned(),
         });
     }
     let configurations = [before, after];
@@ -130,7 +130,7 @@ fn without_any_run_every_limit_is_open() {
     let limits = ["boot.total 5%"].map(|it| Limit::parse(it).unwrap());
     let report = cannot_judge(&configurations, &options, &limits, &why);
     assert_eq!(report.verdict, GateVerdict::NoVerdict);
-    assert!(report.limits[0].because.contains("learnt from no boot"));
+    assert!(report.limits[0].because.contains("learned from no boot"));
     assert_eq!(report.configurations[1].compared_runs, 0);
 }
 

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::{LEAST_SHARE_NS, MOST_SHARES};
+use super::{MAX_SHARES, MIN_SHARE_NS};
 use crate::run::{Category, Measure, MeasureUnit, MeasuredSubject, Run};
 use onoff_blame::account::{AccountEntry, AccountMeasure, AccountSubjectKind, AccountedPhase, DidShare};
 
@@ -27,9 +27,9 @@ pub fn add_accounts<'a>(run: &mut Run, phases: impl IntoIterator<Item = &'a Acco
             }
         }
     }
-    measures.retain(|measure| measure.value >= LEAST_SHARE_NS || is_nobody(measure));
+    measures.retain(|measure| measure.value >= MIN_SHARE_NS || is_nobody(measure));
     measures.sort_by_key(|measure| std::cmp::Reverse((is_nobody(measure), measure.value)));
-    measures.truncate(MOST_SHARES);
+    measures.truncate(MAX_SHARES);
     run.measures.append(&mut measures);
 }
 

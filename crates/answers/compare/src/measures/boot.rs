@@ -8,7 +8,7 @@ use onoff_transitions::{Half, PhaseName};
 use hashbrown::HashMap;
 
 use super::collector::Collector;
-use super::{OWN_INITIALISATION, Origin, losses, operations, variant};
+use super::{OWN_INITIALIZATION, Origin, losses, operations, variant};
 use crate::run::{Category, MeasureUnit, Run, SetApart, SetApartReason};
 use onoff_transitions::boot::{BootReport, ReadAhead, TrainingState};
 use onoff_transitions::suspend::PowerTransition;
@@ -49,8 +49,8 @@ pub fn of_boot(origin: &Origin, report: &BootReport) -> Run {
     for service in &report.units {
         if service.kind == ServiceChange::Start {
             measures.thing(Category::Service, &service.name, service.start_ns, service.duration_ns, doubtful);
-            let part = format!("{}.{OWN_INITIALISATION}", service.name);
-            measures.part(Category::Service, &part, service.initialisation_ns, doubtful);
+            let part = format!("{}.{OWN_INITIALIZATION}", service.name);
+            measures.part(Category::Service, &part, service.initialization_ns, doubtful);
         }
     }
     let doubtful = !report.details.devices_touched_by.is_empty();
@@ -181,9 +181,9 @@ impl<'a> Labels<'a> {
 
 fn untrained(read_ahead: &ReadAhead) -> Option<SetApart> {
     let text = match (read_ahead.state, read_ahead.training_count) {
-        (TrainingState::Untrained, _) => "the boot read-ahead had learnt from no boot".to_owned(),
+        (TrainingState::Untrained, _) => "the boot read-ahead had learned from no boot".to_owned(),
         (TrainingState::Training, Some(count)) => {
-            format!("the boot read-ahead had learnt from {count} of {} boots", ReadAhead::TRAINED_BOOTS)
+            format!("the boot read-ahead had learned from {count} of {} boots", ReadAhead::TRAINED_BOOTS)
         }
         _ => return None,
     };

@@ -4,7 +4,7 @@ use crate::RunSubject;
 use hashbrown::HashMap;
 use onoff_transitions::Phase;
 
-use super::{LEAST_SHARE_NS, MOST_SHARES};
+use super::{MAX_SHARES, MIN_SHARE_NS};
 use crate::run::{Category, Measure, MeasureUnit};
 use onoff_usage::cpu::{CpuUsage, ProcessCpu};
 use onoff_usage::disk::DiskUsage;
@@ -132,9 +132,9 @@ impl Collector {
             [(Category::Cpu, std::mem::take(&mut self.cpu)), (Category::File, std::mem::take(&mut self.files))]
         {
             let mut shares: Vec<(String, (i64, bool))> =
-                shares.into_iter().filter(|(_, (ns, _))| *ns >= LEAST_SHARE_NS).collect();
+                shares.into_iter().filter(|(_, (ns, _))| *ns >= MIN_SHARE_NS).collect();
             shares.sort_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
-            shares.truncate(MOST_SHARES);
+            shares.truncate(MAX_SHARES);
             for (name, (ns, doubtful)) in shares {
                 self.add(self.key(category, &name), category, MeasureUnit::Ns, ns, None, doubtful);
             }
@@ -220,12 +220,12 @@ mod tests {
             }),
             ..Phase::unknown(PhaseName::PreSmss)
         };
-        collector.phase(&cpu("a.exe", LEAST_SHARE_NS - 1));
-        collector.phase(&cpu("b.exe", LEAST_SHARE_NS / 2));
-        collector.phase(&cpu("b.exe", LEAST_SHARE_NS / 2));
-        collector.phase(&cpu("c.exe", 2 * LEAST_SHARE_NS));
+        collector.phase(&cpu("a.exe", MIN_SHARE_NS - 1));
+        collector.phase(&cpu("b.exe", MIN_SHARE_NS / 2));
+        collector.phase(&cpu("b.exe", MIN_SHARE_NS / 2));
+        collector.phase(&cpu("c.exe", 2 * MIN_SHARE_NS));
         let measures = collector.finish();
         let shares: Vec<(&str, i64)> = measures.iter().map(|it| (it.name(), it.value)).collect();
-        assert_eq!(shares, [("c.exe", 2 * LEAST_SHARE_NS), ("b.exe", LEAST_SHARE_NS)]);
+        assert_eq!(shares, [("c.exe", 2 * MIN_SHARE_NS), ("b.exe", MIN_SHARE_NS)]);
     }
 }

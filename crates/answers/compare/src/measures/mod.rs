@@ -29,13 +29,13 @@ use onoff_transitions::{Transition, TypedTransition, Variant};
 use onoff_usage::devices::Device;
 
 /// Least time of an image on the processors or of a file on the disks that makes a measure, ns: 1 ms.
-pub const LEAST_SHARE_NS: i64 = 1_000_000;
+pub const MIN_SHARE_NS: i64 = 1_000_000;
 
 /// Files and images of a run, at most, those with most time.
-pub const MOST_SHARES: usize = 1_000;
+pub const MAX_SHARES: usize = 1_000;
 
-/// The part of a service's measure that is its own initialisation, without its container and the loading of its image.
-pub const OWN_INITIALISATION: &str = "initialisation";
+/// The part of a service's measure that is its own initialization, without its container and the loading of its image.
+pub const OWN_INITIALIZATION: &str = "initialization";
 
 /// The part of a driver's measure up to which its requests kept others waiting: until they were pended, or else done.
 pub const UNTIL_PENDED: &str = "until_pended";

@@ -1,14 +1,14 @@
 //! Where the difference of two medians lies, by the bootstrap: the runs stand for all runs there could be, and are drawn
 //! again and again, with repetition.
 //!
-//! For up to [`MOST_EXACT`] runs nothing is drawn: how probable each median of such draws is follows from the binomial
+//! For up to [`MAX_EXACT`] runs nothing is drawn: how probable each median of such draws is follows from the binomial
 //! distribution, so the interval is the exact one that infinitely many draws would give, the same every time.
 
 use super::{median, middle};
 use crate::ConfidenceInterval;
 
 /// More runs than this on a side are drawn, with a fixed seed.
-const MOST_EXACT: usize = 20;
+const MAX_EXACT: usize = 20;
 
 /// Draws for more runs than that.
 const DRAWS: usize = 2_000;
@@ -22,7 +22,7 @@ pub fn interval(baseline: &[i64], candidate: &[i64]) -> Option<ConfidenceInterva
     if baseline.len() < 2 || candidate.len() < 2 {
         return None;
     }
-    let mut differences: Vec<(i64, f64)> = if baseline.len() <= MOST_EXACT && candidate.len() <= MOST_EXACT {
+    let mut differences: Vec<(i64, f64)> = if baseline.len() <= MAX_EXACT && candidate.len() <= MAX_EXACT {
         let was = medians(baseline);
         let is = medians(candidate);
         is.iter()
@@ -166,7 +166,7 @@ mod tests {
         for (value, expected) in [(100, 0.050_781), (105, 0.117_188), (120, 0.210_938)] {
             assert!((of(value) - expected).abs() < 1e-6, "{value}: {}", of(value));
         }
-        for count in 2..=MOST_EXACT {
+        for count in 2..=MAX_EXACT {
             let values: Vec<i64> = (0..).take(count).collect();
             let sum: f64 = medians(&values).iter().map(|it| it.1).sum();
             assert!((sum - 1.0).abs() < 1e-9, "{count}: {sum}");

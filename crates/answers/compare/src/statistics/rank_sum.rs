@@ -3,10 +3,10 @@
 //! Exact, ties included: all ways to choose the candidate's runs from all runs are counted by the sum of their ranks.
 //! Ranks are doubled, so that the middle rank of a tie is an integer.
 
-use crate::MOST_CHANCE;
+use crate::MAX_CHANCE;
 
 /// More runs than this on both sides together are not counted but approximated.
-const MOST_COUNTED: usize = 40;
+const MAX_COUNTED: usize = 40;
 
 /// How probable a difference is by chance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ impl Chance {
     #[must_use]
     pub fn is_separated(&self) -> bool {
         // A little more than equal: both are quotients of counts.
-        self.p_value <= MOST_CHANCE.max(self.least_p_value) * (1.0 + 1e-9)
+        self.p_value <= MAX_CHANCE.max(self.least_p_value) * (1.0 + 1e-9)
     }
 }
 
@@ -34,7 +34,7 @@ pub fn chance(baseline: &[i64], candidate: &[i64]) -> Option<Chance> {
     }
     let (ranks, of_candidate) = doubled_ranks(baseline, candidate);
     let chosen = candidate.len();
-    let p_value = if ranks.len() <= MOST_COUNTED {
+    let p_value = if ranks.len() <= MAX_COUNTED {
         counted(&ranks, chosen, of_candidate)
     } else {
         approximated(&ranks, chosen, of_candidate)

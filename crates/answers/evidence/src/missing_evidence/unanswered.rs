@@ -165,7 +165,7 @@ impl Unanswered {
                 ("disk requests (block_rq_issue, block_rq_complete)", "trace_event=block on the kernel's command line")
             }
             Self::LinuxDrivers => (
-                "initialisation functions and probes",
+                "initialization functions and probes",
                 "initcall_debug on the kernel's command line, then dmesg > dmesg.txt",
             ),
             Self::UnitStops => {

@@ -159,16 +159,16 @@ pub enum Rule {
     LastSubsystemLoaded,
     /// The logon process's launch of the shell.
     LogonProcessLaunchesShell,
-    /// The start of the shell's initialisation.
-    ShellInitialisationBegins,
+    /// The start of the shell's initialization.
+    ShellInitializationBegins,
     /// The start of the shell's way to a ready desktop.
     DesktopReadyBegins,
     /// The shell's report of a ready desktop.
     DesktopReady,
     /// The mark ExplorerReady.
     ExplorerReadyMark,
-    /// The end of the shell's initialisation.
-    ShellInitialisationEnds,
+    /// The end of the shell's initialization.
+    ShellInitializationEnds,
     /// The logon process's end of the user's boot.
     UserBootEnds,
     /// The end of the logon screen's process LogonUI.exe.
@@ -199,7 +199,7 @@ pub enum Rule {
     LoaderStarts,
     /// The kernel's clock starts.
     KernelClockStarts,
-    /// The kernel's last initialisation function ends.
+    /// The kernel's last initialization function ends.
     LastInitcallEnds,
     /// Default.target is another name of it.
     DefaultTargetIsAlias,
@@ -545,7 +545,7 @@ pub enum Rule {
     /// End of reset to the mark SEC.
     FromResetToSec,
     /// Signal of the event ReadyToBoot.
-    ReadyToBootSignalled,
+    ReadyToBootSignaled,
     /// Mark ReadyToBoot.
     ReadyToBootMarked,
     /// Start of BdsAttempt, which follows the event ReadyToBoot.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::PrefetchFile;
 
 /// Files of a boot that are listed.
-const MOST_FILES: usize = 50;
+const MAX_FILES: usize = 50;
 /// Stretches of equal length that a boot's reads are counted in.
 const SLICES: usize = 20;
 
@@ -95,7 +95,7 @@ impl BootTrace {
             .map(|(file, (reads, bytes, _))| BootTraceFile { path: path(file), reads, bytes })
             .collect();
         files.sort_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
-        files.truncate(MOST_FILES);
+        files.truncate(MAX_FILES);
         trace.top_files = files;
         trace
     }

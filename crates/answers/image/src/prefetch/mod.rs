@@ -19,7 +19,7 @@ use plans::Plans;
 
 /// Plans up to Windows 7 (source: Improving Performance in Windows Embedded Standard 7, which counts 123 launch plans of 128), and since
 /// Windows 8.
-const MOST_PLANS: (u64, u64) = (128, 1024);
+const MAX_PLANS: (u64, u64) = (128, 1024);
 /// Boots that ReadyBoot keeps.
 const KEPT_BOOTS: u64 = 5;
 
@@ -78,7 +78,7 @@ pub struct UnreadablePrefetchFile {
 pub enum TrainingEvidence {
     /// The recorded boot counts its trainings.
     RecordedBoot,
-    /// ReadyBoot's traces of boots: at least so many were learnt from.
+    /// ReadyBoot's traces of boots: at least so many were learned from.
     ReadyBootTraces,
     /// The boot's plan counts the boots.
     BootPlan,
@@ -97,7 +97,7 @@ pub enum TrainingEvidence {
 pub struct Training {
     /// State.
     pub state: TrainingState,
-    /// Boots learnt from; at least so many where `evidence` is `ready_boot_traces`.
+    /// Boots learned from; at least so many where `evidence` is `ready_boot_traces`.
     pub boots: Option<u64>,
     /// Boots that are missing.
     pub missing_boots: Option<u64>,
@@ -170,7 +170,7 @@ pub struct PrefetchReport {
     pub unreadable: Vec<UnreadablePrefetchFile>,
 }
 
-/// Whether a file's name or content is one that [`analyse`] reads.
+/// Whether a file's name or content is one that [`analyze`] reads.
 #[must_use]
 pub fn is_prefetch_file(name: &str, first_bytes: &[u8]) -> bool {
     kind(name, first_bytes).is_some()
@@ -202,7 +202,7 @@ fn kind(name: &str, bytes: &[u8]) -> Option<Kind> {
 
 /// Looks at `files`. What a recorded boot says is added with [`PrefetchReport::with_boot`].
 #[must_use]
-pub fn analyse(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> PrefetchReport {
+pub fn analyze(files: &[PrefetchFile], options: &PrefetchOptions<'_>) -> PrefetchReport {
     let mut plans = Plans::new(options);
     let mut report = PrefetchReport {
         windows: "",
@@ -321,7 +321,7 @@ impl PrefetchReport {
     }
 
     /// Adds what the registry says. It decides only where nothing else does: fewer boots than training needs cannot have trained it, and
-    /// what is turned off does not learn. That there were enough boots does not say that they were learnt from.
+    /// what is turned off does not learn. That there were enough boots does not say that they were learned from.
     pub fn with_registry(&mut self, boots_counted: Option<u64>, enable_prefetcher: Option<u64>) {
         (self.boots_counted, self.enable_prefetcher) = (boots_counted, enable_prefetcher);
         if self.training.evidence != TrainingEvidence::None {

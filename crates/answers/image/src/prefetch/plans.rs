@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use onoff_prefetch::{PAGE_BYTES, Plan};
 use serde::Serialize;
 
-use super::{MOST_PLANS, PrefetchFile, PrefetchOptions, PrefetchReport};
+use super::{MAX_PLANS, PrefetchFile, PrefetchOptions, PrefetchReport};
 
 /// A plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -263,10 +263,10 @@ impl<'a> Plans<'a> {
         report.launch_plans = report.plans.iter().filter(|plan| !plan.is_boot).count() as u64;
         (report.windows, report.most_plans) = match self.newest {
             0 => ("", None),
-            17 => ("Windows XP", Some(MOST_PLANS.0)),
-            23 => ("Windows Vista or 7", Some(MOST_PLANS.0)),
-            26 => ("Windows 8 or 8.1", Some(MOST_PLANS.1)),
-            _ => ("Windows 10 or 11", Some(MOST_PLANS.1)),
+            17 => ("Windows XP", Some(MAX_PLANS.0)),
+            23 => ("Windows Vista or 7", Some(MAX_PLANS.0)),
+            26 => ("Windows 8 or 8.1", Some(MAX_PLANS.1)),
+            _ => ("Windows 10 or 11", Some(MAX_PLANS.1)),
         };
     }
 }

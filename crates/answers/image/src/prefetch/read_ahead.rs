@@ -39,7 +39,7 @@ pub struct ReadyBootSums {
 pub struct ReadAheadWork {
     /// Length of the boot that was looked at, ns.
     pub boot_ns: i64,
-    /// Boots that the read-ahead has learnt from; `None` when that was not recorded.
+    /// Boots that the read-ahead has learned from; `None` when that was not recorded.
     pub training_count: Option<u64>,
     /// Reads made ahead.
     pub ahead: DiskWork,

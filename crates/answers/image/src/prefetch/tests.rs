@@ -30,19 +30,19 @@ const NTDLL: &str = r"\WINDOWS\SYSTEM32\NTDLL.DLL";
 
 #[test]
 fn the_registry_decides_only_where_nothing_else_does() {
-    let none = || analyse(&[file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10)]).bytes())], &PrefetchOptions::default());
+    let none = || analyze(&[file("A.EXE-1.pf", plan("A.EXE", &[(NTDLL, 10)]).bytes())], &PrefetchOptions::default());
     let with = |mut report: PrefetchReport, boots, prefetcher| {
         report.with_registry(boots, prefetcher);
         (report.training.state, report.training.missing_boots, report.training.evidence)
     };
     assert_eq!(with(none(), Some(1), Some(3)), (TrainingState::Training, Some(2), TrainingEvidence::BootCounter));
     assert_eq!(with(none(), Some(90), Some(1)), (TrainingState::Untrained, Some(3), TrainingEvidence::TurnedOff));
-    // Many boots do not say that they were learnt from.
+    // Many boots do not say that they were learned from.
     assert_eq!(with(none(), Some(90), Some(3)), (TrainingState::Unknown, None, TrainingEvidence::None));
     assert_eq!(with(none(), None, None), (TrainingState::Unknown, None, TrainingEvidence::None));
     // The boot's own plan knows better.
     let boot = PlanFile { is_boot: true, run_count: 5, ..plan("NTOSBOOT", &[(NTDLL, 10)]) };
-    let known = analyse(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
+    let known = analyze(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
     assert_eq!(with(known, Some(1), Some(0)), (TrainingState::Trained, Some(0), TrainingEvidence::BootPlan));
 }
 
@@ -53,7 +53,7 @@ fn shared_files_are_read_once() {
         file("B.EXE-2.pf", plan("B.EXE", &[(NTDLL, 12), (r"\APP\B.EXE", 1)]).bytes()),
         file("Layout.ini", b"[OptimalLayoutFile]\r\n".iter().flat_map(|&byte| [byte, 0]).collect()),
     ];
-    let report = analyse(&files, &PrefetchOptions::default());
+    let report = analyze(&files, &PrefetchOptions::default());
     assert_eq!(report.unreadable, []);
     assert_eq!((report.launch_plans, report.most_plans, report.windows), (2, Some(128), "Windows Vista or 7"));
     assert_eq!((report.shared.files, report.shared.bytes), (3, (12 + 5 + 1) * 4096));
@@ -65,7 +65,7 @@ fn shared_files_are_read_once() {
     assert_eq!(report.layout_files, Some(0));
     // Only one of them.
     let options = PrefetchOptions { programs: vec!["b.exe".to_owned()], volume: None };
-    let report = analyse(&files, &options);
+    let report = analyze(&files, &options);
     assert_eq!((report.shared.plans, report.shared.files, report.shared.bytes), (1, 2, 13 * 4096));
 }
 
@@ -80,7 +80,7 @@ fn plans_older_than_what_they_read_are_told_from_others() {
         r"\WINDOWS\GONE.DLL" => None,
         _ => Some(VolumeFile { bytes: 99, modified_unix_ns: Some(10) }),
     };
-    let report = analyse(&files, &PrefetchOptions { programs: Vec::new(), volume: Some(&volume) });
+    let report = analyze(&files, &PrefetchOptions { programs: Vec::new(), volume: Some(&volume) });
     let (a, b) = (&report.plans[0], &report.plans[1]);
     assert_eq!((a.is_older_than_program, a.missing_files, a.newer_files), (Some(true), Some(1), Some(1)));
     assert_eq!((b.is_older_than_program, b.missing_files, b.newer_files), (Some(false), Some(0), Some(0)));
@@ -91,14 +91,14 @@ fn plans_older_than_what_they_read_are_told_from_others() {
 fn training_is_counted_from_boot_plans_and_from_traces() {
     let mut boot = plan("NTOSBOOT", &[(NTDLL, 1)]);
     (boot.is_boot, boot.run_count) = (true, 2);
-    let report = analyse(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
+    let report = analyze(&[file("NTOSBOOT-B00DFAAD.pf", boot.bytes())], &PrefetchOptions::default());
     assert_eq!(report.training, counted(2, TrainingEvidence::BootPlan));
     assert_eq!((report.training.state, report.training.missing_boots), (TrainingState::Training, Some(1)));
     assert_eq!(report.launch_plans, 0);
     let reads = [("\\Device\\a", 0, 4096, 0), ("\\Device\\a", 4096, 4096, 500), ("\\Device\\b", 0, 100, 1000)];
     let trace = ready_boot_trace([&reads, &[("", 9, 512, 2000)]]);
     let files: Vec<_> = (0..3).map(|at| file(&format!("Trace{at}.fx"), trace.clone())).collect();
-    let report = analyse(&files, &PrefetchOptions::default());
+    let report = analyze(&files, &PrefetchOptions::default());
     assert_eq!(report.training.state, TrainingState::Trained);
     assert_eq!(report.files_in_all_boots, Some(2));
     let boot = &report.boots[0];
@@ -130,7 +130,7 @@ fn five_boots_are_beside_each_other() {
         file.modified_unix_ns = Some(at * 1_000);
     }
     files.swap(0, 4);
-    let report = analyse(&files, &PrefetchOptions::default());
+    let report = analyze(&files, &PrefetchOptions::default());
     assert_eq!(report.training, counted(5, TrainingEvidence::ReadyBootTraces));
     assert_eq!((report.boots.len(), report.files_in_all_boots), (5, Some(2)));
     for (number, boot) in (1..).zip(&report.boots) {
@@ -163,12 +163,12 @@ fn every_kind_of_file_is_known_and_others_are_named() {
         file("notes.txt", b"hello".to_vec()),
         file("X.EXE-3.pf", b"SCCA".to_vec()),
     ];
-    let report = analyse(&files, &PrefetchOptions::default());
+    let report = analyze(&files, &PrefetchOptions::default());
     assert_eq!(report.next_boot_files, Some(2));
     assert_eq!((report.databases[0].files, report.databases[0].packing), (20, "mam"));
     let names: Vec<_> = report.unreadable.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["notes.txt", "X.EXE-3.pf"]);
-    assert!(!report.is_empty() && analyse(&[], &PrefetchOptions::default()).is_empty());
+    assert!(!report.is_empty() && analyze(&[], &PrefetchOptions::default()).is_empty());
 }
 
 fn read(trace: &mut Trace, at_ms: (i64, i64), offset: u64, is_ahead: bool) {
@@ -202,7 +202,7 @@ fn late_reads_and_what_training_is_worth() {
     read(&mut trace, (60, 80), 104_096, false);
     // Never read ahead.
     read(&mut trace, (100, 130), 500_000, false);
-    let Ok(report) = onoff_transitions::boot::analyse(&with_boot(&trace), &BootOptions::default()) else {
+    let Ok(report) = onoff_transitions::boot::analyze(&with_boot(&trace), &BootOptions::default()) else {
         unreachable!("the hand-made recording is a boot")
     };
     let work = of_boot(&trace, &report, None);

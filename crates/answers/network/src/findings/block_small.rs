@@ -9,7 +9,7 @@ const WORTH_NS: i64 = 100_000_000;
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut saved = 0_i64;
     let mut worst: Option<(&str, u32, i64, Option<u32>)> = None;
-    for (file, fitted) in facts.modelled() {
+    for (file, fitted) in facts.modeled() {
         // EDK II leaves room for extension headers with IPv6: 1228 there is on purpose.
         let small = if file.client.starts_with('[') { 1200 } else { SMALL };
         if file.block_size >= small {

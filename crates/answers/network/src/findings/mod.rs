@@ -31,7 +31,7 @@ pub(super) struct Facts<'a> {
 
 impl Facts<'_> {
     /// The files that have a model, with it.
-    fn modelled(&self) -> impl Iterator<Item = (&FileTransfer, &Fitted)> {
+    fn modeled(&self) -> impl Iterator<Item = (&FileTransfer, &Fitted)> {
         self.boot.transfers.iter().filter(|file| file.model.is_some()).zip(self.fitted)
     }
 }

@@ -13,7 +13,7 @@ const WORTH_NS: i64 = 100_000_000;
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let (mut least, mut most, mut spent, mut smallest) = (0_i64, 0_i64, 0_i64, u32::MAX);
     let better = Settings { window: Some(BETTER), ..Settings::default() };
-    for (file, fitted) in facts.modelled() {
+    for (file, fitted) in facts.modeled() {
         if file.window > SMALL || file.variable_window {
             continue;
         }

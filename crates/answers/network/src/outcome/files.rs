@@ -162,7 +162,7 @@ pub(super) fn after(evidence: &Evidence<'_>, loaded: Option<&Loaded>, after_ns: 
     Some(transfer_failed(evidence, file, transfer))
 }
 
-/// The client learnt the size of a file and did not ask for the file.
+/// The client learned the size of a file and did not ask for the file.
 fn size_only(evidence: &Evidence<'_>, file: &FileTransfer) -> Option<Finding> {
     let bytes = file.granted.as_ref().and_then(|granted| granted.file_bytes);
     let stage = stage(evidence, file);

@@ -106,7 +106,7 @@ pub struct NetworkBoot {
     pub total: TransferTotal,
     /// What the transfers would take with other windows and block sizes; empty when none was long enough to tell.
     pub predictions: Vec<Prediction>,
-    /// What the modelled transfers would take with the settings of `--window`, `--block`, `--rtt` and `--loss`.
+    /// What the modeled transfers would take with the settings of `--window`, `--block`, `--rtt` and `--loss`.
     pub what_if: Option<Prediction>,
     /// What to change, what costs most first.
     pub findings: Vec<Finding>,

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shutdown_is_recognised() {
+    fn a_shutdown_is_recognized() {
         let mut trace = Trace { duration_ns: 3_250_000_000, ..Trace::default() };
         for pid in 0..60 {
             process(&mut trace, 100 + pid * 4, "app.exe", None, Some(1));

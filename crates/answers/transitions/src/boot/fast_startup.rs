@@ -98,7 +98,7 @@ pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &Bo
         devices_touched_by: Vec::new(),
         group_policy,
         logon,
-        video: super::VideoInitialisation::default(),
+        video: super::VideoInitialization::default(),
         startup_applications,
         read_ahead: super::ReadAhead {
             training_count: None,

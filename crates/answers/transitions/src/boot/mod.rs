@@ -1,6 +1,6 @@
 //! Where the time of a boot went.
 //!
-//! [`analyse`] turns a [`Trace`] into a [`BootReport`], or says that the recording holds no boot.
+//! [`analyze`] turns a [`Trace`] into a [`BootReport`], or says that the recording holds no boot.
 
 mod absence;
 mod fast_startup;
@@ -56,7 +56,7 @@ const BOUNDARY_TABLES: [TableName; 3] = [TableName::Processes, TableName::Milest
 ///
 /// # Errors
 /// The recording holds no boot; the error says what it holds instead.
-pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<NotABoot>> {
+pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<NotABoot>> {
     if !absence::holds_a_boot(trace) {
         return Err(Box::new(absence::not_a_boot(trace)));
     }

@@ -166,7 +166,7 @@ mod tests {
     fn the_best_rules_measure() {
         let mut trace = boot();
         milestone(&mut trace, 50, milestone::DESKTOP_READY, "");
-        milestone(&mut trace, 390, milestone::SHELL_INITIALISATION_END, "");
+        milestone(&mut trace, 390, milestone::SHELL_INITIALIZATION_END, "");
         milestone(&mut trace, 400, milestone::DESKTOP_READY, "");
         let path = main_path(&trace, &BootOptions::default());
         assert_eq!(times(&path), [Some(0), Some(100), Some(200), Some(300), Some(400)]);
@@ -186,7 +186,7 @@ mod tests {
 
         milestone(&mut trace, 500, milestone::USER_BOOT_END, "");
         assert_eq!(ready(&trace).time_ns, Some(500));
-        milestone(&mut trace, 450, milestone::SHELL_INITIALISATION_END, "");
+        milestone(&mut trace, 450, milestone::SHELL_INITIALIZATION_END, "");
         assert_eq!(ready(&trace).time_ns, Some(450));
         milestone(&mut trace, 470, milestone::MARK, "Xperf ExplorerReady");
         let end = ready(&trace);

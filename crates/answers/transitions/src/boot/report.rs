@@ -45,10 +45,10 @@ impl Default for BootOptions {
     }
 }
 
-/// Initialisation of the video driver, which the start of the first program after the subsystem shows.
+/// Initialization of the video driver, which the start of the first program after the subsystem shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct VideoInitialisation {
+pub struct VideoInitialization {
     /// In the system's session: end of the first start of csrss.exe to the start of wininit.exe.
     pub system_session: Span,
     /// In the user's session: end of the second start of csrss.exe to the start of winlogon.exe.
@@ -129,7 +129,7 @@ pub struct StartupApplications {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingState {
-    /// No boot since the last servicing was learnt from: expect a slow boot.
+    /// No boot since the last servicing was learned from: expect a slow boot.
     Untrained,
     /// Fewer boots than [`ReadAhead::TRAINED_BOOTS`].
     Training,
@@ -144,7 +144,7 @@ pub enum TrainingState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadAhead {
-    /// Boots learnt from since the last servicing.
+    /// Boots learned from since the last servicing.
     pub training_count: Option<i64>,
     /// The state that follows.
     pub state: TrainingState,
@@ -188,7 +188,7 @@ pub struct WindowsBoot {
     pub service_groups: Vec<ServiceGroup>,
     /// Names of the losses that touch services.
     pub units_touched_by: Vec<String>,
-    /// Phases of device initialisation, all three, in order.
+    /// Phases of device initialization, all three, in order.
     pub device_phases: Vec<DevicePhaseSpan>,
     /// Device and driver operations, longest first.
     pub devices: Vec<Device>,
@@ -203,7 +203,7 @@ pub struct WindowsBoot {
     /// Logon.
     pub logon: Logon,
     /// Video driver.
-    pub video: VideoInitialisation,
+    pub video: VideoInitialization,
     /// Programs that start with the session.
     pub startup_applications: StartupApplications,
     /// Boot read-ahead.

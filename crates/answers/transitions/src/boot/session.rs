@@ -1,8 +1,8 @@
-//! What happens around the user's session: video initialisation, logon, policy, read-ahead.
+//! What happens around the user's session: video initialization, logon, policy, read-ahead.
 
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
-use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialisation};
+use super::report::{GroupPolicy, Logon, ReadAhead, TrainingState, VideoInitialization};
 use onoff_evidence::activity::{of_kind, worst_first};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, Span};
@@ -10,9 +10,9 @@ use onoff_firmware_times::before_kernel::value;
 use onoff_usage::person;
 use onoff_usage::processes::runs;
 
-/// Initialisation of the video driver in both sessions, by the paper's recipe.
-pub(super) fn video(trace: &Trace) -> VideoInitialisation {
-    VideoInitialisation {
+/// Initialization of the video driver in both sessions, by the paper's recipe.
+pub(super) fn video(trace: &Trace) -> VideoInitialization {
+    VideoInitialization {
         system_session: video_in(trace, 0, "wininit.exe"),
         user_session: video_in(trace, 1, "winlogon.exe"),
     }
@@ -125,7 +125,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, activity, milestone_value, process};
 
     #[test]
-    fn video_initialisation_lies_between_the_subsystem_and_the_next_program() {
+    fn video_initialization_lies_between_the_subsystem_and_the_next_program() {
         let mut trace = Trace::default();
         let program = ActivityKind::SessionProgram;
         activity(&mut trace, program, r"\SystemRoot\system32\csrss.exe", 100 * MS, Some(300 * MS));

@@ -11,7 +11,7 @@ use onoff_evidence::activity::{Work, of_kind};
 use onoff_usage::owners::file_name;
 
 /// Processes looked at for one program, at most: the shell creates one while it starts one.
-const MOST_CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 /// The programs that the shell started from its lists, the costliest first.
 pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupApplications {
@@ -110,7 +110,7 @@ impl Children {
             .get(first..)?
             .iter()
             .take_while(|&&(parent, start, _)| parent == shell && start <= end)
-            .take(MOST_CANDIDATES)
+            .take(MAX_CANDIDATES)
             .min_by_key(|(_, start, process)| {
                 let image = file_name(trace.text(process.image)).to_lowercase();
                 (!command.contains(&image), *start)
@@ -122,7 +122,7 @@ impl Children {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boot::{BootOptions, analyse};
+    use crate::boot::{BootOptions, analyze};
     use onoff_testkit::synthetic::{MS, activity, process};
     use onoff_trace::{Activity, milestone};
 
@@ -138,7 +138,7 @@ mod tests {
         process(&mut trace, 50, "other.exe", Some(120 * MS), None);
         process(&mut trace, 54, "box.exe", Some(150 * MS), Some(900 * MS));
         process(&mut trace, 58, "box.exe", Some(250 * MS), None);
-        let report = analyse(&trace, &BootOptions::default()).unwrap();
+        let report = analyze(&trace, &BootOptions::default()).unwrap();
         let programs = report.details.startup_applications.programs;
         let found: Vec<_> = programs.iter().map(|program| (program.process_pid, program.image.as_str())).collect();
         assert_eq!(found, [(Some(54), "box.exe"), (None, "")]);

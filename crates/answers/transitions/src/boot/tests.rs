@@ -48,8 +48,8 @@ fn ms(ns: Option<i64>) -> Option<i64> {
     ns.map(|ns| ns / MS)
 }
 
-fn analysed(trace: &Trace) -> BootReport {
-    analyse(trace, &BootOptions::default()).unwrap()
+fn analyzed(trace: &Trace) -> BootReport {
+    analyze(trace, &BootOptions::default()).unwrap()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn table_five_phase_by_phase() {
     ];
     for (run, post_boot, via_explorer, total) in runs {
         let trace = boot(&run);
-        let report = analysed(&trace);
+        let report = analyzed(&trace);
         let lengths: Vec<_> = report.phases.iter().map(|phase| ms(phase.duration_ns)).collect();
         let [pre_smss, smss, winlogon, explorer] = run.phases.map(Some);
         assert_eq!(lengths[..5], [pre_smss, smss, winlogon, explorer, Some(post_boot)]);
@@ -79,7 +79,7 @@ fn table_five_phase_by_phase() {
 #[test]
 fn phases_follow_each_other_to_the_end_of_the_recording() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.phases[0].start_ns, Some(0));
     assert!(report.phases.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns));
     assert_eq!(report.phases[5].end_ns, Some(trace.duration_ns));
@@ -90,7 +90,7 @@ fn phases_follow_each_other_to_the_end_of_the_recording() {
 #[test]
 fn each_phase_says_who_worked() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     let cpu = explorer.cpu.as_ref().unwrap();
     assert_eq!(cpu.by_process[0].image, "explorer.exe");
@@ -110,22 +110,22 @@ fn without_the_shells_event_the_answer_is_inferred() {
     let run = Run { phases: [100, 200, 300, 400], post_boot_busy: 500 };
     let mut trace = boot(&run);
     trace.milestones = onoff_trace::Milestones::new();
-    milestone(&mut trace, 1100 * MS, milestone::SHELL_INITIALISATION_END, "");
-    let report = analysed(&trace);
+    milestone(&mut trace, 1100 * MS, milestone::SHELL_INITIALIZATION_END, "");
+    let report = analyzed(&trace);
     assert_eq!(report.details.main_path_boot.end_ns, Some(1100 * MS));
     assert_eq!(report.details.main_path_boot.certainty, Certainty::Inferred);
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert!(report.total_ns.is_some());
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
     assert_eq!(explorer.ends.missing.len(), 2);
-    assert_eq!(explorer.ends.rule, Rule::ShellInitialisationEnds);
+    assert_eq!(explorer.ends.rule, Rule::ShellInitializationEnds);
 }
 
 #[test]
 fn a_desktop_that_never_comes_leaves_the_rest_open() {
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.milestones = onoff_trace::Milestones::new();
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
     assert_eq!(report.total_at_least_ns, 600 * MS + 900 * US);
     assert_eq!(report.phase(PhaseName::ExplorerInit).unwrap().end_ns, None);
@@ -139,7 +139,7 @@ fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let ready = 1001 * MS + 200 * US;
     trace.duration_ns = ready + 2500 * MS;
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, ready + 500 * MS);
     assert_eq!(report.settling.as_ref().unwrap().idle_ns, 2000 * MS);
@@ -152,7 +152,7 @@ fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
 fn the_assessments_metric_is_a_choice() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let options = BootOptions { idle: IdleMetric::ADK, ..BootOptions::default() };
-    let report = analyse(&trace, &options).unwrap();
+    let report = analyze(&trace, &options).unwrap();
     assert_eq!(report.settling.as_ref().unwrap().idle_ns, 5000 * MS);
     assert_eq!(report.settling.as_ref().unwrap().busy_ns, 500 * MS);
     assert_eq!(ms(report.total_ns), Some(1001 + 500));
@@ -168,7 +168,7 @@ fn losses_are_named_where_they_touch() {
     };
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.losses.add(&SWITCHES, 3);
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.settling.as_ref().unwrap().touched_by, ["switches_lost"]);
     assert!(report.phases[0].touched_by.is_empty());
     assert_eq!(report.phases[0].cpu.as_ref().unwrap().touched_by, ["switches_lost"]);
@@ -177,7 +177,7 @@ fn losses_are_named_where_they_touch() {
 
 #[test]
 fn no_boot_is_said_in_words() {
-    let error = analyse(&Trace::default(), &BootOptions::default()).unwrap_err();
+    let error = analyze(&Trace::default(), &BootOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("the recording holds no boot"));
 }
 
@@ -188,7 +188,7 @@ fn anything_gets_an_answer() {
         let trace = hostile(seed);
         for idle in [IdleMetric::XPERF, IdleMetric::ADK] {
             let options = BootOptions { idle, ..BootOptions::default() };
-            if let Ok(report) = analyse(&trace, &options) {
+            if let Ok(report) = analyze(&trace, &options) {
                 answered += 1;
                 assert_eq!(report.phases.len(), 6, "seed {seed}");
                 let known: Vec<i64> =

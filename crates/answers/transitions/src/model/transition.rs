@@ -21,7 +21,7 @@ use onoff_usage::units::Unit;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
-    /// A boot from power-off, everything initialised.
+    /// A boot from power-off, everything initialized.
     Cold,
     /// A resume from hibernation, recorded as a boot.
     Resume,

@@ -14,10 +14,10 @@ use onoff_usage::processes::runs;
 const GAP_NS: i64 = 30_000_000_000;
 
 /// Fewer ends of processes are no shutdown.
-const FEWEST_EXITS: usize = 10;
+const MIN_EXITS: usize = 10;
 
 /// Fewer ends of services' hosts are no shutdown: services come and go.
-const FEWEST_HOSTS: usize = 3;
+const MIN_HOSTS: usize = 3;
 
 /// Ends of processes that look like a shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) fn burst(trace: &Trace) -> Option<Burst> {
     let started =
         trace.processes.iter().filter(|process| process.start_ns.is_some_and(|start| start >= first_ns)).count();
     let of_hosts = || ended.iter().filter(|row| row.1);
-    if ended.len() < FEWEST_EXITS || ended.len() <= 2 * started || of_hosts().count() < FEWEST_HOSTS {
+    if ended.len() < MIN_EXITS || ended.len() <= 2 * started || of_hosts().count() < MIN_HOSTS {
         return None;
     }
     let mut users = ended.iter().filter(|row| row.2).map(|row| row.0);

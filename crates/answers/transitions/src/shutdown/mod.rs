@@ -1,6 +1,6 @@
 //! Where the time of a shutdown went.
 //!
-//! [`analyse`] turns a [`Trace`] into a [`ShutdownReport`], or says that the recording holds no shutdown.
+//! [`analyze`] turns a [`Trace`] into a [`ShutdownReport`], or says that the recording holds no shutdown.
 
 mod boundaries;
 mod exits;
@@ -56,7 +56,7 @@ const BOUNDARY_TABLES: [TableName; 4] =
 ///
 /// # Errors
 /// The recording holds no shutdown; the error says what it holds instead.
-pub fn analyse(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NotAShutdown>> {
+pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NotAShutdown>> {
     let facts = Facts::of(trace, exits::burst(trace));
     if !facts.hold_a_shutdown() {
         return Err(Box::new(not_a_shutdown(trace)));

@@ -30,7 +30,7 @@ pub(super) const CLOCK_GRAIN_NS: i64 = 16_000_000;
 const STATUS_TIME_OUT: u32 = 0x102;
 
 /// More threads or terminations than these of one application are not looked at: no program has so many windows.
-const MOST_INSIDE: usize = 1_024;
+const MAX_INSIDE: usize = 1_024;
 
 /// Whom a row is about: the process it names, or, where it names nobody, the one that the same thread tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -160,7 +160,7 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
         for rows in groups.into_iter().flatten().filter_map(|key| rows.get(&key)) {
             let first = rows.partition_point(|inner| inner.start_ns < row.start_ns);
             let rows = rows.get(first..).unwrap_or_default().iter();
-            found.extend(rows.take(MOST_INSIDE).take_while(|inner| inner.start_ns <= until));
+            found.extend(rows.take(MAX_INSIDE).take_while(|inner| inner.start_ns <= until));
         }
         found.sort_by_key(|inner: &Notification| inner.start_ns);
         found

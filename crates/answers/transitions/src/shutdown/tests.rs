@@ -48,8 +48,8 @@ fn paper() -> Trace {
     trace
 }
 
-fn analysed(trace: &Trace) -> ShutdownReport {
-    analyse(trace, &ShutdownOptions::default()).unwrap()
+fn analyzed(trace: &Trace) -> ShutdownReport {
+    analyze(trace, &ShutdownOptions::default()).unwrap()
 }
 
 fn cut(ns: i64) -> i64 {
@@ -58,7 +58,7 @@ fn cut(ns: i64) -> i64 {
 
 #[test]
 fn the_papers_arithmetic() {
-    let report = analysed(&paper());
+    let report = analyzed(&paper());
     assert_eq!(report.variant, Variant::PowerOff);
     assert_eq!(report.total_ns, Some(13_066_600 * US));
     assert_eq!(report.total_certainty, Certainty::Measured);
@@ -79,27 +79,27 @@ fn the_papers_arithmetic() {
 #[test]
 fn a_shutdown_lasts_until_the_kernels_last_step() {
     // A step within the orderly part ends nothing.
-    let report = analysed(&paper());
+    let report = analyzed(&paper());
     assert_eq!(report.details.ends.rule, Rule::KernelOrderlyShutdownEnds);
     // After the record that the orderly part is over, the page file is cleared for 3 s.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
     let kernel = ActivityKind::KernelShutdownStep;
     activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, Some(16_067 * MS));
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.total_ns, Some(16_067 * MS - 100 * US));
     assert_eq!(report.details.ends.rule, Rule::KernelLastStepEnds);
     // A last step that does not end in the recording leaves the end open: at least so long, not 13 s.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
     activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, None);
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!((report.total_ns, report.total_certainty), (None, Certainty::Missing));
 }
 
 #[test]
 fn phases_and_what_lies_between_them_are_the_whole() {
-    let report = analysed(&paper());
+    let report = analyzed(&paper());
     let phases: Vec<(&str, Option<i64>, Option<i64>, Certainty)> = report
         .phases
         .iter()
@@ -134,7 +134,7 @@ fn phases_and_what_lies_between_them_are_the_whole() {
 
 #[test]
 fn applications_and_services_have_their_times() {
-    let report = analysed(&paper());
+    let report = analyzed(&paper());
     let user = &report.details.sessions[0];
     assert_eq!(user.applications_ns, 4_510 * MS);
     assert_eq!(user.other_ns, Some(6_642_800 * US - 4_510 * MS));
@@ -185,7 +185,7 @@ fn a_console_program_is_killed_after_its_time_out() {
     milestone(&mut trace, 7 * S, milestone::KERNEL_SHUTDOWN, "");
     let kernel = ActivityKind::KernelShutdownStep;
     activity(&mut trace, kernel, shutdown_step::GRACEFUL_SHUTDOWN, 7 * S, Some(17 * S));
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     let editor = &report.details.sessions[0].applications[0];
     assert_eq!(editor.details.program, ProgramKind::Window);
     assert_eq!(editor.details.threads[0].duration_ns, Some(130 * MS));
@@ -216,7 +216,7 @@ fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
     let asked = (Kind::ThreadShutdown, Some(900), Some(904), 1);
     notification(&mut trace, asked, 10 * MS, Some(5_010 * MS));
     notification(&mut trace, asked, 7 * S, Some(7_750 * MS));
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     let hung = &report.details.sessions[0].applications[0];
     let kinds: Vec<(TimeOutKind, Option<i64>, Certainty)> =
         hung.details.time_outs.iter().map(|limit| (limit.kind, limit.limit_ns, limit.certainty)).collect();
@@ -239,7 +239,7 @@ fn a_service_that_never_stops_is_set_apart() {
     session_shutdown(&mut waits, 0, S, Some(13_100 * MS));
     service_stop(&mut waits, "Deaf", 700, (1_050 * MS, Some(1_060 * MS), None));
     service_stop(&mut waits, "Good", 704, (1_051 * MS, Some(1_052 * MS), Some(2 * S)));
-    let report = analysed(&waits);
+    let report = analyzed(&waits);
     let deaf = report.units.iter().find(|row| row.name == "Deaf").unwrap();
     assert!(deaf.time_out.is_some());
     let limit = deaf.time_out.as_ref().unwrap();
@@ -252,7 +252,7 @@ fn a_service_that_never_stops_is_set_apart() {
 
     // What the machine is configured to do goes before its version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
-    let report = analyse(&waits, &options).unwrap();
+    let report = analyze(&waits, &options).unwrap();
     assert!(report.units.iter().all(|row| row.time_out.is_some()));
     assert_eq!(report.details.service_time_out.certainty, Certainty::Measured);
 }
@@ -283,7 +283,7 @@ fn a_recording_that_stops_in_the_kernels_part_says_so() {
             row
         })
         .collect();
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, 12 * S - 100 * US);
     assert_eq!(report.total_certainty, Certainty::Missing);
@@ -303,7 +303,7 @@ fn the_users_half_of_a_fast_startup_ends_where_the_memory_image_begins() {
     session_shutdown(&mut trace, 1, 100 * MS, Some(900 * MS));
     activity(&mut trace, ActivityKind::PowerTransition, "4", 1_500 * MS, None);
     milestone(&mut trace, 3 * S, milestone::HIBERNATE, "");
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.variant, Variant::FastStartup);
     assert_eq!(report.total_ns, Some(1_490 * MS));
     let user = report.phase(PhaseName::UserSession).unwrap();
@@ -321,7 +321,7 @@ fn an_earlier_logoff_is_not_part_of_the_shutdown() {
         rows.sort_by_key(|row| row.start_ns);
         rows.into_iter().collect()
     };
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.details.sessions.len(), 2);
     assert_eq!(report.details.starts.time_ns, Some(100 * US));
 }
@@ -357,7 +357,7 @@ fn only_exits() -> Trace {
 
 #[test]
 fn ends_of_processes_tell_an_inferred_answer() {
-    let report = analysed(&only_exits());
+    let report = analyzed(&only_exits());
     assert_eq!(report.details.starts.time_ns, Some(100 * S));
     assert_eq!(report.details.starts.certainty, Certainty::Inferred);
     let phases: Vec<(Option<i64>, Option<i64>, Certainty)> =
@@ -389,7 +389,7 @@ fn ends_of_processes_tell_an_inferred_answer() {
 fn a_few_ends_of_processes_are_no_shutdown() {
     let mut trace = only_exits();
     trace.processes = trace.processes.iter().filter(|row| row.pid < 1_000).collect();
-    let answer = analyse(&trace, &ShutdownOptions::default()).unwrap_err();
+    let answer = analyze(&trace, &ShutdownOptions::default()).unwrap_err();
     assert_eq!(answer.processes_ended, 13);
     let text = answer.to_string();
     assert!(text.starts_with("the recording holds no shutdown ("), "{text}");
@@ -401,7 +401,7 @@ fn anything_gets_an_answer() {
     let mut answered = 0;
     for seed in 0..600 {
         let trace = hostile(seed);
-        if let Ok(report) = analyse(&trace, &ShutdownOptions::default()) {
+        if let Ok(report) = analyze(&trace, &ShutdownOptions::default()) {
             answered += 1;
             assert_eq!(report.phases.len(), 3, "seed {seed}");
             let known: Vec<i64> =

@@ -7,7 +7,7 @@ use onoff_trace::{
 
 use onoff_testkit::hostile::Source;
 
-use super::{PowerTransition, SuspendOptions, analyse, fast_startup};
+use super::{PowerTransition, SuspendOptions, analyze, fast_startup};
 
 const TEXTS: [&str; 22] = [
     "",
@@ -135,7 +135,7 @@ fn anything_is_answered() {
     for seed in 0..600 {
         let trace = hostile(seed);
         let options = SuspendOptions { transition: (seed % 5 == 0).then_some(2), ..SuspendOptions::default() };
-        if let Ok(report) = analyse(&trace, &options) {
+        if let Ok(report) = analyze(&trace, &options) {
             answered += 1;
             assert!(report.transitions.len() <= report.found as usize);
         }
@@ -186,7 +186,7 @@ fn many_transitions_are_no_more_work_than_their_rows() {
             event: StringId::EMPTY,
         });
     }
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.found, 6_000);
     // The last one is looked at as the first one is.
     let rule = |transition: &PowerTransition| transition.settling.as_ref().unwrap().rule.to_string();

@@ -35,7 +35,7 @@ const FIGURES: &[(&str, &str)] = &[
 ];
 
 /// Figures of one transition, at most.
-const MOST_FIGURES: usize = 256;
+const MAX_FIGURES: usize = 256;
 
 /// Everything the kernel counted, in the order of the table above.
 pub(super) fn account(trace: &Trace, cycle: &Cycle) -> Vec<KernelFigure> {
@@ -51,7 +51,7 @@ pub(super) fn account(trace: &Trace, cycle: &Cycle) -> Vec<KernelFigure> {
                 })
             })
         })
-        .take(MOST_FIGURES)
+        .take(MAX_FIGURES)
         .collect()
 }
 

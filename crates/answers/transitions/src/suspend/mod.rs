@@ -1,6 +1,6 @@
 //! Where the time of sleeping, hibernating and waking went.
 //!
-//! [`analyse`] turns a [`Trace`] into a [`SuspendReport`] with every power transition of the recording: sleep,
+//! [`analyze`] turns a [`Trace`] into a [`SuspendReport`] with every power transition of the recording: sleep,
 //! hibernation, hybrid sleep, modern standby, and both halves of a fast startup.
 
 mod down_and_up;
@@ -56,13 +56,13 @@ const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::Milestones, TableName::Activities, TableName::Notifications, TableName::PowerRequests];
 
 /// How long after a resume idle time is looked for, at most, ns.
-const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
+const MAX_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
 /// Analyses the power transitions that `trace` holds.
 ///
 /// # Errors
 /// It holds none, or not the requested one; the error says what it holds instead.
-pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport, NoSuspend> {
+pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport, NoSuspend> {
     let cycles = cycles::find(trace);
     if cycles.is_empty() {
         return Err(NoSuspend::None(what_it_holds(trace)));
@@ -94,7 +94,7 @@ pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
 /// The start half of a fast startup, if `trace` holds one: what a boot is on a computer with fast startup.
 #[must_use]
 pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendReport> {
-    let mut report = analyse(trace, options).ok()?;
+    let mut report = analyze(trace, options).ok()?;
     report.transitions.retain(|transition| {
         transition.variant == Variant::FastStartup
             && (transition.details.resume.measured.end_ns.is_some() || transition.details.resume_parts.is_some())
@@ -289,7 +289,7 @@ impl<'a> Source<'a> {
     ) -> Settling {
         match desktop(phases).and_then(|phase| phase.end_ns).or(resumed.time_ns) {
             Some(start_ns) => {
-                let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+                let latest_ns = cycle.until_ns.min(start_ns.saturating_add(MAX_POST_RESUME_NS));
                 idle::settle_before(self.trace, owners, start_ns, latest_ns, options.idle)
             }
             None => Settling {

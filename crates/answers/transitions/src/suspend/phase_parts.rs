@@ -102,7 +102,7 @@ fn covered(children: &[Child], from_ns: i64, until_ns: i64) -> i64 {
 
 /// Of each child, the time in which no other one was under way, ns.
 fn alone(children: &[Child]) -> Vec<(usize, i64)> {
-    // Begins and ends by time; ends first, so that neighbours do not overlap.
+    // Begins and ends by time; ends first, so that neighbors do not overlap.
     let mut edges: Vec<(i64, bool, usize)> = children
         .iter()
         .enumerate()

@@ -13,7 +13,7 @@ use PhaseName as Name;
 use onoff_evidence::rule::Rule;
 
 /// Phases of one transition, at most: there are a few dozen kinds, and failed attempts repeat some.
-const MOST_PHASES: usize = 64;
+const MAX_PHASES: usize = 64;
 
 /// A phase whose start and end `rule` set together.
 pub(super) fn spanning(name: PhaseName, span: &Span) -> Phase {
@@ -48,7 +48,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     let mut phases: Vec<Phase> = cycle
         .phases
         .iter()
-        .take(MOST_PHASES)
+        .take(MAX_PHASES)
         .map(|(name, row)| {
             let event = trace.text(row.event);
             let starts = at(Some(row.start_ns), Rule::StartRecorded, event);

@@ -17,7 +17,7 @@ use onoff_usage::units::TimeOut;
 /// What a caller can choose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspendOptions {
-    /// Number of the only transition to analyse; all of them when `None`.
+    /// Number of the only transition to analyze; all of them when `None`.
     pub transition: Option<u32>,
     /// How the end of PostResume is found.
     pub idle: IdleMetric,

@@ -45,12 +45,12 @@ impl Cycle {
     /// clock it stands before the sleep, and the setting is the first record after it.
     pub fn wake(&self, trace: &Trace) -> Option<Milestone> {
         /// A clock that was set by less says nothing, ns.
-        const LEAST_NS: i64 = 1_000_000_000;
+        const MIN_NS: i64 = 1_000_000_000;
         let wake = self.milestone(trace, milestone::WAKE)?;
         let jumped = self.clock_sets(trace).find_map(|(row, for_sleep)| {
             let set_ns = row.value?.saturating_mul(1_000_000);
             let later_ns = row.time_ns.saturating_sub(wake.time_ns);
-            (for_sleep && set_ns >= LEAST_NS && later_ns >= set_ns).then_some(row)
+            (for_sleep && set_ns >= MIN_NS && later_ns >= set_ns).then_some(row)
         });
         Some(jumped.unwrap_or(wake))
     }

@@ -17,7 +17,7 @@ use onoff_evidence::interval::union;
 pub const TABLES: Tables = Tables::of(&[TableName::Milestones, TableName::Activities]);
 
 /// Records of one sleep that are looked at, at most: between the last one of the way down and the first of the way up there are few.
-const MOST_RECORDS: usize = 1 << 20;
+const MAX_RECORDS: usize = 1 << 20;
 
 /// A sleep, and what surrounds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,13 +114,13 @@ fn silence(trace: &Trace, window: &SleepWindow) -> Option<(i64, i64)> {
     let within = |time: &i64| (from..=to).contains(time);
     for (piece, rows) in trace.switches_between(from, to).rows(&trace.context_switches) {
         times.extend(piece.time_ns.get(rows).unwrap_or_default().iter().copied().filter(within));
-        if times.len() > MOST_RECORDS {
+        if times.len() > MAX_RECORDS {
             return None;
         }
     }
     for (piece, rows) in trace.samples_between(from, to) {
         times.extend(piece.time_ns.get(rows).unwrap_or_default().iter().copied().filter(within));
-        if times.len() > MOST_RECORDS {
+        if times.len() > MAX_RECORDS {
             return None;
         }
     }

@@ -12,7 +12,7 @@ pub mod grid;
 mod ready;
 mod totals;
 
-use onoff_trace::system::MOST_PROCESSORS;
+use onoff_trace::system::MAX_PROCESSORS;
 use onoff_trace::{TableName, Trace};
 use serde::Serialize;
 
@@ -133,7 +133,7 @@ impl CpuSource {
 /// Logical processors of the recorded machine: as configured, or as many as are seen to work.
 #[must_use]
 pub fn processors(trace: &Trace) -> u32 {
-    trace.processors_seen().max(trace.system.processors).clamp(1, MOST_PROCESSORS)
+    trace.processors_seen().max(trace.system.processors).clamp(1, MAX_PROCESSORS)
 }
 
 /// A machine that goes without any context switch or sample for longer than this, ns, at the recording's begin or end was
@@ -167,7 +167,7 @@ fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
 }
 
 /// Sums of one call at most: what each owner of threads used in each interval.
-const MOST_SUMS: usize = 1 << 22;
+const MAX_SUMS: usize = 1 << 22;
 
 /// Who used the processors in each of the intervals between consecutive `cuts`, which ascend.
 #[must_use]
@@ -177,7 +177,7 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
 
 /// The same, where the owners of threads are known already.
 pub fn usage_by(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
-    let at_once = (MOST_SUMS / owners.list().len().max(1)).max(1);
+    let at_once = (MAX_SUMS / owners.list().len().max(1)).max(1);
     let mut usages = Vec::with_capacity(cuts.len());
     let mut rest = cuts;
     while rest.len() > 1 {

@@ -6,13 +6,13 @@ use onoff_trace::{DiskIo, DiskOperation, Losses, SystemKind, TableName, Tables, 
 use serde::Serialize;
 
 use super::grouping::{Groups, Key, Names, Shared};
-use super::queue::{issued_ns, neighbours};
+use super::queue::{issued_ns, neighbors};
 use crate::disk::{DiskOperations, DiskWork, is_read_ahead};
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 use onoff_evidence::touched_by;
 
-/// The tables that [`analyse`] reads.
+/// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
 
 /// The answer of `onoff disk`.
@@ -115,23 +115,23 @@ pub struct DiskAmounts {
 
 /// What the disks did in `scope`, grouped by `by`; without keys there is one group.
 #[must_use]
-pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
+pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
     let range = scope.range;
     let mut names = Names::of(trace, scope);
     let mut groups: Groups<DiskAmounts> = Groups::by(by);
     let mut total = DiskAmounts::default();
     let mut disks: BTreeMap<u32, Meter> = BTreeMap::new();
-    let found = neighbours(trace);
-    for (io, neighbours) in trace.disk_ios.iter().zip(found) {
+    let found = neighbors(trace);
+    for (io, neighbors) in trace.disk_ios.iter().zip(found) {
         let meter = disks.entry(io.disk).or_default();
-        meter.see(&io, neighbours.at_issue, range);
+        meter.see(&io, neighbors.at_issue, range);
         if !range.contains(io.complete_ns) {
             continue;
         }
         meter.complete(trace.system.kind, &io);
         if let Some(subject) = names.of_request(&io) {
             for amounts in [groups.entry(&names, subject), &mut total] {
-                amounts.add(&io, neighbours.at_issue);
+                amounts.add(&io, neighbors.at_issue);
             }
         }
     }
@@ -293,7 +293,7 @@ mod tests {
             &[Key::File, Key::Extension, Key::Disk, Key::Operation],
             &Key::ALL,
         ] {
-            let report = analyse(&trace, &Scope::whole(&trace), by);
+            let report = analyze(&trace, &Scope::whole(&trace), by);
             let sum = |amount: fn(&DiskAmounts) -> i64| -> i64 {
                 let groups = report.groups.iter();
                 groups.map(|group| amount(&group.amounts)).sum()
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn a_group_tells_what_its_members_share() {
         let trace = busy();
-        let report = analyse(&trace, &Scope::whole(&trace), &[Key::Process, Key::Extension]);
+        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Process, Key::Extension]);
         let rows: Vec<_> = report
             .groups
             .iter()
@@ -332,7 +332,7 @@ mod tests {
                 ("scan.exe", "txt", Some(r"\b.txt"), Some("very_low"), Some("read")),
             ]
         );
-        let report = analyse(&trace, &Scope::whole(&trace), &[Key::Path]);
+        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Path]);
         assert!(report.groups.iter().any(|group| group.shared.path.as_deref() == Some(super::super::NO_FILE_READ)));
     }
 
@@ -340,7 +340,7 @@ mod tests {
     fn a_disk_is_busy_or_idle_whoever_asks() {
         let trace = busy();
         let scope = Scope::whole(&trace).of_processes(vec![Pattern::new("scan.exe")]);
-        let report = analyse(&trace, &scope, &[Key::Process]);
+        let report = analyze(&trace, &scope, &[Key::Process]);
         assert_eq!(report.total.requests, 2);
         let disk = &report.disks[0];
         assert_eq!(disk.operations.read.operations, 3);
@@ -358,7 +358,7 @@ mod tests {
     fn a_range_takes_the_busy_time_within_it_and_the_requests_that_end_in_it() {
         let trace = busy();
         let scope = Scope::between(&trace, 15 * MS, 30 * MS).unwrap();
-        let report = analyse(&trace, &scope, &[]);
+        let report = analyze(&trace, &scope, &[]);
         assert_eq!(report.total.requests, 2);
         assert_eq!(report.disks[0].busy_ns, 15 * MS);
         assert_eq!(report.disks[0].idle_ns, 0);
@@ -375,6 +375,6 @@ mod tests {
         request(&mut trace, 0, i64::MIN, i64::MAX);
         request(&mut trace, 0, i64::MIN, i64::MIN);
         let scope = Scope { range: Interval::new(i64::MIN, i64::MAX), ..Scope::default() };
-        assert_eq!(analyse(&trace, &scope, &Key::ALL).disks.len(), 1);
+        assert_eq!(analyze(&trace, &scope, &Key::ALL).disks.len(), 1);
     }
 }

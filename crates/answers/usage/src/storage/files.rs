@@ -11,7 +11,7 @@ use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 use onoff_evidence::touched_by;
 
-/// The tables that [`analyse`] reads.
+/// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
 /// The answer of `onoff files`.
@@ -118,7 +118,7 @@ pub struct FileFlush {
 ///
 /// An operation without a recorded end counts where it began.
 #[must_use]
-pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
+pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
     let by: Vec<Key> = by.iter().copied().filter(|key| !matches!(key, Key::Disk | Key::Priority)).collect();
     let mut names = Names::of(trace, scope);
     let mut groups: Groups<FileAmounts> = Groups::by(&by);
@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn operations_of_a_file_and_the_disk_behind_them() {
         let trace = recording();
-        let report = analyse(&trace, &Scope::whole(&trace), &[Key::Path]);
+        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Path]);
         assert_eq!(report.groups.len(), 1);
         let group = &report.groups[0];
         assert_eq!(group.shared.path.as_deref(), Some(r"\Windows\a.dll"));
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn the_disk_is_on_the_account_of_the_process_that_used_it() {
         let trace = recording();
-        let report = analyse(&trace, &Scope::whole(&trace), &[Key::Process]);
+        let report = analyze(&trace, &Scope::whole(&trace), &[Key::Process]);
         assert_eq!(report.groups.len(), 1);
         assert_eq!(report.groups[0].amounts.disk_requests, 3);
         // The system read the file: it did no file operation.
@@ -391,7 +391,7 @@ mod tests {
     #[test]
     fn flushes_are_listed_with_those_of_the_device_that_they_caused() {
         let trace = recording();
-        let report = analyse(&trace, &Scope::whole(&trace), &[]);
+        let report = analyze(&trace, &Scope::whole(&trace), &[]);
         let flushes: Vec<_> = report
             .flushes
             .iter()

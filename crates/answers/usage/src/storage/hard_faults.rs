@@ -8,7 +8,7 @@ use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 use onoff_evidence::touched_by;
 
-/// The tables that [`analyse`] reads.
+/// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::HardFaults, TableName::Processes]);
 
 /// The answer of `onoff hardfaults`.
@@ -68,7 +68,7 @@ impl HardFaultAmounts {
 
 /// The hard faults that ended in `scope`, grouped by `by`; without keys there is one group.
 #[must_use]
-pub fn analyse(trace: &Trace, scope: &Scope, by: &[Key]) -> HardFaultReport {
+pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> HardFaultReport {
     let mut names = Names::of(trace, scope);
     let mut groups: Groups<HardFaultAmounts> = Groups::by(by);
     let mut total = HardFaultAmounts::default();
@@ -133,7 +133,7 @@ mod tests {
         fault(&mut trace, 100, (50, 99), 4096, r"\late.dll");
         trace.duration_ns = 200 * MS;
         let scope = Scope::between(&trace, 0, 60 * MS).unwrap();
-        let report = analyse(&trace, &scope, &[Key::File]);
+        let report = analyze(&trace, &scope, &[Key::File]);
         let rows: Vec<_> = report
             .groups
             .iter()
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(report.total.longest_ns, 10 * MS);
 
         let scope = scope.of_processes(vec![Pattern::new("mail.exe")]);
-        let report = analyse(&trace, &scope, &[Key::Process]);
+        let report = analyze(&trace, &scope, &[Key::Process]);
         assert_eq!(report.groups.len(), 1);
         assert_eq!(report.groups[0].shared.pid, Some(200));
         assert_eq!(report.total.faults, 1);

@@ -6,7 +6,7 @@
 //! | [`files`] | what did programs ask of files, and what did the disks do for it? |
 //! | [`hard_faults`] | which files' pages were waited for? |
 //! | [`requests`] | what was each request, one by one? |
-//! | [`utilisation`] | how busy was each disk, interval by interval, and how deep its queue? |
+//! | [`utilization`] | how busy was each disk, interval by interval, and how deep its queue? |
 //! | [`queue`] | which requests waited for which? |
 //! | [`idle_gaps`] | how long at a time did a disk have nothing to do? |
 //!
@@ -19,7 +19,7 @@ pub mod hard_faults;
 pub mod idle_gaps;
 pub mod queue;
 pub mod requests;
-pub mod utilisation;
+pub mod utilization;
 
 pub use crate::drive_paths::DrivePaths;
 pub use grouping::{Key, NO_FILE_READ, Shared};

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// The other requests of its disk that a request met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Neighbours {
+pub struct Neighbors {
     /// Outstanding when it was issued.
     pub at_issue: u32,
     /// Outstanding when it completed.
@@ -30,9 +30,9 @@ pub fn issued_ns(io: &DiskIo) -> i64 {
     io.issue_ns.unwrap_or(io.complete_ns)
 }
 
-/// The neighbours of each request, in the order of [`Trace::disk_ios`].
+/// The neighbors of each request, in the order of [`Trace::disk_ios`].
 #[must_use]
-pub fn neighbours(trace: &Trace) -> Vec<Neighbours> {
+pub fn neighbors(trace: &Trace) -> Vec<Neighbors> {
     let mut disks: BTreeMap<u32, Vec<Request>> = BTreeMap::new();
     for (row, io) in trace.disk_ios.iter().enumerate() {
         disks.entry(io.disk).or_default().push(Request {
@@ -41,7 +41,7 @@ pub fn neighbours(trace: &Trace) -> Vec<Neighbours> {
             completed_ns: io.complete_ns,
         });
     }
-    let mut found = vec![Neighbours::default(); trace.disk_ios.len()];
+    let mut found = vec![Neighbors::default(); trace.disk_ios.len()];
     for requests in disks.values_mut() {
         of_one_disk(requests, &mut found);
     }
@@ -55,7 +55,7 @@ struct Request {
     completed_ns: i64,
 }
 
-fn of_one_disk(requests: &mut [Request], found: &mut [Neighbours]) {
+fn of_one_disk(requests: &mut [Request], found: &mut [Neighbors]) {
     // The position of a request from here on is its rank of completion.
     requests.sort_by_key(|request| (request.completed_ns, request.row));
     let mut by_issue: Vec<usize> = (0..requests.len()).collect();
@@ -72,7 +72,7 @@ fn of_one_disk(requests: &mut [Request], found: &mut [Neighbours]) {
         let others = issued_at_completion.saturating_sub(usize::from(request.issued_ns < request.completed_ns));
         issued_so_far.add(rank);
         if let Some(found) = found.get_mut(request.row) {
-            *found = Neighbours {
+            *found = Neighbors {
                 at_issue: number(outstanding),
                 at_completion: number(others.saturating_sub(rank)),
                 before_and_completed: number(outstanding.saturating_sub(outlived)),
@@ -123,7 +123,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, request};
 
     /// The definitions, counted one by one.
-    fn counted(rows: &[(u32, i64, i64)], at: usize) -> Neighbours {
+    fn counted(rows: &[(u32, i64, i64)], at: usize) -> Neighbors {
         let (disk, issued, completed) = rows[at];
         let others = || {
             let others = rows.iter().enumerate();
@@ -132,7 +132,7 @@ mod tests {
         let count = |is: &dyn Fn(i64, i64) -> bool| {
             u32::try_from(others().filter(|(_, row)| is(row.1, row.2)).count()).unwrap()
         };
-        Neighbours {
+        Neighbors {
             at_issue: count(&|start, end| start < issued && end > issued),
             at_completion: count(&|start, end| start < completed && end > completed),
             before_and_completed: count(&|start, end| start < issued && end > issued && end < completed),
@@ -156,7 +156,7 @@ mod tests {
         for &(disk, issued, completed) in &rows {
             request(&mut trace, disk, issued, completed);
         }
-        let found = neighbours(&trace);
+        let found = neighbors(&trace);
         for (at, found) in found.iter().enumerate() {
             assert_eq!(*found, counted(&rows, at), "request {at}: {:?}", rows[at]);
         }
@@ -169,7 +169,7 @@ mod tests {
         for number in 0..5 {
             request(&mut trace, 0, number * MS, (number + 1) * MS);
         }
-        assert_eq!(neighbours(&trace), vec![Neighbours::default(); 5]);
+        assert_eq!(neighbors(&trace), vec![Neighbors::default(); 5]);
     }
 
     #[test]
@@ -178,6 +178,6 @@ mod tests {
         for _ in 0..4 {
             request(&mut trace, 0, MS, MS);
         }
-        assert!(neighbours(&trace).iter().all(|found| found.at_issue <= 3));
+        assert!(neighbors(&trace).iter().all(|found| found.at_issue <= 3));
     }
 }

@@ -3,7 +3,7 @@
 use onoff_trace::{DiskIo, Trace};
 
 use super::grouping::Names;
-use super::queue::{Neighbours, issued_ns, neighbours};
+use super::queue::{Neighbors, issued_ns, neighbors};
 use onoff_evidence::scope::Scope;
 
 /// A request with what the recording says elsewhere about it.
@@ -16,7 +16,7 @@ pub struct Request<'r> {
     /// Time from issue to completion, ns.
     pub response_ns: i64,
     /// The requests that it met.
-    pub neighbours: Neighbours,
+    pub neighbors: Neighbors,
     /// Process id.
     pub pid: Option<u32>,
     /// Image file name of the process; empty when not known.
@@ -31,8 +31,8 @@ pub struct Request<'r> {
 /// What `visit` answers.
 pub fn each<E>(trace: &Trace, scope: &Scope, visit: &mut dyn FnMut(&Request<'_>) -> Result<(), E>) -> Result<(), E> {
     let mut names = Names::of(trace, scope);
-    let found = neighbours(trace);
-    for (io, neighbours) in trace.disk_ios.iter().zip(found) {
+    let found = neighbors(trace);
+    for (io, neighbors) in trace.disk_ios.iter().zip(found) {
         if !scope.range.contains(io.complete_ns) {
             continue;
         }
@@ -43,7 +43,7 @@ pub fn each<E>(trace: &Trace, scope: &Scope, visit: &mut dyn FnMut(&Request<'_>)
             io,
             issued_ns: issued_ns(&io),
             response_ns: io.complete_ns.saturating_sub(issued_ns(&io)).max(0),
-            neighbours,
+            neighbors,
             pid,
             image,
             path: names.path_of(subject),

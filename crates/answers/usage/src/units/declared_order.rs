@@ -20,7 +20,7 @@ pub(crate) const NOTABLE_GAP_NS: i64 = 100_000_000;
 const MESSAGE_ERROR_NS: i64 = 20_000_000;
 
 /// Starts of one unit that are looked at, at most: one that is restarted for ever waits for nobody.
-const MOST_RESTARTS: usize = 64;
+const MAX_RESTARTS: usize = 64;
 
 /// Targets that no start is to reach: those of its end and of repair. Nearly every unit is declared to be stopped before
 /// `shutdown.target`, which the service manager writes as that target's `After`. Source: systemd.special(7).
@@ -224,7 +224,7 @@ impl<'t> Starts<'t> {
     fn release_of_first(&self, at: usize, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
         self.places
             .get(&row.service)
-            .and_then(|places| places.get(MOST_RESTARTS))
+            .and_then(|places| places.get(MAX_RESTARTS))
             .is_none_or(|&place| at < place)
             .then(|| self.release(at))
             .flatten()

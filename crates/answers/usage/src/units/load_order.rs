@@ -193,7 +193,7 @@ mod tests {
                     ms(service.duration_ns),
                     ms(service.container_ns),
                     ms(service.image_load_ns),
-                    ms(service.initialisation_ns),
+                    ms(service.initialization_ns),
                 )
             })
             .collect();

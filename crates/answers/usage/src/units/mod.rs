@@ -49,11 +49,11 @@ pub fn units(trace: &Trace) -> Vec<Unit> {
 /// A row, without what the unit waited for.
 pub fn unit(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Unit {
     let since = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
-    // Parts that were not recorded count for the next one: without an image load, initialisation begins when the
+    // Parts that were not recorded count for the next one: without an image load, initialization begins when the
     // process is there; without either, it is the whole start.
     let start = Some(row.start_ns);
     let loaded_from = row.checkpoint_ns.or(start);
-    let initialised_from = row.load_ns.or(loaded_from);
+    let initialized_from = row.load_ns.or(loaded_from);
     // What starts has its process at the end, what stops at the start.
     let lives_at = match row.kind {
         ServiceChange::Start => row.end_ns.unwrap_or(trace.duration_ns),
@@ -71,7 +71,7 @@ pub fn unit(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Unit
         duration_ns: since(start, row.end_ns),
         container_ns: since(start, row.checkpoint_ns),
         image_load_ns: since(loaded_from, row.load_ns),
-        initialisation_ns: since(initialised_from, row.end_ns),
+        initialization_ns: since(initialized_from, row.end_ns),
         command: trace.text(row.container).to_owned(),
         pid: row.container_pid,
         image: row.container_pid.and_then(|pid| images.at(pid, lives_at)).unwrap_or_default().to_owned(),

@@ -165,8 +165,8 @@ pub struct Unit {
     pub container_ns: Option<i64>,
     /// Loading the service's image, ns.
     pub image_load_ns: Option<i64>,
-    /// The rest, ns: of a start, its initialisation.
-    pub initialisation_ns: Option<i64>,
+    /// The rest, ns: of a start, its initialization.
+    pub initialization_ns: Option<i64>,
     /// Command line of its process; empty when not known.
     pub command: String,
     /// Its process: a service's host, or a unit's main process.

@@ -30,7 +30,7 @@ pub struct DiagnoseArguments {
     pub recording: RecordingArguments,
 
     /// Folder with the recorded Windows computer's drivers (Windows\System32\drivers, or a copy): shows which are signed by a
-    /// catalogue only, or for tests
+    /// catalog only, or for tests
     #[arg(long, value_name = "FOLDER")]
     pub drivers: Vec<PathBuf>,
 

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// When to colour text.
+/// When to color text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set
@@ -18,7 +18,7 @@ pub enum Color {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Display")]
 pub struct DisplayArguments {
-    /// When to colour text [default: auto; ONOFF_COLOR sets another, NO_COLOR means never]
+    /// When to color text [default: auto; ONOFF_COLOR sets another, NO_COLOR means never]
     #[arg(long, global = true, value_name = "WHEN")]
     pub color: Option<Color>,
 

@@ -18,7 +18,7 @@ Exit codes:
   2   the word is not in the glossary
   64  the arguments make no sense")]
 pub struct ExplainArguments {
-    /// The word, however it is spelt; without one, the list of words
+    /// The word, however it is spelled; without one, the list of words
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 

@@ -36,7 +36,7 @@ Examples:
 Reads Windows event traces (FileIo, DiskIo, Microsoft-Windows-Kernel-File), Process Monitor (.pml
 and CSV), strace, Linux ftrace and trace-cmd (block and syscalls events), blkparse, fio's I/O and
 latency logs, darshan-dxt-parser, and CSV with the columns time, pid, process, file, operation,
-offset, length. onoff recognises the kind by its content.
+offset, length. onoff recognizes the kind by its content.
 
 {EXIT_CODES}"))]
 pub struct IoArguments {

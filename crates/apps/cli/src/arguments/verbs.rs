@@ -97,14 +97,14 @@ pub fn neither_verb_nor_file(word: &str) -> String {
     }
     let like = verbs.map(|verb| (strsim::jaro_winkler(verb, word), verb)).max_by(|a, b| a.0.total_cmp(&b.0));
     let meant = match like {
-        Some((likeness, verb)) if likeness >= LEAST_LIKENESS => format!("; did you mean 'onoff {verb}'?"),
+        Some((likeness, verb)) if likeness >= MIN_LIKENESS => format!("; did you mean 'onoff {verb}'?"),
         _ => String::new(),
     };
     format!("{word}: there is no such file and no such verb{meant}")
 }
 
 /// How like a verb a word must be to be taken for it, of 1.
-const LEAST_LIKENESS: f64 = 0.8;
+const MIN_LIKENESS: f64 = 0.8;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use onoff_evidence::recording::summarise;
+use onoff_evidence::recording::summarize;
 use onoff_findings::diagnosis::DiagnosisOptions;
 use onoff_findings::image::speak_together;
 use onoff_findings::{RULES, Rule, RuleList, TABLES};
@@ -117,7 +117,7 @@ fn run(
     let trace = session.tables(TABLES)?;
     destination.write(|out| {
         match format {
-            PlainFormat::Text => text::diagnose::write(&diagnosis, &summarise(&trace), top, out)?,
+            PlainFormat::Text => text::diagnose::write(&diagnosis, &summarize(&trace), top, out)?,
             PlainFormat::Json => json::document::write(&[session.provenance()?], &diagnosis, out)?,
         }
         Ok(())

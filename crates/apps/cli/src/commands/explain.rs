@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::Destination;
 
 /// Most words that are named when none fits.
-const MOST_LIKE: usize = 8;
+const MAX_LIKE: usize = 8;
 
 /// Explains a word; without one, lists them.
 pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub fn run(words: &[String], destination: &Destination) -> Result<(), Failure> {
 
 fn nothing(word: &str) -> String {
     let mut like = like(word);
-    like.truncate(MOST_LIKE);
+    like.truncate(MAX_LIKE);
     match like.as_slice() {
         [] => format!("explain: '{word}' is not in the glossary; 'onoff explain' lists its words"),
         like => format!("explain: '{word}' is not in the glossary; near it are {}", like.join(", ")),

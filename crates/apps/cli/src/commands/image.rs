@@ -17,7 +17,7 @@ use crate::invocation::{Invocation, Recording};
 use crate::output::Destination;
 
 /// Most bytes of a list of services.
-const MOST_LIST_BYTES: usize = 1 << 20;
+const MAX_LIST_BYTES: usize = 1 << 20;
 
 /// Settles what the arguments mean. The recording is that of `--trace`.
 pub fn resolve(arguments: ImageArguments) -> Result<Invocation, Failure> {
@@ -101,7 +101,7 @@ pub(super) fn open(paths: &[PathBuf]) -> Result<OpenedImage, Failure> {
 fn names(path: &Path) -> Result<Vec<String>, Failure> {
     let failed = |reason: &str| Failure::Unreadable(format!("{}: {reason}", path.display()));
     let list = std::fs::read(path).map_err(|error| failed(&error.to_string()))?;
-    if list.len() > MOST_LIST_BYTES {
+    if list.len() > MAX_LIST_BYTES {
         return Err(failed("too large for a list of services"));
     }
     let text = String::from_utf8_lossy(&list);

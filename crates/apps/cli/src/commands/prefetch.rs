@@ -67,7 +67,7 @@ fn read_ahead(recording: Recording) -> Result<(Session, ReadAheadWork), Failure>
     });
     debug_assert!(end.outcome.is_continue(), "nothing breaks it off");
     let (session, trace) = super::open(recording, TABLES)?;
-    let report = boot::analyse(&trace, &BootOptions::default())
+    let report = boot::analyze(&trace, &BootOptions::default())
         .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
     if trace.disk_ios.is_empty() {
         return Err(Failure::nothing(

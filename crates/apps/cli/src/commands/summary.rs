@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use onoff::summarise_all;
+use onoff::summarize_all;
 use onoff_compare::summary::Summary;
 use onoff_files::volume::Volume;
 use onoff_report::svg;
@@ -38,7 +38,7 @@ fn run(recording: &Recording, order: &Order, format: TableFormat, destination: &
     let (other_files, unusable) = (found.other_files, found.unusable.len());
     let recordings = found.all();
     let line = ProgressLine::recordings(recordings.len());
-    let summary = summarise_all(&recordings, &recording.options, &|| line.one_more());
+    let summary = summarize_all(&recordings, &recording.options, &|| line.one_more());
     drop(line);
     let mut summary = Summary { other_files, ..summary };
     let left_out = arrange(&mut summary, order).map_err(|error| Failure::usage(format!("--sort: {error}")))?;

@@ -3,7 +3,7 @@
 use onoff::Sleeps;
 use onoff_transitions::TransitionKind;
 use onoff_transitions::suspend::SuspendOptions;
-use onoff_xperf::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions, TimeUnit};
+use onoff_xperf::layouts::suspend_xml::{self, MAX_DECIMALS, SuspendXmlOptions, TimeUnit};
 
 use super::picture;
 use crate::arguments::suspend::{PowerFormat, SuspendArguments};
@@ -34,11 +34,11 @@ fn time_unit(text: &str) -> Result<SuspendXmlOptions, Failure> {
         None => (text, Some(0)),
     };
     TimeUnit::parse(unit)
-        .zip(decimals.filter(|&decimals| decimals <= MOST_DECIMALS))
+        .zip(decimals.filter(|&decimals| decimals <= MAX_DECIMALS))
         .map(|(unit, decimals)| SuspendXmlOptions { unit, decimals, min_ns: 0 })
         .ok_or_else(|| {
             Failure::nothing(format!(
-                "--timeunit: '{text}' is no unit; write ns, us, ms or s, with up to {MOST_DECIMALS} decimals as in ms.3"
+                "--timeunit: '{text}' is no unit; write ns, us, ms or s, with up to {MAX_DECIMALS} decimals as in ms.3"
             ))
         })
 }

@@ -46,7 +46,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
     }
     Ok(Question::tables(boot::TABLES, move |trace, out| {
         let report =
-            boot::analyse(trace, &options).map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
+            boot::analyze(trace, &options).map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
         Ok(boot_xml::write(&report, &document, out)?)
     }))
 }

@@ -55,7 +55,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         return Err(usage("-a bootprefetch: -range is about -events"));
     }
     Ok(Question::tables(boot::TABLES, move |trace, out| {
-        let boot = boot::analyse(trace, &BootOptions::default())
+        let boot = boot::analyze(trace, &BootOptions::default())
             .map_err(|answer| Failure::NothingToAnswer(text::boot::no_boot(&answer)))?;
         if trace.disk_ios.is_empty() {
             return Err(usage(super::NO_DISK_REQUESTS));

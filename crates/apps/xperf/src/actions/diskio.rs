@@ -10,7 +10,7 @@ use crate::ranges::scope_of;
 
 pub const ACTION: Action = Action {
     name: "diskio",
-    summary: "requests to disks: utilisation, sums by file, one by one (text, µs and bytes)",
+    summary: "requests to disks: utilization, sums by file, one by one (text, µs and bytes)",
     help: "\
   -util [N]               how busy each disk was, in intervals of N s [default: 1 s]
   -summary                sums by file
@@ -31,7 +31,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 if seconds == Some(0) {
                     return Err(usage("-util: an interval is at least 1 s"));
                 }
-                options.utilisation_ns = Some(
+                options.utilization_ns = Some(
                     seconds.map_or(DiskIoOptions::DEFAULT_INTERVAL_NS, |seconds| i64::from(seconds) * 1_000_000_000),
                 );
             }

@@ -23,7 +23,7 @@ pub const ACTION: Action = Action {
 };
 
 /// The longest step of a histogram begins here, µs.
-const LONGEST_STEP_US: i64 = 2_048;
+const MAX_STEP_US: i64 = 2_048;
 
 /// How long the intervals of the distribution are, ns.
 const DISTRIBUTION_NS: i64 = 2 * SECOND_NS;
@@ -98,10 +98,10 @@ fn factor(words: &mut Words) -> Result<i64, Failure> {
     }
 }
 
-/// 1 µs, then `factor` times as much each, up to [`LONGEST_STEP_US`].
+/// 1 µs, then `factor` times as much each, up to [`MAX_STEP_US`].
 fn bounds_ns(factor: i64) -> Vec<i64> {
     std::iter::successors(Some(1), |&bound| Some(bound * factor))
-        .take_while(|&bound_us| bound_us <= LONGEST_STEP_US)
+        .take_while(|&bound_us| bound_us <= MAX_STEP_US)
         .map(|bound_us| bound_us * 1_000)
         .collect()
 }

@@ -16,7 +16,7 @@ pub const ACTION: Action = Action {
     help: "  -range T1 T2                    only services on their way in this time
   -poiThreshold_ContainerInit T   list those whose container took longer than T µs after the rows
   -poiThreshold_ImageLoad T       the same for the loading of the service's image
-  -poiThreshold_ServiceInit T     the same for the service's own initialisation",
+  -poiThreshold_ServiceInit T     the same for the service's own initialization",
     ..Action::of(parse)
 };
 
@@ -31,7 +31,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
             "range" => range = Some(words.range(&option)?),
             "poithreshold_containerinit" => points.container_ns = Some(words.span(&option)?),
             "poithreshold_imageload" => points.image_load_ns = Some(words.span(&option)?),
-            "poithreshold_serviceinit" => points.initialisation_ns = Some(words.span(&option)?),
+            "poithreshold_serviceinit" => points.initialization_ns = Some(words.span(&option)?),
             _ => return Err(words.unknown(ACTION.name, &option)),
         }
     }

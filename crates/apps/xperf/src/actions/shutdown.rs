@@ -31,7 +31,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     Ok(Question::tables(shutdown::TABLES, move |trace, out| {
-        let report = shutdown::analyse(trace, &ShutdownOptions::default())
+        let report = shutdown::analyze(trace, &ShutdownOptions::default())
             .map_err(|answer| Failure::NothingToAnswer(text::shutdown::no_shutdown(&answer)))?;
         Ok(shutdown_xml::write(&report, &document, out)?)
     }))

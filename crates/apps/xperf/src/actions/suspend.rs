@@ -1,6 +1,6 @@
 //! `-a suspend`: the power transitions of a recording as XML.
 
-use crate::layouts::suspend_xml::{self, MOST_DECIMALS, SuspendXmlOptions};
+use crate::layouts::suspend_xml::{self, MAX_DECIMALS, SuspendXmlOptions};
 use crate::layouts::time_unit::TimeUnit;
 use onoff_transitions::suspend::{self, SuspendOptions};
 
@@ -27,8 +27,8 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
                 document.unit = TimeUnit::parse(&text)
                     .ok_or_else(|| usage(format!("-timeunit: '{text}' is no unit; write ns, us, ms or s")))?;
                 document.decimals = words.optional_number().unwrap_or(0);
-                if document.decimals > MOST_DECIMALS {
-                    return Err(usage(format!("-timeunit: no more than {MOST_DECIMALS} decimals")));
+                if document.decimals > MAX_DECIMALS {
+                    return Err(usage(format!("-timeunit: no more than {MAX_DECIMALS} decimals")));
                 }
             }
             "min" => document.min_ns = words.span(&option)?,
@@ -36,7 +36,7 @@ fn parse(words: &mut Words) -> Result<Question, Failure> {
         }
     }
     Ok(Question::tables(suspend::TABLES, move |trace, out| {
-        let report = suspend::analyse(trace, &SuspendOptions::default())
+        let report = suspend::analyze(trace, &SuspendOptions::default())
             .map_err(|answer| Failure::NothingToAnswer(answer.to_string()))?;
         Ok(suspend_xml::write(&report, &document, out)?)
     }))

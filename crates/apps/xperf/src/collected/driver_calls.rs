@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{Lengths, MOST_KEYS, ProcessLabel, Tally, hook, number};
+use super::{Lengths, MAX_KEYS, ProcessLabel, Tally, hook, number};
 
 /// A driver's function is called, and returns.
 pub const EVENTS: [&str; 2] = ["0x0122", "0x0123"];
@@ -72,7 +72,7 @@ impl DriverCallListener {
                 if self.wanted.as_ref().is_some_and(|wanted| *wanted != plain(driver)) {
                     return;
                 }
-                if self.open.len() >= MOST_KEYS {
+                if self.open.len() >= MAX_KEYS {
                     self.left_out += 1;
                     return;
                 }
@@ -100,7 +100,7 @@ impl DriverCallListener {
                 if took < self.shortest_ns {
                     return;
                 }
-                if self.calls.len() >= MOST_KEYS {
+                if self.calls.len() >= MAX_KEYS {
                     self.left_out += 1;
                     return;
                 }

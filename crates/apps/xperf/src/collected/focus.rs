@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, ProcessLabel, number};
+use super::{MAX_KEYS, ProcessLabel, number};
 
 /// Events of Microsoft-Windows-Win32k about the focus, as a filter takes them.
 pub const EVENTS: [&str; 3] = [
@@ -56,7 +56,7 @@ impl FocusListener {
             // Told from time to time: who has the focus.
             "UserActive" => {
                 let owner = pid_in("ProcessIdOwningFocus");
-                if !self.by_session.contains_key(&session) && self.by_session.len() < MOST_KEYS {
+                if !self.by_session.contains_key(&session) && self.by_session.len() < MAX_KEYS {
                     let focus =
                         Focus { session, process: ProcessLabel::at(event, owner), start_ns: None, end_ns: None };
                     self.by_session.insert(session, focus);
@@ -67,7 +67,7 @@ impl FocusListener {
     }
 
     fn change(&mut self, event: &DescribedEvent<'_>, session: Option<u32>, old: Option<u32>, new: Option<u32>) {
-        if self.changes.len() >= MOST_KEYS || self.by_session.len() >= MOST_KEYS {
+        if self.changes.len() >= MAX_KEYS || self.by_session.len() >= MAX_KEYS {
             return;
         }
         let after = Focus {

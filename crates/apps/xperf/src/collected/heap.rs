@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, Memory, ProcessLabel, Tally, hook, number};
+use super::{MAX_KEYS, Memory, ProcessLabel, Tally, hook, number};
 
 /// Heaps made and destroyed, allocations, reallocations and frees.
 pub const EVENTS: [&str; 5] = ["0x1020", "0x1021", "0x1022", "0x1023", "0x1024"];
@@ -84,7 +84,7 @@ impl HeapListener {
             heap.process = ProcessLabel::of(event);
         }
         heap.memory.allocate(bytes);
-        if self.live.len() >= MOST_KEYS {
+        if self.live.len() >= MAX_KEYS {
             self.left_out += 1;
             return;
         }

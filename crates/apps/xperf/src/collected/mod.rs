@@ -24,9 +24,9 @@ use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, EventOrigin};
 
 /// Most different things that are distinguished.
-const MOST_KEYS: usize = 1 << 20;
+const MAX_KEYS: usize = 1 << 20;
 
-/// Sums by key, of no more than [`MOST_KEYS`] keys.
+/// Sums by key, of no more than [`MAX_KEYS`] keys.
 #[derive(Clone, Debug)]
 struct Tally<K, V> {
     sums: HashMap<K, V>,
@@ -42,7 +42,7 @@ impl<K, V> Default for Tally<K, V> {
 impl<K: Eq + Hash, V: Default> Tally<K, V> {
     /// The sum of `key`, to add to; a new one is counted as left out when there are too many.
     fn of(&mut self, key: K) -> Option<&mut V> {
-        if self.sums.len() >= MOST_KEYS && !self.sums.contains_key(&key) {
+        if self.sums.len() >= MAX_KEYS && !self.sums.contains_key(&key) {
             self.left_out += 1;
             return None;
         }

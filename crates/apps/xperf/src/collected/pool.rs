@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, Memory, Tally, hook, number};
+use super::{MAX_KEYS, Memory, Tally, hook, number};
 
 /// Allocations and frees, of the system and of sessions.
 pub const EVENTS: [&str; 4] = ["0x0e20", "0x0e21", "0x0e22", "0x0e23"];
@@ -47,7 +47,7 @@ impl PoolListener {
             Some(0x0e20 | 0x0e21) => {
                 let bytes = number(event, "NumberOfBytes");
                 let key = (number(event, "Tag") as u32, number(event, "Type") as u32);
-                if self.live.len() >= MOST_KEYS {
+                if self.live.len() >= MAX_KEYS {
                     self.left_out += 1;
                 } else {
                     // Its free was not recorded: what it held is gone.

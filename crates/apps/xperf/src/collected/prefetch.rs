@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, number, text};
+use super::{MAX_KEYS, number, text};
 
 /// Events of Microsoft-Windows-Kernel-Prefetch, as a filter takes them.
 pub const EVENTS: [&str; 1] = ["Microsoft-Windows-Kernel-Prefetch/*"];
@@ -48,7 +48,7 @@ impl PrefetchListener {
     /// Takes an event.
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         let is_work = matches!(event.task, "PrefetchSections" | "PrefetchMetadata");
-        if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_work || self.rows.len() >= MOST_KEYS {
+        if event.provider != "Microsoft-Windows-Kernel-Prefetch" || !is_work || self.rows.len() >= MAX_KEYS {
             return;
         }
         let hash = number(event, "ScenarioHashId") as u32;

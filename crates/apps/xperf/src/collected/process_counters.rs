@@ -2,7 +2,7 @@
 
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, ProcessLabel, hook, number};
+use super::{MAX_KEYS, ProcessLabel, hook, number};
 
 /// Counters at a process's end, and of all processes at the recording's.
 pub const EVENTS: [&str; 2] = ["0x0320", "0x0321"];
@@ -48,7 +48,7 @@ impl ProcessCounterListener {
             Some(0x0321) => true,
             _ => return,
         };
-        if self.rows.len() >= MOST_KEYS {
+        if self.rows.len() >= MAX_KEYS {
             return;
         }
         let pid = event.number("ProcessId").and_then(|pid| u32::try_from(pid).ok());

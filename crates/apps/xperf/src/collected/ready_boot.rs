@@ -3,7 +3,7 @@
 use onoff_image::prefetch::ReadyBootSums;
 use onoff_trace::DescribedEvent;
 
-use super::{MOST_KEYS, number};
+use super::{MAX_KEYS, number};
 
 /// Events of the read-ahead, as a filter takes them: each request, and the sums at its end.
 pub const EVENTS: [&str; 3] = [
@@ -43,7 +43,7 @@ impl ReadyBoot {
     pub fn take(&mut self, event: &DescribedEvent<'_>) {
         match (event.provider, event.id) {
             ("Microsoft-Windows-ReadyBoostDriver", 12) => {
-                if self.requests.len() >= MOST_KEYS {
+                if self.requests.len() >= MAX_KEYS {
                     self.left_out += 1;
                     return;
                 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use onoff_trace::DescribedEvent;
 
-use super::{Lengths, MOST_KEYS, Tally, hook, number, text};
+use super::{Lengths, MAX_KEYS, Tally, hook, number, text};
 
 /// Events of registry operations: hooks, as a filter takes them.
 pub const EVENTS: [&str; 20] = [
@@ -98,7 +98,7 @@ impl RegistryListener {
         let name = text(event, "KeyName");
         // A key's block is made, goes away, or is listed at the begin or end: the name is the whole path.
         if (0x16..=0x19).contains(&operation) {
-            if self.names.len() < MOST_KEYS && !name.is_empty() {
+            if self.names.len() < MAX_KEYS && !name.is_empty() {
                 self.names.insert(handle, name.into());
             }
             return;

@@ -4,7 +4,7 @@
 use hashbrown::HashMap;
 use onoff_trace::{DescribedEvent, FieldValue};
 
-use super::{MOST_KEYS, ProcessLabel};
+use super::{MAX_KEYS, ProcessLabel};
 
 /// A piece of work, or a point in time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +62,7 @@ impl WorkListener {
     fn put(&mut self, event: &DescribedEvent<'_>) {
         const START: u8 = 1;
         const STOP: u8 = 2;
-        if self.rows.len() >= MOST_KEYS {
+        if self.rows.len() >= MAX_KEYS {
             self.left_out += 1;
             return;
         }

@@ -7,17 +7,17 @@ use onoff_evidence::Scope;
 use onoff_trace::{DiskOperation, IoPriority, Trace};
 use onoff_usage::storage::disk;
 use onoff_usage::storage::requests::{self, Request};
-use onoff_usage::storage::utilisation::{queue_depths, utilisation};
+use onoff_usage::storage::utilization::{queue_depths, utilization};
 use onoff_usage::storage::{Key, NO_FILE_READ};
 
 use super::{process_cell, whole_microseconds};
 use onoff_report::text::printable::printable;
 
-/// Which reports to write, in this order; without any, [`DiskIoOptions::DEFAULT_INTERVAL_NS`] of utilisation.
+/// Which reports to write, in this order; without any, [`DiskIoOptions::DEFAULT_INTERVAL_NS`] of utilization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskIoOptions {
     /// How busy each disk was, in intervals of this length, ns.
-    pub utilisation_ns: Option<i64>,
+    pub utilization_ns: Option<i64>,
     /// Sums by file.
     pub summary: bool,
     /// Numbers of requests by process and disk.
@@ -48,14 +48,14 @@ IACB - Number of IOs that initialized after start time and completed before end 
 /// What `out` answers.
 pub fn write(trace: &Trace, scope: &Scope, options: &DiskIoOptions, out: &mut dyn Write) -> io::Result<()> {
     let DiskIoOptions { summary, counts, detail, overlap, .. } = *options;
-    let utilisation_ns = match options.utilisation_ns {
+    let utilization_ns = match options.utilization_ns {
         None if !(summary || counts || detail || overlap) => Some(DiskIoOptions::DEFAULT_INTERVAL_NS),
         interval => interval,
     };
     let mut between = Separator::default();
-    if let Some(interval_ns) = utilisation_ns {
+    if let Some(interval_ns) = utilization_ns {
         between.write(out)?;
-        write_utilisation(trace, scope.range, interval_ns, out)?;
+        write_utilization(trace, scope.range, interval_ns, out)?;
     }
     if summary {
         between.write(out)?;
@@ -91,8 +91,8 @@ impl Separator {
     }
 }
 
-fn write_utilisation(trace: &Trace, range: Interval, interval_ns: i64, out: &mut dyn Write) -> io::Result<()> {
-    let found = utilisation(trace, range, interval_ns);
+fn write_utilization(trace: &Trace, range: Interval, interval_ns: i64, out: &mut dyn Write) -> io::Result<()> {
+    let found = utilization(trace, range, interval_ns);
     write!(out, " StartTime,   EndTime")?;
     for disk in &found.disks {
         write!(out, ", Disk {disk}")?;
@@ -118,7 +118,7 @@ fn write_summary(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Resul
         out,
         "Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W-SrvT,   IOTime, Filename"
     )?;
-    for group in disk::analyse(trace, scope, &[Key::Path]).groups {
+    for group in disk::analyze(trace, scope, &[Key::Path]).groups {
         let amounts = group.amounts;
         let times = [amounts.service_ns, amounts.read_service_ns, amounts.write_service_ns, amounts.response_ns];
         let [service, read_service, write_service, response] = times.map(whole_microseconds);
@@ -141,7 +141,7 @@ fn write_summary(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Resul
 
 fn write_counts(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "    Process Name ( PID), Disk,    Count,  R-Count,  W-Count,  F-Count,   R-Size,   W-Size")?;
-    let report = disk::analyse(trace, scope, &[Key::Process, Key::Disk]);
+    let report = disk::analyze(trace, scope, &[Key::Process, Key::Disk]);
     for group in report.groups {
         let (shared, amounts) = (group.shared, group.amounts);
         writeln!(
@@ -171,7 +171,7 @@ fn write_detail(trace: &Trace, scope: &Scope, out: &mut dyn Write) -> io::Result
 }
 
 fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let Request { io, neighbours, .. } = request;
+    let Request { io, neighbors, .. } = request;
     let kind = match io.operation {
         DiskOperation::Read => "DiskRead",
         DiskOperation::Write => "DiskWrite",
@@ -188,11 +188,11 @@ fn write_request(request: &Request<'_>, out: &mut dyn Write) -> io::Result<()> {
         io.size,
         io.offset,
         recorded(io.priority),
-        neighbours.at_issue,
-        neighbours.at_completion,
-        neighbours.before_and_completed,
-        neighbours.before_and_outlived,
-        neighbours.after_and_completed,
+        neighbors.at_issue,
+        neighbors.at_completion,
+        neighbors.before_and_completed,
+        neighbors.before_and_outlived,
+        neighbors.after_and_completed,
         process_cell(request.image, request.pid),
         io.disk,
         file_name(request.path),
@@ -316,7 +316,7 @@ Count,     Size,     SrvT,  R-Count,   R-Size,   R-SrvT,  W-Count,   W-Size,   W
     #[test]
     fn the_other_reports_and_their_order() {
         let all = DiskIoOptions {
-            utilisation_ns: Some(1_000_000_000),
+            utilization_ns: Some(1_000_000_000),
             summary: true,
             counts: true,
             detail: true,

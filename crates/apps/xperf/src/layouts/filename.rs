@@ -17,7 +17,7 @@ pub const HOOKS: [u16; 4] = [0x0400, 0x0420, 0x0423, 0x0424];
 pub const VOLUME_EVENT: &str = "VolumeMapping";
 
 /// Most volumes that are mapped to drives.
-const MOST_VOLUMES: usize = 1 << 10;
+const MAX_VOLUMES: usize = 1 << 10;
 
 /// Names of files, told one by one.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl FileNames {
     /// Takes an event; others than names of volumes are passed over.
     pub fn volume(&mut self, event: &DescribedEvent<'_>) {
         if event.name == VOLUME_EVENT
-            && self.volumes.len() < MOST_VOLUMES
+            && self.volumes.len() < MAX_VOLUMES
             && let (Some(device), Some(drive)) = (text(event, "NtPath"), text(event, "DosPath"))
         {
             self.volumes.push((device.to_owned(), drive.to_owned()));

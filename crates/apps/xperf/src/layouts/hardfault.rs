@@ -30,10 +30,10 @@ pub struct HardFaultOptions {
 pub fn write(trace: &Trace, scope: &Scope, options: &HardFaultOptions, out: &mut dyn Write) -> io::Result<()> {
     let (major, minor) = if options.by_file { (Key::Path, Key::Process) } else { (Key::Process, Key::Path) };
     let mut parts: BTreeMap<Name, Vec<HardFaultGroup>> = BTreeMap::new();
-    for group in hard_faults::analyse(trace, scope, &[Key::Process, Key::Path]).groups {
+    for group in hard_faults::analyze(trace, scope, &[Key::Process, Key::Path]).groups {
         parts.entry(Name::of(&group, major)).or_default().push(group);
     }
-    let mut wholes = hard_faults::analyse(trace, scope, &[major]).groups;
+    let mut wholes = hard_faults::analyze(trace, scope, &[major]).groups;
     arrange(&mut wholes, options);
     let mut lines = Vec::new();
     for whole in &wholes {
@@ -78,11 +78,11 @@ impl Name {
 struct Line(String, Option<u32>, HardFaultAmounts);
 
 /// Widest name that the columns behind it make room for.
-const MOST_ROOM: usize = 120;
+const MAX_ROOM: usize = 120;
 
 fn write_lines(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
     let longest = lines.iter().map(|Line(name, ..)| name.chars().count());
-    let width = longest.max().unwrap_or_default().min(MOST_ROOM);
+    let width = longest.max().unwrap_or_default().min(MAX_ROOM);
     writeln!(out, "{:<width$} {:>8} {:>12} {:>12}  PID", "Name", "Count", "Bytes", "IOTime")?;
     for Line(name, pid, amounts) in lines {
         write!(

@@ -58,7 +58,7 @@ fn write_left_out(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Deepest level of the tree that is indented by itself.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Writes the keys as a tree. A key's counts include those below it.
 ///
@@ -70,7 +70,7 @@ pub fn write_tree(answer: &RegistryUse, out: &mut dyn Write) -> io::Result<()> {
     let mut sums: BTreeMap<Vec<&str>, (u64, u64, i64)> = BTreeMap::new();
     for key in answer.keys.iter().filter(|key| key.known) {
         let mut path = Vec::new();
-        for step in key.path.split('\\').filter(|step| !step.is_empty()).take(DEEPEST) {
+        for step in key.path.split('\\').filter(|step| !step.is_empty()).take(MAX_DEPTH) {
             path.push(step);
             let sum = sums.entry(path.clone()).or_default();
             sum.0 += key.work.lengths.count;

@@ -16,8 +16,8 @@ pub struct PointsOfInterest {
     pub container_ns: Option<i64>,
     /// Loading the service's image.
     pub image_load_ns: Option<i64>,
-    /// The service's own initialisation.
-    pub initialisation_ns: Option<i64>,
+    /// The service's own initialization.
+    pub initialization_ns: Option<i64>,
 }
 
 /// Writes services that started or stopped; `window` is that of the automatic start.
@@ -55,7 +55,7 @@ fn write_points(services: &[Unit], points: &PointsOfInterest, out: &mut dyn Writ
         for (part, took, threshold) in [
             ("ContainerInit", service.container_ns, points.container_ns),
             ("ImageLoad", service.image_load_ns, points.image_load_ns),
-            ("ServiceInit", service.initialisation_ns, points.initialisation_ns),
+            ("ServiceInit", service.initialization_ns, points.initialization_ns),
         ] {
             if let (Some(took), Some(threshold)) = (took, threshold)
                 && took > threshold

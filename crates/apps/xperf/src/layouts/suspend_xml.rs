@@ -13,14 +13,14 @@ use super::interval_xml::attribute;
 pub use super::time_unit::TimeUnit;
 
 /// Decimals at most: nanoseconds in seconds.
-pub const MOST_DECIMALS: usize = 9;
+pub const MAX_DECIMALS: usize = 9;
 
 /// How to write the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SuspendXmlOptions {
     /// Unit of times and lengths.
     pub unit: TimeUnit,
-    /// Decimals, no more than [`MOST_DECIMALS`].
+    /// Decimals, no more than [`MAX_DECIMALS`].
     pub decimals: usize,
     /// Applications, services and devices that took less are left out, ns.
     pub min_ns: i64,
@@ -30,7 +30,7 @@ impl SuspendXmlOptions {
     /// A time or length; -1 for what is not known.
     fn text(&self, ns: Option<i64>) -> String {
         let Some(ns) = ns else { return "-1".to_owned() };
-        let decimals = self.decimals.min(MOST_DECIMALS) as u32;
+        let decimals = self.decimals.min(MAX_DECIMALS) as u32;
         let scale = 10_i128.pow(decimals);
         let scaled = i128::from(ns) * scale;
         let unit = i128::from(self.unit.ns);

@@ -210,7 +210,7 @@ pub fn write_metadata(inventory: &Inventory, out: &mut dyn Write) -> io::Result<
             let fields: Vec<_> = detail.fields.iter().map(|field| printable(field)).collect();
             match detail.described {
                 true => writeln!(out, "      Fields: {}", dash(&fields.join(", ")))?,
-                false => writeln!(out, "      Fields: not described by the recording or the catalogue")?,
+                false => writeln!(out, "      Fields: not described by the recording or the catalog")?,
             }
         }
     }

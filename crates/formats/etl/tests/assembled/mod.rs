@@ -1,4 +1,4 @@
-//! Recordings made by the test kit whose events carry numbers to recognise them by.
+//! Recordings made by the test kit whose events carry numbers to recognize them by.
 
 #![allow(dead_code, reason = "shared by tests, and not every test needs all of it")]
 
@@ -14,7 +14,7 @@ pub fn small_buffers(processors: u32) -> Session {
     Session { buffer_size: 0x1000, header_buffer_size: 0x1000, ..Session::windows_10(processors) }
 }
 
-/// A kernel event whose payload is a number to recognise it by.
+/// A kernel event whose payload is a number to recognize it by.
 pub fn numbered(ticks: u64, number: u32) -> Assembled<'static> {
     Assembled::perfinfo(HOOK, 2, ticks, Payload::wide().u32(number).u32(0))
 }

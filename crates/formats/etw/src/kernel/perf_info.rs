@@ -56,7 +56,7 @@ impl<'b> CounterConfiguration<'b> {
     /// Its hook.
     pub const HOOK: u16 = 0x0f30;
     /// Most names that are read; recorders keep seven values at most.
-    const MOST_NAMES: usize = 64;
+    const MAX_NAMES: usize = 64;
 
     /// Reads the payload: how many, then as many texts.
     #[must_use]
@@ -65,7 +65,7 @@ impl<'b> CounterConfiguration<'b> {
         let mut fields = payload.fields;
         let count = fields.u32()? as usize;
         let mut names = Vec::new();
-        while names.len() < count.min(Self::MOST_NAMES) && fields.remaining() > 0 {
+        while names.len() < count.min(Self::MAX_NAMES) && fields.remaining() > 0 {
             names.push(fields.utf16_z());
         }
         Some(Self { names })
@@ -102,9 +102,9 @@ events! {
 kinds! {
     /// Which kind of interrupt an [`InterruptServiceRoutine`] served.
     InterruptKind {
-        /// Signalled by a message (0x0F32).
+        /// Signaled by a message (0x0F32).
         Message = 0x0f32,
-        /// Signalled by a line (0x0F43).
+        /// Signaled by a line (0x0F43).
         Line = 0x0f43,
         /// Served at passive level (0x0F5F).
         Passive = 0x0f5f,

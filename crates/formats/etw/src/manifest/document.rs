@@ -6,7 +6,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::ManifestError;
 
 /// Elements and attributes that one manifest may have; the largest of Windows has some 60,000.
-const MOST_NODES: usize = 2_000_000;
+const MAX_NODES: usize = 2_000_000;
 
 /// The elements, in the order of their beginnings.
 pub(super) struct Document<'x> {
@@ -58,8 +58,8 @@ impl<'x> Document<'x> {
                 Event::Eof => break,
                 _ => {}
             }
-            if nodes > MOST_NODES {
-                return Err(fault(format!("more than {MOST_NODES} elements and attributes")));
+            if nodes > MAX_NODES {
+                return Err(fault(format!("more than {MAX_NODES} elements and attributes")));
             }
         }
         if let Some(unclosed) = open.pop().and_then(|at| document.elements.get(at)) {

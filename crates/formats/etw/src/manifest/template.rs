@@ -7,14 +7,14 @@ use super::{ManifestError, Maps, parse_number};
 use crate::schema::{Count, InType, Layout, Length, OutType, Property};
 
 /// Properties one template may have; finding what a length refers to looks at those before it.
-const MOST_PROPERTIES: usize = 4096;
+const MAX_PROPERTIES: usize = 4096;
 
 /// The layout a template declares. Members of structs follow the top-level properties.
 pub(super) fn layout(template: Node<'_>, maps: &Maps<'_>) -> Result<Layout, ManifestError> {
     let top: Vec<_> = items(template).collect();
     let nested = top.iter().flat_map(|&item| items(item)).count();
-    if top.len() + nested > MOST_PROPERTIES {
-        let what = format!("more than {MOST_PROPERTIES} properties");
+    if top.len() + nested > MAX_PROPERTIES {
+        let what = format!("more than {MAX_PROPERTIES} properties");
         return Err(template.fault(what));
     }
     let mut properties = Vec::with_capacity(top.len());

@@ -24,9 +24,9 @@ use crate::reader::Reader;
 
 /// Entries of all tables together that are read, each as often as it is pointed at: the largest provider of Windows has some ten
 /// thousand.
-const MOST_ENTRIES: usize = 1 << 17;
+const MAX_ENTRIES: usize = 1 << 17;
 /// UTF-16 units of a name.
-const LONGEST_NAME: usize = 1024;
+const MAX_NAME_LEN: usize = 1024;
 
 /// Why a compiled manifest was not read: what is wrong, and where, from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,7 +78,7 @@ pub(super) struct Provider {
 
 /// The providers of a compiled manifest.
 pub(super) fn providers(resource: &[u8]) -> Result<Vec<Provider>, Damage> {
-    let room = Cell::new(MOST_ENTRIES);
+    let room = Cell::new(MAX_ENTRIES);
     let (size, mut reader) = Resource { bytes: resource, room: &room }.table(0, b"CRIM")?;
     let whole = Resource { bytes: &resource[..size], room: &room };
     let cut = Damage { what: "a list of providers that is cut off", offset: 16 };
@@ -218,7 +218,7 @@ impl<'b> Resource<'b> {
         let size = usize_of(Reader::new(bytes, 4).u32().ok_or(damage)?);
         let units = bytes.get(4..size).ok_or(damage)?.chunks_exact(2);
         let units = units.map(|unit| u16::from_le_bytes([unit[0], unit[1]])).take_while(|&unit| unit != 0);
-        let units = units.take(LONGEST_NAME);
+        let units = units.take(MAX_NAME_LEN);
         Ok(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
     }
 }

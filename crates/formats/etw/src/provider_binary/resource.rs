@@ -7,7 +7,7 @@ use crate::reader::Reader;
 /// The type of resource that compiled manifests have.
 const WEVT_TEMPLATE: &str = "WEVT_TEMPLATE";
 /// Entries of one level of the tree of resources, and resources of one file, that are looked at: real files have one of each.
-const MOST: usize = 256;
+const MAX: usize = 256;
 /// Set in an entry whose name is a text, and in one that leads to another level.
 const HIGH_BIT: u32 = 1 << 31;
 
@@ -60,7 +60,7 @@ pub(super) fn compiled_manifests(pe: &[u8]) -> Option<Vec<&[u8]>> {
     for (_, names) in entries(tree, 0)?.into_iter().filter(|&(name, _)| is_named(tree, name)) {
         for (_, languages) in entries(tree, inner(names)?)? {
             for (_, leaf) in entries(tree, inner(languages)?)? {
-                if leaf & HIGH_BIT != 0 || found.len() == MOST {
+                if leaf & HIGH_BIT != 0 || found.len() == MAX {
                     return None;
                 }
                 let mut leaf = at(tree.get(usize::try_from(leaf).ok()?..)?);
@@ -77,7 +77,7 @@ fn entries(tree: &[u8], level: usize) -> Option<Vec<(u32, u32)>> {
     let mut reader = at(tree.get(level..)?);
     reader.skip(12)?;
     let count = usize::from(reader.u16()?) + usize::from(reader.u16()?);
-    (count <= MOST).then_some(())?;
+    (count <= MAX).then_some(())?;
     (0..count).map(|_| Some((reader.u32()?, reader.u32()?))).collect()
 }
 

@@ -15,14 +15,14 @@ struct Expected {
     exceptions: &'static [(&'static str, Status, u64)],
 }
 
-use SchemaSource::{Catalogue, Embedded, Kernel, TraceLogging};
+use SchemaSource::{Catalog, Embedded, Kernel, TraceLogging};
 
 const FILES: &[Expected] = &[
     clean("AMSITrace.etl", 21, &[(Kernel, 2), (TraceLogging, 19)]),
     clean("CldFlt0.etl", 17, &[(Kernel, 4)]),
     clean("CldFlt1.etl", 7, &[(Kernel, 4)]),
     clean("CldFlt2.etl", 2, &[(Kernel, 2)]),
-    clean("Process.etl", 10344, &[(Kernel, 1), (Catalogue, 10343)]),
+    clean("Process.etl", 10344, &[(Kernel, 1), (Catalog, 10343)]),
     clean("SelfDescribingSingleEvent.etl", 23, &[(Kernel, 22), (TraceLogging, 1)]),
     clean("ShutdownPerfDiagLogger.etl", 17078, &[(Kernel, 17078)]),
     clean("TraceLoggingTester.etl.xz", 172_716, &[(Kernel, 125_156), (Embedded, 47490), (TraceLogging, 70)]),
@@ -31,25 +31,25 @@ const FILES: &[Expected] = &[
     clean(
         "diagsession-diaghub.user_paged.1.etl.xz",
         22035,
-        &[(Kernel, 1), (Catalogue, 21757), (Embedded, 20), (TraceLogging, 256)],
+        &[(Kernel, 1), (Catalog, 21757), (Embedded, 20), (TraceLogging, 256)],
     ),
     Expected {
         file: "gcevents.etl",
         records: 71,
-        exact: &[(Kernel, 2), (Catalogue, 51)],
+        exact: &[(Kernel, 2), (Catalog, 51)],
         exceptions: &[
-            // A newer runtime: what these versions have more than those that the catalogue knows.
+            // A newer runtime: what these versions have more than those that the catalog knows.
             ("Microsoft-Windows-DotNETRuntime/GCAllocationTick_V3", Status::Trailing, 12),
             ("Microsoft-Windows-DotNETRuntime/GCGlobalHeapHistory_V2", Status::Trailing, 2),
             ("Microsoft-Windows-DotNETRuntime/GCHeapStats_V1", Status::Trailing, 2),
         ],
     },
-    clean("gcrundownevents.etl", 112, &[(Kernel, 2), (Catalogue, 109)]),
+    clean("gcrundownevents.etl", 112, &[(Kernel, 2), (Catalog, 109)]),
     clean("lxcore_kernel.etl", 4, &[(Kernel, 2), (TraceLogging, 2)]),
     Expected {
         file: "net.4.5.2.x64.etl",
         records: 179_474,
-        exact: &[(Kernel, 111_331), (Catalogue, 1363), (Embedded, 51531)],
+        exact: &[(Kernel, 111_331), (Catalog, 1363), (Embedded, 51531)],
         exceptions: &[
             // Declared as an array of two, and in truth open.
             ("Microsoft-Windows-DotNETRuntime/CLRStack", Status::Trailing, 14983),
@@ -60,12 +60,12 @@ const FILES: &[Expected] = &[
     Expected {
         file: "net.4.5.x86-2016.etl.xz",
         records: 185_961,
-        exact: &[(Kernel, 63673), (Catalogue, 121_095), (Embedded, 141)],
+        exact: &[(Kernel, 63673), (Catalog, 121_095), (Embedded, 141)],
         exceptions: &[GC_PER_HEAP_HISTORY_OF_X86, CLR_ENABLE_PARAMETERS],
     },
-    clean("powershell.etl", 114, &[(Kernel, 2), (Catalogue, 112)]),
+    clean("powershell.etl", 114, &[(Kernel, 2), (Catalog, 112)]),
     clean("primitive-types.etl", 7, &[(Kernel, 2), (TraceLogging, 5)]),
-    clean("smallEtlFile.etl", 2, &[(Kernel, 1), (Catalogue, 1)]),
+    clean("smallEtlFile.etl", 2, &[(Kernel, 1), (Catalog, 1)]),
     clean("sawbuck/image_data_32_v0.etl", 27, &[(Kernel, 27)]),
     clean("sawbuck/image_data_32_v2.etl", 27, &[(Kernel, 27)]),
     clean("sawbuck/process_data_32_v1.etl", 3, &[(Kernel, 3)]),

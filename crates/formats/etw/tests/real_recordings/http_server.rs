@@ -33,8 +33,8 @@ fn every_record_is_the_one_windows_made_of_it() {
     let manifest = std::str::from_utf8(&man).expect("UTF-8");
     assert_eq!(schemas.add_manifest(manifest).expect("a manifest"), 1);
     every_record(&etl, &schemas, SchemaSource::User, &expected);
-    // The catalogue knows them too.
-    every_record(&etl, &Schemas::new(), SchemaSource::Catalogue, &expected);
+    // The catalog knows them too.
+    every_record(&etl, &Schemas::new(), SchemaSource::Catalog, &expected);
 }
 
 fn every_record(etl: &[u8], schemas: &Schemas, source: SchemaSource, expected: &[Json]) {

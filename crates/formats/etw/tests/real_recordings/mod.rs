@@ -2,7 +2,7 @@
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says what it skipped")]
 
 mod baselines;
-mod catalogue;
+mod catalog;
 mod exact_sizes;
 mod files;
 mod http_server;

@@ -159,7 +159,7 @@ fn close(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The arguments of a call, at most `MOST_ARGUMENTS`.
+/// The arguments of a call, at most `MAX_ARGUMENTS`.
 pub(super) fn arguments(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -169,7 +169,7 @@ pub(super) fn arguments(text: &str) -> Vec<&str> {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 && found.len() < MOST_ARGUMENTS => {
+            b',' if depth == 0 && found.len() < MAX_ARGUMENTS => {
                 found.push(text.get(start..at).unwrap_or_default().trim());
                 start = at + 1;
             }
@@ -183,7 +183,7 @@ pub(super) fn arguments(text: &str) -> Vec<&str> {
     found
 }
 
-const MOST_ARGUMENTS: usize = 16;
+const MAX_ARGUMENTS: usize = 16;
 
 /// The bytes of a call outside its texts and outside the paths that `-y` puts after descriptors.
 struct Scan<'l> {

@@ -15,9 +15,9 @@ pub(super) enum Compression {
 
 /// Most bytes that one chunk or section may become: far above what trace-cmd writes (a chunk is ten pages, descriptions
 /// are some megabytes).
-const MOST_PER_PIECE: usize = 256 << 20;
+const MAX_PER_CHUNK: usize = 256 << 20;
 /// Most bytes that one processor's pages may become.
-const MOST_PER_PROCESSOR: usize = 1 << 30;
+const MAX_PER_PROCESSOR: usize = 1 << 30;
 
 impl Compression {
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -35,7 +35,7 @@ impl Compression {
         let compressed = bytes.u32(PIECE)? as usize;
         let size = bytes.u32(PIECE)? as usize;
         let packed = bytes.take(compressed, PIECE)?;
-        if size > MOST_PER_PIECE {
+        if size > MAX_PER_CHUNK {
             return Ok(None);
         }
         Ok(self.undo(packed, size).filter(|plain| plain.len() == size))
@@ -68,7 +68,7 @@ impl Compression {
         let Ok(count) = bytes.u32("the number of chunks") else { return (pages, false) };
         for _ in 0..count {
             match self.piece(&mut bytes) {
-                Ok(Some(chunk)) if pages.len() + chunk.len() <= MOST_PER_PROCESSOR => {
+                Ok(Some(chunk)) if pages.len() + chunk.len() <= MAX_PER_PROCESSOR => {
                     pages.extend(chunk);
                 }
                 _ => return (pages, false),

@@ -48,7 +48,7 @@ struct Processor<'a> {
 impl<'a> DataFile<'a> {
     /// Whether `bytes` begin as such a file does.
     #[must_use]
-    pub fn recognises(bytes: &[u8]) -> bool {
+    pub fn recognizes(bytes: &[u8]) -> bool {
         bytes.starts_with(places::MAGIC)
     }
 

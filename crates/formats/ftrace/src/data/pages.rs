@@ -43,7 +43,7 @@ const MISSED_COUNT: u64 = 1 << 30;
 /// Bits of the length field that are a length.
 const LENGTH_BITS: u64 = (1 << 27) - 1;
 
-const LARGEST_SHORT: u32 = 28;
+const MAX_SHORT: u32 = 28;
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const DELTA_BITS: u32 = 27;
@@ -147,7 +147,7 @@ impl<'p> Pages<'p> {
                 self.time_ns = self.time_ns.wrapping_add(delta.into());
                 let length = match length {
                     0 => (self.number32()? as usize).checked_sub(4)?,
-                    1..=LARGEST_SHORT => length as usize * 4,
+                    1..=MAX_SHORT => length as usize * 4,
                     _ => return None,
                 };
                 let payload = self.skip(length)?;

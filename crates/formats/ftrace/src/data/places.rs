@@ -26,9 +26,9 @@ mod number {
 }
 
 /// More sections of options than a file has, each of which names the next.
-const MOST_OPTION_SECTIONS: usize = 64;
+const MAX_OPTION_SECTIONS: usize = 64;
 /// Page sizes beyond this are no page sizes.
-const LARGEST_PAGE: usize = 1 << 20;
+const MAX_PAGE_SIZE: usize = 1 << 20;
 const HEAD: &str = "the head of the file";
 
 pub(super) fn read(bytes: &[u8]) -> Result<DataFile<'_>, Error> {
@@ -45,7 +45,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<DataFile<'_>, Error> {
     let mut head = head.with_order(big_endian);
     let long_size = usize::from(head.u8(HEAD)?);
     let page_size = head.u32(HEAD)? as usize;
-    if !matches!(long_size, 4 | 8) || !(64..=LARGEST_PAGE).contains(&page_size) {
+    if !matches!(long_size, 4 | 8) || !(64..=MAX_PAGE_SIZE).contains(&page_size) {
         return Err(Error::NotATrace {
             offset: version_at,
             reason: format!("a long of {long_size} bytes and a page of {page_size} are no machine's"),
@@ -122,7 +122,7 @@ fn version_7<'a>(all: &'a [u8], mut bytes: Bytes<'a>, file: &mut DataFile<'a>) -
         return Err(Error::Unsupported { offset, what: format!("compression by {name}") });
     };
     let mut next = bytes.u64("the place of the options")?;
-    for _ in 0..MOST_OPTION_SECTIONS {
+    for _ in 0..MAX_OPTION_SECTIONS {
         let Some(options) = section(all, next, compression, bytes.big_endian())? else { return Ok(()) };
         next = 0;
         let mut options = Bytes::new(&options, 0, bytes.big_endian());

@@ -30,7 +30,7 @@ pub struct ProcessMap {
 }
 
 /// More mapped places than the kernel allows a process by default (`vm.max_map_count`).
-const MOST_PLACES: usize = 65_530;
+const MAX_PLACES: usize = 65_530;
 
 impl ProcessMap {
     /// Reads one map; and how many of its lines are none. Pieces of one file that follow each other are one: the file's beginning, which
@@ -45,7 +45,7 @@ impl ProcessMap {
                 unreadable += 1;
                 continue;
             };
-            let is_full = files.len() >= MOST_PLACES;
+            let is_full = files.len() >= MAX_PLACES;
             match files.last_mut() {
                 Some(last) if last.path == place.path && last.end <= place.begin => last.end = place.end,
                 _ if is_full => unreadable += 1,

@@ -218,12 +218,12 @@ pub(super) fn read<'a>(name: &str, body: impl Fields<'a>) -> Option<Kind<'a>> {
         "kernel_stack" | "user_stack" if !body.has_addresses() => Kind::Other,
         "kernel_stack" => {
             // Kernels before 2.6.38 do not say how many there are.
-            let most = body.number("size").map_or(MOST_FRAMES, |count| usize::try_from(count).unwrap_or(0));
-            Kind::KernelStack(body.addresses("caller", most.min(MOST_FRAMES))?)
+            let most = body.number("size").map_or(MAX_FRAMES, |count| usize::try_from(count).unwrap_or(0));
+            Kind::KernelStack(body.addresses("caller", most.min(MAX_FRAMES))?)
         }
         "user_stack" => Kind::UserStack {
             process: body.number("tgid").and_then(|process| process.try_into().ok()).unwrap_or_default(),
-            addresses: body.addresses("caller", MOST_USER_FRAMES)?,
+            addresses: body.addresses("caller", MAX_USER_FRAMES)?,
         },
         "print" | "tracing_mark_write" => Kind::Mark(body.text("buf")?.trim()),
         _ => Kind::Other,
@@ -236,9 +236,9 @@ fn number_of_depth(depth: i64) -> Option<u32> {
 }
 
 /// More frames than a record of the tracer, which is within a page, can hold.
-const MOST_FRAMES: usize = 1024;
+const MAX_FRAMES: usize = 1024;
 /// Frames of a process's stack (`FTRACE_STACK_ENTRIES`).
-const MOST_USER_FRAMES: usize = 8;
+const MAX_USER_FRAMES: usize = 8;
 
 /// A kernel's device number holds the minor number in its low twenty bits.
 const MINOR_BITS: u32 = 20;

@@ -16,7 +16,7 @@ pub struct SystemCallArgument<'a> {
 }
 
 /// Most arguments of a system call.
-const MOST_ARGUMENTS: usize = 6;
+const MAX_ARGUMENTS: usize = 6;
 
 /// The name of the call, and whether it begins or ends; `None` for events that are no system call. `sys_enter` and `sys_exit` alone
 /// (`raw_syscalls`) number the calls of one architecture instead of naming them; they are not read.
@@ -61,7 +61,7 @@ pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a
             let mut arguments: Vec<SystemCallArgument<'a>> = Vec::new();
             for (name, value) in body.fields().filter(|(name, _)| !matches!(*name, "__syscall_nr" | "nr")) {
                 match value {
-                    RecordValue::Number(value) if arguments.len() < MOST_ARGUMENTS => {
+                    RecordValue::Number(value) if arguments.len() < MAX_ARGUMENTS => {
                         arguments.push(SystemCallArgument { name, value: value.cast_unsigned(), text: None });
                     }
                     // `__filename_val` behind the arguments is what `filename` points at.
@@ -80,7 +80,7 @@ pub fn system_call_arguments<'a>(event: &Event<'a>) -> Vec<SystemCallArgument<'a
         Body::Text(text) => {
             let text = text.trim();
             let inside = text.strip_prefix('(').map_or(text, |rest| rest.strip_suffix(')').unwrap_or(rest));
-            parts(inside).filter_map(argument).take(MOST_ARGUMENTS).collect()
+            parts(inside).filter_map(argument).take(MAX_ARGUMENTS).collect()
         }
     }
 }

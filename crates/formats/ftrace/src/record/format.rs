@@ -76,7 +76,7 @@ pub(crate) struct Format {
 }
 
 /// More fields than any event has.
-const MOST_FIELDS: usize = 256;
+const MAX_FIELDS: usize = 256;
 
 impl Format {
     /// Reads a `format` file; `None` when it has no name, id or fields.
@@ -90,7 +90,7 @@ impl Format {
             } else if let Some(rest) = line.strip_prefix("ID:") {
                 id = rest.trim().parse().ok();
             } else if let Some(field) = line.trim_start().strip_prefix("field:").and_then(Field::parse)
-                && fields.len() < MOST_FIELDS
+                && fields.len() < MAX_FIELDS
             {
                 fields.push(field);
             }

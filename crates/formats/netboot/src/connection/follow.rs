@@ -8,7 +8,7 @@ use crate::frame::Segment;
 use crate::limits::REQUESTS;
 
 /// Largest frame without checksum that carries 1,500 bytes, with a VLAN tag.
-const LARGEST_STANDARD_FRAME: u32 = 1518;
+const MAX_STANDARD_FRAME_SIZE: u32 = 1518;
 
 /// A connection that may go on.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Open {
         {
             connection.tls_alert.get_or_insert(TlsAlert { from_client, code, time_ns });
         }
-        connection.oversized_frames += u64::from(wire_bytes > LARGEST_STANDARD_FRAME);
+        connection.oversized_frames += u64::from(wire_bytes > MAX_STANDARD_FRAME_SIZE);
         if from_client {
             self.client_sent(time_ns, segment);
         } else {

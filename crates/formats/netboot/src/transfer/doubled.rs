@@ -6,7 +6,7 @@ use serde::Serialize;
 const UNSETTLED: u64 = 256;
 const SLOTS: usize = 512;
 /// A run shorter than this is chance.
-const SHORTEST: u64 = 4;
+const MIN_LEN: u64 = 4;
 
 /// A run of consecutive blocks that were each sent exactly twice and acknowledged exactly twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -103,7 +103,7 @@ impl Doubled {
     }
 
     fn end_run(&mut self) {
-        if self.run.blocks >= SHORTEST && self.longest.is_none_or(|longest| longest.blocks < self.run.blocks) {
+        if self.run.blocks >= MIN_LEN && self.longest.is_none_or(|longest| longest.blocks < self.run.blocks) {
             self.longest = Some(self.run);
         }
         self.run.blocks = 0;

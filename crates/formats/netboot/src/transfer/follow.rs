@@ -20,7 +20,7 @@ const DATA_HEADER: u32 = 4;
 /// Code of the error that an end answers to a packet from a port that it does not know (RFC 1350, 5).
 const UNKNOWN_PORT: u16 = 5;
 /// Largest frame without checksum that carries 1,500 bytes, with a VLAN tag.
-const LARGEST_STANDARD_FRAME: u32 = 1518;
+const MAX_STANDARD_FRAME_SIZE: u32 = 1518;
 
 /// What a packet of the transfer came as.
 #[derive(Clone, Copy, Debug)]
@@ -356,7 +356,7 @@ impl Open {
     fn count_frame(&mut self, wire_bytes: u32) {
         self.counts.frames += 1;
         self.counts.wire_bytes += u64::from(wire_bytes);
-        self.counts.oversized_frames += u64::from(wire_bytes > LARGEST_STANDARD_FRAME);
+        self.counts.oversized_frames += u64::from(wire_bytes > MAX_STANDARD_FRAME_SIZE);
     }
 
     fn block_size(&self) -> u32 {

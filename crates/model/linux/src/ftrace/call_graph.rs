@@ -1,4 +1,4 @@
-//! What slow initialisation functions and device callbacks called, by the function_graph tracer.
+//! What slow initialization functions and device callbacks called, by the function_graph tracer.
 //!
 //! A function belongs to the work of the thread that called it, never to work that only goes on at the same time. Calls are
 //! summed as they come: the same function called from the same place is one row, so that memory is bounded by the shape of the code and
@@ -15,22 +15,22 @@ use crate::assembly::Assembly;
 const SLOW_NS: i64 = 1_000_000;
 
 /// A function is left out where it took a smaller part of the work than one in this many.
-const SMALLEST_PART: i64 = 200;
+const MIN_PART_SIZE: i64 = 200;
 
 /// Functions under way at a time in one thread; the kernel's tracer ends at 50.
-const MOST_DEEP: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Functions of one graph, by their places in it.
-const MOST_FUNCTIONS: usize = 4096;
+const MAX_FUNCTIONS: usize = 4096;
 
 /// Work of one thread that is open at a time.
-const MOST_OPEN: usize = 8;
+const MAX_OPEN: usize = 8;
 
 /// Threads with open work.
-const MOST_THREADS: usize = 4096;
+const MAX_THREADS: usize = 4096;
 
 /// Rows of all graphs together.
-const MOST_ROWS: usize = 200_000;
+const MAX_ROWS: usize = 200_000;
 
 counters! {
     LEFT_OUT = "call_graph_calls_left_out", Notice, [CallGraphFunctions],
@@ -107,11 +107,11 @@ impl CallGraphTracker {
         assembly: &mut Assembly,
     ) {
         // Number 0 is the idle thread of every processor.
-        if tid == 0 || (self.threads.len() >= MOST_THREADS && !self.threads.contains_key(&tid)) {
+        if tid == 0 || (self.threads.len() >= MAX_THREADS && !self.threads.contains_key(&tid)) {
             return;
         }
         let open = self.threads.entry(tid).or_default();
-        if open.len() >= MOST_OPEN {
+        if open.len() >= MAX_OPEN {
             open.remove(0).close(None, tid, assembly);
         }
         open.push(Work {
@@ -154,7 +154,7 @@ impl CallGraphTracker {
     pub(super) fn on_return(&mut self, tid: u32, end: &Return, assembly: &mut Assembly) {
         let Some(work) = self.threads.get_mut(&tid).and_then(|open| open.last_mut()) else { return };
         if end.overrun > 0
-            && (self.overruns.len() < MOST_THREADS || self.overruns.contains_key(&tid))
+            && (self.overruns.len() < MAX_THREADS || self.overruns.contains_key(&tid))
             && let Some(before) = self.overruns.insert(tid, end.overrun)
         {
             assembly.losses.add(&OVERRUN, end.overrun.saturating_sub(before));
@@ -185,7 +185,7 @@ impl Work {
         self.left_out_at = None;
         let parent = self.frames.last().map(|frame| frame.node);
         let known = self.places.get(&(parent, function)).copied();
-        if self.frames.len() >= MOST_DEEP || (known.is_none() && self.nodes.len() >= MOST_FUNCTIONS) {
+        if self.frames.len() >= MAX_DEPTH || (known.is_none() && self.nodes.len() >= MAX_FUNCTIONS) {
             assembly.losses.add(&LEFT_OUT, 1);
             self.left_out_at = Some(depth);
             return;
@@ -240,7 +240,7 @@ impl Work {
         if length_ns.is_some_and(|ns| ns < SLOW_NS) {
             return;
         }
-        let least_ns = length_ns.map_or(SLOW_NS, |ns| ns / SMALLEST_PART);
+        let least_ns = length_ns.map_or(SLOW_NS, |ns| ns / MIN_PART_SIZE);
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         let mut roots = Vec::new();
         for (at, node) in self.nodes.iter().enumerate() {
@@ -259,7 +259,7 @@ impl Work {
         let mut waiting: Vec<(usize, u32)> = roots.into_iter().map(|at| (at, 0)).collect();
         while let Some((at, depth)) = waiting.pop() {
             let Some(node) = self.nodes.get(at) else { continue };
-            if assembly.call_graph_functions.len() >= MOST_ROWS {
+            if assembly.call_graph_functions.len() >= MAX_ROWS {
                 assembly.losses.add(&LEFT_OUT, node.calls);
                 continue;
             }

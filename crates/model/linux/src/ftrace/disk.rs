@@ -15,7 +15,7 @@ counters! {
 
 const SECTOR_BYTES: u64 = 512;
 /// More requests under way than are followed.
-const MOST_OPEN: usize = 1 << 16;
+const MAX_OPEN: usize = 1 << 16;
 /// First sector of requests without data when they complete.
 const NO_SECTOR: u64 = u64::MAX;
 
@@ -44,7 +44,7 @@ impl DiskTracker {
         }
         match request.stage {
             RequestStage::Queued => {
-                if self.askers.len() >= MOST_OPEN {
+                if self.askers.len() >= MAX_OPEN {
                     self.askers.clear();
                 }
                 self.askers.insert((request.device, request.sector), tid);
@@ -53,7 +53,7 @@ impl DiskTracker {
             RequestStage::Issued => {
                 let sector = if request.sectors == 0 { NO_SECTOR } else { request.sector };
                 let asker = self.askers.remove(&(request.device, request.sector));
-                if self.open.len() < MOST_OPEN {
+                if self.open.len() < MAX_OPEN {
                     let issue = Issue { time_ns, tid: asker.unwrap_or(tid), sectors: request.sectors };
                     self.open.insert((request.device, sector), issue);
                 }

@@ -1,4 +1,4 @@
-//! Initialisation functions of the kernel and of modules.
+//! Initialization functions of the kernel and of modules.
 
 use hashbrown::HashMap;
 use onoff_trace::{DeviceOperationKind, StringId};
@@ -9,7 +9,7 @@ use crate::devices::operation;
 /// What a thread has open.
 #[derive(Clone, Debug, Default)]
 struct Open {
-    /// Row of the module that is being initialised.
+    /// Row of the module that is being initialized.
     module: Option<usize>,
     /// Functions that run, by the names that the trace gives them, and their rows. A thread runs one at a time, but while
     /// the clock moves in ticks, early in a boot, records of two processors come in the wrong order.
@@ -19,7 +19,7 @@ struct Open {
 }
 
 /// Functions of one thread that are open at a time; more means that ends are missing.
-const MOST_OPEN: usize = 16;
+const MAX_OPEN: usize = 16;
 
 /// Rows are put into the assembly when they begin; this knows which are open.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl InitcallTracker {
             assembly.device_operations.push(row);
             return;
         }
-        if open.initcalls.len() >= MOST_OPEN {
+        if open.initcalls.len() >= MAX_OPEN {
             open.initcalls.remove(0);
         }
         open.initcalls.push((name, assembly.device_operations.len()));

@@ -24,7 +24,7 @@ struct Processor {
 }
 
 /// More interrupts inside each other than a kernel allows.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct InterruptTracker {
@@ -48,7 +48,7 @@ impl InterruptTracker {
     pub(super) fn on_begin(&mut self, time_ns: i64, cpu: u16, number: u32, name: StringId) {
         let open = &mut self.processors.entry(cpu).or_default().interrupts;
         // A shared interrupt calls one handler after the other: an open one of the same number has no end in the recording.
-        while open.last().is_some_and(|last| last.1 == number) || open.len() >= DEEPEST {
+        while open.last().is_some_and(|last| last.1 == number) || open.len() >= MAX_DEPTH {
             open.pop();
             self.without_end += 1;
         }

@@ -28,7 +28,7 @@ impl Open {
 }
 
 /// More callbacks under way than a kernel has threads for.
-const MOST_OPEN: usize = 4096;
+const MAX_OPEN: usize = 4096;
 
 impl PowerTracker {
     pub(super) fn on_device(
@@ -84,7 +84,7 @@ impl PowerTracker {
     }
 
     fn begin(&mut self, row: PowerRequest, tid: u32, assembly: &mut Assembly) {
-        if self.open.len() >= MOST_OPEN {
+        if self.open.len() >= MAX_OPEN {
             self.open.remove(0);
         }
         self.open.push(Open { kind: row.kind, tid, device: row.device, row: assembly.power_requests.len() });

@@ -20,7 +20,7 @@ counters! {
 }
 
 /// More threads in a call than are followed.
-const MOST_OPEN: usize = 1 << 16;
+const MAX_OPEN: usize = 1 << 16;
 
 #[derive(Debug)]
 struct Begun {
@@ -56,7 +56,7 @@ impl SystemCallTracker {
             assembly.losses.add(&PLACE_BEHIND_POINTER, 1);
             return;
         };
-        if self.open.len() < MOST_OPEN || self.open.contains_key(&tid) {
+        if self.open.len() < MAX_OPEN || self.open.contains_key(&tid) {
             self.open.insert(tid, Begun { start_ns: time_ns, name: name.to_owned(), arguments });
         }
     }

@@ -7,7 +7,7 @@ use super::{Messages, function_and_module};
 use crate::assembly::Assembly;
 use crate::clocks::{Evidence, Pairs, SourceClock};
 
-/// Adds a pair for every initialisation function, and every phase of a suspend, that both hold.
+/// Adds a pair for every initialization function, and every phase of a suspend, that both hold.
 pub(crate) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs) {
     let mut log: HashMap<&str, Option<i64>> = HashMap::new();
     let mut phases: HashMap<&str, Vec<i64>> = HashMap::new();
@@ -22,7 +22,7 @@ pub(crate) fn pairs(messages: &Messages, assembly: &Assembly, pairs: &mut Pairs)
             phases.entry(phase.name).or_default().push(message.time_ns);
         }
     }
-    const INITCALLS: &str = "initialisation functions in the trace and in the log";
+    const INITCALLS: &str = "initialization functions in the trace and in the log";
     for row in &assembly.device_operations {
         if row.kind == DeviceOperationKind::Initcall
             && row.description.is_empty()

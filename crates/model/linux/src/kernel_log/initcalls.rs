@@ -1,4 +1,4 @@
-//! `initcall_debug`: initialisation functions and probes.
+//! `initcall_debug`: initialization functions and probes.
 
 use hashbrown::HashMap;
 use onoff_trace::{DeviceOperation, DeviceOperationKind, StringId};
@@ -20,7 +20,7 @@ pub(super) struct InitcallTracker {
 }
 
 /// More functions inside each other than there are.
-const MOST_OPEN: usize = 4096;
+const MAX_OPEN: usize = 4096;
 
 impl InitcallTracker {
     pub(super) fn new(assembly: &Assembly) -> Self {
@@ -50,7 +50,7 @@ impl InitcallTracker {
         let event = assembly.text("kernel log/initcall");
         let mut row = operation(DeviceOperationKind::Initcall, time_ns, tid, driver, event);
         row.description = assembly.text(module);
-        if self.open.len() >= MOST_OPEN {
+        if self.open.len() >= MAX_OPEN {
             let (_, oldest) = self.open.remove(0);
             self.rows.push(oldest);
         }
@@ -85,7 +85,7 @@ impl InitcallTracker {
         row.end_ns = Some(time_ns);
         row.status = Some(result.cast_unsigned());
         row.tid = None;
-        // The line does not say who probes. A driver's probe is mostly part of its initialisation: when only one function that
+        // The line does not say who probes. A driver's probe is mostly part of its initialization: when only one function that
         // runs was called before the probe began, it is that one's.
         let mut around = self.open.iter().filter(|(_, call)| call.start_ns <= start_ns);
         if let (Some((function, call)), None) = (around.next(), around.next()) {

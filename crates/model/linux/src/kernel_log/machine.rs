@@ -1,7 +1,7 @@
 //! The kernel, the machine and the first program.
 
 use onoff_trace::milestone;
-use onoff_trace::system::MOST_PROCESSORS;
+use onoff_trace::system::MAX_PROCESSORS;
 
 use crate::assembly::Assembly;
 use crate::machine::set;
@@ -13,7 +13,7 @@ pub(super) struct FirstProgram {
     named: bool,
     /// There is an initial file system.
     unpacked: bool,
-    /// The kernel gave the memory of its initialisation back, the last it does before.
+    /// The kernel gave the memory of its initialization back, the last it does before.
     freed_ns: Option<i64>,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn on_message(time_ns: i64, text: &str, program: &mut FirstProgram, a
         }
     } else if let Some(rest) = text.strip_prefix("smp: Brought up ") {
         let processors = rest.rsplit(", ").next().and_then(|count| count.split(' ').next()?.parse().ok());
-        if let (Some(processors @ 1..=MOST_PROCESSORS), 0) = (processors, system.processors) {
+        if let (Some(processors @ 1..=MAX_PROCESSORS), 0) = (processors, system.processors) {
             system.processors = processors;
         }
     } else if let Some(rest) = text.strip_prefix("tsc: Detected ")

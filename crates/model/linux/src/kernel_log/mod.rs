@@ -3,7 +3,7 @@
 //! | module | question |
 //! | --- | --- |
 //! | [`clock`] | how do the log's times come onto the axis? |
-//! | `initcalls` | initialisation functions and probes (`initcall_debug`) |
+//! | `initcalls` | initialization functions and probes (`initcall_debug`) |
 //! | `power` | suspend and hibernation (`PM:`) |
 //! | `shutdown` | what is said once the service manager is gone |
 //! | `machine` | the kernel, the machine, the first program |
@@ -51,7 +51,7 @@ const TABLES: &[TableName] = &[
 ];
 
 /// More messages than a kernel keeps.
-const MOST_MESSAGES: usize = 2_000_000;
+const MAX_MESSAGES: usize = 2_000_000;
 
 /// A message of the log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,7 +93,7 @@ impl Messages {
         }
         let mut first_wall_ns = None;
         for text in String::from_utf8_lossy(part.bytes).lines() {
-            let text = kernel_line::uncoloured(text);
+            let text = kernel_line::uncolored(text);
             if let Some(time) = kernel_line::loader_time(&text) {
                 self.of_loader += 1;
                 time.clone_into(&mut self.loader_until);
@@ -154,7 +154,7 @@ impl Messages {
 
     /// Adds one message; `time_ns` is by the log's clock.
     pub(super) fn add(&mut self, time_ns: i64, text: &str) {
-        if self.found.len() < MOST_MESSAGES {
+        if self.found.len() < MAX_MESSAGES {
             self.found.push(Message { time_ns, text: text.to_owned() });
         } else {
             self.too_many += 1;

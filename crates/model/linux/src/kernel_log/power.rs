@@ -101,7 +101,7 @@ pub(super) struct PowerTracker {
 }
 
 /// More callbacks than a cycle has.
-const MOST_CALLBACKS: usize = 1 << 20;
+const MAX_CALLBACKS: usize = 1 << 20;
 
 impl PowerTracker {
     /// A tracker of messages that have the kernel's own times, or those of their receipt.
@@ -363,7 +363,7 @@ impl Cycle {
             };
             let mut row = power::request(time_ns, tid, device, &callback, assembly);
             row.event = assembly.text(self.event());
-            if self.callbacks.len() < MOST_CALLBACKS {
+            if self.callbacks.len() < MAX_CALLBACKS {
                 self.open_callbacks.push((format!("{who} {function}"), self.callbacks.len()));
                 self.callbacks.push(row);
             }

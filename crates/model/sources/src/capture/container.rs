@@ -12,9 +12,9 @@ use onoff_input::error::Error;
 
 const NANOSECONDS: i128 = 1_000_000_000;
 /// A frame longer than this is a sign of damage.
-const LONGEST_FRAME: u32 = 1 << 20;
+const MAX_FRAME_LEN: u32 = 1 << 20;
 /// More interfaces in one section are a sign of damage.
-const MOST_INTERFACES: usize = 1 << 12;
+const MAX_INTERFACES: usize = 1 << 12;
 
 // Options of pcapng: seconds to add to an interface's times, and frames it or the system dropped.
 const TIME_OFFSET: OptionCode = OptionCode(14);
@@ -156,7 +156,7 @@ fn pcap_frame<'a>(header: &PcapHeader, rest: &'a [u8]) -> Step<'a> {
                 if header.is_bigendian() { u32::from_be_bytes(part) } else { u32::from_le_bytes(part) }
             },
         );
-    if length > LONGEST_FRAME {
+    if length > MAX_FRAME_LEN {
         return Step::Over(&losses::CAPTURE_DAMAGED);
     }
     match parse(rest) {
@@ -202,7 +202,7 @@ fn pcapng_block<'a>(section: &mut Section, rest: &'a [u8], snap_length: &mut Opt
     let length = rest.len() - after.len();
     match block {
         Block::InterfaceDescription(description) => {
-            if section.interfaces.len() >= MOST_INTERFACES {
+            if section.interfaces.len() >= MAX_INTERFACES {
                 return Step::Over(&losses::CAPTURE_DAMAGED);
             }
             if (1..65_535).contains(&description.snaplen) {

@@ -15,7 +15,7 @@ const HOST_IDENTITY: u8 = 139;
 const SHIM: u8 = 140;
 
 /// Kind of ICMPv6 messages that ask for an address.
-const NEIGHBOUR_SOLICITATION: u8 = 135;
+const NEIGHBOR_SOLICITATION: u8 = 135;
 
 /// Identification and offset in bytes of a packet that is a fragment.
 ///
@@ -45,16 +45,16 @@ fn walk(mut kind: u8, mut rest: &[u8]) -> Option<(u32, u16)> {
 }
 
 /// Kind of ICMPv6 messages that say who has an address.
-const NEIGHBOUR_ADVERTISEMENT: u8 = 136;
+const NEIGHBOR_ADVERTISEMENT: u8 = 136;
 
 /// The address that an ICMPv6 message says is in use.
 pub(super) fn advertised(message: &[u8]) -> Option<IpAddr> {
-    target(message, NEIGHBOUR_ADVERTISEMENT)
+    target(message, NEIGHBOR_ADVERTISEMENT)
 }
 
 /// The address that an ICMPv6 message asks for.
 pub(super) fn solicited(message: &[u8]) -> Option<IpAddr> {
-    target(message, NEIGHBOUR_SOLICITATION)
+    target(message, NEIGHBOR_SOLICITATION)
 }
 
 fn target(message: &[u8], kind: u8) -> Option<IpAddr> {

@@ -27,9 +27,9 @@ const PPPOE_SESSION: u16 = 0x8864;
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 /// Up to here the field of an Ethernet frame is its length, and LLC follows.
-const LONGEST_LENGTH: u16 = 1500;
+const MAX_LENGTH: u16 = 1500;
 /// Headers inside each other that are opened.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// A frame without its link header.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ pub(super) fn open(link: i32, bytes: &[u8]) -> Result<Opened<'_>, Fault> {
 
 /// What lies behind VLAN tags, PPPoE, MPLS labels and LLC/SNAP.
 fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]), Fault> {
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match kind.0 {
             number if VLAN.contains(&number) => {
                 let (tag, rest) = split::<4>(payload)?;
@@ -117,7 +117,7 @@ fn inside(mut kind: EtherType, mut payload: &[u8]) -> Result<(EtherType, &[u8]),
                     };
                 }
             }
-            0..=LONGEST_LENGTH => match llc(payload) {
+            0..=MAX_LENGTH => match llc(payload) {
                 Some(opened) => (kind, payload) = opened,
                 // Spanning tree and the like: no packet inside. 0xFFFF is reserved, and means none here.
                 None => return Ok((EtherType(0xFFFF), payload)),

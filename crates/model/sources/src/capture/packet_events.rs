@@ -1,7 +1,7 @@
 //! Packets that Windows wrote into an event trace log: by its capture filter (`netsh trace start capture=yes`) and by `pktmon`.
 //!
 //! The capture filter logs a packet in one event or in several fragments, whose keywords mark the first and the last; `pktmon` logs
-//! it whole, once for each component of the network stack that it passes. Copies are recognised later, like those of any capture.
+//! it whole, once for each component of the network stack that it passes. Copies are recognized later, like those of any capture.
 
 use hashbrown::HashMap;
 use onoff_etl::{Guid, Record};
@@ -36,9 +36,9 @@ const RAW_IP: i32 = 101;
 const WIRELESS: i32 = 105;
 
 /// A packet longer than this is a sign of damage, bytes.
-const LONGEST_PACKET: usize = 1 << 20;
+const MAX_PACKET_LEN: usize = 1 << 20;
 /// Packets whose fragments are waited for, at most: threads log one at a time.
-const MOST_UNFINISHED: usize = 4096;
+const MAX_UNFINISHED: usize = 4096;
 
 /// What an event is.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl PacketEvents {
         }
         if first {
             let was_unfinished = self.unfinished.remove(&logged_by).is_some();
-            if self.unfinished.len() >= MOST_UNFINISHED {
+            if self.unfinished.len() >= MAX_UNFINISHED {
                 return PacketEvent::Lost(&losses::FRAMES_INCOMPLETE);
             }
             self.unfinished.insert(logged_by, bytes.to_vec());
@@ -107,7 +107,7 @@ impl PacketEvents {
             // Of the rest of a packet whose start was not recorded only the end counts: it is one packet.
             return if last { PacketEvent::Lost(&losses::FRAMES_INCOMPLETE) } else { PacketEvent::Begun };
         };
-        if begun.len().saturating_add(bytes.len()) > LONGEST_PACKET {
+        if begun.len().saturating_add(bytes.len()) > MAX_PACKET_LEN {
             self.unfinished.remove(&logged_by);
             return PacketEvent::Lost(&losses::FRAMES_MALFORMED);
         }
@@ -122,7 +122,7 @@ impl PacketEvents {
 
 fn packet(link: i32, bytes: &[u8], wire_bytes: usize) -> PacketEvent<'_> {
     match u32::try_from(wire_bytes) {
-        Ok(wire_bytes) if bytes.len() <= LONGEST_PACKET => PacketEvent::Packet { link, bytes, wire_bytes },
+        Ok(wire_bytes) if bytes.len() <= MAX_PACKET_LEN => PacketEvent::Packet { link, bytes, wire_bytes },
         _ => PacketEvent::Lost(&losses::FRAMES_MALFORMED),
     }
 }

@@ -7,7 +7,7 @@ use crate::table::table;
 codes! {
     /// The work that a call graph is of.
     pub enum CallGraphSubject {
-        /// An initialisation function; name = function.
+        /// An initialization function; name = function.
         Initcall = "initcall",
         /// A device's callback of a suspend or resume; name = device.
         DeviceCallback = "device_callback",
@@ -15,7 +15,7 @@ codes! {
 }
 
 table! {
-    /// A function of the kernel that a slow initialisation function or device callback called (function_graph tracer): all calls of it from one place of the tree. Small ones are left out.
+    /// A function of the kernel that a slow initialization function or device callback called (function_graph tracer): all calls of it from one place of the tree. Small ones are left out.
     CallGraphFunctions of CallGraphFunction {
         /// What the graph is of.
         subject: CallGraphSubject,

@@ -17,7 +17,7 @@ codes! {
         DriverSupport = "driver_support",
         /// A driver stops on a device.
         DriverStop = "driver_stop",
-        /// An event is signalled.
+        /// An event is signaled.
         EventSignal = "event_signal",
         /// A callback runs.
         Callback = "callback",

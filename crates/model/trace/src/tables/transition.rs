@@ -111,17 +111,17 @@ table! {
 codes! {
     /// What was done for a device or driver.
     pub enum DeviceOperationKind {
-        /// Initialisation of a boot driver.
+        /// Initialization of a boot driver.
         BootInit = "BootInit",
         /// Loading of a driver image.
         DriverLoad = "DriverLoad",
-        /// Initialisation of a driver.
+        /// Initialization of a driver.
         DriverInit = "DriverInit",
         /// Start of a device (start IRP).
         DeviceStart = "DeviceStart",
         /// Enumeration of a device's children (query device relations IRP).
         DeviceEnum = "DeviceEnum",
-        /// Initialisation function of the kernel (Linux).
+        /// Initialization function of the kernel (Linux).
         Initcall = "Initcall",
         /// Loading of a kernel module (Linux).
         ModuleLoad = "ModuleLoad",
@@ -131,7 +131,7 @@ codes! {
 }
 
 codes! {
-    /// The phase of device initialisation in which an operation began.
+    /// The phase of device initialization in which an operation began.
     pub enum DevicePhase {
         /// Boot-start drivers and devices.
         BootStart = "bootStart",

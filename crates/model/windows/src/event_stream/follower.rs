@@ -19,13 +19,13 @@ use crate::file_operations::OperationsUnderWay;
 use crate::kernel_events::{Subject, xperf_name};
 
 /// Most file operations that are followed at a time; others end without their beginning.
-const MOST_FILE_OPERATIONS: usize = 1 << 16;
+const MAX_FILE_OPERATIONS: usize = 1 << 16;
 
 /// Most disk requests that are followed at a time; others complete without their beginning.
-const MOST_DISK_REQUESTS: usize = 1 << 16;
+const MAX_DISK_REQUESTS: usize = 1 << 16;
 
 /// Most processors that are followed; what lies beyond keeps its events and loses its names.
-const MOST_PROCESSORS: usize = 1 << 12;
+const MAX_PROCESSORS: usize = 1 << 12;
 
 /// Who an event is about, and what follows from the events before. Times are ns.
 #[derive(Clone, Copy, Debug, Default)]
@@ -89,8 +89,8 @@ impl Follower {
             directory: Directory::new(),
             running: Vec::new(),
             last_ran_ns: HashMap::new(),
-            disks: DiskRequests::of_at_most(MOST_DISK_REQUESTS),
-            file_operations: OperationsUnderWay::of_at_most(MOST_FILE_OPERATIONS),
+            disks: DiskRequests::of_at_most(MAX_DISK_REQUESTS),
+            file_operations: OperationsUnderWay::of_at_most(MAX_FILE_OPERATIONS),
             definitions: Arc::default(),
             counter_names: Vec::new(),
         }
@@ -307,7 +307,7 @@ impl Follower {
             self.last_ran_ns.insert(switch.old_thread_id, now);
         }
         let cpu = usize::from(record.cpu());
-        if cpu >= MOST_PROCESSORS {
+        if cpu >= MAX_PROCESSORS {
             return;
         }
         if self.running.len() <= cpu {

@@ -305,7 +305,7 @@ fn counter_columns(names: &[Box<str>], most: usize) -> Option<EventColumns> {
 }
 
 /// Most kinds of event that a survey describes; others are announced when they are met.
-const MOST_KINDS: usize = 1 << 16;
+const MAX_KINDS: usize = 1 << 16;
 
 impl<'q> Surveyed<'q> {
     fn of(filter: &'q EventFilter) -> Self {
@@ -321,7 +321,7 @@ impl<'q> Surveyed<'q> {
             None => {}
         }
         let kind = self.kinds.of(record, schemas, self.filter);
-        if !kind.chosen || self.columns.len() >= MOST_KINDS {
+        if !kind.chosen || self.columns.len() >= MAX_KINDS {
             return;
         }
         let (name, origin, id, described) = (&*kind.name, kind.origin, kind.id, kind.described);

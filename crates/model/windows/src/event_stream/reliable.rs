@@ -10,7 +10,7 @@ use onoff_etw::kernel::ContextSwitch;
 const SEARCHED_BYTES: usize = 16 << 20;
 
 /// Most processors that are followed.
-const MOST_PROCESSORS: usize = 1 << 12;
+const MAX_PROCESSORS: usize = 1 << 12;
 
 /// Since when, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Reliable {
     pub(super) fn of(recording: &Recording<'_>) -> Self {
         let header = recording.header();
         let is_ring = header.log_file_mode & log_file_mode::CIRCULAR != 0;
-        let processors = (header.processors as usize).min(MOST_PROCESSORS);
+        let processors = (header.processors as usize).min(MAX_PROCESSORS);
         let bytes: usize = recording.buffers().iter().map(|buffer| buffer.fill).sum();
         let windows = recording.windows((bytes / SEARCHED_BYTES).max(1));
         let mut reliable = Self::default();

@@ -28,12 +28,12 @@ pub trait EventWriter: Send {
 pub const STRETCH_EVENTS: u64 = 1 << 14;
 
 /// Threads that are worth their memory: each walks through all of the recording.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// How many writers describe events fastest here; 1 where they do it as fast one by one.
 #[must_use]
 pub fn writers_at_once() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS)
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
 }
 
 /// What a thread has to say at its end.

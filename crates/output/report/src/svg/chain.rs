@@ -13,8 +13,8 @@ use crate::text::why;
 use onoff_sections::terminal::quantity::duration;
 
 /// Stretches, and steps of one stretch: the longest.
-const MOST_STRETCHES: usize = 12;
-const MOST_STEPS: usize = 30;
+const MAX_INTERVALS: usize = 12;
+const MAX_STEPS: usize = 30;
 const HEAD: i64 = 76;
 const ROW: i64 = 32;
 const FOOT: i64 = 44;
@@ -25,7 +25,7 @@ const FOOT: i64 = 44;
 /// What `out` answers.
 pub fn write(report: &WhyReport, out: &mut dyn Write) -> io::Result<()> {
     let charts: Vec<(&WhyStretch, Vec<&PathStep>)> =
-        report.stretches.iter().take(MOST_STRETCHES).map(|stretch| (stretch, longest(stretch))).collect();
+        report.stretches.iter().take(MAX_INTERVALS).map(|stretch| (stretch, longest(stretch))).collect();
     let tall = |steps: &[&PathStep]| HEAD + ROW * i64::try_from(steps.len()).unwrap_or(0) + FOOT;
     let left_out = report.stretches.len().saturating_sub(charts.len());
     let rest = if left_out > 0 { 24 } else { 0 };
@@ -54,7 +54,7 @@ fn longest(stretch: &WhyStretch) -> Vec<&PathStep> {
     // Below a hundredth of the whole a step explains little of it.
     let least_ns = stretch.path.duration_ns / 100;
     let long = steps.partition_point(|step| step.duration_ns >= least_ns);
-    steps.truncate(long.clamp(steps.len().min(1), MOST_STEPS));
+    steps.truncate(long.clamp(steps.len().min(1), MAX_STEPS));
     steps.sort_by_key(|step| step.start_ns);
     steps
 }
@@ -85,7 +85,7 @@ fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Writ
         drawing::line_at(x.min((WIDTH - MARGIN) as f64 - wide).max(MARGIN as f64), y, INK, &sentence, out)?;
         let dashes =
             if step.certainty == Certainty::Measured { "" } else { r##" stroke="#17202b" stroke-dasharray="3 2""## };
-        let look = format!(r##"fill="{}"{dashes}"##, colour(step.kind));
+        let look = format!(r##"fill="{}"{dashes}"##, color(step.kind));
         drawing::area((x, y + 4), (end - x, 12), &look, &why::step(step), out)?;
         // Where short steps are left out between two, nobody here let the other go on.
         let next = steps.get(usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1));
@@ -106,8 +106,8 @@ fn chart(stretch: &WhyStretch, steps: &[&PathStep], top: i64, out: &mut dyn Writ
     Ok(())
 }
 
-/// The colours that the page gives the same kinds.
-const fn colour(kind: StepKind) -> &'static str {
+/// The colors that the page gives the same kinds.
+const fn color(kind: StepKind) -> &'static str {
     match kind {
         StepKind::Cpu => "#2e8b57",
         StepKind::Ready => "#c9a227",

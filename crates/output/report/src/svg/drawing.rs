@@ -19,7 +19,7 @@ pub const HEADLINE: &str = r##"font-size="17" font-weight="bold" fill="#17202b""
 pub const INK: &str = r##"fill="#17202b""##;
 /// The look of what is said besides.
 pub const QUIET: &str = r##"fill="#556170""##;
-/// Colours of neighbours, told apart by their place and name too.
+/// Colors of neighbors, told apart by their place and name too.
 pub const SHADES: [&str; 6] = ["#d6e4f7", "#c0d8f0", "#a7cbe9", "#c3e0d0", "#f3e2bd", "#e6e6ea"];
 
 /// Opens a picture of this height, on white.

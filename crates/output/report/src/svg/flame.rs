@@ -10,17 +10,17 @@ use onoff_sections::terminal::quantity::duration;
 const ROW: i64 = 18;
 const TOP: i64 = 62;
 /// A box is drawn from this part of the whole on: about a third of a pixel.
-const LEAST_PART: i64 = 3_000;
+const MIN_SHARE: i64 = 3_000;
 /// Boxes, the widest levels first; what is left out is said.
-const MOST_BOXES: usize = 6_000;
+const MAX_BOXES: usize = 6_000;
 
 /// Writes a flame graph under a title; `of` says what its time is.
 ///
 /// # Errors
 /// What `out` answers.
 pub fn write(flame: &Flame, title: &str, of: &str, out: &mut dyn Write) -> io::Result<()> {
-    let arranged = flame.arranged(flame.total_ns / LEAST_PART);
-    let drawn = &arranged[..arranged.len().min(MOST_BOXES)];
+    let arranged = flame.arranged(flame.total_ns / MIN_SHARE);
+    let drawn = &arranged[..arranged.len().min(MAX_BOXES)];
     let depth = drawn.iter().map(|(_, node)| node.depth).max().unwrap_or(0);
     let rows = i64::try_from(depth).unwrap_or(0).saturating_add(1);
     drawing::open(TOP + rows * ROW + MARGIN, out)?;

@@ -16,7 +16,7 @@ const ROW: i64 = 22;
 const HEAD: i64 = 62;
 const FOOT: i64 = 40;
 /// Rows of one boot; shorter stages are left out beyond it.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 /// Silences shorter than this share of the boot get no row.
 const BRIEF_PERCENT: f64 = 0.5;
 /// Characters of a label that fit.
@@ -53,7 +53,7 @@ fn rows(boot: &NetworkBoot) -> Vec<&Stage> {
         .filter(|stage| stage.kind != StageKind::Client || stage.share_percent >= BRIEF_PERCENT)
         .collect();
     rows.sort_by_key(|stage| std::cmp::Reverse(stage.duration_ns));
-    rows.truncate(MOST_ROWS);
+    rows.truncate(MAX_ROWS);
     rows.sort_by_key(|stage| stage.start_ns);
     rows
 }
@@ -144,7 +144,7 @@ fn shortened(text: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// Colours that stay apart for the colour-blind (Okabe and Ito).
+/// Colors that stay apart for the color-blind (Okabe and Ito).
 fn color(kind: StageKind) -> &'static str {
     match kind {
         StageKind::Link | StageKind::Client => "#bdbdbd",

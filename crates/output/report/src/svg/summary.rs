@@ -12,7 +12,7 @@ use onoff_sections::terminal::quantity::{counted, duration};
 const ROW: i64 = 30;
 const TOP: i64 = 64;
 const LABELS: i64 = 300;
-const MOST_ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 const LABEL_CHARACTERS: usize = 42;
 
 /// Writes the picture.
@@ -20,7 +20,7 @@ const LABEL_CHARACTERS: usize = 42;
 /// # Errors
 /// What `out` answers.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
-    let rows = &summary.rows[..summary.rows.len().min(MOST_ROWS)];
+    let rows = &summary.rows[..summary.rows.len().min(MAX_ROWS)];
     let left_out = summary.rows.len() - rows.len();
     let bottom = TOP + ROW * i64::try_from(rows.len()).unwrap_or(0);
     drawing::open(bottom + 46, out)?;

@@ -8,7 +8,7 @@ use onoff_transitions::boot_axis::{
 
 use super::bar::Axis;
 use super::printable::printable;
-use super::quantity::{capitalised, counted, duration, share};
+use super::quantity::{capitalized, counted, duration, share};
 use super::style::{BAR, DOUBT, HEADLINE, QUIET, WORST};
 use onoff_sections::section::{self, Cell, Line, Section};
 use onoff_sections::table::Value;
@@ -18,7 +18,7 @@ const BAR_CELLS: usize = 28;
 /// Parts of a stage that take less than this share of it are summed up, percent.
 const BRIEF_PERCENT: f64 = 0.5;
 /// More parts of one stage than this are summed up, the shortest first.
-const MOST_PARTS: usize = 12;
+const MAX_PARTS: usize = 12;
 
 /// The axis as an answer: without a recording, so that it is all there is.
 ///
@@ -140,7 +140,7 @@ fn source(source: AxisSource) -> &'static str {
 fn add_parts<'a>(stage: &'a AxisStage, rows: &mut Vec<Row<'a>>) {
     let mut lengths: Vec<i64> = stage.inside.iter().map(|part| part.duration_ns).collect();
     lengths.sort_by_key(|&length| std::cmp::Reverse(length));
-    let shortest_shown = lengths.get(MOST_PARTS).map_or(i64::MIN, |&length| length.saturating_add(1));
+    let shortest_shown = lengths.get(MAX_PARTS).map_or(i64::MIN, |&length| length.saturating_add(1));
     let is_shown = |part: &&AxisPart| {
         part.duration_ns >= shortest_shown && share(part.duration_ns, stage.duration_ns) >= BRIEF_PERCENT
     };
@@ -206,7 +206,7 @@ fn join_line(join: &AxisJoin) -> Line {
         0 => against.join("; "),
         boots => format!("{boots} boots of the capture fit equally well; choose one machine's boot"),
     };
-    let sentence = format!("{whose}: its place on the axis is not known. {}.", capitalised(&reason));
+    let sentence = format!("{whose}: its place on the axis is not known. {}.", capitalized(&reason));
     Line { style: DOUBT, text: printable(&sentence).into_owned() }
 }
 

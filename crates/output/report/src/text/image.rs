@@ -18,7 +18,7 @@ use onoff_sections::section::{self, Cell, Section, SectionOf};
 use onoff_sections::table::Value;
 
 /// Evidence shown for each finding.
-const MOST_EVIDENCE: usize = 4;
+const MAX_EVIDENCE: usize = 4;
 
 /// Writes the answer.
 ///
@@ -107,10 +107,10 @@ fn findings(audit: &ImageAudit, rows: usize, out: &mut dyn Write) -> io::Result<
             finding.code
         )?;
         writeln!(out, "    {}", printable(&finding.advice))?;
-        for evidence in finding.evidence.iter().take(MOST_EVIDENCE) {
+        for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
             writeln!(out, "    {QUIET}{}{QUIET:#}", printable(&evidence.text))?;
         }
-        let left = finding.evidence.len().saturating_sub(MOST_EVIDENCE);
+        let left = finding.evidence.len().saturating_sub(MAX_EVIDENCE);
         if left > 0 {
             writeln!(out, "    {QUIET}and {left} more in --format json{QUIET:#}")?;
         }

@@ -8,7 +8,7 @@ use onoff_requests::{
 
 use super::losses;
 use super::printable::printable;
-use super::quantity::{capitalised, count, counted, duration, percent, size};
+use super::quantity::{capitalized, count, counted, duration, percent, size};
 use super::section::title;
 use super::style::{HEADLINE, QUIET, WORST};
 use super::usage::process_name;
@@ -166,8 +166,8 @@ pub fn cure(finding: &IoFinding, buffer_bytes: u64) -> Option<String> {
         (FindingCode::Misaligned, ..) => "Start and end on whole pages.".to_owned(),
         (FindingCode::ScatteredWrites, ..) => "Collect writes and give them in the order of the file.".to_owned(),
         (FindingCode::FlushAfterWrite, ..) => "Flush once after a group of writes that belong together.".to_owned(),
-        (_, Some(buffer), Some(cache)) => format!("{}; {cache}.", capitalised(&buffer)),
-        (_, Some(one), None) | (_, None, Some(one)) => format!("{}.", capitalised(&one)),
+        (_, Some(buffer), Some(cache)) => format!("{}; {cache}.", capitalized(&buffer)),
+        (_, Some(one), None) | (_, None, Some(one)) => format!("{}.", capitalized(&one)),
         (_, None, None) => return None,
     };
     Some(sentence)

@@ -27,7 +27,7 @@ pub struct Overview {
 pub struct OverviewLine {
     /// The verb.
     pub verb: &'static str,
-    /// The line, with its colours.
+    /// The line, with its colors.
     pub line: String,
 }
 
@@ -46,7 +46,7 @@ pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
     let section = Section::of("answers", "What it answers", &overview.lines)
         .note("'onoff VERB FILE' shows all of it")
         .name("verb", "", 12, |line| Value::text(line.verb))
-        .name("line", "", LINE_CELLS, |line| Value::Text(without_colours(&line.line).into()));
+        .name("line", "", LINE_CELLS, |line| Value::Text(without_colors(&line.line).into()));
     section::text::write(&section.done(), out)?;
     if !overview.silent.is_empty() {
         writeln!(out, "  {QUIET}Nothing to answer: {}; the verb says why{QUIET:#}", overview.silent.join(", "))?;
@@ -55,7 +55,7 @@ pub fn write(overview: &Overview, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// A line without its escape sequences: those of a cell are the table's.
-fn without_colours(line: &str) -> String {
+fn without_colors(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {

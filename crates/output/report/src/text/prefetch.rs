@@ -101,7 +101,7 @@ fn training(report: &PrefetchReport) -> String {
             format!("the installation booted {} in all (BootId)", counted(training.boots.unwrap_or(0), "time"))
         }
         TrainingEvidence::TurnedOff => {
-            return "The read-ahead of boots is turned off (EnablePrefetcher), so no boot is learnt from. Set it to 3."
+            return "The read-ahead of boots is turned off (EnablePrefetcher), so no boot is learned from. Set it to 3."
                 .to_owned();
         }
         TrainingEvidence::None => {

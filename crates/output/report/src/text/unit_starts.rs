@@ -34,8 +34,8 @@ pub fn section<'a, D>(transition: &'a Transition<D>, more: &str, top: usize) -> 
         .column(Heading::quantity("image_load_ns", "image load").in_text_if(!is_linux), |unit| {
             Cell::duration_or_dash(unit.image_load_ns)
         })
-        .column(Heading::quantity("initialisation_ns", "init").in_text_if(!is_linux), |unit| {
-            Cell::duration_or_dash(unit.initialisation_ns)
+        .column(Heading::quantity("initialization_ns", "init").in_text_if(!is_linux), |unit| {
+            Cell::duration_or_dash(unit.initialization_ns)
         })
         .time("start_ns", "begins", |unit| Cell::since(unit.start_ns, 0))
         .data("end_ns", |unit| Value::of(unit.end_ns, Value::Time))

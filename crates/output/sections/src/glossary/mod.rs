@@ -62,7 +62,7 @@ pub struct ColumnMeaning {
     pub meaning: &'static str,
 }
 
-/// Letters and digits in lower case: how a word is spelt and joined does not matter.
+/// Letters and digits in lower case: how a word is spelled and joined does not matter.
 fn fold(word: &str) -> String {
     word.chars()
         .filter(|character| character.is_alphanumeric() || *character == '≤')
@@ -70,7 +70,7 @@ fn fold(word: &str) -> String {
         .collect()
 }
 
-/// The entries for `word`, however it is spelt.
+/// The entries for `word`, however it is spelled.
 #[must_use]
 pub fn find(word: &str) -> Vec<&'static Entry> {
     let folded = fold(word);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_however_they_are_spelt() {
+    fn words_are_found_however_they_are_spelled() {
         for word in ["presmss", "PRE-SMSS", "Load order group", "never pended", "user_space", "95 % interval", "≤"] {
             assert_eq!(find(word).len(), 1, "{word}");
         }

@@ -21,7 +21,7 @@ pub(super) const TERMS: &[Entry] = &[
     Entry::new("culprit", "Who held a phase longest, by its account."),
     Entry::new("DPC", "Deferred procedure call: work that a driver's interrupt routine leaves for right after it. It holds up the thread that ran there."),
     Entry::new("DXE", "Driver execution environment: the phase of UEFI firmware that runs its drivers."),
-    Entry::new("PEI", "Pre-EFI initialisation: the phase of UEFI firmware that makes memory work."),
+    Entry::new("PEI", "Pre-EFI initialization: the phase of UEFI firmware that makes memory work."),
     Entry::new("SEC", "Security phase: the first code of UEFI firmware after reset."),
     Entry::new("BDS", "Boot device selection: the phase of UEFI firmware that looks for something to start."),
     Entry::new("ETL", "Event Trace Log (.etl): the file that Windows writes when it records events (ETW).").also(&["event trace log", "ETW"]),

@@ -13,7 +13,7 @@ use crate::terminal::quantity::{counted, duration, percent, share};
 use crate::terminal::style::QUIET;
 
 /// Missing symbols that text names; JSON names all.
-const MOST_SYMBOLS_NAMED: usize = 5;
+const MAX_SYMBOLS_NAMED: usize = 5;
 
 impl TableReport for FunctionList {
     type Row = FunctionRow;
@@ -122,10 +122,10 @@ impl TableReport for FunctionList {
             .rows
             .iter()
             .any(|row| !row.function.is_empty() || row.stack.iter().any(|frame| !frame.function.is_empty()));
-        for missing in self.symbols_missing.iter().take(MOST_SYMBOLS_NAMED) {
+        for missing in self.symbols_missing.iter().take(MAX_SYMBOLS_NAMED) {
             writeln!(out, "  {QUIET}No symbols: {}{QUIET:#}", printable(missing))?;
         }
-        let more = self.symbols_missing.len().saturating_sub(MOST_SYMBOLS_NAMED) as u64;
+        let more = self.symbols_missing.len().saturating_sub(MAX_SYMBOLS_NAMED) as u64;
         if more > 0 {
             writeln!(
                 out,

@@ -21,7 +21,7 @@ impl TableReport for ServiceList {
             new("duration_ns", "took", Kind::Quantity, |row| Value::of(row.duration_ns, Value::Duration)),
             new("container_ns", "container", Kind::Quantity, |row| Value::of(row.container_ns, Value::Duration)),
             new("image_load_ns", "image load", Kind::Quantity, |row| Value::of(row.image_load_ns, Value::Duration)),
-            new("initialisation_ns", "init", Kind::Quantity, |row| Value::of(row.initialisation_ns, Value::Duration)),
+            new("initialization_ns", "init", Kind::Quantity, |row| Value::of(row.initialization_ns, Value::Duration)),
             new("end_ns", "", Kind::Time, |row| Value::of(row.end_ns, Value::Time)),
             new("outcome", "outcome", Kind::Name, |row| Value::text(row.outcome.as_str())),
             new("held_up_in_turn", "held up", Kind::Quantity, |row| Value::Count(row.held_up_in_turn)),

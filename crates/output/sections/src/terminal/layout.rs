@@ -21,7 +21,7 @@ pub enum Width {
 }
 
 /// The narrowest width that is fitted: below it a table is no table any more.
-pub const LEAST_CELLS: usize = 40;
+pub const MIN_CELLS: usize = 40;
 
 thread_local! {
     static WIDTH: Cell<Width> = const { Cell::new(Width::Natural) };
@@ -49,7 +49,7 @@ pub fn fitted<E: From<io::Error>>(
         }
     }
     let width = match width {
-        Width::Cells(cells) => Width::Cells(cells.max(LEAST_CELLS)),
+        Width::Cells(cells) => Width::Cells(cells.max(MIN_CELLS)),
         width => width,
     };
     let _before = Before(WIDTH.replace(width));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_take_no_room_and_the_width_is_put_back() {
+    fn colors_take_no_room_and_the_width_is_put_back() {
         let text = "\u{1b}[1maaaaaaaaaaaaaaaaaaa\u{1b}[0m \u{1b}[2mbbbbbbbbbbbbbbbbbbbb\u{1b}[0m\n";
         assert_eq!(write(Width::Cells(40), text), text);
         assert_eq!(width(), Width::Natural);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn any_text_keeps_its_words() {
         let text = "  a b  c   d\u{1b}[0m e 装置 装置 f\n";
-        for cells in LEAST_CELLS..60 {
+        for cells in MIN_CELLS..60 {
             let fitted = write(Width::Cells(cells), &text.repeat(3));
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             assert_eq!(words(&fitted), words(&text.repeat(3)));

@@ -1,4 +1,4 @@
-//! What every text for a terminal is made of: colours, numbers in words, what may be printed of a recording, titles, columns that fit.
+//! What every text for a terminal is made of: colors, numbers in words, what may be printed of a recording, titles, columns that fit.
 
 pub mod layout;
 pub mod losses;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// `text` with everything that could move the cursor, change colours or reorder what is read written as an escape:
+/// `text` with everything that could move the cursor, change colors or reorder what is read written as an escape:
 /// a recording comes from elsewhere, and so do the names in it.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {

@@ -77,7 +77,7 @@ pub fn share(part: i64, whole: i64) -> f64 {
 
 /// A sentence with a capital at its beginning.
 #[must_use]
-pub fn capitalised(sentence: &str) -> String {
+pub fn capitalized(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -1,6 +1,6 @@
-//! The few colours and weights of text output.
+//! The few colors and weights of text output.
 //!
-//! Writers always emit them; who owns the stream strips them where it is not a terminal that wants colour.
+//! Writers always emit them; who owns the stream strips them where it is not a terminal that wants color.
 
 use anstyle::{AnsiColor, Style};
 use onoff_trace::Severity;

@@ -15,8 +15,8 @@ const INDENT: usize = 2;
 const INDENT_OF_FURTHER: usize = 6;
 const GAP: usize = 2;
 /// Cells below which a name is not shortened to fit, and below which a sentence does not stay in its column.
-const LEAST_NAME: usize = 24;
-const LEAST_NOTE: usize = 24;
+const MIN_NAME: usize = 24;
+const MIN_NOTE: usize = 24;
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Table {
         }
         // Names first, the longest of them; what comes last is often a sentence, which wraps.
         let last = shown.last().copied().filter(|&at| self.columns[at].align == Align::Left && shown.len() > 1);
-        let room_of_last = last.map_or(0, |at| widths[at].min(LEAST_NOTE));
+        let room_of_last = last.map_or(0, |at| widths[at].min(MIN_NOTE));
         loop {
             let before: Vec<usize> = shown.iter().copied().filter(|&at| Some(at) != last).collect();
             let gap_of_last = if last.is_some() { GAP } else { 0 };
@@ -154,7 +154,7 @@ impl Table {
                 break;
             }
             let names = before.iter().copied().filter(|&at| self.columns[at].align == Align::Left);
-            match names.filter(|&at| widths[at] > LEAST_NAME).max_by_key(|&at| widths[at]) {
+            match names.filter(|&at| widths[at] > MIN_NAME).max_by_key(|&at| widths[at]) {
                 Some(at) => widths[at] -= 1,
                 None => break,
             }
@@ -162,7 +162,7 @@ impl Table {
         let mut bands: Vec<Vec<usize>> = vec![Vec::new()];
         let mut used = INDENT;
         for &at in shown.iter() {
-            let least = if Some(at) == last { widths[at].min(LEAST_NOTE) } else { widths[at] };
+            let least = if Some(at) == last { widths[at].min(MIN_NOTE) } else { widths[at] };
             let is_first = bands.last().is_none_or(Vec::is_empty);
             if !is_first && used + GAP + least > cells {
                 bands.push(Vec::new());
@@ -326,7 +326,7 @@ mod tests {
         for number in ["245 ms", "1.20 s", "1.00 s", "2.00 s"] {
             assert!(narrow.contains(number), "{narrow}");
         }
-        for cells in layout::LEAST_CELLS..140 {
+        for cells in layout::MIN_CELLS..140 {
             let text = at_width(&table, cells);
             assert!(text.contains("AudioEndpointBuilder") && text.contains("explorer.exe"), "{cells}: {text}");
         }

@@ -329,7 +329,7 @@ pub(super) const fn tone_name(tone: Tone) -> &'static str {
         Tone::Present => "alive",
         Tone::Container => "container",
         Tone::Load => "image load",
-        Tone::Initialise => "start or stop",
+        Tone::Initialize => "start or stop",
         Tone::Blocked => "blocked",
         Tone::Pended => "pended",
         Tone::Ran => "ran",

@@ -19,7 +19,7 @@ use crate::check::{Item, Standing};
 use crate::error::Error;
 use crate::job::{Job, LoaderChoice, SleepBy, Transition};
 use crate::machine::{Files, Machine, Outcome};
-use crate::session::{MOST_ATTEMPTS, Progress, end, say_run};
+use crate::session::{MAX_ATTEMPTS, Progress, end, say_run};
 use crate::state::{self, State};
 use crate::step::{Step, Undo};
 use crate::trace_group::TraceGroup;
@@ -278,8 +278,8 @@ fn after_restart(machine: &mut dyn Machine, windows: &Installation, state: &mut 
             state.run += 1;
             state.attempts = 0;
         }
-        Err(error) if state.attempts >= MOST_ATTEMPTS => {
-            return Err(Error::Refused(format!("{}: {error}, {MOST_ATTEMPTS} times", state.job.run_name(state.run))));
+        Err(error) if state.attempts >= MAX_ATTEMPTS => {
+            return Err(Error::Refused(format!("{}: {error}, {MAX_ATTEMPTS} times", state.job.run_name(state.run))));
         }
         Err(error) => say_run(machine, state, &format!("no recording: {error}")),
     }

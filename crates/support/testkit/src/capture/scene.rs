@@ -164,9 +164,9 @@ impl Scene {
 
     /// Another port on either side; after many, the first ones again.
     fn next_ports(&mut self) {
-        const MOST: u16 = 20_000;
-        self.client_port = 2_000 + (self.client_port - 2_000 + 1) % MOST;
-        self.server_port = 40_000 + (self.server_port - 40_000 + 1) % MOST;
+        const MAX: u16 = 20_000;
+        self.client_port = 2_000 + (self.client_port - 2_000 + 1) % MAX;
+        self.server_port = 40_000 + (self.server_port - 40_000 + 1) % MAX;
     }
 
     fn number(&mut self) -> u16 {

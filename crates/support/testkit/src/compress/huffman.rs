@@ -1,7 +1,7 @@
 //! Length-limited canonical Huffman codes.
 
 /// Longest code the table of 4-bit lengths can express.
-const LONGEST: u8 = 15;
+const MAX_LEN: u8 = 15;
 
 /// Code lengths for the symbols' frequencies, 0 for unused symbols. At least two symbols get a
 /// code, so that the code is complete.
@@ -15,7 +15,7 @@ pub(super) fn code_lengths(frequencies: &[u32]) -> Vec<u8> {
     }
     loop {
         let lengths = unlimited_lengths(&weights);
-        if lengths.iter().all(|&length| length <= LONGEST) {
+        if lengths.iter().all(|&length| length <= MAX_LEN) {
             return lengths;
         }
         // Flatter weights give shorter longest codes; a few rounds always suffice.
@@ -67,7 +67,7 @@ fn unlimited_lengths(weights: &[u64]) -> Vec<u8> {
 pub(super) fn canonical_codes(lengths: &[u8]) -> Vec<u16> {
     let mut codes = vec![0; lengths.len()];
     let mut next: u32 = 0;
-    for length in 1..=LONGEST {
+    for length in 1..=MAX_LEN {
         next <<= 1;
         for (symbol, _) in lengths.iter().enumerate().filter(|&(_, &own)| own == length) {
             codes[symbol] = next as u16;

@@ -9,13 +9,13 @@ const BOOT: Provider = Provider::new(0x15ca44ff_4d7a_4baa_bba5_0998955e531e);
 const GENERAL: Provider = Provider::new(0xa68ca8b7_004f_d7b6_a698_07e2de0f1f5d);
 const BOOT_DIAGNOSTICS: Provider = Provider::new(0x96ac7637_5950_4a30_b8f7_e07e8e5734c1);
 
-/// Begin (200) or end (201) of boot-start driver initialisation.
+/// Begin (200) or end (201) of boot-start driver initialization.
 #[must_use]
 pub fn boot_start(begin: bool) -> Occurrence {
     PNP.event(if begin { 200 } else { 201 }, 200, if begin { START } else { STOP }, 0x20, Payload::wide())
 }
 
-/// Begin (202) or end (203) of system-start driver initialisation.
+/// Begin (202) or end (203) of system-start driver initialization.
 #[must_use]
 pub fn system_start(begin: bool) -> Occurrence {
     PNP.event(if begin { 202 } else { 203 }, 202, if begin { START } else { STOP }, 0x20, Payload::wide())
@@ -27,13 +27,13 @@ pub fn os_loader(start: u64, end: u64) -> Occurrence {
     PNP.event(204, 204, 0, 0x20, Payload::wide().u64(start).u64(end))
 }
 
-/// A boot driver's initialisation begins (210).
+/// A boot driver's initialization begins (210).
 #[must_use]
 pub fn boot_init_start(driver: &str) -> Occurrence {
     PNP.event(210, 210, START, 0x1020, Payload::wide().counted_text(driver))
 }
 
-/// A boot driver's initialisation ends (211).
+/// A boot driver's initialization ends (211).
 #[must_use]
 pub fn boot_init_stop(driver: &str, status: u32) -> Occurrence {
     PNP.event(211, 210, STOP, 0x1020, Payload::wide().counted_text(driver).u32(status))

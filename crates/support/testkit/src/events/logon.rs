@@ -22,7 +22,7 @@ pub fn execute_image_stop(process: u32) -> Occurrence {
     SMSS.event(2, 1, STOP, 0x1_0000, Payload::wide().u32(process))
 }
 
-/// The session manager initialises the registry: begin (3) or end (4).
+/// The session manager initializes the registry: begin (3) or end (4).
 #[must_use]
 pub fn initialize_registry(begin: bool) -> Occurrence {
     SMSS.event(if begin { 3 } else { 4 }, 3, if begin { START } else { STOP }, 0x1_0000, Payload::wide())
@@ -111,7 +111,7 @@ pub fn system_boot_stop(session: u32, training_count: u32) -> Occurrence {
         .version(2, Payload::wide().u32(session).u32(training_count).u32(0).u32(0))
 }
 
-/// Explorer initialises: begin (9601) or end (9602).
+/// Explorer initializes: begin (9601) or end (9602).
 #[must_use]
 pub fn initializing_explorer(begin: bool) -> Occurrence {
     SHELL.event(if begin { 9601 } else { 9602 }, 9601, if begin { START } else { STOP }, 0x401_0000, Payload::wide())

@@ -98,7 +98,7 @@ impl LinuxUnit {
         self.stops_for(ms)
     }
 
-    /// Its start loads a module, whose initialisation function does that work.
+    /// Its start loads a module, whose initialization function does that work.
     #[must_use]
     pub fn loads(mut self, module: Initcall) -> Self {
         self.modules.push(module);
@@ -120,7 +120,7 @@ impl LinuxUnit {
     }
 }
 
-/// An initialisation function of the kernel or of a module.
+/// An initialization function of the kernel or of a module.
 #[derive(Clone, Debug)]
 pub struct Initcall {
     pub(super) function: String,

@@ -22,7 +22,7 @@ impl TrueLife {
 /// What happened.
 #[derive(Clone, Debug, Default)]
 pub struct LinuxTruth {
-    /// Initialisation functions and modules, by name.
+    /// Initialization functions and modules, by name.
     pub drivers: BTreeMap<String, TrueLife>,
     /// First starts of units.
     pub starts: BTreeMap<String, TrueLife>,

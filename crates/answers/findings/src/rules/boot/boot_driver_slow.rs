@@ -7,13 +7,13 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot-start driver whose initialisation (`DriverEntry`) takes 500 ms or more.
+    /// A boot-start driver whose initialization (`DriverEntry`) takes 500 ms or more.
     ///
     /// # Why it costs time
-    /// Boot-start drivers are initialised one after the other, before anything else of the system runs.
+    /// Boot-start drivers are initialized one after the other, before anything else of the system runs.
     ///
     /// # Evidence needed
-    /// Initialisation of boot drivers: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records of it.
+    /// Initialization of boot drivers: provider Microsoft-Windows-Kernel-PnP, or the kernel's own records of it.
     ///
     /// # What to do
     /// Do in `DriverEntry` only what must be done there. Mark drivers as boot-start only when the boot needs them, as storage
@@ -24,7 +24,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "Boot Transition: Summary": mark drivers as BOOT_START only when required.
-    "boot/boot-driver-slow", "boot-start drivers that take long to initialise", Boot(check)
+    "boot/boot-driver-slow", "boot-start drivers that take long to initialize", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
@@ -43,7 +43,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             RuleFinding::new(
                 FindingSubject::new(FindingSubjectKind::Driver, work.driver.clone()),
                 format!(
-                    "boot-start driver {} takes {} to initialise",
+                    "boot-start driver {} takes {} to initialize",
                     work.driver,
                     time(work.longest_ns())
                 ),
@@ -51,7 +51,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
             .costs(facts.device_cost(work.whole(), &work.tids(facts)))
             .because(
                 first,
-                format!("{}: initialisation, {}", work.driver, time(work.longest_ns())),
+                format!("{}: initialization, {}", work.driver, time(work.longest_ns())),
             )
             .advise(
                 "look for a newer driver; its author moves work out of DriverEntry. Change its start type only if 'sc qc' shows \

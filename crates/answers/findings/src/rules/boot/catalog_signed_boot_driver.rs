@@ -1,4 +1,4 @@
-//! Boot-start drivers whose signature is in a catalogue.
+//! Boot-start drivers whose signature is in a catalog.
 
 use onoff_trace::DevicePhase;
 
@@ -6,10 +6,10 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot-start driver that is signed by a catalogue instead of in its own file.
+    /// A boot-start driver that is signed by a catalog instead of in its own file.
     ///
     /// # Why it costs time
-    /// The loader must find and read the catalogue files to check it: 1 to 3 s once, by the speed of the disk, where the whole loader
+    /// The loader must find and read the catalog files to check it: 1 to 3 s once, by the speed of the disk, where the whole loader
     /// usually takes less than 3 s.
     ///
     /// # Evidence needed
@@ -24,7 +24,7 @@ rule! {
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader Performance Vulnerabilities".
-    "boot/catalog-signed-boot-driver", "boot-start drivers signed by a catalogue", Boot(check)
+    "boot/catalog-signed-boot-driver", "boot-start drivers signed by a catalog", Boot(check)
 }
 
 /// Names that are listed.
@@ -57,7 +57,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Driver, names.join(", ")),
             format!(
-                "{} without an embedded signature: the loader reads the catalogues for it",
+                "{} without an embedded signature: the loader reads the catalogs for it",
                 match names.as_slice() {
                     [one] => format!("the boot-start driver {one} is"),
                     _ => format!("{} are", counted(names.len(), "boot-start driver")),

@@ -8,7 +8,7 @@ use crate::shell_argument::argument;
 
 rule! {
     /// # What it finds
-    /// A driver that is not boot-start and takes 1 s or more to be loaded and initialised, before any device is started with it.
+    /// A driver that is not boot-start and takes 1 s or more to be loaded and initialized, before any device is started with it.
     ///
     /// # Why it costs time
     /// Reading the image, checking its signature and its `DriverEntry` run in the place where the boot goes on afterwards.

@@ -29,7 +29,7 @@ rule! {
 }
 
 /// Shares looked at, at most.
-const MOST_SHARES: usize = 256;
+const MAX_SHARES: usize = 256;
 
 /// A share of a server, and who used it when.
 #[derive(Default)]
@@ -72,7 +72,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         let at = known.unwrap_or(shares.len());
         if known.is_none() {
             // A machine has few shares; a broken recording may name any number.
-            if shares.len() >= MOST_SHARES {
+            if shares.len() >= MAX_SHARES {
                 continue;
             }
             shares.push(Share { name, ..Share::default() });

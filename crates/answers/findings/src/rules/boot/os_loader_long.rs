@@ -48,7 +48,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         .certain(before.os_loader.certainty)
         .because(None, format!("{}: {}", before.os_loader.rule, time(loader)))
         .advise(
-            "see which boot-start drivers are signed by a catalogue only (1 to 3 s), how large the registry is, and whether the \
+            "see which boot-start drivers are signed by a catalog only (1 to 3 s), how large the registry is, and whether the \
              firmware reads the disk slowly",
         ),
     ])

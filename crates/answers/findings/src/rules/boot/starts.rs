@@ -32,7 +32,7 @@ pub(super) fn slow(facts: &BootFacts<'_>, service: &Unit, title: String) -> Rule
     let parts = [
         ("its container is there after", service.container_ns),
         ("its image is loaded in", service.image_load_ns),
-        ("its own initialisation takes", service.initialisation_ns),
+        ("its own initialization takes", service.initialization_ns),
     ];
     for (what, length) in parts {
         if let Some(length) = length.filter(|&ns| ns >= thresholds::NOISE_NS) {

@@ -1,4 +1,4 @@
-//! Video drivers that take long to initialise.
+//! Video drivers that take long to initialize.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Initialisation of the video driver that takes more than 2 s in the system's session or more than 1 s in the user's; half of that on a
+    /// Initialization of the video driver that takes more than 2 s in the system's session or more than 1 s in the user's; half of that on a
     /// computer whose small reads take less than 1.5 ms, as from a solid-state disk.
     ///
     /// # Why it costs time
@@ -29,7 +29,7 @@ rule! {
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "SMSSInit Performance Vulnerabilities", which has the way to measure it but no
     /// limits: those are onoff's.
-    "boot/video-driver-slow", "video drivers that take long to initialise", Boot(check)
+    "boot/video-driver-slow", "video drivers that take long to initialize", Boot(check)
 }
 
 fn check(facts: &BootFacts<'_>) -> Outcome {
@@ -66,7 +66,7 @@ fn slow(facts: &BootFacts<'_>, span: &Span, session: &str, limit_ns: i64) -> Opt
     (length > limit_ns).then(|| {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Work, format!("video driver, {session} session")),
-            format!("the video driver takes {} to initialise in the {session} session", time(length)),
+            format!("the video driver takes {} to initialize in the {session} session", time(length)),
         )
         .costs(match &facts.path {
             Some(path) => path.cost(&[(start, end)], |step| {

@@ -6,10 +6,10 @@ use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A write filter is on, and Windows has learnt from fewer than three boots, or has plans older than their programs.
+    /// A write filter is on, and Windows has learned from fewer than three boots, or has plans older than their programs.
     ///
     /// # Why it costs time
-    /// Behind a filter Windows forgets with each restart what it learnt. Boots stay as slow as the first one.
+    /// Behind a filter Windows forgets with each restart what it learned. Boots stay as slow as the first one.
     ///
     /// # Evidence needed
     /// The hive SYSTEM and the folder Windows\Prefetch of the same volume.
@@ -40,7 +40,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
     let what = match (none, untrained) {
         (true, _) => "there is no plan of any program".to_owned(),
         (_, true) => {
-            format!("Windows has learnt from {}", counted(prefetch.training.boots.unwrap_or(0) as usize, "boot"))
+            format!("Windows has learned from {}", counted(prefetch.training.boots.unwrap_or(0) as usize, "boot"))
         }
         _ => format!("{} older than the program", counted(old, "plan")),
     };

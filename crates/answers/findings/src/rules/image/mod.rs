@@ -1,7 +1,7 @@
 //! An installation that is not running: what its registry says about its next boot.
 
 pub(crate) mod autologger_on;
-pub(crate) mod boot_driver_catalogue;
+pub(crate) mod boot_driver_catalog;
 pub(crate) mod boot_execute;
 pub(crate) mod boot_menu_waits;
 pub(crate) mod fast_startup_off;

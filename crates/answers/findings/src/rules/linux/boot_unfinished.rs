@@ -25,7 +25,7 @@ rule! {
 }
 
 /// Units that are named, at most: where many hang, they hang for the first ones.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
@@ -35,7 +35,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     Ok(report
         .details.still_starting
         .iter()
-        .take(MOST_NAMED)
+        .take(MAX_NAMED)
         .map(|still| {
             let waiting = match &still.holds_up[..] {
                 [] => String::new(),

@@ -1,4 +1,4 @@
-//! Drivers and initialisation functions of the kernel that take long.
+//! Drivers and initialization functions of the kernel that take long.
 
 use onoff_trace::DeviceOperationKind;
 use onoff_usage::devices::Device;
@@ -8,7 +8,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// An initialisation function, a module's load or a driver's probe that takes 500 ms or more.
+    /// An initialization function, a module's load or a driver's probe that takes 500 ms or more.
     ///
     /// # Why it costs time
     /// Functions built into the kernel run one after the other before anything else; a probe holds what waits for its device.
@@ -26,16 +26,16 @@ rule! {
     ///
     /// # Source
     /// The kernel's admin guide, `initcall_debug` and `driver_async_probe`; the limit is onoff's.
-    "linux/driver-slow", "initialisation functions and probes that take long", LinuxBoot(check)
+    "linux/driver-slow", "initialization functions and probes that take long", LinuxBoot(check)
 }
 
 /// Operations looked at, the longest.
-const MOST_NAMED: usize = 100;
+const MAX_NAMED: usize = 100;
 
 fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let report = facts.report;
     if report.details.devices.is_empty() {
-        return Err(lacks_other("how long the kernel's initialisation functions and probes took"));
+        return Err(lacks_other("how long the kernel's initialization functions and probes took"));
     }
     let is_unpacking_known = initrd_unpack_slow::unpacking(facts).is_some();
     // A module's own function runs within its load: one piece of work, which the module names.
@@ -54,7 +54,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
         .iter()
         .filter(|device| device.duration_ns.is_some_and(|ns| ns >= thresholds::LINUX_DRIVER_NS))
         // They are longest first: what comes later is no news.
-        .take(MOST_NAMED)
+        .take(MAX_NAMED)
         .filter(|device| !is_within_load(device))
         // What unpacks the initial file system has another rule, where the log says from when to when.
         .filter(|device| device.driver != initrd_unpack_slow::FUNCTION || !is_unpacking_known)
@@ -69,7 +69,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
                             format!("the module {name} takes {} to start ({})", time(length), device.driver)
                         }
                         DeviceOperationKind::Initcall => {
-                            format!("the initialisation function {name} takes {}", time(length))
+                            format!("the initialization function {name} takes {}", time(length))
                         }
                         DeviceOperationKind::ModuleLoad => {
                             format!("the module {name} takes {} to load", time(length))

@@ -19,7 +19,7 @@ rule! {
     /// times as fast as XZ or gzip (`compress=zstd`, `COMPRESS=zstd`).
     ///
     /// # When it is wrong
-    /// Kernels from 5.13 on unpack it in parallel with their own initialisation: the cost is an upper bound. The kernel's log stamps the second line
+    /// Kernels from 5.13 on unpack it in parallel with their own initialization: the cost is an upper bound. The kernel's log stamps the second line
     /// when the memory is given back, which is a little later.
     ///
     /// # Source

@@ -14,7 +14,7 @@ pub(crate) mod low_power_missed;
 pub(crate) mod network_slow_after_resume;
 pub(crate) mod network_waited_for;
 pub(crate) mod random_numbers_waited_for;
-pub(crate) mod relabelled;
+pub(crate) mod relabeled;
 pub(crate) mod resume_firmware_long;
 pub(crate) mod sleep_device_slow;
 pub(crate) mod sleep_given_up;

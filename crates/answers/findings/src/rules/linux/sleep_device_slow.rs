@@ -33,7 +33,7 @@ rule! {
 }
 
 /// Findings of one half, the longest.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 fn check(sleep: &LinuxSleep) -> Outcome {
     if sleep.details.callbacks.is_empty() {
@@ -55,7 +55,7 @@ fn check(sleep: &LinuxSleep) -> Outcome {
             .filter(|(length, _)| *length >= thresholds::LINUX_CALLBACK_NS)
             .collect();
         slow.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
-        let named = slow.into_iter().take(MOST_NAMED);
+        let named = slow.into_iter().take(MAX_NAMED);
         findings.extend(named.filter_map(|(length, own)| finding(sleep, verb, length, &own)));
     }
     Ok(findings)

@@ -6,7 +6,7 @@ use onoff_usage::units::Unit;
 use super::known_waits::waits;
 use super::{
     encrypted_volume_waited_for, file_system_check, kernel_modules_loaded, network_waited_for,
-    random_numbers_waited_for, relabelled, udev_settled,
+    random_numbers_waited_for, relabeled, udev_settled,
 };
 use crate::rules::prelude::*;
 
@@ -43,7 +43,7 @@ fn is_known(unit: &str) -> bool {
         kernel_modules_loaded::is_it,
         network_waited_for::is_it,
         random_numbers_waited_for::is_it,
-        relabelled::is_it,
+        relabeled::is_it,
         udev_settled::is_it,
     ]
     .into_iter()
@@ -100,7 +100,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
 }
 
 /// Slow units that are named where nobody knows who waited for whom, at most.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
 /// The slowest units where dependencies were not recorded: each may have been waited for, or none.
 fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Outcome {
@@ -110,7 +110,7 @@ fn without_path(facts: &LinuxBootFacts<'_>, failed: impl Fn(&str) -> bool) -> Ou
         |unit: &str| !unit.ends_with(".target") && !unit.ends_with(".device") && !is_known(unit) && !failed(unit);
     let mut slow = waits(facts, is_work, thresholds::UNIT_NS)?;
     slow.sort_by_key(|wait| std::cmp::Reverse(wait.duration_ns));
-    let units = slow.iter().take(MOST_NAMED).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
+    let units = slow.iter().take(MAX_NAMED).map(|wait| wait.finding(wait.title(), RECORD_ORDER));
     let devices = lone_devices(facts).into_iter().map(|(device, lone_ns, end_ns)| {
         let title = format!(
             "the boot waits {} for {}: only devices were expected, and units started when it appeared",

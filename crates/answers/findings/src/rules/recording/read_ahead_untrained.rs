@@ -6,7 +6,7 @@ use crate::rules::prelude::*;
 
 rule! {
     /// # What it finds
-    /// A boot whose read-ahead (ReadyBoot) has learnt from fewer than three boots since the last servicing.
+    /// A boot whose read-ahead (ReadyBoot) has learned from fewer than three boots since the last servicing.
     ///
     /// # Why it costs time
     /// The read-ahead learns with every boot which files the next one needs. In Microsoft's table 4 an untrained boot takes 47.5 s, the
@@ -38,7 +38,7 @@ fn check(facts: &BootFacts<'_>) -> Outcome {
         RuleFinding::new(
             FindingSubject::new(FindingSubjectKind::Transition, "read-ahead"),
             format!(
-                "the read-ahead has learnt from {} of the {} boots it needs: the next boots will be faster",
+                "the read-ahead has learned from {} of the {} boots it needs: the next boots will be faster",
                 count.max(0),
                 ReadAhead::TRAINED_BOOTS
             ),

@@ -18,19 +18,19 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
         .iter()
         .filter_map(|name| trace.strings.find(name))
         .any(|name| trace.milestones.iter().any(|row| row.name == name));
-    let initialised = || trace.device_operations.iter().any(|row| row.kind == DeviceOperationKind::Initcall);
+    let initialized = || trace.device_operations.iter().any(|row| row.kind == DeviceOperationKind::Initcall);
     let target = || {
         let Some(reached) = trace.strings.find(milestone::TARGET_REACHED) else { return false };
         trace.milestones.iter().any(|row| row.name == reached && TARGETS.contains(&trace.text(row.detail)))
     };
-    milestones || initialised() || target()
+    milestones || initialized() || target()
 }
 
 /// What the recording holds instead of a boot.
 pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
     let contents = contents::instead_of(trace, TransitionKind::Boot);
     NotABoot {
-        reason: "no start of the service manager, of its targets or of the kernel's initialisation".to_owned(),
+        reason: "no start of the service manager, of its targets or of the kernel's initialization".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.length_ns(),

@@ -1,6 +1,6 @@
 //! Where the time of a Linux boot went.
 //!
-//! [`analyse`] turns a [`Trace`] into a [`LinuxBootReport`], or says that the recording holds no boot. Whatever part of a
+//! [`analyze`] turns a [`Trace`] into a [`LinuxBootReport`], or says that the recording holds no boot. Whatever part of a
 //! recording is missing narrows the answer: [`LinuxBootReport::lacking`] says by how much.
 
 mod absence;
@@ -54,7 +54,7 @@ pub const TABLES: Tables = Tables::of(&[
 ///
 /// # Errors
 /// The recording holds no boot; the error says what it holds instead.
-pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, Box<NotABoot>> {
+pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, Box<NotABoot>> {
     if !absence::holds_a_boot(trace) {
         return Err(Box::new(absence::not_a_boot(trace)));
     }
@@ -126,7 +126,7 @@ pub fn analyse(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         devices,
         call_graphs: call_graph::of_work(trace, CallGraphSubject::Initcall)
             .into_iter()
-            .take(call_graph::MOST_GRAPHS)
+            .take(call_graph::MAX_GRAPHS)
             .collect(),
         devices_touched_by: touched_by(trace, &[TableName::DeviceOperations, TableName::CallGraphFunctions]),
         firmware_table_difference_ns,

@@ -106,7 +106,7 @@ fn is_kernel_log(trace: &Trace, row: &Milestone) -> bool {
     trace.text(row.event).starts_with("kernel log")
 }
 
-/// Without the service manager's own word: when the kernel's own initialisation was over.
+/// Without the service manager's own word: when the kernel's own initialization was over.
 fn user_space_stand_in(trace: &Trace) -> Boundary {
     let wanted = Rule::ServiceManagerStarts;
     let last_initcall = trace

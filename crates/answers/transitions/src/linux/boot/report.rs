@@ -126,9 +126,9 @@ pub struct LinuxBoot {
     pub still_starting: Vec<StillStarting>,
     /// Names of the losses that touch units.
     pub units_touched_by: Vec<String>,
-    /// Initialisation functions, modules and probes, longest first.
+    /// Initialization functions, modules and probes, longest first.
     pub devices: Vec<Device>,
-    /// What slow initialisation functions called, longest first, where the recording has the kernel's calls; at most 32.
+    /// What slow initialization functions called, longest first, where the recording has the kernel's calls; at most 32.
     pub call_graphs: Vec<CallGraph>,
     /// By driver, longest first.
     pub drivers: Vec<DeviceTotal>,

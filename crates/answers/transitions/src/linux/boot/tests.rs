@@ -65,13 +65,13 @@ fn boot() -> Trace {
     trace
 }
 
-fn analysed(trace: &Trace) -> LinuxBootReport {
-    analyse(trace, &BootOptions::default()).unwrap()
+fn analyzed(trace: &Trace) -> LinuxBootReport {
+    analyze(trace, &BootOptions::default()).unwrap()
 }
 
 #[test]
 fn phases_are_those_of_the_service_manager() {
-    let report = analysed(&boot());
+    let report = analyzed(&boot());
     let lengths: Vec<Option<i64>> = report.phases.iter().map(|phase| phase.duration_ns.map(|ns| ns / MS)).collect();
     let expected = [Some(5_100), Some(300), Some(11_000), None, Some(19_000), None, None];
     assert_eq!(lengths, expected);
@@ -100,7 +100,7 @@ fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
         tid: None,
         event,
     });
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     let kernel = report.phase(PhaseName::Kernel).unwrap();
     assert_eq!(kernel.duration_ns, Some(11_000 * MS));
     assert_eq!(report.phase(PhaseName::Initrd).unwrap().start_ns, None);
@@ -134,7 +134,7 @@ fn hung() -> Trace {
 
 #[test]
 fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
-    let report = analysed(&hung());
+    let report = analyzed(&hung());
     assert_eq!((report.details.startup_ns, report.details.default_target.clone()), (None, None));
     assert_eq!(
         report.details.still_starting,
@@ -153,7 +153,7 @@ fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
 fn a_finished_boot_with_a_unit_that_starts_for_ever_did_not_hang() {
     let mut trace = boot();
     service(&mut trace, "endless.service", "system.slice", (29_000, None, None, None));
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.details.still_starting, []);
     assert_eq!(report.details.startup_ns, Some(35_400 * MS));
 }
@@ -163,13 +163,13 @@ fn the_length_of_the_recording_bounds_no_boot() {
     // A log that goes on for an hour, and says only that the initial file system's program ran at 2 s.
     let mut trace = of_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
     at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!((report.total_at_least_ns, report.details.startup_ns), (2_000 * MS, None));
 }
 
 #[test]
 fn the_path_goes_back_through_whoever_was_done_last() {
-    let report = analysed(&boot());
+    let report = analyzed(&boot());
     let steps: Vec<(&str, i64, i64, &str)> = report
         .details
         .critical_path
@@ -221,7 +221,7 @@ fn a_device_is_followed_to_who_looked_for_it() {
                 ("systemd-udev-trigger.service", "slow.service"),
             ],
         );
-        let report = analysed(&trace);
+        let report = analyzed(&trace);
         let steps = &report.details.critical_path.steps;
         let ways: Vec<(&str, i64)> = steps.iter().map(|step| (step.unit.as_str(), step.duration_ns / MS)).collect();
         assert_eq!(
@@ -253,7 +253,7 @@ fn a_gap_names_who_used_the_processors() {
         &mut trace,
         &[(14_000 * MS, 0, 0, 0, 0), (20_050 * MS, 0, 0, 1, 9), (22_050 * MS, 0, 1, 0, 0), (60_000 * MS, 0, 0, 0, 0)],
     );
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     let step = report.details.critical_path.steps.iter().find(|step| step.unit == "once.service").unwrap();
     assert_eq!(step.gap_busiest[0].image, "systemd");
     assert_eq!(step.gap_busiest[0].cpu_ns, 2_000 * MS);
@@ -269,7 +269,7 @@ fn what_is_missing_narrows_the_answer() {
     at(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
     at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
     service(&mut trace, "a.service", "", (14_000, None, None, Some(16_000)));
-    let report = analysed(&trace);
+    let report = analyzed(&trace);
     assert_eq!(report.details.startup_ns, Some(25_000 * MS));
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
@@ -277,7 +277,7 @@ fn what_is_missing_narrows_the_answer() {
     let parts: Vec<_> = report.lacking.items.iter().map(|it| it.unanswered).collect();
     assert_eq!(parts.len(), 6, "{parts:?}");
     let empty = Trace::default();
-    let refused = analyse(&empty, &BootOptions::default()).unwrap_err();
+    let refused = analyze(&empty, &BootOptions::default()).unwrap_err();
     assert!(refused.to_string().contains("no boot"), "{refused}");
 }
 
@@ -336,7 +336,7 @@ fn any_recording_is_answered() {
                 event: StringId::EMPTY,
             });
         }
-        if let Ok(report) = analyse(&trace, &BootOptions::default()) {
+        if let Ok(report) = analyze(&trace, &BootOptions::default()) {
             answered += 1;
             assert_eq!(report.phases.len(), 7, "seed {seed}");
             let steps = &report.details.critical_path.steps;

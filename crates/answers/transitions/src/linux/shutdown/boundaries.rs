@@ -20,10 +20,10 @@ const LAST_TARGETS: [&str; 7] = [
 ];
 
 /// Longest time between two stops of units of one shutdown in which none is under way, ns.
-const LONGEST_PAUSE_NS: i64 = 5_000_000_000;
+const MAX_PAUSE_NS: i64 = 5_000_000_000;
 
 /// How long after the request a shutdown is over, at most, ns: what was asked for before was not done.
-const LONGEST_SHUTDOWN_NS: i64 = 1_800_000_000_000;
+const MAX_SHUTDOWN_NS: i64 = 1_800_000_000_000;
 
 /// The course of a shutdown.
 pub(super) struct Course {
@@ -81,7 +81,7 @@ fn starts(trace: &Trace, sign: i64) -> Boundary {
         &[
             Search::measured(Rule::ShutdownRequested, |_| {
                 milestones(trace, milestone::SHUTDOWN_REQUEST)
-                    .filter(|row| row.time_ns <= sign && sign.saturating_sub(row.time_ns) <= LONGEST_SHUTDOWN_NS)
+                    .filter(|row| row.time_ns <= sign && sign.saturating_sub(row.time_ns) <= MAX_SHUTDOWN_NS)
                     .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
                     // Logind says it twice: that it will be, and that it is.
                     .min()
@@ -108,7 +108,7 @@ fn first_stop(trace: &Trace, sign: i64) -> Option<Found> {
     let mut first: Option<(i64, &str)> = None;
     for (end, start, event) in stops.into_iter().rev() {
         match first {
-            Some((at, _)) if at.saturating_sub(end) > LONGEST_PAUSE_NS => break,
+            Some((at, _)) if at.saturating_sub(end) > MAX_PAUSE_NS => break,
             Some((at, _)) if at <= start => {}
             _ => first = Some((start, event)),
         }

@@ -1,6 +1,6 @@
 //! Where the time of a shutdown of Linux went: units, processes, the service manager's last program, the kernel.
 //!
-//! [`analyse`] turns a [`Trace`] of Linux into a [`LinuxShutdownReport`], or says that the recording holds no shutdown.
+//! [`analyze`] turns a [`Trace`] of Linux into a [`LinuxShutdownReport`], or says that the recording holds no shutdown.
 
 mod boundaries;
 mod processes;
@@ -46,7 +46,7 @@ const BOUNDARY_TABLES: [TableName; 4] =
 ///
 /// # Errors
 /// The recording holds no shutdown; the error says what it holds instead.
-pub fn analyse(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> {
+pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> {
     let Some(course) = boundaries::find(trace) else { return Err(Box::new(not_a_shutdown(trace))) };
     let from = course.starts.time_ns.unwrap_or(0);
     let images = Images::of(trace);

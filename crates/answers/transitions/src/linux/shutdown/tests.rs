@@ -72,7 +72,7 @@ fn last_program(trace: &mut Trace) {
 fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_to_stop() {
     let mut trace = slow();
     last_program(&mut trace);
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     assert_eq!(report.variant, Variant::PowerOff);
     assert_eq!(report.total_ns, Some(7_250 * MS));
     assert_eq!(report.total_certainty, Certainty::Measured);
@@ -103,7 +103,7 @@ fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_t
 fn who_waited_for_whom_is_declared_or_inferred() {
     let mut trace = slow();
     // Without declared orders the last to stop before counts.
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     let path: Vec<(&str, Certainty)> =
         report.details.path.iter().map(|step| (step.name.as_str(), step.certainty)).collect();
     assert_eq!(path[0].0, "late.service");
@@ -114,7 +114,7 @@ fn who_waited_for_whom_is_declared_or_inferred() {
     after(&mut trace, "slow.service", "basic.target");
     after(&mut trace, "quick.service", "basic.target");
     after(&mut trace, "basic.target", "late.service");
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     let wait = report.units.iter().find(|unit| unit.name == "basic.target");
     let wait = wait.unwrap().waited_for.as_ref().unwrap();
     assert_eq!((wait.name.as_str(), wait.gap_ns), ("slow.service", 10 * MS));
@@ -127,7 +127,7 @@ fn who_waited_for_whom_is_declared_or_inferred() {
 fn a_journal_alone_is_answered_as_far_as_it_goes() {
     let mut trace = slow();
     trace.duration_ns = 15_900 * MS;
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     assert_eq!(report.total_ns, None);
     assert_eq!(report.total_at_least_ns, 5_900 * MS);
     assert_eq!(report.details.ends.time_ns, None);
@@ -145,11 +145,11 @@ fn without_a_request_the_run_of_stops_sets_the_begin() {
     let rows: Vec<_> = trace.milestones.iter().filter(|row| Some(row.name) != request).collect();
     trace.milestones = rows.into_iter().collect();
     // `early` stopped 600 ms before the next began: it would belong to the run, were the pause longer.
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     assert_eq!(report.details.starts.certainty, Certainty::Inferred);
     assert_eq!(report.details.starts.time_ns, Some(2_000 * MS));
     stop(&mut trace, "boot.service", 10, 500, 600);
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     assert_eq!(report.details.starts.time_ns, Some(500 * MS));
 }
 
@@ -160,7 +160,7 @@ fn a_pause_ends_the_run_of_stops() {
     stop(&mut trace, "a.service", 20, 8_000, 8_100);
     stop(&mut trace, "b.service", 21, 8_050, 9_000);
     milestone(&mut trace, 9_100 * MS, milestone::TARGET_REACHED, "reboot.target");
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     assert_eq!(report.details.starts.time_ns, Some(8_000 * MS));
     assert_eq!(report.variant, Variant::Restart);
     assert_eq!(report.units.len(), 2);
@@ -182,7 +182,7 @@ fn who_was_asked_and_who_was_ended_by_force() {
     asked(&mut trace, 70, 10_205);
     notification(&mut trace, (NotificationKind::Termination, Some(70), None, 0), 15_190 * MS, None);
     *trace.notifications.name.last_mut().unwrap() = trace.strings.intern("slow.service");
-    let report = analyse(&trace).unwrap();
+    let report = analyze(&trace).unwrap();
     assert_eq!(report.details.killed.len(), 1);
     assert_eq!(report.details.killed[0].name, "slow.service");
     let quick = report.details.processes.iter().find(|process| process.pid == 60).unwrap();
@@ -202,7 +202,7 @@ fn a_boot_is_no_shutdown() {
     let mut trace = linux();
     stop(&mut trace, "plymouth-quit.service", 10, 500, 600);
     milestone(&mut trace, 1_000 * MS, milestone::TARGET_REACHED, "multi-user.target");
-    let error = analyse(&trace).unwrap_err();
+    let error = analyze(&trace).unwrap_err();
     assert!(error.reason.contains("no shutdown"), "{}", error.reason);
 }
 
@@ -240,7 +240,7 @@ fn recordings_that_no_machine_makes_are_answered() {
                 ServiceDependency { service: any.pick(&units), kind: DependencyKind::After, on: any.pick(&units) };
             trace.service_dependencies.push(row);
         }
-        answered += usize::from(analyse(&trace).is_ok());
+        answered += usize::from(analyze(&trace).is_ok());
     }
     assert!(answered > 100, "{answered}");
 }

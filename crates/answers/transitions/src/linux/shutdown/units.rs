@@ -21,13 +21,13 @@ const CLOCKS_APART_NS: i64 = 30_000_000;
 const STARTED_BEFORE_NS: i64 = 100_000_000;
 
 /// Units stopped in time that are looked at for one process, at most.
-const MOST_CANDIDATES: usize = 256;
+const MAX_CANDIDATES: usize = 256;
 
 /// Steps of the path, at most.
-const MOST_STEPS: usize = 4_096;
+const MAX_STEPS: usize = 4_096;
 
 /// Declared orders looked at, at most.
-const MOST_DEPENDENCIES: usize = 2_000_000;
+const MAX_DEPENDENCIES: usize = 2_000_000;
 
 /// Units that stop from `from_ns` on.
 pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
@@ -130,7 +130,7 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
             .iter()
             .skip(first)
             .take_while(|&&(at, _)| at <= end.saturating_add(STOPPED_AFTER_NS))
-            .take(MOST_CANDIDATES)
+            .take(MAX_CANDIDATES)
             .find(|&&(_, at)| {
                 units.get(at).is_some_and(|unit| {
                     unit.start_ns <= start.saturating_add(STARTED_BEFORE_NS)
@@ -155,7 +155,7 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
     }
     // By unit, the one that had to stop before it and stopped last by its begin.
     let mut last: HashMap<usize, (i64, usize)> = HashMap::new();
-    for row in trace.service_dependencies.iter().take(MOST_DEPENDENCIES) {
+    for row in trace.service_dependencies.iter().take(MAX_DEPENDENCIES) {
         if row.kind != DependencyKind::After {
             continue;
         }
@@ -204,7 +204,7 @@ pub(super) fn path(units: &[Unit], end_ns: i64) -> Vec<StopStep> {
     while let Some((at, certainty)) = next {
         let Some(unit) = units.get(at) else { break };
         let Some(stopped) = unit.end_ns else { break };
-        if !used.insert(at) || steps.len() >= MOST_STEPS {
+        if !used.insert(at) || steps.len() >= MAX_STEPS {
             break;
         }
         steps.push(StopStep {

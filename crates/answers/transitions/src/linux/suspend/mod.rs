@@ -1,6 +1,6 @@
 //! Where the time of a sleep of Linux went: suspend to idle, standby, suspend to memory, hibernation.
 //!
-//! [`analyse`] turns a [`Trace`] of Linux into a [`LinuxSuspendReport`] with every sleep of the recording.
+//! [`analyze`] turns a [`Trace`] of Linux into a [`LinuxSuspendReport`] with every sleep of the recording.
 
 mod asleep;
 mod callbacks;
@@ -49,13 +49,13 @@ pub const TABLES: Tables = Tables::of(&[
 const BOUNDARY_TABLES: [TableName; 3] = [TableName::Milestones, TableName::Activities, TableName::PowerRequests];
 
 /// How long after a resume idle time is looked for, at most, ns.
-const LONGEST_POST_RESUME_NS: i64 = 3_600_000_000_000;
+const MAX_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
 /// Analyses the sleeps that `trace` holds.
 ///
 /// # Errors
 /// It holds none, or not the requested one; the error says what it holds instead.
-pub fn analyse(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendReport, NoSuspend> {
+pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendReport, NoSuspend> {
     let cycles = cycles(trace);
     if cycles.is_empty() {
         return Err(NoSuspend::NoneOnLinux(what_it_holds(trace)));
@@ -225,7 +225,7 @@ impl<'t> Source<'t> {
         let low_power = low_power::low_power(trace, cycle, variant, (&phases, &asleep), &readings);
         let (total_ns, total_at_least_ns, total_certainty) = total_of_halves(&suspend, &resume);
         call_graphs.retain(|graph| graph.start_ns < callbacks_until);
-        call_graphs.truncate(call_graph::MOST_GRAPHS);
+        call_graphs.truncate(call_graph::MAX_GRAPHS);
         let settling = self.settle(cycle, &resume, options);
         let mut sleep = LinuxSleep {
             system: SystemKind::Linux,
@@ -286,7 +286,7 @@ impl<'t> Source<'t> {
         let Some(start_ns) = resume.end_ns else {
             return Settling { metric: options.idle, rule: Rule::ResumeHasNoEnd, ..Settling::default() };
         };
-        let latest_ns = cycle.until_ns.min(start_ns.saturating_add(LONGEST_POST_RESUME_NS));
+        let latest_ns = cycle.until_ns.min(start_ns.saturating_add(MAX_POST_RESUME_NS));
         idle::settle_before(self.trace, &mut self.owners, start_ns, latest_ns, options.idle)
     }
 }

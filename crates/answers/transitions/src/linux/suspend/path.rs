@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use super::report::DeviceCallback;
 
 /// Steps of a path, at most.
-const MOST_STEPS: usize = 4_096;
+const MAX_STEPS: usize = 4_096;
 
 /// Fills in the path of `phase`, whose callbacks are at `of_phase`, by start.
 pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [DeviceCallback]) {
@@ -52,7 +52,7 @@ fn walk(
     let related = Related::of(half, ended, callbacks);
     let mut steps = Vec::new();
     let mut next = Some((last, CallbackReason::EndedLast));
-    while let Some((at, because)) = next.filter(|_| steps.len() < MOST_STEPS) {
+    while let Some((at, because)) = next.filter(|_| steps.len() < MAX_STEPS) {
         steps.push((at, because));
         next = callbacks.get(at).and_then(|row| related.before(row, at));
     }

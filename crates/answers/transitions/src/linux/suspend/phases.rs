@@ -10,7 +10,7 @@ use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
 /// Phases of one sleep, at most: a kernel goes through some twenty, and a few more when it tries again.
-const MOST_PHASES: usize = 256;
+const MAX_PHASES: usize = 256;
 
 /// The phases of `cycle`, by start.
 pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
@@ -34,7 +34,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
             let phase = Phase::between(name, &edge(Some(row.start_ns)), &edge(row.end_ns)).of_sleep();
             Some(Phase { detail: trace.text(row.detail).to_owned(), ..phase })
         })
-        .take(MOST_PHASES)
+        .take(MAX_PHASES)
         .collect()
 }
 

@@ -10,7 +10,7 @@ use super::report::FrozenTask;
 use onoff_usage::processes::Images;
 
 /// Tasks followed, at most.
-const MOST_TASKS: usize = 100_000;
+const MAX_TASKS: usize = 100_000;
 
 /// The process and the name of each thread, as the last row of its id has them.
 pub(super) struct Names<'t>(HashMap<u32, (u32, &'t str)>);
@@ -46,7 +46,7 @@ pub(super) fn frozen(
     let range = trace.switches_between(from_ns, until_ns);
     for (piece, rows) in range.rows(&trace.context_switches) {
         for row in rows.filter_map(|at| piece.get(at)).filter(|row| from_ns <= row.time_ns && row.time_ns < until_ns) {
-            if row.old_tid != 0 && row.time_ns <= to_ns && tasks.len() < MOST_TASKS {
+            if row.old_tid != 0 && row.time_ns <= to_ns && tasks.len() < MAX_TASKS {
                 let waits = row.old_state == WAITING && row.old_wait_mode == UNINTERRUPTIBLE;
                 tasks.entry(row.old_tid).or_default().0 = waits.then_some(row.time_ns);
             }

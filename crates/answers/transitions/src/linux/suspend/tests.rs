@@ -79,7 +79,7 @@ fn memory() -> Trace {
 }
 
 fn only(trace: &Trace) -> LinuxSleep {
-    let report = analyse(trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(trace, &SuspendOptions::default()).unwrap();
     assert_eq!((report.found, report.transitions.len()), (1, 1));
     report.transitions.into_iter().next().unwrap()
 }
@@ -109,7 +109,7 @@ fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on(
 #[test]
 fn without_a_clock_that_goes_on_the_time_asleep_is_unknown_and_what_is_missing_is_named() {
     let trace = memory();
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let sleep = &report.transitions[0];
     assert_eq!(sleep.details.asleep.slept_ns, None);
     assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Missing);
@@ -293,12 +293,12 @@ fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
     let mut trace = memory();
     activity(&mut trace, ActivityKind::PowerTransition, "mem", 5000 * MS, Some(6000 * MS));
     let asked = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
-    let report = analyse(&trace, &asked(2)).unwrap();
+    let report = analyze(&trace, &asked(2)).unwrap();
     assert_eq!(report.found, 2);
     assert_eq!(report.transitions.len(), 1);
     assert_eq!(report.transitions[0].number, 2);
-    assert!(matches!(analyse(&trace, &asked(3)), Err(NoSuspend::NoSuch { .. })));
-    assert!(matches!(analyse(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
+    assert!(matches!(analyze(&trace, &asked(3)), Err(NoSuspend::NoSuch { .. })));
+    assert!(matches!(analyze(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn each_of_many_sleeps_has_its_own_work_and_its_own_call_graphs() {
             });
         }
     }
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), SLEEPS as usize);
     for sleep in &report.transitions {
         let work = sleep.phases[0].disk.as_ref().map(|disk| disk.operations.read.operations);
@@ -352,7 +352,7 @@ fn recordings_that_no_machine_makes_are_answered() {
                 ..row
             })
             .collect();
-        answered += usize::from(analyse(&trace, &SuspendOptions::default()).is_ok());
+        answered += usize::from(analyze(&trace, &SuspendOptions::default()).is_ok());
     }
     assert!(answered > 100, "{answered}");
 }

@@ -69,7 +69,7 @@ fn several_transitions_are_listed_and_one_can_be_chosen() {
     milestone_value(&mut trace, 70 * SECOND, milestone::STANDBY_ENTER, "", Some(15));
     milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_EXIT, "", Some(31));
     milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_TIME, "", Some(9_990 * MS));
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.found, 3);
     let kinds: Vec<_> = report.transitions.iter().map(|row| (row.number, row.variant)).collect();
     assert_eq!(kinds, [(1, Variant::Sleep), (2, Variant::Hibernate), (3, Variant::ModernStandby)]);
@@ -81,7 +81,7 @@ fn several_transitions_are_listed_and_one_can_be_chosen() {
 
     let choose = |number| {
         let options = SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
-        analyse(&trace, &options)
+        analyze(&trace, &options)
     };
     let second = choose(2).unwrap();
     assert_eq!((second.found, second.transitions.len()), (3, 1));
@@ -101,7 +101,7 @@ fn without_begin_and_end_the_phases_tell_where_transitions_lie() {
         phase(&mut trace, power_phase::RESUME_DEVICES, (start + 9) * SECOND, (start + 10) * SECOND);
         phase(&mut trace, power_phase::RESUME_APPS, (start + 10) * SECOND, (start + 11) * SECOND);
     }
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), 2);
     for (transition, start) in report.transitions.iter().zip([10, 40]) {
         assert_eq!(transition.start_ns, Some(start * SECOND));
@@ -197,7 +197,7 @@ fn a_shutdown_and_a_boot_are_no_transition() {
     whole(&mut trace, SECOND, None);
     activity(&mut trace, ActivityKind::KernelShutdownStep, "graceful", 2 * SECOND, None);
     milestone_value(&mut trace, 3 * SECOND, milestone::BOOT_TYPE, "", Some(0));
-    let absence = analyse(&trace, &SuspendOptions::default()).unwrap_err();
+    let absence = analyze(&trace, &SuspendOptions::default()).unwrap_err();
     assert!(matches!(absence, NoSuspend::None(_)));
     assert!(absence.to_string().starts_with("the recording holds no sleep"));
 }

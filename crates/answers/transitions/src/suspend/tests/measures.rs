@@ -94,7 +94,7 @@ fn a_record_of_the_image_after_the_resume_begins_no_new_transition() {
         milestone_value(&mut trace, at(4), milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(7 * SECOND));
         milestone_value(&mut trace, at(4), milestone::POWER_HIBERNATE_READ_TIME, "", Some(5 * SECOND));
     }
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), 2);
     for transition in &report.transitions {
         assert_eq!(transition.variant, Variant::Hibernate);
@@ -265,7 +265,7 @@ fn after_a_resume_idle_time_is_looked_for_until_the_next_transition() {
         wake(&mut trace, (start + 1) * SECOND, 4);
         phase(&mut trace, power_phase::RESUME_DEVICES, (start + 1) * SECOND, (start + 2) * SECOND);
     }
-    let report = analyse(&trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let settled: Vec<_> = report.transitions.iter().map(|row| row.settling.as_ref().unwrap().end_ns).collect();
     assert_eq!(settled, [None, Some(18 * SECOND)]);
     assert!(report.transitions[0].settling.as_ref().unwrap().rule.to_string().contains("the time looked at ends"));

@@ -101,7 +101,7 @@ fn recording() -> Trace {
 }
 
 fn only(trace: &Trace) -> PowerTransition {
-    let report = analyse(trace, &SuspendOptions::default()).unwrap();
+    let report = analyze(trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.transitions.len(), 1);
     report.transitions.into_iter().next().unwrap()
 }

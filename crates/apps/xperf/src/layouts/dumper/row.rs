@@ -405,7 +405,7 @@ fn value(
 }
 
 /// Most bytes that a packed text is unpacked to.
-const MOST_TEXT_BYTES: usize = 4 << 20;
+const MAX_TEXT_BYTES: usize = 4 << 20;
 
 /// A text of UTF-16 that was packed (LZNT1) and is given in hexadecimal digits, in one line.
 fn unpacked(packed: &str, length: usize) -> String {
@@ -417,7 +417,7 @@ fn unpacked(packed: &str, length: usize) -> String {
         .iter()
         .map_while(|&[high, low]| Some(digit(high)? << 4 | digit(low)?))
         .collect();
-    let mut text = vec![0; length.min(MOST_TEXT_BYTES)];
+    let mut text = vec![0; length.min(MAX_TEXT_BYTES)];
     let good = CompressionFormat::Lznt1.decompress(&bytes, &mut text);
     let units = text.get(..good).unwrap_or_default().as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
     let text = String::from_utf16_lossy(&units.take_while(|&unit| unit != 0).collect::<Vec<u16>>());

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use onoff_usage::call_stacks::{CallStacks, ModuleHits, Neighbour};
+use onoff_usage::call_stacks::{CallStacks, ModuleHits, Neighbor};
 use quick_xml::escape::escape;
 
 use onoff_report::text::quantity::share;
 
-/// Writes the page. Modules and neighbours with fewer than `minimum` hits are left out, and that is said.
+/// Writes the page. Modules and neighbors with fewer than `minimum` hits are left out, and that is said.
 ///
 /// # Errors
 /// What `out` answers.
@@ -23,13 +23,13 @@ pub fn write(found: &CallStacks, minimum: u64, out: &mut dyn Write) -> io::Resul
     let page = Page { found, minimum };
     page.list("TblE", "Functions by Exclusive Hits", |row| row.exclusive, out)?;
     page.list("TblU", "Functions by UniInclusive Hits", |row| row.unique_inclusive, out)?;
-    page.neighbours(
+    page.neighbors(
         "TblSN",
         "Functions by Multi-Inclusive Hits with Callers and Callees",
         |row| row.multi_inclusive,
         out,
     )?;
-    page.neighbours("TblSE", "Functions by Exclusive Hits with Callers and Callees", |row| row.exclusive, out)?;
+    page.neighbors("TblSE", "Functions by Exclusive Hits with Callers and Callees", |row| row.exclusive, out)?;
     writeln!(out, "</body></html>")
 }
 
@@ -71,7 +71,7 @@ impl Page<'_> {
         end(trimmed, 3, out)
     }
 
-    fn neighbours(&self, id: &str, title: &str, hits: fn(&ModuleHits) -> u64, out: &mut dyn Write) -> io::Result<()> {
+    fn neighbors(&self, id: &str, title: &str, hits: fn(&ModuleHits) -> u64, out: &mut dyn Write) -> io::Result<()> {
         let (rows, trimmed) = self.rows(hits);
         begin(id, title, "<th>Multi-Inclusive</th><th>Exclusive</th>", out)?;
         let class = if id == "TblSN" { TARGET } else { "ff" };
@@ -88,16 +88,16 @@ impl Page<'_> {
         end(trimmed, 4, out)
     }
 
-    fn around(&self, neighbours: &[Neighbour], of: &str, arrow: &str, out: &mut dyn Write) -> io::Result<()> {
+    fn around(&self, neighbors: &[Neighbor], of: &str, arrow: &str, out: &mut dyn Write) -> io::Result<()> {
         let mut trimmed = 0_u64;
-        for neighbour in neighbours {
-            if neighbour.hits < self.minimum {
-                trimmed += neighbour.hits;
+        for neighbor in neighbors {
+            if neighbor.hits < self.minimum {
+                trimmed += neighbor.hits;
                 continue;
             }
-            let cells = [neighbour.hits, 0];
-            let class = if neighbour.name == of { "fi" } else { "fn" };
-            self.row((class, arrow, &neighbour.name), &cells, neighbour.hits, out)?;
+            let cells = [neighbor.hits, 0];
+            let class = if neighbor.name == of { "fi" } else { "fn" };
+            self.row((class, arrow, &neighbor.name), &cells, neighbor.hits, out)?;
         }
         if trimmed > 0 {
             writeln!(out, "<tr class='fn'><td>{arrow}(trimmed)</td><td>{trimmed}</td><td>0</td><td></td></tr>")?;
@@ -118,7 +118,7 @@ impl Page<'_> {
         let name = whole_name(onoff_report::text::printable::printable(name));
         let name = escape(&*name);
         write!(out, "<tr class='{class}'><td>{before}<a href='#{name}'>{name}</a>")?;
-        // Links lead to a module's row in the first of the two tables with neighbours.
+        // Links lead to a module's row in the first of the two tables with neighbors.
         if is_target {
             write!(out, "<a id='{name}'></a>")?;
         }
@@ -148,8 +148,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_escaped_and_each_module_stands_between_its_neighbours() {
-        let neighbour = |name: &str, hits| Neighbour { name: name.to_owned(), hits };
+    fn names_are_escaped_and_each_module_stands_between_its_neighbors() {
+        let neighbor = |name: &str, hits| Neighbor { name: name.to_owned(), hits };
         let found = CallStacks {
             stacks: 10,
             modules: vec![ModuleHits {
@@ -157,8 +157,8 @@ mod tests {
                 exclusive: 4,
                 unique_inclusive: 10,
                 multi_inclusive: 12,
-                callers: vec![neighbour("ntdll.dll!RtlUserThreadStart", 9), neighbour("rare.dll", 1)],
-                callees: vec![neighbour("0x7f00", 6)],
+                callers: vec![neighbor("ntdll.dll!RtlUserThreadStart", 9), neighbor("rare.dll", 1)],
+                callees: vec![neighbor("0x7f00", 6)],
             }],
         };
         let mut out = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use onoff_usage::call_stacks::{CallStacks, Neighbour};
+use onoff_usage::call_stacks::{CallStacks, Neighbor};
 use quick_xml::escape::escape;
 
 use onoff_report::text::printable::printable;
@@ -41,16 +41,16 @@ pub fn write_xml(found: &CallStacks, out: &mut dyn Write) -> io::Result<()> {
             row.unique_inclusive,
             row.multi_inclusive
         )?;
-        write_neighbours("caller", &row.callers, out)?;
-        write_neighbours("callee", &row.callees, out)?;
+        write_neighbors("caller", &row.callers, out)?;
+        write_neighbors("callee", &row.callees, out)?;
         writeln!(out, "  </function>")?;
     }
     writeln!(out, "</stacks>")
 }
 
-fn write_neighbours(name: &str, list: &[Neighbour], out: &mut dyn Write) -> io::Result<()> {
-    for neighbour in list {
-        writeln!(out, "    <{name} name=\"{}\" hits=\"{}\"/>", escape(&*printable(&neighbour.name)), neighbour.hits)?;
+fn write_neighbors(name: &str, list: &[Neighbor], out: &mut dyn Write) -> io::Result<()> {
+    for neighbor in list {
+        writeln!(out, "    <{name} name=\"{}\" hits=\"{}\"/>", escape(&*printable(&neighbor.name)), neighbor.hits)?;
     }
     Ok(())
 }

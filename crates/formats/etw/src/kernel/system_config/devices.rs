@@ -106,7 +106,7 @@ pub struct InterruptLine<'b> {
     pub affinity: u64,
     /// Processor group of the mask; 0 before version 3.
     pub group: u16,
-    /// Number of the line; message-signalled interrupts have large ones.
+    /// Number of the line; message-signaled interrupts have large ones.
     pub number: u32,
     /// What the device is.
     pub device_description: Utf16<'b>,

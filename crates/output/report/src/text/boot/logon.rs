@@ -71,7 +71,7 @@ fn of_work<'a>(what: &'static str, work: &'a Work) -> Row<'a> {
 fn of_video<'a>(what: &'static str, span: &'a Span) -> Option<Row<'a>> {
     let (start_ns, took) = span.start_ns.zip(span.duration_ns)?;
     let detail = span.rule.to_string();
-    Some(Row { what, name: "driver initialisation", took_ns: Some(took), start_ns, detail })
+    Some(Row { what, name: "driver initialization", took_ns: Some(took), start_ns, detail })
 }
 
 fn startup_programs(report: &BootReport, top: usize) -> Option<Section<'_>> {
@@ -115,7 +115,7 @@ fn processes(report: &BootReport, named: &[String]) -> Option<Section<'static>> 
 
 fn read_ahead(report: &BootReport) -> Option<Section<'static>> {
     let advice = match report.details.read_ahead.state {
-        TrainingState::Untrained => "It has not learnt this computer yet: expect the next boots to be faster.",
+        TrainingState::Untrained => "It has not learned this computer yet: expect the next boots to be faster.",
         TrainingState::Training => "It is still learning this computer: measure after the third boot.",
         TrainingState::Trained | TrainingState::Unknown => return None,
     };

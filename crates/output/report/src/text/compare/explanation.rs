@@ -18,7 +18,7 @@ const SHOWN_AGAINST: usize = 2;
 /// Subjects named of one phase, at most.
 const SHOWN_PARTS: usize = 3;
 /// A phase is said when it differs by this part of the largest at least: 5 %.
-const LEAST_OF_LARGEST: u64 = 20;
+const MIN_SHARE_OF_LARGEST: u64 = 20;
 
 /// Writes the sentences about a configuration.
 pub(in crate::text) fn write(
@@ -30,7 +30,9 @@ pub(in crate::text) fn write(
     let has_accounts = transition.transition().is_some();
     let of_it = || explanations.iter().filter(|one| one.configuration == configuration);
     let largest = of_it().next().map_or(0, |one| one.difference_ns.unsigned_abs());
-    for one in of_it().filter(|one| one.difference_ns.unsigned_abs() >= largest / LEAST_OF_LARGEST).take(SHOWN_PHASES) {
+    for one in
+        of_it().filter(|one| one.difference_ns.unsigned_abs() >= largest / MIN_SHARE_OF_LARGEST).take(SHOWN_PHASES)
+    {
         let text = if has_accounts || one.is_accounted { sentence(one) } else { format!("{}.", whole(one)) };
         writeln!(out, "{}", styled(WORST, text))?;
     }
@@ -91,7 +93,7 @@ fn part(part: &ExplainedPart, phase: &str) -> String {
     let detail = part.detail.as_ref().map_or_else(String::new, |detail| {
         let what = match part.kind {
             AccountSubjectKind::Driver => "its requests until they were pended",
-            _ => "its own initialisation",
+            _ => "its own initialization",
         };
         let time = |ns: Option<i64>| ns.map_or_else(|| "not recorded".to_owned(), duration);
         format!(" ({what}: {}, was {})", time(detail.is_ns), time(detail.was_ns))

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use onoff_compare::{Category, Change, ComparedMeasure, Comparison, MeasureSpread, MeasureUnit, Verdict};
 
-use super::{LEAST_SHOWN_NS, signed, signed_percent, value};
+use super::{MIN_SHOWN_NS, signed, signed_percent, value};
 use crate::text::phases::shown;
 use crate::text::printable::printable;
 use crate::text::quantity::count;
@@ -64,7 +64,7 @@ pub fn differs(measure: &ComparedMeasure) -> bool {
         .changes
         .iter()
         .enumerate()
-        .any(|(at, change)| change.verdict != Verdict::Same && size_of_change(measure, at, change) >= LEAST_SHOWN_NS)
+        .any(|(at, change)| change.verdict != Verdict::Same && size_of_change(measure, at, change) >= MIN_SHOWN_NS)
 }
 
 /// How much a measure differs, in its unit; of what is new or gone, all of it.

@@ -27,7 +27,7 @@ pub use runs::write as write_runs;
 pub use study::number;
 
 /// Smaller differences of services, devices and the like are in JSON and CSV only: 1 ms.
-const LEAST_SHOWN_NS: u64 = 1_000_000;
+const MIN_SHOWN_NS: u64 = 1_000_000;
 
 /// Writes the comparison.
 ///

@@ -10,12 +10,12 @@ use onoff_transitions::MissingEvidence;
 use super::rules::wrapped;
 use crate::text::lacking::write_commands;
 use crate::text::printable::printable;
-use crate::text::quantity::{capitalised, counted, duration};
+use crate::text::quantity::{capitalized, counted, duration};
 use crate::text::section::title;
 use crate::text::style::{DOUBT, QUIET, WORST, styled};
 
 /// Evidence lines shown of one finding.
-const MOST_EVIDENCE: usize = 5;
+const MAX_EVIDENCE: usize = 5;
 /// Cells before a finding's own lines.
 const INDENT: usize = 13;
 
@@ -82,11 +82,11 @@ fn one(finding: &RuleFinding, several: bool, out: &mut dyn Write) -> io::Result<
         about = format!("{about}, {}", finding.certainty.as_str());
     }
     writeln!(out, "{:INDENT$}{QUIET}{about}{QUIET:#}", "")?;
-    for evidence in finding.evidence.iter().take(MOST_EVIDENCE) {
+    for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
         let when = evidence.time_ns.map_or(String::new(), |ns| format!("at {}: ", duration(ns)));
         writeln!(out, "{:INDENT$}{QUIET}{when}{}{QUIET:#}", "", printable(&evidence.text))?;
     }
-    for folded in finding.folded.iter().take(MOST_EVIDENCE) {
+    for folded in finding.folded.iter().take(MAX_EVIDENCE) {
         writeln!(out, "{:INDENT$}{QUIET}also: {} ({}){QUIET:#}", "", printable(&folded.title), folded.code)?;
     }
     for line in wrapped(&sentence(&finding.advice), 92) {
@@ -137,5 +137,5 @@ fn lacks(item: &MissingEvidence) -> String {
 }
 
 fn sentence(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("{}.", capitalised(text).trim_end_matches('.')) }
+    if text.is_empty() { String::new() } else { format!("{}.", capitalized(text).trim_end_matches('.')) }
 }

@@ -6,13 +6,13 @@ use onoff_findings::diagnosis::{DiagnosedTransition, Diagnosis};
 
 use crate::text::fix_first;
 use crate::text::printable::printable;
-use crate::text::quantity::{capitalised, counted, duration};
+use crate::text::quantity::{capitalized, counted, duration};
 use crate::text::style::{HEADLINE, WORST, styled};
 
 pub(super) fn write(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     let several = diagnosis.transitions.len() > 1;
     let transitions: Vec<String> = diagnosis.transitions.iter().map(|one| transition(one, several)).collect();
-    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalised(&transitions.join("; ")))?;
+    writeln!(out, "{HEADLINE}{}.{HEADLINE:#}", capitalized(&transitions.join("; ")))?;
     match diagnosis.findings.first() {
         Some(first) => {
             let more = match diagnosis.findings.len() - 1 {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use onoff_firmware_times::{FirmwareIntervals, FirmwareReport, FirmwareStageName};
 
 use crate::text::printable::printable;
-use crate::text::quantity::{capitalised, counted, duration, percent, share};
+use crate::text::quantity::{capitalized, counted, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 /// From this share of the firmware's time on, a stretch without measurement is worth a sentence, percent.
@@ -56,7 +56,7 @@ fn answer(report: &FirmwareReport) -> String {
             });
             let known = loader(intervals).unwrap_or_default();
             let sentence = format!("{whole}{known}; the firmware's own part is not known.");
-            if whole.is_empty() { capitalised(&sentence) } else { sentence }
+            if whole.is_empty() { capitalized(&sentence) } else { sentence }
         }
         (None, Some(time2), None) => {
             format!("The loader took {}; the firmware's own part is not known.", duration(time2))

@@ -68,11 +68,11 @@ fn write_sleep(report: &FirmwareReport, out: &mut dyn Write) -> io::Result<()> {
 
 /// The boots of a serial log that runs over several, the latest first.
 fn boots(boots: &[FirmwareLoggedBoot]) -> Option<Section<'_>> {
-    let more = boots.len().saturating_sub(MOST_BOOTS);
+    let more = boots.len().saturating_sub(MAX_BOOTS);
     let more = (more > 0).then(|| format!("and {} earlier; JSON has them all", count(more as u64)));
     let section = Section::of("boots", "Boots in the log", boots.iter().rev())
         .note("--boot chooses")
-        .top(MOST_BOOTS)
+        .top(MAX_BOOTS)
         .name("read", "", 1, |boot| Cell::shown(Value::Flag(boot.read), if boot.read { "*" } else { "" }))
         .id("number", "boot", |boot| Value::Id(boot.number))
         .quantity("line", "line", |boot| Value::Count(boot.line))
@@ -117,7 +117,7 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
     writeln!(out, "{TITLE}What is wrong or missing{TITLE:#}")?;
     let mut sorted: Vec<&FirmwareFault> = faults.iter().collect();
     sorted.sort_by_key(|fault| std::cmp::Reverse(fault.severity));
-    for fault in sorted.iter().take(MOST_FAULTS) {
+    for fault in sorted.iter().take(MAX_FAULTS) {
         let style = of_severity(fault.severity);
         let place = if fault.place.is_empty() { String::new() } else { format!("{}: ", printable(&fault.place)) };
         writeln!(
@@ -128,17 +128,17 @@ fn write_faults(faults: &[FirmwareFault], out: &mut dyn Write) -> io::Result<()>
             printable(&fault.text)
         )?;
     }
-    if sorted.len() > MOST_FAULTS {
-        let more = (sorted.len() - MOST_FAULTS) as u64;
+    if sorted.len() > MAX_FAULTS {
+        let more = (sorted.len() - MAX_FAULTS) as u64;
         writeln!(out, "  {QUIET}and {} more; JSON has them all{QUIET:#}", count(more))?;
     }
     Ok(())
 }
 
 /// Boots of a log in the text, the latest.
-const MOST_BOOTS: usize = 20;
+const MAX_BOOTS: usize = 20;
 /// Faults in the text.
-const MOST_FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 
 /// Why there is no report, in one line.
 #[must_use]

@@ -1,4 +1,4 @@
-//! The functions that slow initialisation functions and callbacks spent their time in.
+//! The functions that slow initialization functions and callbacks spent their time in.
 
 use onoff_evidence::call_graph::{CallGraph, CalledFunction};
 
@@ -12,7 +12,7 @@ use onoff_sections::table::Value;
 const GRAPHS: usize = 3;
 
 /// Levels that a function is moved to the right by, at most.
-const MOST_INDENT: u32 = 16;
+const MAX_INDENT: u32 = 16;
 
 /// A graph's work, or one of its functions.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ pub(super) fn section(graphs: &[CallGraph], top: usize) -> Option<Section<'_>> {
         .data("depth", |row| Value::of(row.function, |function| Value::Id(function.depth.into())))
         .name("function", "function", 64, |row| match row.function {
             Some(function) => {
-                let indent = "  ".repeat((function.depth.min(MOST_INDENT) + 1) as usize);
+                let indent = "  ".repeat((function.depth.min(MAX_INDENT) + 1) as usize);
                 Cell::shown(Value::text(&function.function), format!("{indent}{}", printable(named(function))))
             }
             None => Cell::shown(Value::text(""), printable(&work(row.graph)).into_owned()),

@@ -7,7 +7,7 @@ use onoff_network::report::{CaptureSide, NetbootReport, NetworkBoot, StageKind};
 
 use super::name;
 use crate::text::printable::printable;
-use crate::text::quantity::{capitalised, counted, duration, percent, size};
+use crate::text::quantity::{capitalized, counted, duration, percent, size};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 
 pub(super) fn write(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
@@ -71,7 +71,7 @@ fn outcome(boot: &NetworkBoot, out: &mut dyn Write) -> io::Result<()> {
 /// Names of files and addresses stay as they are: only a word of a sentence begins with a capital.
 fn beginning(text: &str) -> String {
     match text.split(' ').next() {
-        Some("the" | "nobody" | "no" | "offers" | "a") => capitalised(text),
+        Some("the" | "nobody" | "no" | "offers" | "a") => capitalized(text),
         _ => text.to_owned(),
     }
 }

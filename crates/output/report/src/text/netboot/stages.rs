@@ -10,7 +10,7 @@ use onoff_sections::table::Value;
 
 const BAR_CELLS: usize = 28;
 /// More rows than this do not fit a screen: the shortest are summed up.
-const MOST_ROWS: usize = 24;
+const MAX_ROWS: usize = 24;
 /// Silences shorter than this share of the boot are summed up.
 const BRIEF_PERCENT: f64 = 0.5;
 
@@ -19,7 +19,7 @@ pub(super) fn section(boot: &NetworkBoot) -> Section<'_> {
     let longest_ns = boot.stages.iter().map(|stage| stage.duration_ns).max();
     let mut lengths: Vec<i64> = boot.stages.iter().map(|stage| stage.duration_ns).collect();
     lengths.sort_by_key(|&length| std::cmp::Reverse(length));
-    let shortest_shown = lengths.get(MOST_ROWS).map_or(i64::MIN, |&length| length.saturating_add(1));
+    let shortest_shown = lengths.get(MAX_ROWS).map_or(i64::MIN, |&length| length.saturating_add(1));
     let is_brief = |stage: &&Stage| {
         stage.kind == StageKind::Client && stage.share_percent < BRIEF_PERCENT || stage.duration_ns < shortest_shown
     };

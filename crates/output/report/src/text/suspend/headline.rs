@@ -8,7 +8,7 @@ use onoff_evidence::Certainty;
 use onoff_transitions::suspend::{PowerDevice, PowerNotification, PowerTotal, PowerTransition};
 
 use crate::text::printable::printable;
-use crate::text::quantity::{capitalised, duration, duration_or_dash, percent, share};
+use crate::text::quantity::{capitalized, duration, duration_or_dash, percent, share};
 use crate::text::style::{HEADLINE, WORST, styled};
 use crate::text::why::account::culprit;
 
@@ -212,5 +212,5 @@ fn between(transition: &PowerTransition) -> Option<String> {
     if let Some(state) = transition.details.woke_from_state {
         parts.push(format!("from {}", onoff_transitions::suspend::state_name(state)));
     }
-    (!parts.is_empty()).then(|| capitalised(&parts.join(", ")) + ".")
+    (!parts.is_empty()).then(|| capitalized(&parts.join(", ")) + ".")
 }

@@ -252,7 +252,7 @@ const ONE_STEP: i64 = 2;
 /// Steps that ran or were ready are summed from so many on: fewer are the chain itself.
 const MANY_STEPS: u64 = 10;
 /// Lines shorter than this part of the whole are left to the sum: a ten-thousandth.
-const LEAST_OF_PATH: i64 = 10_000;
+const MIN_PATH_SHARE: i64 = 10_000;
 /// Other steps that are alike are summed from so many on.
 const SEVERAL_STEPS: u64 = 3;
 
@@ -314,7 +314,7 @@ fn write_steps(stretch: &WhyStretch, options: &WhyTextOptions, out: &mut dyn Wri
     lines.sort_by_key(|line| std::cmp::Reverse(line.ns()));
     lines.truncate(options.steps);
     // What no clock of a person shows is no part of an answer.
-    let least_ns = path.duration_ns / LEAST_OF_PATH;
+    let least_ns = path.duration_ns / MIN_PATH_SHARE;
     lines.retain(|line| line.ns() >= least_ns);
     lines.sort_by_key(|line| std::cmp::Reverse(line.end_ns()));
     if lines.is_empty() {

@@ -13,7 +13,7 @@ use crate::text::fix_first;
 use crate::text::machine::machine;
 use crate::text::phases;
 use crate::text::printable::printable;
-use crate::text::quantity::{capitalised, duration, percent, share};
+use crate::text::quantity::{capitalized, duration, percent, share};
 use crate::text::style::{HEADLINE, QUIET, WORST, styled};
 use crate::text::why::account::culprit;
 
@@ -76,7 +76,7 @@ fn parts(report: &LinuxBootReport) -> Option<String> {
         .filter(|phase| !matches!(phase.name, PhaseName::PostBoot | PhaseName::TraceTail))
         .filter_map(|phase| Some(format!("{} {}", phases::name(phase.name), duration(phase.duration_ns?))))
         .collect();
-    let mut sentence = capitalised(&parts.join(", "));
+    let mut sentence = capitalized(&parts.join(", "));
     if let Some(target) = &report.details.default_target {
         if !sentence.is_empty() {
             sentence += "; ";

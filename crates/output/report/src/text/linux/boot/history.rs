@@ -13,7 +13,7 @@ use onoff_sections::section::{self, Cell, Heading, Section};
 use onoff_sections::table::Value;
 
 /// Updates that a change's text names.
-const MOST_UPDATES_NAMED: usize = 6;
+const MAX_UPDATES_NAMED: usize = 6;
 
 /// Writes what changed among the boots, then the boots.
 ///
@@ -161,8 +161,8 @@ fn update_lines(change: &BootChange) -> Vec<String> {
         })
         .collect();
     if !packages.is_empty() {
-        let more = (packages.len().saturating_sub(MOST_UPDATES_NAMED) as u64).saturating_add(change.updates_left_out);
-        let named = packages.iter().take(MOST_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = (packages.len().saturating_sub(MAX_UPDATES_NAMED) as u64).saturating_add(change.updates_left_out);
+        let named = packages.iter().take(MAX_UPDATES_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         lines.push(format!("Packages changed meanwhile: {named}{more}."));
     }
@@ -177,7 +177,7 @@ fn update_lines(change: &BootChange) -> Vec<String> {
     if lines.is_empty() {
         lines.push("The journal names no update between the two boots; a package manager's log may.".to_owned());
     }
-    lines.truncate(MOST_UPDATES_NAMED);
+    lines.truncate(MAX_UPDATES_NAMED);
     lines
 }
 

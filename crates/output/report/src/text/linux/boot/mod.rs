@@ -63,7 +63,7 @@ fn other_units(report: &LinuxBootReport, top: usize) -> Option<Section<'_>> {
         .if_any()
 }
 
-/// The kernel's initialisation functions, modules and probes that took longest.
+/// The kernel's initialization functions, modules and probes that took longest.
 fn drivers<'a>(report: &'a LinuxBootReport, top: usize, named: &[String]) -> Option<Section<'a>> {
     // What has no end is listed last: the trace has only the start of many.
     let (ended, others): (Vec<_>, Vec<_>) = report.details.devices.iter().partition(|device| device.end_ns.is_some());

@@ -1,10 +1,10 @@
 //! Writes the schemas that are embedded in the library.
 //!
 //! ```text
-//! cargo run -p onoff-etw --example catalogue -- ../shared/reference
+//! cargo run -p onoff-etw --example catalog -- ../shared/reference
 //! ```
 //!
-//! The folder holds `providers.json` and `kernel-mof.json`; the results go to `crates/formats/etw/src/catalogue/`.
+//! The folder holds `providers.json` and `kernel-mof.json`; the results go to `crates/formats/etw/src/catalog/`.
 
 mod generate;
 
@@ -15,14 +15,14 @@ fn main() -> anyhow::Result<()> {
         anyhow::bail!("the folder of providers.json and kernel-mof.json is missing");
     };
     let reference = Path::new(&reference);
-    let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalogue");
+    let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/catalog");
     for (from, to, generate) in [
         ("providers.json", "providers.bin", generate::providers as fn(&str) -> _),
         ("kernel-mof.json", "kernel.bin", generate::kernel),
     ] {
         let json = std::fs::read_to_string(reference.join(from))?;
-        let catalogue = generate(&json)?;
-        std::fs::write(into.join(to), catalogue.encoded()?)?;
+        let catalog = generate(&json)?;
+        std::fs::write(into.join(to), catalog.encoded()?)?;
     }
     Ok(())
 }

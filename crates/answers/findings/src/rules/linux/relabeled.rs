@@ -22,7 +22,7 @@ rule! {
     ///
     /// # Source
     /// selinux-autorelabel(8) and fixfiles(8) of policycoreutils; the limit is onoff's.
-    "linux/relabelled", "boots that label every file anew for SELinux", LinuxBoot(check)
+    "linux/relabeled", "boots that label every file anew for SELinux", LinuxBoot(check)
 }
 
 /// Whether a unit labels files anew.
@@ -34,7 +34,7 @@ fn check(facts: &LinuxBootFacts<'_>) -> Outcome {
     let waits = waits(facts, is_it, thresholds::UNIT_NS)?;
     let finding = |wait: &super::known_waits::Wait<'_>| {
         let title =
-            format!("every file is labelled anew for SELinux, which takes {} ({})", time(wait.duration_ns), wait.unit);
+            format!("every file is labeled anew for SELinux, which takes {} ({})", time(wait.duration_ns), wait.unit);
         wait.finding(
             title,
             "it is needed once after a change of policy; if it comes back, see who makes '/.autorelabel' or sets 'autorelabel=1' on the kernel's command line",

@@ -1,4 +1,4 @@
-//! What the catalogue says of events, against what Windows said of the same events: the schemas that it wrote into a merged
+//! What the catalog says of events, against what Windows said of the same events: the schemas that it wrote into a merged
 //! recording.
 
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use onoff_etw::{Fields, SchemaSource, Schemas};
 
 use super::files;
 
-/// The events of `provider` decoded by `schemas` and by the catalogue alone; gives how many have the same fields with the same
+/// The events of `provider` decoded by `schemas` and by the catalog alone; gives how many have the same fields with the same
 /// values, and the same name, and of each kind that has not, how many.
 fn compared(bytes: &[u8], schemas: &Schemas, provider: Guid) -> (u64, BTreeMap<String, u64>) {
-    let catalogue = Schemas::new();
+    let catalog = Schemas::new();
     let (mut same, mut others) = (0, BTreeMap::new());
     files::each(bytes, |record| {
         if record.descriptor().is_none() || record.class_guid() != Some(provider) {
@@ -23,12 +23,12 @@ fn compared(bytes: &[u8], schemas: &Schemas, provider: Guid) -> (u64, BTreeMap<S
         }
         let (mut theirs, mut ours) = (Fields::new(), Fields::new());
         let _ = schemas.decode(record, &mut theirs);
-        let decoded = catalogue.decode(record, &mut ours);
-        assert_eq!(decoded.source, SchemaSource::Catalogue, "{described:?}");
+        let decoded = catalog.decode(record, &mut ours);
+        assert_eq!(decoded.source, SchemaSource::Catalog, "{described:?}");
         let values = |fields: &Fields<'_>| -> Vec<(String, String)> {
             fields.iter().map(|field| (field.name().to_owned(), field.to_string())).collect()
         };
-        let names = catalogue.describe(record);
+        let names = catalog.describe(record);
         let is_named =
             (described.provider, described.task, described.opcode) == (names.provider, names.task, names.opcode);
         let is_same = values(&theirs) == values(&ours) && is_named;
@@ -50,7 +50,7 @@ fn dotnet_events_are_what_windows_wrote_of_them_into_the_recording() {
         return;
     };
     let schemas = files::learn(&bytes);
-    // Of stacks Windows' schema, as the runtime's manifest, has the first two frames only; the catalogue has them all.
+    // Of stacks Windows' schema, as the runtime's manifest, has the first two frames only; the catalog has them all.
     let stacks = BTreeMap::from([("CLRStack/CLRStackWalk".to_owned(), 14_983)]);
     assert_eq!(compared(&bytes, &schemas, RUNTIME), (17_747, stacks));
     assert_eq!(compared(&bytes, &schemas, RUNTIME_RUNDOWN), (33_011, BTreeMap::new()));

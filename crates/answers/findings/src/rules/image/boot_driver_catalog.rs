@@ -4,10 +4,10 @@ use super::prelude::*;
 
 rule! {
     /// # What it finds
-    /// Drivers that the loader reads whose files hold no signature: they are signed by a catalogue, or not at all.
+    /// Drivers that the loader reads whose files hold no signature: they are signed by a catalog, or not at all.
     ///
     /// # Why it costs time
-    /// The loader then looks through all catalogues: 1 to 3 s once, however many drivers there are.
+    /// The loader then looks through all catalogs: 1 to 3 s once, however many drivers there are.
     ///
     /// # Evidence needed
     /// The hive SYSTEM and the drivers' files.
@@ -16,11 +16,11 @@ rule! {
     /// Ask the maker to sign the file itself (embedded signature).
     ///
     /// # When it is wrong
-    /// Whether a catalogue signs the file is not looked at.
+    /// Whether a catalog signs the file is not looked at.
     ///
     /// # Source
     /// Windows On/Off Transition Performance Analysis, "OSLoader".
-    "image/boot-driver-catalogue", "boot-start drivers without a signature in their files", Image(check)
+    "image/boot-driver-catalog", "boot-start drivers without a signature in their files", Image(check)
 }
 
 fn check(facts: &ImageFacts<'_>) -> Outcome {
@@ -49,7 +49,7 @@ fn check(facts: &ImageFacts<'_>) -> Outcome {
             drivers.iter().filter(|one| one.is_present).count()
         ),
     )
-    .advise("have the files signed themselves; the loader then needs no catalogue (1 to 3 s)");
+    .advise("have the files signed themselves; the loader then needs no catalog (1 to 3 s)");
     Ok(vec![
         unsigned
             .iter()

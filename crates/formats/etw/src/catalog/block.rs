@@ -1,4 +1,4 @@
-//! The encoding shared by both catalogue files.
+//! The encoding shared by both catalog files.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use onoff_etl::Guid;
 
 use crate::schema::{Count, InType, Layout, Length, OutType, Property, ValueMap};
 
-/// A cursor over catalogue bytes. `None` from any method means the file is damaged.
+/// A cursor over catalog bytes. `None` from any method means the file is damaged.
 pub(crate) struct Block<'b> {
     rest: &'b [u8],
 }

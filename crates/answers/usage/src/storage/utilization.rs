@@ -14,7 +14,7 @@ const INTERVALS: usize = 1 << 20;
 /// How busy the disks were, interval by interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Utilisation {
+pub struct Utilization {
     /// Disk numbers.
     pub disks: Vec<u32>,
     /// The intervals, in order.
@@ -27,7 +27,7 @@ pub struct Utilisation {
 pub struct BusyInterval {
     /// The interval.
     pub range: Interval,
-    /// Time that each of the disks worked in it, ns, in the order of [`Utilisation::disks`].
+    /// Time that each of the disks worked in it, ns, in the order of [`Utilization::disks`].
     pub busy_ns: Vec<i64>,
     /// The part of it in which the request at work had a low or very low priority, ns, in the same order.
     #[serde(skip)]
@@ -36,7 +36,7 @@ pub struct BusyInterval {
 
 /// How busy each disk was in `range`, in intervals of `interval_ns`; the last one may be shorter.
 #[must_use]
-pub fn utilisation(trace: &Trace, range: Interval, interval_ns: i64) -> Utilisation {
+pub fn utilization(trace: &Trace, range: Interval, interval_ns: i64) -> Utilization {
     let disks: BTreeSet<u32> = trace.disk_ios.iter().map(|io| io.disk).collect();
     let most = i64::try_from((INTERVALS / disks.len().max(1)).max(1)).unwrap_or(1);
     let interval_ns = interval_ns.max(1).max(range.length_ns() / most + 1);
@@ -74,7 +74,7 @@ pub fn utilisation(trace: &Trace, range: Interval, interval_ns: i64) -> Utilisat
             }
         }
     }
-    Utilisation { disks: disks.into_iter().collect(), intervals }
+    Utilization { disks: disks.into_iter().collect(), intervals }
 }
 
 /// For how long one disk had a number of requests outstanding.
@@ -139,7 +139,7 @@ mod tests {
         let mut trace = Trace::default();
         request(&mut trace, 0, 2 * MS, 12 * MS);
         request(&mut trace, 3, 0, 30 * MS);
-        let found = utilisation(&trace, RANGE, 10 * MS);
+        let found = utilization(&trace, RANGE, 10 * MS);
         assert_eq!(found.disks, [0, 3]);
         let busy: Vec<_> =
             found.intervals.iter().map(|interval| (interval.busy_ns[0] / MS, interval.busy_ns[1] / MS)).collect();
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_range_of_centuries_has_a_bounded_number_of_intervals() {
         let range = Interval::new(0, i64::MAX);
-        let found = utilisation(&Trace::default(), range, 1);
+        let found = utilization(&Trace::default(), range, 1);
         assert!(found.intervals.len() <= INTERVALS + 1);
     }
 

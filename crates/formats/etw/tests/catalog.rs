@@ -1,12 +1,12 @@
-//! The embedded catalogues are what the generator makes of the reference.
+//! The embedded catalogs are what the generator makes of the reference.
 #![allow(clippy::expect_used, clippy::print_stdout, reason = "a test that says what it skipped")]
 
-#[path = "../examples/catalogue/generate.rs"]
+#[path = "../examples/catalog/generate.rs"]
 mod generate;
 
 use std::path::{Path, PathBuf};
 
-use generate::Catalogue;
+use generate::Catalog;
 
 /// `ONOFF_REFERENCE`, else beside the samples, else beside the workspace.
 fn reference() -> PathBuf {
@@ -17,7 +17,7 @@ fn reference() -> PathBuf {
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/reference"))
 }
 
-fn is_current(source: &str, embedded: &[u8], generate: fn(&str) -> anyhow::Result<Catalogue>) {
+fn is_current(source: &str, embedded: &[u8], generate: fn(&str) -> anyhow::Result<Catalog>) {
     let path = reference().join(source);
     let Ok(json) = std::fs::read_to_string(&path) else {
         println!("skipped: {} is not there", path.display());
@@ -25,17 +25,17 @@ fn is_current(source: &str, embedded: &[u8], generate: fn(&str) -> anyhow::Resul
     };
     let generated = generate(&json).expect("a reference the generator understands");
     // What compresses the blocks may change; what they say may not.
-    let embedded = Catalogue::decoded(embedded).expect("an embedded catalogue");
-    let stale = "is stale: cargo run -p onoff-etw --example catalogue -- ../shared/reference";
-    assert!(generated == embedded, "the catalogue of {source} {stale}");
+    let embedded = Catalog::decoded(embedded).expect("an embedded catalog");
+    let stale = "is stale: cargo run -p onoff-etw --example catalog -- ../shared/reference";
+    assert!(generated == embedded, "the catalog of {source} {stale}");
 }
 
 #[test]
 fn providers_are_current() {
-    is_current("providers.json", include_bytes!("../src/catalogue/providers.bin"), generate::providers);
+    is_current("providers.json", include_bytes!("../src/catalog/providers.bin"), generate::providers);
 }
 
 #[test]
 fn kernel_events_are_current() {
-    is_current("kernel-mof.json", include_bytes!("../src/catalogue/kernel.bin"), generate::kernel);
+    is_current("kernel-mof.json", include_bytes!("../src/catalog/kernel.bin"), generate::kernel);
 }

@@ -1,4 +1,4 @@
-//! From the reference's JSON to catalogue bytes. The format is described in `src/catalogue`.
+//! From the reference's JSON to catalog bytes. The format is described in `src/catalog`.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,16 +7,16 @@ use onoff_etl::Guid;
 use onoff_etw::schema::{Count, InType, Length, OutType, Property};
 use serde_json::Value;
 
-/// A catalogue file before compression, so that two can be compared whatever compresses them.
+/// A catalog file before compression, so that two can be compared whatever compresses them.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Catalogue {
+pub struct Catalog {
     /// GUID and name of each block; none for the kernel's single block.
     pub directory: Vec<(Guid, String)>,
     /// The blocks.
     pub blocks: Vec<Vec<u8>>,
 }
 
-impl Catalogue {
+impl Catalog {
     /// The file.
     #[allow(dead_code, reason = "for the program that writes them")]
     pub fn encoded(&self) -> Result<Vec<u8>> {
@@ -45,19 +45,19 @@ impl Catalogue {
         if let Ok(block) = inflate(file) {
             return Ok(Self { directory: Vec::new(), blocks: vec![block] });
         }
-        let mut catalogue = Self { directory: Vec::new(), blocks: Vec::new() };
+        let mut catalog = Self { directory: Vec::new(), blocks: Vec::new() };
         let mut sizes = Vec::new();
         for _ in 0..number(&mut file)? {
             let guid = Guid::from_bytes_le(take(&mut file, 16)?.try_into()?);
             let size = number(&mut file)?;
             let name = String::from_utf8(take(&mut file, size)?.to_vec())?;
-            catalogue.directory.push((guid, name));
+            catalog.directory.push((guid, name));
             sizes.push(number(&mut file)?);
         }
         for size in sizes {
-            catalogue.blocks.push(inflate(take(&mut file, size)?)?);
+            catalog.blocks.push(inflate(take(&mut file, size)?)?);
         }
-        Ok(catalogue)
+        Ok(catalog)
     }
 }
 
@@ -223,7 +223,7 @@ const FURTHER_PROVIDERS: &str = include_str!("further_providers.json");
 const FIELD_FACTS: &str = include_str!("field_facts.json");
 
 /// The manifest providers, from `providers.json` and [`FURTHER_PROVIDERS`]. Of some only the name is known.
-pub fn providers(json: &str) -> Result<Catalogue> {
+pub fn providers(json: &str) -> Result<Catalog> {
     let reference: Value = serde_json::from_str(json)?;
     let further: Value = serde_json::from_str(FURTHER_PROVIDERS)?;
     let facts: Value = serde_json::from_str(FIELD_FACTS)?;
@@ -233,17 +233,17 @@ pub fn providers(json: &str) -> Result<Catalogue> {
     {
         by_guid.entry(text(&provider["guid"])?).or_insert(provider);
     }
-    let mut catalogue = Catalogue { directory: Vec::new(), blocks: Vec::new() };
+    let mut catalog = Catalog { directory: Vec::new(), blocks: Vec::new() };
     for provider in by_guid.into_values() {
         let name = text(&provider["name"])?;
-        catalogue.directory.push((Guid::parse_str(text(&provider["guid"])?)?, name.to_owned()));
+        catalog.directory.push((Guid::parse_str(text(&provider["guid"])?)?, name.to_owned()));
         let mut provider = provider.clone();
         if let Some(facts) = facts[name].as_array() {
             complete(&mut provider, facts);
         }
-        catalogue.blocks.push(self::provider(&provider).with_context(|| name.to_owned())?);
+        catalog.blocks.push(self::provider(&provider).with_context(|| name.to_owned())?);
     }
-    Ok(catalogue)
+    Ok(catalog)
 }
 
 /// Adds what `facts` say to the fields that they are about.
@@ -451,7 +451,7 @@ fn earlier(fields: &[Value], name: &str) -> Option<u16> {
 }
 
 /// The kernel's events, from `kernel-mof.json`.
-pub fn kernel(json: &str) -> Result<Catalogue> {
+pub fn kernel(json: &str) -> Result<Catalog> {
     let reference: Value = serde_json::from_str(json)?;
     let mut shared = Shared::default();
     let mut out = Encoder::default();
@@ -499,7 +499,7 @@ pub fn kernel(json: &str) -> Result<Catalogue> {
         let layout = kernel_layout(&mut shared, &event["fields"]).with_context(|| format!("{}", event["name"]))?;
         out.number(layout);
     }
-    Ok(Catalogue { directory: Vec::new(), blocks: vec![shared.finish(out)] })
+    Ok(Catalog { directory: Vec::new(), blocks: vec![shared.finish(out)] })
 }
 
 fn kernel_layout(shared: &mut Shared, fields: &Value) -> Result<u64> {

@@ -1,7 +1,7 @@
 //! Schemas that come with the program: manifest providers that matter to on/off transitions, and every known
 //! layout of kernel events.
 //!
-//! Both files here are written by `examples/catalogue` from its `further_providers.json` and `field_facts.json` and the reference (`providers.json`,
+//! Both files here are written by `examples/catalog` from its `further_providers.json` and `field_facts.json` and the reference (`providers.json`,
 //! `kernel-mof.json`). A provider is expanded the first time one of its events is asked about, and stays
 //! expanded for the life of the process.
 //!
@@ -12,7 +12,7 @@
 //! `providers.bin`: `n` providers, each 16 bytes GUID (as Windows stores it), text name, `n` size of its
 //! deflated block; then the blocks in the same order. A block, inflated: see [`block::Block`].
 //!
-//! `kernel.bin`: one deflated block and after it the kernel's own tables; see [`kernel::KernelCatalogue`].
+//! `kernel.bin`: one deflated block and after it the kernel's own tables; see [`kernel::KernelCatalog`].
 
 mod block;
 mod kernel;
@@ -23,24 +23,24 @@ use hashbrown::HashMap;
 use onoff_etl::Guid;
 
 pub(crate) use self::block::Block;
-pub(crate) use self::kernel::{KernelCatalogue, KernelEvent};
+pub(crate) use self::kernel::{KernelCatalog, KernelEvent};
 use crate::schema::{EventSchema, ProviderSchema};
 
 static PROVIDERS: &[u8] = include_bytes!("providers.bin");
 static KERNEL: &[u8] = include_bytes!("kernel.bin");
 
 /// More than any block inflates to; guards against a damaged file.
-const LARGEST_BLOCK: usize = 16 << 20;
+const MAX_BLOCK_SIZE: usize = 16 << 20;
 
-/// A provider of the catalogue, expanded when first asked for.
-pub(crate) struct CatalogueProvider {
+/// A provider of the catalog, expanded when first asked for.
+pub(crate) struct CatalogProvider {
     pub guid: Guid,
     pub name: &'static str,
     deflated: &'static [u8],
     expanded: OnceLock<ProviderSchema>,
 }
 
-impl CatalogueProvider {
+impl CatalogProvider {
     /// Its schema; without events if the embedded file is damaged (a test expands them all).
     pub fn schema(&self) -> &ProviderSchema {
         self.expanded.get_or_init(|| {
@@ -90,16 +90,16 @@ fn optional<T: TryFrom<u64>>(stored: u64) -> Option<Option<T>> {
 }
 
 fn inflate(deflated: &[u8]) -> Option<Vec<u8>> {
-    miniz_oxide::inflate::decompress_to_vec_with_limit(deflated, LARGEST_BLOCK).ok()
+    miniz_oxide::inflate::decompress_to_vec_with_limit(deflated, MAX_BLOCK_SIZE).ok()
 }
 
-/// All providers of the catalogue, by GUID.
-pub(crate) fn providers() -> &'static HashMap<Guid, CatalogueProvider> {
-    static INDEX: LazyLock<HashMap<Guid, CatalogueProvider>> = LazyLock::new(|| index().unwrap_or_default());
+/// All providers of the catalog, by GUID.
+pub(crate) fn providers() -> &'static HashMap<Guid, CatalogProvider> {
+    static INDEX: LazyLock<HashMap<Guid, CatalogProvider>> = LazyLock::new(|| index().unwrap_or_default());
     &INDEX
 }
 
-/// GUID and name of every provider of the catalogue, by name.
+/// GUID and name of every provider of the catalog, by name.
 #[must_use]
 pub fn known_providers() -> Vec<(Guid, &'static str)> {
     let mut known: Vec<_> = providers().values().map(|provider| (provider.guid, provider.name)).collect();
@@ -107,7 +107,7 @@ pub fn known_providers() -> Vec<(Guid, &'static str)> {
     known
 }
 
-/// A provider of the catalogue.
+/// A provider of the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownProvider {
     /// Its GUID.
@@ -118,7 +118,7 @@ pub struct KnownProvider {
     pub events: usize,
 }
 
-/// Every provider of the catalogue with how many events of it are known, by name.
+/// Every provider of the catalog with how many events of it are known, by name.
 #[must_use]
 pub fn known_provider_events() -> Vec<KnownProvider> {
     let of = |(guid, name)| KnownProvider {
@@ -131,7 +131,7 @@ pub fn known_provider_events() -> Vec<KnownProvider> {
     known_providers().into_iter().map(of).collect()
 }
 
-/// A kind of kernel event of the catalogue.
+/// A kind of kernel event of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownKernelEvent {
     /// `group << 8 | type`.
@@ -144,7 +144,7 @@ pub struct KnownKernelEvent {
     pub layouts: usize,
 }
 
-/// Every kind of kernel event of the catalogue, by hook.
+/// Every kind of kernel event of the catalog, by hook.
 #[must_use]
 pub fn known_kernel_events() -> Vec<KnownKernelEvent> {
     let of = |hook: u16| {
@@ -155,7 +155,7 @@ pub fn known_kernel_events() -> Vec<KnownKernelEvent> {
     (0..=u16::MAX).filter_map(of).collect()
 }
 
-fn index() -> Option<HashMap<Guid, CatalogueProvider>> {
+fn index() -> Option<HashMap<Guid, CatalogProvider>> {
     let mut block = Block::new(PROVIDERS);
     let mut entries = Vec::new();
     for _ in 0..block.count()? {
@@ -167,15 +167,15 @@ fn index() -> Option<HashMap<Guid, CatalogueProvider>> {
     for (guid, name, size) in entries {
         let deflated = block.bytes(size)?;
         let expanded = OnceLock::new();
-        providers.insert(guid, CatalogueProvider { guid, name, deflated, expanded });
+        providers.insert(guid, CatalogProvider { guid, name, deflated, expanded });
     }
     Some(providers)
 }
 
 /// The kernel's events.
-pub(crate) fn kernel() -> &'static KernelCatalogue {
-    static CATALOGUE: LazyLock<KernelCatalogue> = LazyLock::new(|| KernelCatalogue::read(KERNEL).unwrap_or_default());
-    &CATALOGUE
+pub(crate) fn kernel() -> &'static KernelCatalog {
+    static CATALOG: LazyLock<KernelCatalog> = LazyLock::new(|| KernelCatalog::read(KERNEL).unwrap_or_default());
+    &CATALOG
 }
 
 #[cfg(test)]
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_catalogue_stays_small() {
+    fn the_catalog_stays_small() {
         assert!(PROVIDERS.len() + KERNEL.len() <= 1_500_000);
     }
 

@@ -15,7 +15,7 @@ use crate::schema::Layout;
 /// index (class name), 16 bytes class GUID, `n` versions, each `n` version and layout index; `n` merged
 /// records, each 16 bytes class GUID, `n` type, `n` version, text indexes (class and name), layout index.
 #[derive(Default)]
-pub(crate) struct KernelCatalogue {
+pub(crate) struct KernelCatalog {
     groups: HashMap<Guid, u8>,
     by_hook: Vec<u16>,
     /// By class and type, events in the group of another class: image loads are in the process group.
@@ -51,16 +51,16 @@ impl KernelEvent {
 /// In `by_hook`: no event.
 const NONE: u16 = u16::MAX;
 
-impl KernelCatalogue {
+impl KernelCatalog {
     pub fn read(deflated: &[u8]) -> Option<Self> {
         let bytes = inflate(deflated)?;
         let mut block = Block::new(&bytes);
         let shared = block.shared()?;
-        let mut catalogue = Self::default();
+        let mut catalog = Self::default();
         for group in 0..block.count()? {
             let guid = block.guid()?;
             shared.text(&mut block)?;
-            catalogue.groups.insert(guid, group.try_into().ok()?);
+            catalog.groups.insert(guid, group.try_into().ok()?);
         }
         for at in 0..block.count()? {
             let hook = usize::from(block.small()?);
@@ -70,16 +70,16 @@ impl KernelCatalogue {
             let versions = (0..block.count()?)
                 .map(|_| Some(KernelVersion { version: block.small()?, layout: shared.layout(&mut block)? }))
                 .collect::<Option<_>>()?;
-            if catalogue.by_hook.len() <= hook {
-                catalogue.by_hook.resize(hook + 1, NONE);
+            if catalog.by_hook.len() <= hook {
+                catalog.by_hook.resize(hook + 1, NONE);
             }
             let at = at.try_into().ok()?;
-            *catalogue.by_hook.get_mut(hook)? = at;
+            *catalog.by_hook.get_mut(hook)? = at;
             let [group, opcode] = u16::try_from(hook).ok()?.to_be_bytes();
-            if catalogue.groups.get(&class_guid) != Some(&group) {
-                catalogue.of_other_groups.entry((class_guid, opcode)).or_insert(at);
+            if catalog.groups.get(&class_guid) != Some(&group) {
+                catalog.of_other_groups.entry((class_guid, opcode)).or_insert(at);
             }
-            catalogue.events.push(KernelEvent { name, class, class_guid, versions });
+            catalog.events.push(KernelEvent { name, class, class_guid, versions });
         }
         for _ in 0..block.count()? {
             let guid = block.guid()?;
@@ -88,14 +88,14 @@ impl KernelCatalogue {
             let class = shared.text(&mut block)?;
             let name = shared.text(&mut block)?;
             let layout = shared.layout(&mut block)?;
-            let event = catalogue.merged.entry((guid, opcode)).or_default();
+            let event = catalog.merged.entry((guid, opcode)).or_default();
             event.name = name;
             event.class = class;
             event.class_guid = guid;
             event.versions.push(KernelVersion { version, layout });
             event.versions.sort_by_key(|known| known.version);
         }
-        Some(catalogue)
+        Some(catalog)
     }
 
     /// The event of a hook.
