@@ -60,7 +60,7 @@ lint: ## format, clippy, documentation, purity, who imports whom, the book
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo fmt --manifest-path python/Cargo.toml --check
-	python3 tools/check_rooms.py
+	python3 tools/check_house.py
 	python3 tools/check_circles.py
 	cargo deny --locked check bans licenses sources
 	@tools/check-advisories

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { browsers, open, repository, settled, singleFile, visit } from "./pages";
 import { fiveAndFive } from "./recordings";
 
-const folder = join(repository, "docs/src/do/pictures");
+const folder = join(repository, "docs/src/how-to/pictures");
 const MAX_BYTES = 200_000;
 const writes = process.env["ONOFF_WRITE_PICTURES"] === "1";
 const boot = join(repository, "samples/slow-boot.etl");

@@ -80,7 +80,7 @@ Begin with:
 
 Recordings are read as they are or packed (.xz, .gz, .zst, .zip); '-' is standard input.
 'onoff VERB --help' has examples of each verb. How to record, on Windows and on Linux:
-'onoff record --help', and docs/src/do/record.md of the source.";
+'onoff record --help', and docs/src/how-to/record.md of the source.";
 
 /// Shows where a computer's time goes while it turns on or off, from a recording.
 #[derive(Debug, Parser)]

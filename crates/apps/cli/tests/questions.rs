@@ -34,7 +34,7 @@ struct Question {
 
 /// The questions of the page: its headings, and the lines of the block below each.
 fn questions() -> Vec<Question> {
-    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/src/do/questions.md")).unwrap();
+    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/src/how-to/questions.md")).unwrap();
     let mut questions: Vec<Question> = Vec::new();
     let mut in_block = false;
     for line in page.lines() {

@@ -259,7 +259,7 @@ fn table(expectations: &str) -> (String, Vec<String>) {
 /// `ONOFF_WRITE_PAGES=1 cargo test -p onoff-simulator accounts` writes the tables into the page.
 #[test]
 fn who_was_put_in_is_named_first_with_its_cost_and_the_book_says_so() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/understand/accounts.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/src/explanation/accounts.md");
     let mut page = std::fs::read_to_string(&path).unwrap();
     let mut all_faults = Vec::new();
     for (expectations, set) in [("accounts.toml", "accounts"), ("accounts_second.toml", "second set")] {

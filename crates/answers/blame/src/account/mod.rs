@@ -6,8 +6,8 @@
 //! Entries sum to the phase, to the nanosecond; what nobody can be named for is an entry that says why.
 //!
 //! ```
-//! use crate::account::Accountant;
-//! use crate::waits::Waits;
+//! use onoff_blame::account::Accountant;
+//! use onoff_blame::waits::Waits;
 //! use onoff_evidence::Interval;
 //! use onoff_trace::Trace;
 //!

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_loss_of_the_book_is_explained_in_its_words() {
-        let page = std::fs::read_to_string(book("understand/losses.md")).unwrap();
+        let page = std::fs::read_to_string(book("explanation/losses.md")).unwrap();
         let mut rows = 0;
         for line in page.lines() {
             let cells: Vec<&str> = line.split(" | ").collect();
