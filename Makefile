@@ -8,10 +8,6 @@ SHELL := /bin/bash
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)
 export PATH := $(PATH):$(TARGET_DIR)/tools/bin
 
-# The rooms that neither read files, nor print, nor look at the clock.
-PURE := onoff-compression onoff-etl onoff-etw onoff-fileio onoff-firmware onoff-ftrace onoff-hive onoff-journal onoff-netboot onoff-prefetch onoff-trace onoff-input onoff-firmware-tables onoff-file-operations onoff-windows onoff-linux onoff-sources onoff-evidence onoff-usage onoff-firmware-times onoff-network onoff-transitions onoff-blame onoff-requests onoff-image onoff-lists onoff-lanes onoff-compare onoff-findings onoff-sections onoff-report
-PURE_FLAGS := $(addprefix --package ,$(PURE))
-
 RECORDING ?= samples/slow-boot.etl
 REFERENCE ?= ../shared/reference
 SCENARIOS ?=
@@ -27,8 +23,7 @@ demo: ## show where a recorded boot's time went (RECORDING=FILE for another)
 
 test: ## every test
 	@tools/setup rust
-	cargo test --workspace --locked
-	cargo test --package onoff-trace --features arrow --locked
+	@tools/test
 
 PYTHON := $(TARGET_DIR)/python
 FRESH := $(TARGET_DIR)/python-fresh
@@ -51,41 +46,18 @@ golden: ## write anew how many rows every real sample has, to be reviewed as a d
 	@tools/setup rust
 	ONOFF_WRITE_GOLDEN=1 cargo test --quiet --locked --package onoff-sources golden
 
-lint: ## format, clippy, documentation, purity, who imports whom, the book
+lint: ## layout, format, clippy, documentation, generated pages, spelling, wording
 	@tools/setup rust
 	@tools/setup wasm
 	@tools/setup mdbook
 	@tools/setup deny
 	@tools/setup scripts
-	cargo fmt --all --check
-	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo fmt --manifest-path python/Cargo.toml --check
-	python3 tools/check_house.py
-	python3 tools/check_circles.py
-	cargo deny --locked check bans licenses sources
-	@tools/check-advisories
-	@tools/check-scripts
-	python3 tools/json_reference.py --check-all
-	python3 tools/check_rules_page.py
-	python3 tools/check_named_tests.py
-	python3 tools/findings_page.py --check
-	cargo clippy --workspace --all-targets --locked -- --deny warnings
-	cargo clippy --package onoff-trace --package onoff-export --all-targets --features onoff-trace/arrow,onoff-export/columnar --locked -- --deny warnings
-	cargo clippy --manifest-path fuzz/Cargo.toml --target-dir $(TARGET_DIR) --locked -- --deny warnings
-	cargo clippy --manifest-path python/Cargo.toml --target-dir $(TARGET_DIR) -- --deny warnings
-	# The pure rooms again: for a target without files or a clock, and with the calls that reach for them banned.
-	CLIPPY_CONF_DIR=$(CURDIR)/tools/purity cargo clippy --lib $(PURE_FLAGS) --target wasm32-unknown-unknown --locked -- --deny warnings
-	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
-	mdbook build docs --dest-dir $(TARGET_DIR)/book
-
-# Functions of the same instructions are one, and addresses to be moved at the start are packed (glibc 2.36 and later, and musl, unpack them):
-# 0.9 MB. Asked of the linker that comes with Rust for this system only.
-comma := ,
-PACKED := $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),-C link-arg=-Wl$(comma)--icf=all$(comma)-z$(comma)pack-relative-relocs)
+	@tools/setup prose
+	@tools/lint
 
 dist: ## the program as users get it, its debug information beside it
 	@tools/setup rust
-	cargo rustc --profile dist --locked --package onoff --bin onoff -- $(PACKED)
+	cargo build --profile dist --locked --package onoff
 	cd $(TARGET_DIR)/dist && objcopy --only-keep-debug onoff onoff.debug && objcopy --strip-all --add-gnu-debuglink=onoff.debug onoff
 
 PREFIX ?= $(HOME)/.local

@@ -45,7 +45,7 @@ export function Details() {
           </button>
         ))}
       </div>
-      <div class="pane" id="pane" role="tabpanel" aria-labeledby={`tab-${tab.value}`} tabIndex={0}>
+      <div class="pane" id="pane" role="tabpanel" aria-labelledby={`tab-${tab.value}`} tabIndex={0}>
         {body}
       </div>
     </section>
