@@ -135,9 +135,9 @@ viewer: ## build the page of 'onoff view', put it where the program embeds it, a
 	@tools/setup rust
 	@tools/setup viewer
 	cd viewer && npx tsc --noEmit && npx vite build
-	cmp --silent viewer/dist/index.html crates/output/view/page/index.html || { \
-	    [ -z "$${CI:-}" ] || { echo "crates/output/view/page/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
-	    cp viewer/dist/index.html crates/output/view/page/index.html; }
+	cmp --silent viewer/dist/index.html crates/output/page/built/index.html || { \
+	    [ -z "$${CI:-}" ] || { echo "crates/output/page/built/index.html is not what viewer/ builds: run 'make viewer' and commit it"; exit 1; }; \
+	    cp viewer/dist/index.html crates/output/page/built/index.html; }
 	cargo build --locked --package onoff
 	cargo build --locked --package onoff-simulator --example make_trace
 	cd viewer && ONOFF=$(TARGET_DIR)/debug/onoff MAKE_TRACE=$(TARGET_DIR)/debug/examples/make_trace npx vitest run

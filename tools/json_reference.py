@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Keeps what is made from the JSON Schema of the types that onoff serializes.
 
-The schema is derived from the types themselves (feature `schema`, `cargo run -p onoff-view --example schema`). From it are made the page
+The schema is derived from the types themselves (feature `schema`, `cargo run -p onoff-page --example schema`). From it are made the page
 docs/src/reference/json.md, with the names and units of `--format json`, and viewer/src/types.ts, the types of the page of `onoff view`.
 
 tools/json_reference.py              derive the schema anew, write all three
@@ -147,7 +147,7 @@ What the recording does not hold as such but follows from events before. Each na
 
 def derived():
     """The schema as the code has it, with the names that people use."""
-    command = ["cargo", "run", "--quiet", "--locked", "-p", "onoff-view", "--features", "schema", "--example", "schema"]
+    command = ["cargo", "run", "--quiet", "--locked", "-p", "onoff-page", "--features", "schema", "--example", "schema"]
     text = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
     for name, (called, _) in NAMES.items():
         text = re.sub(rf'"(#/\$defs/)?{name}"', rf'"\g<1>{called}"', text)

@@ -1,7 +1,6 @@
 /** One box to find a phase, a track or a finding, and to run a command; and the sheet of keys. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { GROUPS } from "./data";
 import { unfolded } from "./fold";
 import { redo, undo } from "./history";
 import { showFinding } from "./panes/Details";
@@ -9,6 +8,7 @@ import { took } from "./Ribbon";
 import {
   address, collapsed, filter, follow, goBack, goTo, groupOrder, hidden, home, moves, pinned, recording, saved, selectedRange, selection, sheet, showEvents, tab, tabs, theme, transition, transitionIndex, view,
   whole,
+  groupTitle,
 } from "./state";
 import { duration } from "./time";
 import { forgetView, saveView } from "./views";
@@ -50,7 +50,7 @@ function entries(): Entry[] {
   recording.value?.tracks.forEach((track) =>
     all.push({
       text: track.name,
-      hint: [GROUPS[track.group] ?? track.group, track.section].filter(Boolean).join(" · "),
+      hint: [groupTitle(track.group), track.section].filter(Boolean).join(" · "),
       run: () => (pinned.value = new Set([...pinned.value, track.id])),
     }),
   );

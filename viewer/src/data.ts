@@ -32,29 +32,6 @@ export type {
   PageUsageRow as UsageRow,
 } from "./types";
 
-/** Tones by their number, as `onoff-view` numbers them. */
-export const TONES = [
-  "present", "container", "load", "initialize", "blocked", "pended", "ran", "ready",
-  "disk", "timer", "interrupt", "service", "unknown", "notified", "work", "failed",
-] as const;
-export type Tone = (typeof TONES)[number];
-
-export const GROUPS: Record<string, string> = {
-  firmware: "Firmware",
-  network: "Network boot",
-  requests: "Requests to files",
-  processors: "Processors",
-  disks: "Disks",
-  critical_path: "Critical path",
-  devices: "Devices and drivers",
-  services: "Services",
-  session: "Session and policy",
-  notifications: "Notifications",
-  power: "Power requests",
-  processes: "Processes",
-  log: "Log",
-};
-
 export function readPage(text: string): Page {
   const page = JSON.parse(text) as Page;
   if (typeof page !== "object" || page === null || !Array.isArray(page.recordings)) {

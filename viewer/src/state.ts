@@ -34,7 +34,19 @@ const EVERY_TAB: [Tab, string][] = [
   ["compare", "Compare"],
 ];
 
-export const page = signal<Page>({ version: "", served: false, recordings: [], comparison: null });
+const NO_LEGEND = { tones: [], groups: [], steps: [], subjects: [] };
+export const page = signal<Page>({ version: "", served: false, legend: NO_LEGEND, recordings: [], comparison: null });
+
+/** What people read for a group of tracks. */
+export const groupTitle = (name: string): string =>
+  page.value.legend.groups.find((group) => group.name === name)?.title ?? name;
+
+/** What people read for a tone. */
+export const toneTitle = (tone: number): string => page.value.legend.tones[tone]?.title ?? "not known";
+
+/** The tone in which a kind of step on the critical path is drawn. */
+export const stepTone = (kind: string): number =>
+  page.value.legend.steps.find((step) => step.name === kind)?.tone ?? page.value.legend.tones.length;
 /** The tabs of this page: there is one for a comparison when there is one. */
 export const tabs = computed(() => EVERY_TAB.filter(([name]) => name !== "compare" || page.value.comparison));
 const firstTab = computed<Tab>(() => (page.value.comparison ? "compare" : "what"));

@@ -6,6 +6,8 @@ export interface Page {
   version: string;
   /** Whether a server draws lanes and sums ranges. */
   served: boolean;
+  /** Names of tones, groups of tracks, steps and tables. */
+  legend: PageLegend;
   /** The recordings. */
   recordings: PageRecording[];
   /** What differs between two sets of runs, of which the recordings are one each. */
@@ -28,6 +30,18 @@ export interface PageTable {
   left_out: string;
   /** Why there is none; empty when there are. */
   nothing: string;
+}
+
+/** The names that the page shows. */
+export interface PageLegend {
+  /** Tones by number. */
+  tones: PageName[];
+  /** Groups of tracks. */
+  groups: PageName[];
+  /** Kinds of steps on the critical path. */
+  steps: PageStepKind[];
+  /** Tables of a time range. */
+  subjects: Subject[];
 }
 
 /** A recording. */
@@ -78,6 +92,32 @@ export interface PageColumn {
   title: string;
   /** Whether it holds numbers. */
   number: boolean;
+}
+
+/** A name and how people read it. */
+export interface PageName {
+  /**  */
+  name: string;
+  /**  */
+  title: string;
+}
+
+/** A kind of step on the critical path. */
+export interface PageStepKind {
+  /**  */
+  name: string;
+  /** Number of the tone that it is drawn in. */
+  tone: number;
+}
+
+/** What a table can be about. */
+export interface Subject {
+  /**  */
+  name: string;
+  /**  */
+  title: string;
+  /** What it can be grouped by. */
+  groups: string[];
 }
 
 /** A transition. */
@@ -276,6 +316,8 @@ export interface PageFinding {
   advice: string;
   /** How certain it is. */
   certainty: Certainty;
+  /** Command that explains the rule and its known false positives. */
+  explained_by: string;
   /** Where to look, ns. */
   start_ns: number | null;
   /** Until where, ns. */

@@ -11,7 +11,7 @@ const phase = (name: string, start_ns: number, end_ns: number): Phase => ({
 const track = (id: number, group: Track["group"], name: string): Track => ({ id, group, section: "", name, note: "", kind: "slices", rows: 1, total_ns: 0, mark: null });
 
 const made: Page = {
-  version: "0", served: false, comparison: null,
+  version: "0", served: false, legend: { tones: [], groups: [], steps: [], subjects: [] }, comparison: null,
   recordings: [{
     name: "a.etl", machine: "", start_ns: -2e9, duration_ns: 47e9, losses: [], missing: [], drawn: [],
     first: 0, folds: [], transitions: [{ kind: "boot", variant: "cold", unplaced: [], title: "Boot", headline: [], start_ns: 0, end_ns: 40e9, band: null, ticks: [], findings: [],

@@ -22,7 +22,7 @@ const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.l
 const say = (what, value) => console.log(`${what.padEnd(48)} ${value}`);
 
 say("recording, MiB", (statSync(recording).size / 2 ** 20).toFixed(1));
-const page = readFileSync(new URL("../../output/view/page/index.html", import.meta.url));
+const page = readFileSync(new URL("../../output/page/built/index.html", import.meta.url));
 say("the page, packed by gzip, kB", (gzipSync(page, { level: 9 }).length / 1000).toFixed(1));
 
 let began = performance.now();

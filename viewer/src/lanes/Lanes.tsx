@@ -1,15 +1,16 @@
 /** The lanes: labels beside one canvas, of which only what can be seen is drawn, however many tracks there are. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { GROUPS, type Arrow, type Track } from "../data";
+import type { Arrow, Track } from "../data";
 import { gridOf, scaleOf, shareOf, stretch, timeAtShare } from "../fold";
 import { arrivals, arrowsAtHand, laneAtHand, pixelsOfWhole, want, wantArrows } from "../source";
 import {
   collapsed, goTo, groupFirst, hidden, marked, moveTrack, pan, pinned, recording, selection, shownTracks, tab, theme, toggled, transition, view, zoom,
+  groupTitle, toneTitle,
 } from "../state";
 import { axisLabel, axisStep, duration } from "../time";
 import { drawLane, hitLane, laneHeight, ROW, type Hit, type Inks } from "./draw";
-import { lowFill, toneMeans } from "./palette";
+import { lowFill } from "./palette";
 
 const HEAD = 22;
 
@@ -268,7 +269,7 @@ export function Lanes() {
             <div class="tip" style={{ left: `${Math.min(hover.x + 14, size.width - 260)}px`, top: `${Math.min(hover.y + 14, size.height - 70)}px` }}>
               <b>{hover.hit.label}</b>
               <span>{duration(hover.hit.end - hover.hit.start)}, from {duration(hover.hit.start)} to {duration(hover.hit.end)}</span>
-              <span>{hover.hit.count > 1 ? `${hover.hit.count} in this pixel; the longest is named` : toneMeans(hover.hit.tone)}</span>
+              <span>{hover.hit.count > 1 ? `${hover.hit.count} in this pixel; the longest is named` : toneTitle(hover.hit.tone)}</span>
             </div>
           )}
         </div>
@@ -278,7 +279,7 @@ export function Lanes() {
 }
 
 function GroupHead({ name, top }: { name: string; top: number }) {
-  const title = name === "pinned" ? "Pinned" : (GROUPS[name] ?? name);
+  const title = name === "pinned" ? "Pinned" : groupTitle(name);
   return (
     <div class="group" style={{ top: `${top}px` }}>
       <button type="button" class="fold" aria-expanded={!collapsed.value.has(name)} onClick={() => name !== "pinned" && (collapsed.value = toggled(collapsed.value, name))}>

@@ -1,33 +1,34 @@
 /** Colors and patterns of tones. Each tone has both, so that none is told apart by color alone. */
 
-import { TONES, type Tone } from "../data";
+import { page } from "../state";
 
 type Pattern = "solid" | "rising" | "falling" | "dots" | "cross" | "bars";
 
-const LOOK: Record<Tone, [light: string, dark: string, pattern: Pattern, means: string]> = {
-  present: ["#b9c2d0", "#465163", "solid", "alive"],
-  container: ["#8fb3e0", "#38618f", "falling", "container: the host process starts"],
-  load: ["#5b8fd6", "#4f86cf", "bars", "image load"],
-  initialize: ["#1f5fb4", "#7db2f5", "solid", "starts or stops"],
-  blocked: ["#b3432b", "#e5785d", "solid", "driver blocks its caller"],
-  pended: ["#e6a68f", "#8a4735", "rising", "pended: completes later"],
-  ran: ["#2e8b57", "#57b884", "solid", "ran"],
-  ready: ["#c9a227", "#d9b84a", "dots", "ready, but no processor was free"],
-  disk: ["#7a4fb5", "#ab86e0", "bars", "waited for a disk"],
-  timer: ["#d07c1f", "#eb9c45", "rising", "waited for a timer"],
-  interrupt: ["#c2417a", "#e873a5", "falling", "waited for a device"],
-  service: ["#2b8a99", "#59bccb", "rising", "waited for a service"],
-  unknown: ["#9a9a9a", "#737373", "cross", "not known"],
-  notified: ["#4a6fa5", "#86a7d8", "solid", "notified, until it answered"],
-  work: ["#527a5f", "#7fae8f", "solid", "work"],
-  failed: ["#c01818", "#ff6b6b", "cross", "failed or timed out"],
+const UNKNOWN: [light: string, dark: string, pattern: Pattern] = ["#9a9a9a", "#737373", "cross"];
+
+const LOOK: Record<string, [light: string, dark: string, pattern: Pattern]> = {
+  present: ["#b9c2d0", "#465163", "solid"],
+  container: ["#8fb3e0", "#38618f", "falling"],
+  load: ["#5b8fd6", "#4f86cf", "bars"],
+  initialize: ["#1f5fb4", "#7db2f5", "solid"],
+  blocked: ["#b3432b", "#e5785d", "solid"],
+  pended: ["#e6a68f", "#8a4735", "rising"],
+  ran: ["#2e8b57", "#57b884", "solid"],
+  ready: ["#c9a227", "#d9b84a", "dots"],
+  disk: ["#7a4fb5", "#ab86e0", "bars"],
+  timer: ["#d07c1f", "#eb9c45", "rising"],
+  interrupt: ["#c2417a", "#e873a5", "falling"],
+  service: ["#2b8a99", "#59bccb", "rising"],
+  unknown: UNKNOWN,
+  notified: ["#4a6fa5", "#86a7d8", "solid"],
+  work: ["#527a5f", "#7fae8f", "solid"],
+  failed: ["#c01818", "#ff6b6b", "cross"],
 };
 
-export const toneName = (tone: number): Tone => TONES[tone] ?? "unknown";
-export const toneMeans = (tone: number): string => LOOK[toneName(tone)][3];
+const look = (tone: number) => LOOK[page.value.legend.tones[tone]?.name ?? ""] ?? UNKNOWN;
 
 export function toneColor(tone: number, dark: boolean): string {
-  const [light, darker] = LOOK[toneName(tone)];
+  const [light, darker] = look(tone);
   return dark ? darker : light;
 }
 
@@ -60,7 +61,7 @@ export function toneFill(context: CanvasRenderingContext2D, tone: number, dark: 
   const known = made.get(name);
   if (known) return known;
   const color = toneColor(tone, dark);
-  const pattern = LOOK[toneName(tone)][2];
+  const pattern = look(tone)[2];
   let fill: CanvasPattern | string = color;
   if (pattern !== "solid") {
     const tile = document.createElement("canvas");

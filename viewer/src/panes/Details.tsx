@@ -2,8 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { AccountEntry, Phase, UsageRow } from "../data";
-import { toneMeans } from "../lanes/palette";
-import { goTo, marked, page, phaseAt, recording, selectedRange, selection, tab, tabs, transition, view } from "../state";
+import { goTo, marked, page, phaseAt, recording, selectedRange, selection, tab, tabs, toneTitle, transition, view } from "../state";
 import { took } from "../Ribbon";
 import { Compare } from "./Compare";
 import { Flame } from "./Flame";
@@ -12,8 +11,6 @@ import { Copies, Table } from "./Table";
 import { Why } from "./Why";
 import { bytes, costOf, duration } from "../time";
 
-/** Where findings are explained whose rules `onoff diagnose` does not have. */
-const EXPLAINED_BY: Record<string, string> = { netboot: "onoff netboot --help", requests: "onoff io --help" };
 
 export function Details() {
   const body = { what: <What />, account: <Account />, findings: <Findings />, use: page.value.served ? <Ranges /> : <Use />, trust: <Trust />, compare: <Compare />, why: <Why />, flame: <Flame /> }[tab.value];
@@ -72,7 +69,7 @@ function What() {
         title={chosen.label}
         rows={[
           ["Time", span(chosen.start, chosen.end)],
-          ["What it shows", chosen.count > 1 ? `${chosen.count} intervals in one pixel; the longest is named. Zoom in to see each.` : toneMeans(chosen.tone)],
+          ["What it shows", chosen.count > 1 ? `${chosen.count} intervals in one pixel; the longest is named. Zoom in to see each.` : toneTitle(chosen.tone)],
           ["Track", [track?.section, track?.name].filter(Boolean).join(" · ")],
           ["", track?.note ?? ""],
           ["Phase", phase?.title ?? ""],
@@ -196,7 +193,7 @@ function Findings() {
           </button>
           <p>{finding.evidence}</p>
           <p class="advice">{finding.advice}</p>
-          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: {EXPLAINED_BY[transition.value?.kind ?? ""] ?? `onoff diagnose --explain ${finding.code}`}</p>
+          <p class="hint">{finding.code}{finding.certainty === "inferred" ? ", inferred" : ""}; when it is wrong: {finding.explained_by}</p>
         </li>
       ))}
     </ol>

@@ -3,26 +3,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { RangeTable } from "../data";
 import { tableOf } from "../source";
-import { about, drawn, goTo, grouped, leftOut, marked, recording, selectedRange, sorted, toggled, view } from "../state";
+import { about, drawn, goTo, grouped, leftOut, marked, page, recording, selectedRange, sorted, toggled, view } from "../state";
 import { duration } from "../time";
 import { Copies } from "./Table";
 
-/** What tables there are, and what each can be grouped by; `onoff-view` has the same list. */
-export const SUBJECTS: Record<string, { title: string; groups: string[] }> = {
-  processor: { title: "Processors", groups: ["process", "thread", "module", "priority", "processor"] },
-  disk: { title: "Disks", groups: ["path", "process", "file", "extension", "disk", "priority", "operation"] },
-  files: { title: "File operations", groups: ["path", "process", "file", "extension", "operation"] },
-  hard_faults: { title: "Hard faults", groups: ["path", "process", "file", "extension"] },
-  interrupts: { title: "Interrupts", groups: ["module", "routine", "processor"] },
-  waits: { title: "Waits on the critical path", groups: ["kind", "name"] },
-  services: { title: "Services", groups: [] },
-  devices: { title: "Devices", groups: [] },
-  events: { title: "Events", groups: ["each", "provider", "event", "process"] },
-};
-
 export function Ranges() {
   const range = selectedRange() ?? view.value;
-  const subject = SUBJECTS[about.value] ?? { title: about.value, groups: [] };
+  const subject = page.value.legend.subjects.find((one) => one.name === about.value) ?? { name: about.value, title: about.value, groups: [] as string[] };
   const by = grouped.value.filter((group) => subject.groups.includes(group));
   const key = by.join(",");
   const [table, setTable] = useState<RangeTable | null>(null);
@@ -45,7 +32,7 @@ export function Ranges() {
       <div class="zones">
         <label>About{" "}
           <select value={about.value} onChange={(event) => ((about.value = event.currentTarget.value), (sorted.value = ""), (drawn.value = ""))}>
-            {Object.entries(SUBJECTS).map(([name, each]) => <option value={name}>{each.title}</option>)}
+            {page.value.legend.subjects.map((one) => <option value={one.name}>{one.title}</option>)}
           </select>
         </label>
         {subject.groups.length > 0 && (

@@ -3,12 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Step, Steps } from "../data";
 import { stepsOf } from "../source";
-import { goTo, marked, phaseAt, page, recording, selectedRange, selection, showEvents, view, type Range } from "../state";
+import { goTo, marked, phaseAt, page, recording, selectedRange, selection, showEvents, stepTone, toneTitle, view, type Range } from "../state";
 import { Copies } from "./Table";
 import { duration } from "../time";
-import { toneMeans } from "../lanes/palette";
 
-const TONES: Record<string, number> = { cpu: 6, ready: 7, disk: 8, timer: 9, device: 10, service_dependency: 11, other: 12 };
 
 /** Where the chain is asked for: around a selected step all of its phase is shown, and the step is marked. */
 function rangeOfChain(): Range {
@@ -57,7 +55,7 @@ export function Why() {
           <li aria-current={isChosen(step)}>
             <span class="when">{duration(step.start_ns)}</span>
             <b>{duration(step.end_ns - step.start_ns)}</b>
-            <span class={`kind tone${TONES[step.kind] ?? 12}`} title={toneMeans(TONES[step.kind] ?? 12)}>{step.kind.replace("_", " ")}</span>
+            <span class={`kind tone${stepTone(step.kind)}`} title={toneTitle(stepTone(step.kind))}>{step.kind.replace("_", " ")}</span>
             <button type="button" class="link" onClick={() => show(step)}>{step.sentence}</button>
             <span class="hint">{step.certainty === "missing" ? " not known" : step.certainty === "inferred" ? " inferred" : ""}</span>
             {page.value.served && <button type="button" class="evidence" onClick={() => showEvents({ start: step.start_ns, end: step.end_ns + 1 })}>events</button>}

@@ -90,7 +90,7 @@ pub(super) fn path_label(step: &PathStep) -> String {
 }
 
 /// The tone of a step.
-pub(super) fn tone_of(kind: StepKind) -> Tone {
+pub fn tone_of(kind: StepKind) -> Tone {
     match kind {
         StepKind::Cpu => Tone::Ran,
         StepKind::Ready => Tone::Ready,

@@ -51,7 +51,7 @@ pub enum Tone {
 
 impl Tone {
     /// Every tone, by number.
-    const ALL: [Self; 16] = [
+    pub const ALL: [Self; 16] = [
         Self::Present,
         Self::Container,
         Self::Load,

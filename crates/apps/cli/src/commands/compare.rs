@@ -8,12 +8,12 @@ use onoff::{
 use onoff_compare::table::TableSpecification;
 use onoff_compare::{CompareOptions, RunSubject, SetApart, SetApartReason, compare};
 use onoff_files::Options;
+use onoff_page::picture;
 use onoff_report::markdown;
 use onoff_report::text;
 use onoff_sections::csv;
 use onoff_sections::json;
 use onoff_sections::section;
-use onoff_view::picture;
 
 use crate::arguments::compare::{CompareArguments, CompareFormat, RunsArguments, SidesArguments};
 use crate::failure::Failure;
@@ -189,7 +189,7 @@ fn run(compared: &ComparedRuns, shown: Shown, destination: &Destination) -> Resu
             CompareFormat::Csv => section::csv::write(&[csv::compare::measures(&comparison)], out)?,
             CompareFormat::Markdown => markdown::write(&comparison.tables, out)?,
             CompareFormat::Svg => {
-                picture::comparison(&onoff_view::compare::comparison(&configurations, &comparison), out)?
+                picture::comparison(&onoff_page::compare::comparison(&configurations, &comparison), out)?
             }
         }
         Ok(())

@@ -3,10 +3,10 @@
 use onoff_evidence::Scope;
 use onoff_export::{ExportError, ExportedTable, Format, Question, export};
 use onoff_lists::functions::{CodeTimes, TimeOf};
+use onoff_page::export::{firefox, perfetto};
 use onoff_report::text::quantity::{count, size};
 use onoff_trace::Trace;
 use onoff_usage::functions::FunctionNames;
-use onoff_view::export::{firefox, perfetto};
 
 use super::symbols::SymbolTask;
 use super::{functions, view};

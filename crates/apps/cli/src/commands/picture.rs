@@ -1,8 +1,8 @@
 //! A transition as a picture: `--format svg` of `onoff boot`, `shutdown` and `suspend`.
 
+use onoff_page::page::PageTransition;
+use onoff_page::picture;
 use onoff_transitions::{TransitionKind, Variant};
-use onoff_view::page::PageTransition;
-use onoff_view::picture;
 
 use super::view;
 use crate::failure::Failure;

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use onoff::{BadRecording, EventQuestion, ReadRuns, RunsQuestion, Session, firmware};
 use onoff_compare::{CompareOptions, compare};
 use onoff_network::NetbootOptions;
+use onoff_page::build::{Shown, TABLES};
+use onoff_page::compare::{PageComparison, comparison, mark, typical_run};
+use onoff_page::events::{EventReader, Visit};
+use onoff_page::file;
+use onoff_page::page::{Page, drawn_beforehand};
 use onoff_requests::IoOptions;
+use onoff_server::Server;
 use onoff_sources::{EventFilter, RecordingKind};
 use onoff_transitions::boot::BootOptions;
-use onoff_view::build::{Shown, TABLES};
-use onoff_view::compare::{PageComparison, comparison, mark, typical_run};
-use onoff_view::events::{EventReader, Visit};
-use onoff_view::page::{Page, drawn_beforehand};
-use onoff_view::{file, server::Server};
 
 use super::beside_boot::BesideBoot;
 use super::compare::{ComparedRuns, runs};
@@ -81,7 +82,7 @@ fn run(
     }
     let to_file = destination.path.is_some();
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let mut page = Page { version, served: !to_file, recordings: Vec::new(), comparison };
+    let mut page = Page { version, served: !to_file, comparison, ..Page::default() };
     let budget_bytes = DRAWN_BYTES / shown.len().max(1);
     for each in &mut shown {
         if to_file {

@@ -3,6 +3,8 @@
 //! Other pages in the same browser, and names that somebody else's name server points at 127.0.0.1, are refused: every request
 //! must name this server in its `Host`, carry the token as the first element of its path, and come from no other origin.
 
+#![forbid(unsafe_code)]
+
 use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -14,14 +16,8 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde::Serialize;
-
-use crate::build::Shown;
-use crate::{path, ranges};
-
-/// Tracks of one request, and pixels of one lane: more is no screen.
-const MAX_TRACKS: usize = 512;
-const MAX_PIXELS: u32 = 16_384;
+use onoff_page::build::Shown;
+use onoff_page::questions::{self, QuestionError};
 
 /// A page that is being served.
 #[derive(Debug)]
@@ -108,76 +104,28 @@ impl Site {
         if *request.method() != Method::GET {
             return Err(StatusCode::METHOD_NOT_ALLOWED);
         }
-        let query = Query(request.uri().query().unwrap_or_default());
         match page {
             "" => Ok(("text/html; charset=utf-8", self.html.clone())),
-            "lanes" => Ok(("application/json", self.lanes(&query)?)),
-            "arrows" => Ok(("application/json", self.arrows(&query)?)),
-            "steps" => Ok(("application/json", self.steps(&query)?)),
-            "table" => Ok(("application/json", self.table(&query)?)),
-            "flame" => Ok(("application/json", self.flame(&query)?)),
-            _ => Err(StatusCode::NOT_FOUND),
+            question => {
+                let query = request.uri().query().unwrap_or_default();
+                let answer = questions::answer(&self.recordings, question, query).map_err(status)?;
+                Ok(("application/json", answer))
+            }
         }
     }
-
-    fn recording(&self, query: &Query<'_>) -> Result<&Shown, StatusCode> {
-        let index: usize = query.number("recording").unwrap_or(0);
-        self.recordings.get(index).ok_or(StatusCode::NOT_FOUND)
-    }
-
-    fn lanes(&self, query: &Query<'_>) -> Result<String, StatusCode> {
-        let shown = self.recording(query)?;
-        let (from_ns, to_ns) = query.range()?;
-        let pixels: u32 = query.number("pixels").ok_or(StatusCode::BAD_REQUEST)?;
-        let tracks = query.value("tracks").ok_or(StatusCode::BAD_REQUEST)?;
-        let tracks: Vec<usize> =
-            tracks.split(',').map(str::parse).collect::<Result<_, _>>().map_err(|_| StatusCode::BAD_REQUEST)?;
-        if pixels > MAX_PIXELS || tracks.len() > MAX_TRACKS {
-            return Err(StatusCode::BAD_REQUEST);
-        }
-        let lanes = tracks
-            .into_iter()
-            .map(|track| Ok(shown.tracks.get(track).ok_or(StatusCode::NOT_FOUND)?.draw(from_ns, to_ns, pixels)))
-            .collect::<Result<Vec<_>, StatusCode>>()?;
-        serde_json::to_string(&lanes).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
-    }
-
-    fn arrows(&self, query: &Query<'_>) -> Result<String, StatusCode> {
-        let (from_ns, to_ns) = query.range()?;
-        let pixels: u32 =
-            query.number("pixels").filter(|&pixels| pixels <= MAX_PIXELS).ok_or(StatusCode::BAD_REQUEST)?;
-        text(&path::draw(&self.recording(query)?.arrows, from_ns, to_ns, pixels))
-    }
-
-    fn steps(&self, query: &Query<'_>) -> Result<String, StatusCode> {
-        let (from_ns, to_ns) = query.range()?;
-        text(&path::steps(&self.recording(query)?.paths, from_ns, to_ns, path::MAX_STEPS))
-    }
-
-    fn table(&self, query: &Query<'_>) -> Result<String, StatusCode> {
-        let shown = self.recording(query)?;
-        let about = query.value("about").ok_or(StatusCode::BAD_REQUEST)?;
-        let by: Vec<&str> =
-            query.value("by").unwrap_or_default().split(',').filter(|group| !group.is_empty()).collect();
-        let table = ranges::table((&shown.trace, &shown.paths), shown.events.as_ref(), about, &by, query.range()?);
-        text(&table.ok_or(StatusCode::BAD_REQUEST)?)
-    }
-
-    fn flame(&self, query: &Query<'_>) -> Result<String, StatusCode> {
-        let shown = self.recording(query)?;
-        let of = query.value("of").ok_or(StatusCode::BAD_REQUEST)?;
-        let graph = ranges::flame_graph(&shown.trace, &shown.paths, of, query.range()?, ranges::MAX_NODES);
-        text(&graph.ok_or(StatusCode::BAD_REQUEST)?)
-    }
-}
-
-fn text(answer: &impl Serialize) -> Result<String, StatusCode> {
-    serde_json::to_string(answer).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// Whether both are the same, in a time that says nothing of where they differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+}
+
+fn status(error: QuestionError) -> StatusCode {
+    match error {
+        QuestionError::NotFound => StatusCode::NOT_FOUND,
+        QuestionError::Malformed => StatusCode::BAD_REQUEST,
+        QuestionError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
 }
 
 fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
@@ -193,24 +141,6 @@ fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Fu
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-/// The part of an address behind the question mark. The page writes plain numbers only.
-struct Query<'a>(&'a str);
-
-impl<'a> Query<'a> {
-    fn value(&self, name: &str) -> Option<&'a str> {
-        self.0.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
-    }
-
-    fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
-        self.value(name)?.parse().ok()
-    }
-
-    fn range(&self) -> Result<(i64, i64), StatusCode> {
-        let ends = self.number("from").zip(self.number("to"));
-        ends.filter(|(from, to)| from < to).ok_or(StatusCode::BAD_REQUEST)
-    }
 }
 
 #[cfg(test)]

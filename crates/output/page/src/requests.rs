@@ -31,6 +31,7 @@ impl Shown {
             evidence: String::new(),
             advice: io::cure(finding, report.buffer_bytes).unwrap_or_default(),
             certainty: Certainty::Measured,
+            explained_by: "onoff io --help".to_owned(),
             ..PageFinding::default()
         });
         // One phase: the page asks a phase for its range, and there is nothing to divide the requests by.

@@ -1,13 +1,13 @@
 //! Prints the JSON Schema of every document of `--format json` and of the page's content, from the types that are serialized.
 //!
-//! `cargo run -p onoff-view --features schema --example schema`; `tools/schema.py` keeps what it prints.
+//! `cargo run -p onoff-page --features schema --example schema`; `tools/schema.py` keeps what it prints.
 
 use std::error::Error;
 use std::io::{Write, stdout};
 
+use onoff_page::page::Page;
+use onoff_page::table::PageTable;
 use onoff_sections::json::document::{DocumentHeader, SCHEMA_VERSION, schemas};
-use onoff_view::page::Page;
-use onoff_view::table::PageTable;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 

@@ -114,6 +114,7 @@ fn transition(boot: &NetworkBoot, number: Option<usize>) -> PageTransition {
         evidence: finding.source.to_owned(),
         advice: finding.advice.clone(),
         certainty: Certainty::Measured,
+        explained_by: "onoff netboot --help".to_owned(),
         ..PageFinding::default()
     });
     let mut headline = vec![verdict(boot), format!("{}.", boot.outcome.what)];

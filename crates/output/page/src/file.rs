@@ -3,7 +3,7 @@
 use crate::page::Page;
 
 /// The page as `viewer/` builds it.
-const BUILT: &str = include_str!("../page/index.html");
+const BUILT: &str = include_str!("../built/index.html");
 
 /// What stands in the built page where the data belong.
 const PLACE: &str = "\"PAGE_DATA\"";

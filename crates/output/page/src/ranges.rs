@@ -45,23 +45,27 @@ pub const TABLES: Tables = disk::TABLES
 
 /// What a table can be about, and what it can be grouped by: the first is what it is grouped by unless the page says more.
 pub const SUBJECTS: [Subject; 9] = [
-    Subject { name: "processor", groups: &["process", "thread", "module", "priority", "processor"] },
-    Subject { name: "disk", groups: &["path", "process", "file", "extension", "disk", "priority", "operation"] },
-    Subject { name: "files", groups: &["path", "process", "file", "extension", "operation"] },
-    Subject { name: "hard_faults", groups: &["path", "process", "file", "extension"] },
-    Subject { name: "interrupts", groups: &["module", "routine", "processor"] },
-    Subject { name: "waits", groups: &["kind", "name"] },
-    Subject { name: "services", groups: &[] },
-    Subject { name: "devices", groups: &[] },
-    Subject { name: "events", groups: &["each", "provider", "event", "process"] },
+    Subject { name: "processor", title: "CPU", groups: &["process", "thread", "module", "priority", "processor"] },
+    Subject {
+        name: "disk",
+        title: "Disks",
+        groups: &["path", "process", "file", "extension", "disk", "priority", "operation"],
+    },
+    Subject { name: "files", title: "File operations", groups: &["path", "process", "file", "extension", "operation"] },
+    Subject { name: "hard_faults", title: "Hard faults", groups: &["path", "process", "file", "extension"] },
+    Subject { name: "interrupts", title: "Interrupts", groups: &["module", "routine", "processor"] },
+    Subject { name: "waits", title: "Waits on the critical path", groups: &["kind", "name"] },
+    Subject { name: "services", title: "Services", groups: &[] },
+    Subject { name: "devices", title: "Devices", groups: &[] },
+    Subject { name: "events", title: "Events", groups: &["each", "provider", "event", "process"] },
 ];
 
 /// What a table can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
-    /// Its name.
     pub name: &'static str,
+    pub title: &'static str,
     /// What it can be grouped by.
     pub groups: &'static [&'static str],
 }

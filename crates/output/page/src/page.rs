@@ -6,6 +6,7 @@ use onoff_evidence::Certainty;
 use onoff_trace::Losses;
 
 use crate::compare::PageComparison;
+use crate::legend::PageLegend;
 use crate::path::{self, Arrow, DrawnArrow, PageSteps};
 use crate::ranges::PageFlame;
 use crate::track::PageTrack;
@@ -19,6 +20,8 @@ pub struct Page {
     pub version: String,
     /// Whether a server draws lanes and sums ranges.
     pub served: bool,
+    /// Names of tones, groups of tracks, steps and tables.
+    pub legend: PageLegend,
     /// The recordings.
     pub recordings: Vec<PageRecording>,
     /// What differs between two sets of runs, of which the recordings are one each.
@@ -231,6 +234,8 @@ pub struct PageFinding {
     pub advice: String,
     /// How certain it is.
     pub certainty: Certainty,
+    /// Command that explains the rule and its known false positives.
+    pub explained_by: String,
     /// Where to look, ns.
     pub start_ns: Option<i64>,
     /// Until where, ns.

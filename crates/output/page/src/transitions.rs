@@ -291,6 +291,7 @@ fn findings(diagnosis: &Diagnosis, key: &str) -> Vec<PageFinding> {
             evidence: finding.evidence.iter().map(|each| each.text.as_str()).collect::<Vec<_>>().join("; "),
             advice: finding.advice.clone(),
             certainty: finding.certainty,
+            explained_by: format!("onoff diagnose --explain {}", finding.code),
             start_ns: finding.evidence.iter().find_map(|each| each.time_ns),
             end_ns: finding
                 .evidence
