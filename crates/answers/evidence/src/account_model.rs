@@ -43,7 +43,7 @@ pub enum AccountSubjectKind {
 }
 
 impl AccountSubjectKind {
-    /// The name, as in JSON.
+    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Service => "service",
@@ -128,8 +128,8 @@ impl Did {
             Self::Ran => "ran",
             Self::WaitedForDisk => "waited for a disk",
             Self::WaitedForTimer => "waited for a timer",
+            Self::WaitedForDevice => "waited for a device",
             Self::WaitedForProcessor => "waited for a CPU",
-            Self::WaitedForProcessor => "waited for a processor",
             Self::HeldProcessors => "occupied the CPU",
             Self::HeldDisk => "occupied the disk",
             Self::Interrupted => "ran interrupts and DPCs",
