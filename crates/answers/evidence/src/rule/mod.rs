@@ -381,7 +381,7 @@ pub enum Rule {
     WayUpBeforeWayDown,
     /// Wall-clock time from start to end, minus suspend and resume.
     RealTimesLessHalves,
-    /// The amount by which the system clock was set forward.
+    /// The clock adjustment after the sleep.
     ClockSetForward,
     /// No rule matched: the wall-clock times leave no room for a sleep, so the clock was changed.
     RealTimesContradict,

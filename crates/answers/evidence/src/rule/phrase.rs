@@ -247,7 +247,7 @@ impl Rule {
             Self::WayUpStarts => "the start of the resume",
             Self::WayUpBeforeWayDown => "a resume recorded after the suspend",
             Self::RealTimesLessHalves => "wall-clock time from start to end, minus suspend and resume",
-            Self::ClockSetForward => "the amount by which the system clock was set forward",
+            Self::ClockSetForward => "the clock adjustment after the sleep",
             Self::RealTimesContradict => {
                 "no rule matched: the wall-clock times leave no room for a sleep, so the clock was changed"
             }
