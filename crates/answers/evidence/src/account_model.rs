@@ -1,48 +1,48 @@
-//! What an account is: the time of a phase, divided among those who made it.
+//! The account of a phase: its time, divided among the subjects that made it as long as it was.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Certainty;
 
-/// What kind of subject an entry is about.
+/// The kind of subject that time is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AccountSubjectKind {
-    /// A service of Windows.
+    /// A Windows service.
     Service,
-    /// A unit of systemd.
+    /// A systemd unit.
     Unit,
-    /// A driver, with the device it worked for where that was recorded.
+    /// A driver, with the device it worked for if that was recorded.
     Driver,
-    /// A program: one process.
+    /// One process.
     Process,
-    /// A file on a disk, which a part of the system waited for.
+    /// A file on a disk that a part of the system waited for.
     File,
-    /// A script of a policy.
+    /// A policy script.
     Script,
-    /// Policy, or one of its extensions.
+    /// Group Policy or one of its extensions.
     Policy,
-    /// A subscriber of the logon's notifications.
+    /// A Winlogon notification subscriber.
     Subscriber,
-    /// Firmware and the loader.
+    /// Firmware and boot loader.
     Firmware,
-    /// The kernel itself.
     Kernel,
-    /// The processors: too few of them for all that wanted to run. Among culprits only; an account names who had them.
+    /// CPU contention: too few CPUs for the threads that were ready. Among culprits only; accounts name the threads
+    /// that occupied the CPUs.
     Processors,
-    /// A disk that parts of the system waited for, for many files. Among culprits only; an account names who waited.
+    /// A disk that parts of the system waited for, for many files. Among culprits only; accounts name the waiting
+    /// subjects.
     Disk,
-    /// A person: credentials, a choice.
+    /// User input: credentials or a choice.
     Person,
-    /// Idle time that the end of the phase requires.
+    /// Idle time that is required for the phase to end.
     Idle,
-    /// Not known; the entry says why.
+    /// Unattributed time; the entry gives the reason.
     NotKnown,
 }
 
 impl AccountSubjectKind {
-    /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -64,46 +64,43 @@ impl AccountSubjectKind {
         }
     }
 
-    /// Whether somebody can be named who made the phase longer.
+    /// Whether the time is attributed to a subject, i.e. is neither idle nor unknown.
     #[must_use]
     pub const fn is_somebody(self) -> bool {
         !matches!(self, Self::Idle | Self::NotKnown)
     }
 }
 
-/// What a subject did with its time.
+/// What a subject did with the time attributed to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Did {
-    /// It ran.
     Ran,
-    /// It waited for a disk.
     WaitedForDisk,
-    /// It waited for a timer, which it had set or whose time limit it reached.
+    /// It waited for a timer that it had set, or until a time-out expired.
     WaitedForTimer,
-    /// It waited for a device, or for a driver's interrupt.
+    /// It waited for a device or a driver's interrupt.
     WaitedForDevice,
-    /// It could run, and a processor took a moment to do it.
+    /// It was ready, and waited for a CPU.
     WaitedForProcessor,
-    /// It had the processors while somebody else was ready.
+    /// It occupied the CPU while other threads were ready.
     HeldProcessors,
-    /// A disk worked on its requests while somebody else's waited.
+    /// The disk served its requests while others were queued.
     HeldDisk,
-    /// Its interrupts and deferred procedure calls ran in another's time.
+    /// Its interrupts and DPCs ran in another thread's time.
     Interrupted,
-    /// It was at work on a request, and no event says what it waited for.
+    /// It was processing a request; what it waited for was not recorded.
     HeldRequest,
-    /// It waited, and no event says for what.
+    /// It waited; the reason was not recorded.
     Waited,
-    /// It kept the computer from being idle.
+    /// It kept the computer from becoming idle.
     KeptBusy,
-    /// Nothing: the time is idle, or not known.
+    /// The time is idle or unknown.
     Nothing,
 }
 
 impl Did {
-    /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -124,7 +121,7 @@ impl Did {
 }
 
 impl Did {
-    /// As a phrase before a length of time: `waited for a timer`.
+    /// A phrase to precede a duration: `waited for a timer`.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -132,18 +129,19 @@ impl Did {
             Self::WaitedForDisk => "waited for a disk",
             Self::WaitedForTimer => "waited for a timer",
             Self::WaitedForDevice => "waited for a device",
-            Self::WaitedForProcessor => "waited for a processor",
-            Self::HeldProcessors => "had the processors",
-            Self::HeldDisk => "had the disk",
-            Self::Interrupted => "interrupted the others",
+            Self::WaitedForProcessor => "waited for a CPU",
+            Self::HeldProcessors => "occupied the CPU",
+            Self::HeldDisk => "occupied the disk",
+            Self::Interrupted => "ran interrupts and DPCs",
             Self::HeldRequest => "worked on a request",
-            Self::Waited => "waited for something unrecorded",
-            Self::KeptBusy => "kept it busy",
+            Self::Waited => "waited (reason not recorded)",
+            Self::KeptBusy => "kept the computer busy",
             Self::Nothing => "",
         }
     }
 
-    /// The same of a subject of that kind: a service or a unit has no request, it starts or stops.
+    /// Like [`phrase`](Self::phrase), but specific to the subject: services and units start or stop rather than process
+    /// a request.
     #[must_use]
     pub const fn phrase_of(self, kind: AccountSubjectKind) -> &'static str {
         match (self, kind) {
@@ -153,223 +151,206 @@ impl Did {
     }
 }
 
-/// Why time is not known.
+/// Why time could not be attributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotKnown {
-    /// Events were lost there.
     EventsLost,
-    /// No context switches were recorded there.
+    /// Context switches were not recorded there.
     NoSwitches,
-    /// Nobody is known to have run at the end of the phase.
+    /// The thread that ended the phase is unknown.
     NoEnd,
-    /// No ready-thread event says who ended a wait.
+    /// No ready-thread event was recorded for the end of a wait.
     NoReadyThread,
-    /// An interrupt ended a wait, and interrupts were not recorded.
     InterruptNotRecorded,
-    /// A wait began before the recording.
     BeforeRecording,
-    /// No event says who created a thread, or what it did.
+    /// The thread's creator, or what it did, was not recorded.
     ThreadNotSeen,
-    /// A wait was not over when the recording ended.
+    /// A wait was unfinished when the recording ended.
     NotOver,
-    /// Events contradict each other.
     Contradiction,
-    /// The chain of waits has too many steps.
+    /// The chain of waits is too long.
     TooLong,
-    /// Several worked side by side, and nothing says for whom others waited.
+    /// Work ran in parallel, and the recording does not show which part others waited for.
     SideBySide,
     /// Nothing was recorded in that time.
     NothingRecorded,
 }
 
 impl NotKnown {
-    /// As a phrase.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {
             Self::EventsLost => "events were lost",
             Self::NoSwitches => "context switches were not recorded",
-            Self::NoEnd => "no event says which thread ended it",
-            Self::NoReadyThread => "no ready-thread event says who ended a wait",
+            Self::NoEnd => "the thread that ended the phase is unknown",
+            Self::NoReadyThread => "no ready-thread event was recorded for the end of a wait",
             Self::InterruptNotRecorded => "an interrupt ended a wait, and interrupts were not recorded",
             Self::BeforeRecording => "a wait began before the recording",
-            Self::ThreadNotSeen => "no event says who created a thread",
-            Self::NotOver => "a wait was not over when the recording ended",
+            Self::ThreadNotSeen => "the creator of a thread was not recorded",
+            Self::NotOver => "a wait was unfinished when the recording ended",
             Self::Contradiction => "events contradict each other",
-            Self::TooLong => "the chain of waits has too many steps",
-            Self::SideBySide => "several worked side by side, and no context switch says which one was waited for",
+            Self::TooLong => "the chain of waits is too long",
+            Self::SideBySide => "work ran in parallel, and without context switches the critical part is unknown",
             Self::NothingRecorded => "nothing was recorded",
         }
     }
 }
 
-/// By what measure a phase is divided.
+/// How a phase is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AccountMeasure {
-    /// The critical path: what the thread at its end did, or what it waited for.
+    /// The critical path: what the last thread did or waited for.
     CriticalPath,
-    /// The idle rule's slices: who used processors and disks in those that were busy.
+    /// The idle rule's slices: which subjects used the CPUs and disks in busy slices.
     BusySlices,
-    /// Recorded work alone: without context switches nobody knows who waited for whom.
+    /// Recorded work only: without context switches the recording does not show which thread waited for which.
     RecordedWork,
-    /// Nothing could be divided.
+    /// The phase could not be divided.
     #[default]
     None,
 }
 
-/// A stretch of time.
+/// An interval of time attributed to a subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AccountStretch {
-    /// Begin, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
 }
 
-/// What a subject did, and for how long.
+/// The time that a subject spent on one action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DidShare {
-    /// What it did.
     pub did: Did,
-    /// Time, ns.
     pub ns: i64,
 }
 
-/// Requests to a driver's devices.
+/// Requests to the devices of a driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverRequests {
-    /// How many.
     pub count: u64,
-    /// How many of them the driver never pended: nobody else could go on until they were done.
+    /// Requests that the driver did not pend: nothing else could proceed until they completed.
     pub not_pended: u64,
 }
 
-/// Who waited for a file or a disk.
+/// A subject that waited for a file or a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileReader {
-    /// What it is.
     pub kind: AccountSubjectKind,
-    /// Its name.
     pub name: String,
-    /// Process id of a process.
+    /// For processes only.
     pub pid: Option<u32>,
-    /// Time that it waited, ns.
+    /// Time it waited, ns.
     pub ns: i64,
 }
 
-/// One subject's part of a phase.
+/// The share of a phase attributed to one subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AccountEntry {
-    /// What it is.
     pub kind: AccountSubjectKind,
-    /// Its name as people know it: a service's, a driver's without folder and ending, an image's; a phrase where the time is
-    /// idle or not known.
+    /// Display name: of a service, of a driver without folder and extension, of an image; a phrase for idle and unknown
+    /// time.
     pub name: String,
-    /// A device that a driver worked for: the instance of the first one; of a file, and of a part of the system that waited for
-    /// many, the model of the disk. Empty when none was recorded.
+    /// For a driver: instance of the first device it worked for. For a file, or a part of the system that waited for
+    /// many files: model of the disk. Empty if not recorded.
     pub device: String,
-    /// Process id of a process, or of the process that hosts a service; `None` when there is none or it is not known.
+    /// Process id of a process or of a service's host process; `None` if there is none or it is unknown.
     pub pid: Option<u32>,
-    /// Of a file or a disk, who waited for it, the longest first; empty for everybody else.
+    /// For a file or disk: the subjects that waited for it, longest first.
     pub read_by: Vec<FileReader>,
-    /// Why the time is not known; `None` where it is.
+    /// Why the time is unattributed; `None` for attributed time.
     pub not_known: Option<NotKnown>,
-    /// Time, ns. The entries of a phase sum to its length.
+    /// Time, ns. The entries of a phase add up to its length.
     pub ns: i64,
     /// Percentage of the phase.
     pub percent: f64,
-    /// The least certain of its parts.
+    /// Certainty of the least certain part.
     pub certainty: Certainty,
-    /// What it did, what took longest first. Sums to `ns`.
+    /// What it did, longest first. Adds up to `ns`.
     pub did: Vec<DidShare>,
-    /// Requests of a driver that were under way in its stretches; `None` for everybody else.
+    /// For a driver: its requests that were in flight in these intervals.
     pub requests: Option<DriverRequests>,
-    /// Its longest stretches, in order of time; see `stretch_count`.
+    /// Its longest intervals, in order of time; see `stretch_count`.
     pub stretches: Vec<AccountStretch>,
-    /// How many stretches it has in all.
+    /// Total number of intervals.
     pub stretch_count: u64,
 }
 
-/// Who made a phase as long as it was.
+/// The length of a phase, divided among subjects.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseAccount {
-    /// Begin, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
     /// Length, ns: the sum of the entries.
     pub duration_ns: i64,
-    /// How it was divided.
+    /// How the phase was divided.
     pub measure: AccountMeasure,
-    /// Whether the recording ended before the phase did: what was recorded of it is divided, and it is longer.
+    /// True if the recording ended before the phase did: only the recorded part is divided.
     pub is_cut: bool,
-    /// The subjects, what took longest first.
+    /// The subjects, longest first.
     pub entries: Vec<AccountEntry>,
-    /// Time that is not known, ns: the sum of such entries.
+    /// Unattributed time, ns: the sum of the unknown entries.
     pub not_known_ns: i64,
 }
 
 impl PhaseAccount {
-    /// The subject that took longest: idle and unknown time is nobody's.
+    /// The subject with the most time; idle and unknown time is skipped.
     #[must_use]
     pub fn first(&self) -> Option<&AccountEntry> {
         self.entries.iter().find(|entry| entry.kind.is_somebody())
     }
 
-    /// The entries of one kind and name, compared without case.
+    /// The entries of one kind and name; names are compared case-insensitively.
     pub fn of<'a>(&'a self, kind: AccountSubjectKind, name: &'a str) -> impl Iterator<Item = &'a AccountEntry> + 'a {
         self.entries.iter().filter(move |entry| entry.kind == kind && entry.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// The finding about a transition that costs most: the one change to make first, as `diagnose` reports it.
+/// The most expensive finding about a transition: the first thing to fix, as reported by `diagnose`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FixFirst {
-    /// The rule's stable code, e.g. `boot/driver-start-not-pended`.
+    /// The stable code of the rule, e.g. `boot/driver-start-not-pended`.
     pub code: &'static str,
     /// Name of the service, driver, program, unit, file or device to change.
     pub name: String,
-    /// The phase that it made longer; `None` where the finding is about no single phase.
+    /// The phase it made longer; `None` if the finding is not about a single phase.
     pub phase: Option<String>,
-    /// What it costs, ns.
+    /// Cost, ns.
     pub cost_ns: i64,
     /// True if the cost is an upper bound, because the work ran in parallel with other work.
     pub at_most: bool,
-    /// Whether it was measured or inferred.
     pub certainty: Certainty,
-    /// What was found, as a sentence without its full stop.
+    /// What was found, as a sentence without a full stop.
     pub title: String,
 }
 
-/// A subject of a phase that made its transition slow.
+/// A subject that made a transition slow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
-    /// The phase.
     pub phase: String,
-    /// The phase's length, ns; what was recorded of it where `is_cut`.
+    /// Length of the phase, ns; only the recorded part if `is_cut`.
     pub phase_ns: i64,
-    /// Whether the recording ended before the phase did.
+    /// True if the recording ended before the phase did.
     pub is_cut: bool,
-    /// By what measure the phase was divided.
+    /// How the phase was divided.
     pub measure: AccountMeasure,
-    /// Who, for how long, and what it did. Several that are one relay are named together.
+    /// The subject, its time and what it did. The members of a relay share one entry.
     pub entry: AccountEntry,
-    /// Names of the members, where it is a relay.
+    /// Names of the members of a relay.
     pub members: Vec<String>,
-    /// Whether it is a part of the system that every transition consists of: its phase took longer than usual, and nobody else
-    /// explains it.
+    /// True for a part of the system that is involved in every transition: its phase took longer than usual, and
+    /// nothing else explains it.
     pub of_system: bool,
 }

@@ -1,27 +1,23 @@
-//! Intervals of work that are neither a service's nor a device's, with their names as text.
+//! Work other than service starts and device operations, with names resolved to text.
 
 use onoff_trace::{Activity, ActivityKind, Trace};
 use serde::Serialize;
 
-/// An interval of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Work {
-    /// What it was.
     pub kind: ActivityKind,
-    /// Its name; see [`ActivityKind`].
+    /// See [`ActivityKind`].
     pub name: String,
-    /// Further detail.
+    /// Additional detail.
     pub detail: String,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// End, ns; `None` when it did not end in the recording.
+    /// `None` if it did not finish in the recording.
     pub end_ns: Option<i64>,
-    /// Length, ns; `None` when it did not end in the recording.
+    /// `None` if it did not finish in the recording.
     pub duration_ns: Option<i64>,
-    /// Process that did or reported it.
+    /// The process that did or reported it.
     pub pid: Option<u32>,
-    /// Session.
     pub session: Option<u32>,
     /// The record that set the start.
     pub event: String,
@@ -43,13 +39,13 @@ impl Work {
     }
 }
 
-/// All work of `kind`, by start.
+/// All work of `kind`, ordered by start.
 #[must_use]
 pub fn of_kind(trace: &Trace, kind: ActivityKind) -> Vec<Work> {
     trace.activities.iter().filter(|row| row.kind == kind).map(|row| Work::of(trace, &row)).collect()
 }
 
-/// Puts the longest work first; work that did not end comes before all, by start.
+/// Sorts by duration, longest first. Unfinished work comes first, ordered by start.
 pub fn worst_first(works: &mut [Work]) {
     works.sort_by_key(|work| (std::cmp::Reverse(work.duration_ns.unwrap_or(i64::MAX)), work.start_ns));
 }

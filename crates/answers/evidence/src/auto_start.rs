@@ -1,11 +1,11 @@
-//! When services start by themselves.
+//! The interval in which Windows starts auto-start services.
 
 use onoff_trace::{ServiceChange, Trace, milestone};
 
 use crate::rule::Rule;
 use crate::{Boundary, Certainty, Span};
 
-/// The window in which services start by themselves, else the stretch that automatic starts cover.
+/// The auto-start phase as reported by the service control manager, otherwise the interval covered by automatic starts.
 #[must_use]
 pub fn window(trace: &Trace) -> Span {
     let point = |name: &str, rule: Rule| -> Boundary {
@@ -27,10 +27,10 @@ pub fn window(trace: &Trace) -> Span {
     let mut start = point(milestone::AUTO_START_BEGIN, Rule::AutomaticStartsBegin);
     let mut end = point(milestone::AUTO_START_END, Rule::AutomaticStartsEnd);
     if start.time_ns.is_none() && end.time_ns.is_none() {
-        let stretch = automatic_stretch(trace);
+        let covered = automatic_starts(trace);
         for (boundary, time_ns, rule) in [
-            (&mut start, stretch.map(|(from, _)| from), Rule::FirstAutomaticStart),
-            (&mut end, stretch.and_then(|(_, to)| to), Rule::LastAutomaticStartEnds),
+            (&mut start, covered.map(|(from, _)| from), Rule::FirstAutomaticStart),
+            (&mut end, covered.and_then(|(_, to)| to), Rule::LastAutomaticStartEnds),
         ] {
             if time_ns.is_some() {
                 boundary.time_ns = time_ns;
@@ -42,8 +42,8 @@ pub fn window(trace: &Trace) -> Span {
     Span::between(&start, &end)
 }
 
-/// From the first automatic start to the end of the last one; the end is `None` when one did not end.
-fn automatic_stretch(trace: &Trace) -> Option<(i64, Option<i64>)> {
+/// From the first automatic start to the end of the last one. The end is `None` if any start did not finish.
+fn automatic_starts(trace: &Trace) -> Option<(i64, Option<i64>)> {
     trace
         .service_transitions
         .iter()

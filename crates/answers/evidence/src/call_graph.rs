@@ -1,58 +1,55 @@
-//! What slow initialization functions and device callbacks spent their time in, where the recording has the kernel's calls.
+//! Call graphs of slow initcalls and device callbacks, from recorded kernel function calls.
 
 use std::cmp::Reverse;
 
 use onoff_trace::{CallGraphFunction, CallGraphSubject, Trace};
 use serde::Serialize;
 
-/// Graphs given at most, of the work that took longest.
+/// Maximum number of graphs, for the work that took longest.
 pub const MAX_GRAPHS: usize = 32;
 
-/// The functions that slow work on a device called.
+/// The functions called by one initcall or device callback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallGraph {
-    /// What the work is.
     pub subject: CallGraphSubject,
-    /// Initialization function, or device.
+    /// Initcall or device.
     pub name: String,
-    /// Module of the function, or driver of the device; empty when there is none.
+    /// Module of the initcall, or driver of the device; empty if there is none.
     pub driver: String,
-    /// Begin of the work, ns.
+    /// Start of the work, ns.
     pub start_ns: i64,
-    /// Its end, ns; `None` when it did not end in the recording.
+    /// End of the work, ns; `None` if it did not finish in the recording.
     pub end_ns: Option<i64>,
-    /// From the one to the other, ns.
     pub duration_ns: Option<i64>,
-    /// Thread that did it: only its calls are here.
+    /// The thread that did the work; calls of other threads are not included.
     pub tid: u32,
-    /// Time of the work that none of the recorded calls accounts for, ns; `None` when the work has no end.
+    /// Time not covered by any recorded call, ns; `None` if the work did not finish.
     pub unaccounted_ns: Option<i64>,
-    /// Calls without an end in the recording; their time is not in the sums.
+    /// Calls that did not return in the recording; they are not counted in the sums.
     pub unfinished: u64,
-    /// The functions, each before those that it called, what took longest first.
+    /// The functions in call-tree order: each before its callees, slowest first.
     pub functions: Vec<CalledFunction>,
 }
 
-/// All calls of a function from one place of a call graph.
+/// All calls of a function from one node of the call graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CalledFunction {
-    /// Function; its address where the recording does not name it.
+    /// Function name, or its address if the recording does not name it.
     pub function: String,
-    /// How deep in the graph: 0 for what the work itself called.
+    /// Depth in the graph: 0 for functions called by the work itself.
     pub depth: u32,
-    /// Calls.
     pub calls: u64,
-    /// Of these, without an end in the recording.
+    /// Calls that did not return in the recording.
     pub unfinished: u64,
-    /// Time with all that it called, ns.
+    /// Inclusive time, ns.
     pub duration_ns: i64,
-    /// The same without what it called, ns, whether that is listed or too small.
+    /// Exclusive time, ns; callees are subtracted even if they are too short to be listed.
     pub own_ns: i64,
 }
 
-/// The graphs of all work of kind `subject`, longest first. What has no end comes before all.
+/// The call graphs of all work of kind `subject`, longest first. Unfinished work comes before all others.
 #[must_use]
 pub fn of_work(trace: &Trace, subject: CallGraphSubject) -> Vec<CallGraph> {
     let mut graphs: Vec<CallGraph> = Vec::new();

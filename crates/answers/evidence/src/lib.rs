@@ -1,4 +1,5 @@
-//! What an answer rests on: the rule that set it, the event, how certain it is, and what was missing for better.
+//! Types shared by all answers: boundaries and intervals with the rule and event that set them, certainty, reasons, and
+//! missing evidence.
 
 #![forbid(unsafe_code)]
 
@@ -28,17 +29,16 @@ use crate::rule::Rule;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// The event that defines it was recorded.
+    /// The defining event was recorded.
     Measured,
-    /// Another event stands in for the one that defines it.
+    /// Derived from another event, because the defining event is absent.
     Inferred,
-    /// The recording cannot tell.
+    /// The recording does not contain the answer.
     #[default]
     Missing,
 }
 
 impl Certainty {
-    /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -48,51 +48,48 @@ impl Certainty {
         }
     }
 
-    /// The less certain of both: a result is as certain as the weakest thing it rests on.
+    /// Returns the less certain of the two: a result is only as certain as its weakest input.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.max(other)
     }
 }
 
-/// A point in time and what set it.
+/// A point in time, with the rule and event that set it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Boundary {
-    /// Time, ns; `None` when no rule found it.
+    /// `None` if no rule matched.
     pub time_ns: Option<i64>,
-    /// The rule that set it, a code with its arguments.
+    /// The rule that set the time.
     pub rule: Rule,
-    /// The record that the rule used, e.g. `Process/Start`; empty when none.
+    /// The record that the rule used, e.g. `Process/Start`; empty if none.
     pub event: String,
-    /// How certain it is.
     pub certainty: Certainty,
-    /// The better rules that found nothing, best first.
+    /// Better rules that did not match, best first.
     pub missing: Vec<Rule>,
 }
 
-/// A stretch of time and what set it. Either end may be unknown.
+/// An interval, with the rules and events that set it. Either end may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
-    /// Begin, ns.
     pub start_ns: Option<i64>,
-    /// End, ns.
     pub end_ns: Option<i64>,
-    /// Length, ns; `None` when an end is unknown.
+    /// `None` if either end is unknown.
     pub duration_ns: Option<i64>,
-    /// The rule that set begin and end.
+    /// The rule that set the start and the end.
     pub rule: Rule,
-    /// The records that the rules used.
+    /// The records that the rule used.
     pub event: String,
-    /// How certain the weaker end is.
+    /// Certainty of the weaker end.
     pub certainty: Certainty,
-    /// What better rules would have needed.
+    /// Better rules that did not match.
     pub missing: Vec<Rule>,
 }
 
 impl Span {
-    /// The span between two boundaries; as certain as the weaker of both.
+    /// The interval between two boundaries, as certain as the weaker one.
     #[must_use]
     pub fn between(start: &Boundary, end: &Boundary) -> Self {
         let duration_ns = start.time_ns.zip(end.time_ns).map(|(start, end)| end.saturating_sub(start));
@@ -107,7 +104,7 @@ impl Span {
         }
     }
 
-    /// A span that no rule found; `missing` says what the rules looked for.
+    /// An interval that no rule found; `missing` lists the rules that were tried.
     #[must_use]
     pub fn absent(missing: impl IntoIterator<Item = Rule>) -> Self {
         Self { missing: missing.into_iter().collect(), ..Self::default() }
@@ -123,7 +120,7 @@ fn joined(first: &str, second: &str) -> String {
     }
 }
 
-/// Names of the losses, notices left out, that can touch an answer made from `tables`.
+/// Names of the losses (excluding notices) that can affect an answer computed from `tables`.
 #[must_use]
 pub fn touched_by(trace: &Trace, tables: &[TableName]) -> Vec<String> {
     trace.losses.touching(tables).map(|loss| loss.counter.to_owned()).collect()

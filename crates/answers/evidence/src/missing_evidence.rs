@@ -1,72 +1,71 @@
-//! What a recording lacked for a full answer, and what to record next time.
+//! Determines which evidence a recording does not contain, and how to record it next time.
 //!
-//! Each question about a transition has a source: a provider's events, or a flag of the kernel's own logger. A source is
-//! held to be lacking when nothing of it was found: neither a row of the tables it fills nor, where events were counted,
-//! an event of the provider. Tables that were not asked for say nothing.
+//! Each fact about a transition has a source: the events of a provider, or a flag of the NT Kernel Logger. A source
+//! counts as missing if the recording has no row of the tables it fills and, where events were counted, no event of the
+//! provider. Tables that the caller did not load are ignored.
 
 mod commands;
-mod missing;
+mod missing_source;
 mod questions;
 mod records;
-mod unanswered;
+mod unknown_fact;
 
 use hashbrown::HashSet;
 use onoff_trace::{ActivityKind, NotificationKind, StringId, TableName, Trace};
 use serde::Serialize;
 
 use crate::transition_kind::TransitionKind;
-pub use missing::MissingEvidence;
+pub use missing_source::MissingEvidence;
 pub use records::MissingRecords;
-pub use unanswered::{PartOfLinux, Unanswered};
+pub use unknown_fact::{PartOfLinux, Unanswered};
 
-/// What a recording lacked.
+/// Evidence that a recording does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lacking {
-    /// The questions that it cannot answer or only infers, most important first.
+    /// The facts that cannot be determined, or only inferred; most important first.
     pub items: Vec<MissingEvidence>,
-    /// How to record all of that next time; empty when nothing was lacking, or where each item says it.
+    /// How to record all of it next time; empty if nothing is missing or each item has its own instructions.
     pub record: Vec<RecordingCommand>,
 }
 
 impl Lacking {
-    /// Parts of a recording of Linux: each says itself how to record it.
+    /// Missing parts of a Linux recording; each has its own recording instructions.
     pub fn of_linux(unanswered: impl IntoIterator<Item = Unanswered>) -> Self {
         Self { items: unanswered.into_iter().map(MissingEvidence::of).collect(), record: Vec::new() }
     }
 }
 
-/// A way to record what was lacking.
+/// A way to record missing evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordingCommand {
-    /// The tool.
     pub tool: String,
-    /// What it records, as a phrase.
+    /// What it records.
     pub purpose: String,
-    /// Command lines, to be run one after the other as administrator.
+    /// Command lines to run in order, as administrator.
     pub lines: Vec<String>,
 }
 
-/// A provider and what to enable of it.
+/// An ETW provider, and the keywords and level to enable.
 #[derive(Debug)]
 struct Provider {
     name: &'static str,
     guid: &'static str,
-    /// Keywords; all bits for all.
+    /// All bits set enables everything.
     keyword: u64,
     level: u8,
 }
 
-/// Where an answer comes from.
+/// Where a fact comes from.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     Provider(&'static Provider),
-    /// Flags of the kernel's own logger.
+    /// Flags of the NT Kernel Logger.
     Kernel(&'static [&'static str]),
 }
 
-/// What shows that a source was recorded.
+/// Evidence that a source was recorded.
 #[derive(Clone, Copy, Debug)]
 enum Sign {
     /// Any event of the provider.
@@ -77,35 +76,35 @@ enum Sign {
     Rows(TableName),
 }
 
-/// A question, its source, and what shows that this was recorded: any of the signs.
+/// A fact, its source, and the signs that the source was recorded (any one suffices).
 #[derive(Clone, Copy, Debug)]
 struct Question {
-    asks: Unanswered,
+    fact: Unanswered,
     source: Source,
     signs: &'static [Sign],
 }
 
-/// What `trace` lacked to tell all of a boot.
+/// Evidence missing from `trace` for a complete boot report.
 #[must_use]
 pub fn for_boot(trace: &Trace) -> Lacking {
-    lacking(trace, TransitionKind::Boot, questions::BOOT)
+    missing_evidence(trace, TransitionKind::Boot, questions::BOOT)
 }
 
-/// What `trace` lacked to tell all of a shutdown.
+/// Evidence missing from `trace` for a complete shutdown report.
 #[must_use]
 pub fn for_shutdown(trace: &Trace) -> Lacking {
-    lacking(trace, TransitionKind::Shutdown, questions::SHUTDOWN)
+    missing_evidence(trace, TransitionKind::Shutdown, questions::SHUTDOWN)
 }
 
-/// What `trace` lacked to tell all of a sleep or hibernation.
+/// Evidence missing from `trace` for a complete suspend report.
 #[must_use]
 pub fn for_suspend(trace: &Trace) -> Lacking {
-    lacking(trace, TransitionKind::Suspend, questions::SUSPEND)
+    missing_evidence(trace, TransitionKind::Suspend, questions::SUSPEND)
 }
 
-fn lacking(trace: &Trace, about: TransitionKind, questions: &[Question]) -> Lacking {
-    let seen = Seen::of(trace);
-    let missing: Vec<&Question> = questions.iter().filter(|question| !seen.has(trace, question)).collect();
+fn missing_evidence(trace: &Trace, about: TransitionKind, questions: &[Question]) -> Lacking {
+    let recorded = RecordedProviders::of(trace);
+    let missing: Vec<&Question> = questions.iter().filter(|question| !recorded.has(trace, question)).collect();
     Lacking { record: commands::commands(about, &missing), items: missing.into_iter().map(item).collect() }
 }
 
@@ -116,19 +115,19 @@ fn item(question: &Question) -> MissingEvidence {
             guid: provider.guid.to_owned(),
             keyword: format!("{:#x}", provider.keyword),
             level: provider.level,
-            ..MissingEvidence::of(question.asks)
+            ..MissingEvidence::of(question.fact)
         },
-        Source::Kernel(flags) => MissingEvidence::of_kernel_logger(question.asks, flags),
+        Source::Kernel(flags) => MissingEvidence::of_kernel_logger(question.fact, flags),
     }
 }
 
-/// The providers whose events made a row, by name, and those that were counted, by GUID.
-struct Seen<'a> {
+/// The recorded providers: by name where an event became a row, by GUID where events were counted.
+struct RecordedProviders<'a> {
     names: HashSet<&'a str>,
     guids: HashSet<&'a str>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> RecordedProviders<'a> {
     fn of(trace: &'a Trace) -> Self {
         let labels: HashSet<StringId> = [
             &trace.milestones.event,
@@ -154,31 +153,31 @@ impl<'a> Seen<'a> {
     }
 
     fn shows(&self, trace: &Trace, question: &Question, sign: Sign) -> bool {
-        let unasked = |table: TableName| !trace.wanted.contains(table);
+        let not_loaded = |table: TableName| !trace.wanted.contains(table);
         match sign {
             Sign::Provider => match question.source {
                 Source::Provider(provider) => self.names.contains(provider.name) || self.guids.contains(provider.guid),
                 Source::Kernel(_) => false,
             },
             Sign::Activity(kind) => {
-                unasked(TableName::Activities) || trace.activities.iter().any(|row| row.kind == kind)
+                not_loaded(TableName::Activities) || trace.activities.iter().any(|row| row.kind == kind)
             }
             Sign::Milestone(name) => {
-                unasked(TableName::Milestones)
+                not_loaded(TableName::Milestones)
                     || trace.strings.find(name).is_some_and(|name| trace.milestones.name.contains(&name))
             }
             Sign::Notification(kind) => {
-                unasked(TableName::Notifications) || trace.notifications.iter().any(|row| row.kind == kind)
+                not_loaded(TableName::Notifications) || trace.notifications.iter().any(|row| row.kind == kind)
             }
-            Sign::Rows(table) => unasked(table) || has_rows(trace, table),
+            Sign::Rows(table) => not_loaded(table) || has_rows(trace, table),
         }
     }
 }
 
-/// Whether a table has any row that tells what its source was recorded for.
+/// Whether the table has a row that proves its source was recorded.
 fn has_rows(trace: &Trace, table: TableName) -> bool {
     match table {
-        // An id alone is said by every event; who started a process, only by the events about processes.
+        // Every event carries a process id; only process events have a start, an end or a parent.
         TableName::Processes => {
             trace.processes.iter().any(|row| row.start_ns.is_some() || row.end_ns.is_some() || row.parent_pid.is_some())
         }
@@ -198,15 +197,15 @@ mod tests {
     use onoff_testkit::synthetic::{activity, disk, milestone, process};
     use onoff_trace::{IoPriority, ProviderCount, Tables, milestone};
 
-    fn providers(lacking: &Lacking) -> Vec<&str> {
-        lacking.items.iter().map(|item| item.provider.as_str()).filter(|name| !name.is_empty()).collect()
+    fn providers(missing: &Lacking) -> Vec<&str> {
+        missing.items.iter().map(|item| item.provider.as_str()).filter(|name| !name.is_empty()).collect()
     }
 
     #[test]
-    fn an_empty_recording_lacks_everything_and_one_that_was_not_asked_lacks_nothing_of_its_tables() {
+    fn an_empty_recording_misses_everything_except_tables_that_were_not_loaded() {
         let mut trace = Trace::default();
         let all = for_shutdown(&trace);
-        // The tables were not asked for, so only providers that no table tells of are lacking.
+        // No table was loaded, so only providers without a table are missing.
         assert!(all.items.len() < questions::SHUTDOWN.len());
         trace.wanted = Tables::all();
         let all = for_shutdown(&trace);
@@ -218,16 +217,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_recorded_is_not_asked_for_again() {
+    fn recorded_sources_are_not_requested_again() {
         let mut trace = Trace { wanted: Tables::all(), ..Trace::default() };
         process(&mut trace, 8, "a.exe", Some(1), None);
         disk(&mut trace, 10, 5, IoPriority::Normal, "");
         activity(&mut trace, ActivityKind::SessionShutdown, "", 1, None);
         activity(&mut trace, ActivityKind::KernelShutdownStep, "registry", 1, None);
         milestone(&mut trace, 2, milestone::SHUTDOWN_REQUEST, "");
-        let lacking = for_shutdown(&trace);
+        let missing = for_shutdown(&trace);
         assert_eq!(
-            providers(&lacking),
+            providers(&missing),
             [
                 "Microsoft-Windows-Winsrv",
                 "Microsoft-Windows-Services",
@@ -236,17 +235,17 @@ mod tests {
                 "Microsoft-Windows-GroupPolicy",
             ]
         );
-        let flags: Vec<&String> = lacking.items.iter().flat_map(|item| &item.kernel_flags).collect();
+        let flags: Vec<&String> = missing.items.iter().flat_map(|item| &item.kernel_flags).collect();
         assert_eq!(flags, ["CSWITCH"]);
-        // The command names what is lacking and nothing else.
-        let xperf = &lacking.record[0].lines[0];
+        // The command enables the missing sources only.
+        let xperf = &missing.record[0].lines[0];
         assert!(xperf.starts_with("xperf -on PROC_THREAD+LOADER+CSWITCH -f "), "{xperf}");
         assert!(xperf.contains("Microsoft-Windows-Winsrv:0x100:5"), "{xperf}");
         assert!(!xperf.contains("Subsys-Csr"), "{xperf}");
     }
 
     #[test]
-    fn a_counted_event_of_a_provider_shows_that_it_was_recorded() {
+    fn a_counted_event_proves_that_the_provider_was_recorded() {
         let mut trace = Trace {
             wanted: Tables::all(),
             inventory: Some(onoff_trace::Inventory {
@@ -266,12 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn guids_and_questions_are_well_formed_and_asked_once() {
+    fn guids_are_well_formed_and_questions_unique() {
         for questions in [questions::BOOT, questions::SHUTDOWN, questions::SUSPEND] {
-            let mut asked = HashSet::new();
+            let mut facts = HashSet::new();
             for question in questions {
-                assert!(asked.insert(question.asks), "{:?}", question.asks);
-                assert!(!question.signs.is_empty(), "{:?}", question.asks);
+                assert!(facts.insert(question.fact), "{:?}", question.fact);
+                assert!(!question.signs.is_empty(), "{:?}", question.fact);
                 if let Source::Provider(provider) = question.source {
                     let lengths: Vec<usize> = provider.guid.split('-').map(str::len).collect();
                     assert_eq!(lengths, [8, 4, 4, 4, 12], "{}", provider.name);

@@ -1,28 +1,26 @@
-//! A program or a service that is asked to get ready for a transition, whichever it is.
+//! Notifications of applications and services before and after a transition.
 
 use serde::Serialize;
 
-/// An application or a service is notified of a shutdown, a sleep or a resume, and answers.
+/// A notification of a shutdown, suspend or resume to an application or service, and its response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NotifiedOf{D}"))]
 pub struct Notified<D> {
-    /// Image file name or service name; empty when neither is known.
+    /// Image file name or service name; empty if neither is known.
     pub name: String,
-    /// Path or name as recorded; empty when it was not.
+    /// Path or name as recorded; empty if not recorded.
     pub path: String,
-    /// Process.
     pub pid: Option<u32>,
-    /// When it was notified, ns.
+    /// Time of the notification, ns.
     pub start_ns: i64,
-    /// When it answered or was given up, ns; `None` when that is not in the recording.
+    /// Time it responded or Windows stopped waiting, ns; `None` if not recorded.
     pub end_ns: Option<i64>,
-    /// Length, ns.
     pub duration_ns: Option<i64>,
-    /// Result status as recorded.
+    /// Result status, as recorded.
     pub status: Option<u32>,
     /// The record that set the start.
     pub event: String,
-    /// What only notifications of this kind have.
+    /// Fields specific to this kind of notification.
     #[serde(flatten)]
     pub details: D,
 }

@@ -1,19 +1,19 @@
-//! What the phases of all transitions of all systems are called.
+//! Names of the phases of all transitions on all systems.
 
 use serde::Serialize;
 
-/// Part of a sleep.
+/// Part of a suspend and resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Half {
-    /// The way down.
+    /// From the request until the computer sleeps.
     Suspend,
-    /// Between the halves.
+    /// While the computer sleeps.
     Asleep,
-    /// The way up.
+    /// From wake-up until the resume is complete.
     Resume,
-    /// After the resume, until the computer has settled.
+    /// After the resume, until the computer is idle.
     After,
 }
 
@@ -27,16 +27,14 @@ macro_rules! phase_names {
         pub enum $enum { $($(#[$comment])* #[serde(rename = $text)] $name),* }
 
         impl $enum {
-            /// Every phase.
             pub const ALL: &'static [$enum] = &[$(Self::$name),*];
 
-            /// The name, as in JSON.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// The part of a sleep it belongs to; `None` for phases that no sleep has.
+            /// The part of a suspend and resume that it belongs to; `None` for phases of other transitions.
             #[must_use]
             pub const fn half(self) -> Option<Half> {
                 match self {
@@ -49,66 +47,68 @@ macro_rules! phase_names {
 }
 
 phase_names! {
-    /// A phase of a transition. Names are those of xperf and the Microsoft papers, of `systemd-analyze time`, or of the kernel.
+    /// A phase of a transition. Names are those of xperf and Microsoft's papers, of `systemd-analyze time`, or of the
+    /// Linux kernel.
     pub enum PhaseName {
-        /// Linux: the firmware, until it starts the loader.
+        /// Linux: firmware, until it starts the loader.
         Firmware = "firmware",
-        /// Linux: the loader, until the kernel starts.
+        /// Linux: boot loader, until the kernel starts.
         Loader = "loader",
-        /// Linux: of a boot the kernel, until the first service manager starts; of a shutdown the kernel's devices, until the machine
-        /// stops.
+        /// Linux boot: the kernel, until the first service manager starts. Linux shutdown: device shutdown, until the
+        /// machine stops.
         Kernel = "kernel",
-        /// Linux: the initial file system, until the service manager of the real root starts.
+        /// Linux: initramfs, until the service manager of the root file system starts.
         Initrd = "initrd",
-        /// Linux: the service manager and its units, until every job of the start is done.
+        /// Linux: service manager and units, until all start jobs are done.
         UserSpace = "user_space",
-        /// Windows: the kernel and its boot-start drivers, until the session manager starts.
+        /// Windows: kernel and boot-start drivers, until the session manager starts.
         PreSmss = "PreSMSS",
-        /// Windows: the session manager: registry, remaining drivers, subsystems, until the logon process starts.
+        /// Windows: session manager (registry, remaining drivers, subsystems), until Winlogon starts.
         SmssInit = "SMSSInit",
-        /// Windows: services and logon, until the shell starts; of a fast startup a new session and its logon.
+        /// Windows: services and logon, until the shell starts. With fast startup: a new session and its logon.
         WinLogonInit = "WinLogonInit" in After,
-        /// Windows: the shell, until the desktop is ready.
+        /// Windows: shell, until the desktop is ready.
         ExplorerInit = "ExplorerInit" in After,
-        /// Work after the start, until the computer has settled.
+        /// Work after the boot, until the computer is idle.
         PostBoot = "PostBoot" in After,
         /// The rest of the recording.
         TraceTail = "TraceTail",
-        /// Windows: the applications of the user's sessions are ended: of a shutdown, and the first half of a fast startup.
+        /// Windows: the applications of user sessions end. Also the first part of a shutdown with fast startup.
         UserSession = "UserSession" in Suspend,
-        /// Windows: services are stopped: those that are notified before all others, then the rest.
+        /// Windows: services stop, pre-shutdown services first.
         SystemSession = "SystemSession",
-        /// Windows: the kernel, its file systems and its devices are shut down.
+        /// Windows: the kernel, its file systems and its devices shut down.
         KernelShutdown = "KernelShutdown",
         /// Linux: the service manager stops its units.
         StopUnits = "stop_units",
-        /// Linux: the last program takes over and writes out file systems.
+        /// Linux: systemd-shutdown takes over and syncs file systems.
         Sync = "sync",
-        /// Linux: what still runs is asked to end (`SIGTERM`), and waited for.
+        /// Linux: remaining processes get `SIGTERM` and time to exit.
         TerminateRemaining = "terminate_remaining",
-        /// Linux: what still runs is ended by force (`SIGKILL`).
+        /// Linux: remaining processes get `SIGKILL`.
         KillRemaining = "kill_remaining",
-        /// Linux: file systems are taken out or made read-only, swap turned off, loop and mapped devices detached.
+        /// Linux: file systems are unmounted or remounted read-only, swap is turned off, loop and mapped devices are
+        /// detached.
         Unmount = "unmount",
-        /// Linux: programs of the folder `system-shutdown` run.
+        /// Linux: scripts in the folder `system-shutdown` run.
         Hooks = "hooks",
-        /// Windows: applications are asked whether the system may suspend (Vista and 7).
+        /// Windows Vista and 7: applications are asked whether the system may suspend.
         QueryApps = "QueryApps" in Suspend,
-        /// Windows: services are asked whether the system may suspend (Vista and 7).
+        /// Windows Vista and 7: services are asked whether the system may suspend.
         QueryServices = "QueryServices" in Suspend,
-        /// Windows: the screen shows that the system suspends.
+        /// Windows: the suspend screen is shown.
         ShowUi = "ShowUI" in Suspend,
-        /// Windows: applications are notified that the system suspends, one after the other.
+        /// Windows: applications are notified of the suspend, one at a time.
         SuspendApps = "SuspendApps" in Suspend,
-        /// Windows: services are notified that the system suspends, one after the other.
+        /// Windows: services are notified of the suspend, one at a time.
         SuspendServices = "SuspendServices" in Suspend,
-        /// Windows: preparation as a whole, on versions that record it.
+        /// Windows: the whole preparation, on versions that record it.
         PrepareSleep = "PrepareSleep" in Suspend,
-        /// Windows: memory is prepared by the memory manager's prefetcher.
+        /// Windows: Superfetch prepares memory.
         Superfetch = "Superfetch" in Suspend,
-        /// Windows: the logon process prepares.
+        /// Windows: Winlogon prepares.
         Winlogon = "Winlogon" in Suspend,
-        /// Windows: callbacks before sleep.
+        /// Windows: pre-sleep callbacks.
         PreSleepCallbacks = "PreSleepCallbacks" in Suspend,
         /// Windows: devices are asked whether the system may suspend.
         QueryDevices = "QueryDevices" in Suspend,
@@ -116,77 +116,77 @@ phase_names! {
         FlushVolumes = "FlushVolumes" in Suspend,
         /// Windows: pages are written out before the memory image is made.
         FlushAllPages = "FlushAllPages" in Suspend,
-        /// Windows: the order in which devices are notified is worked out.
+        /// Windows: the order of device notifications is computed.
         BuildNotifyList = "BuildNotifyList" in Suspend,
-        /// Windows: devices are ordered to sleep.
+        /// Windows: devices are powered down.
         SuspendDevices = "SuspendDevices" in Suspend,
         /// Windows: the memory image is written.
         HiberWrite = "HiberWrite" in Suspend,
-        /// Windows: the computer sleeps or is off.
+        /// Windows: the computer is asleep or off.
         Asleep = "Asleep" in Asleep,
-        /// Windows, modern standby: the computer is on, in an idle state.
+        /// Windows: modern standby; the computer is on, in a low-power idle state.
         Standby = "Standby" in Asleep,
-        /// Windows: firmware on the way back.
+        /// Windows: firmware during the resume.
         BiosInit = "BiosInit" in Resume,
-        /// Windows: boot manager on the way back from a memory image.
+        /// Windows: boot manager during the resume from a memory image.
         BootManager = "BootManager" in Resume,
-        /// Windows: resume loader, with its share of reading the memory image.
+        /// Windows: resume loader, including its part of reading the memory image.
         ResumeLoader = "ResumeLoader" in Resume,
         /// Windows: the memory image is read.
         HiberRead = "HiberRead" in Resume,
-        /// Windows: what the kernel counts as critical to the resume: devices woken.
+        /// Windows: work that the kernel counts as critical to the resume, such as waking devices.
         ResumeCritical = "ResumeCritical" in Resume,
-        /// Windows: devices are ordered to wake up.
+        /// Windows: devices are powered up.
         ResumeDevices = "ResumeDevices" in Resume,
-        /// Windows: the screen comes back.
+        /// Windows: the screen is restored.
         HideUi = "HideUI" in Resume,
-        /// Windows: services are notified that the system resumed.
+        /// Windows: services are notified of the resume.
         ResumeServices = "ResumeServices" in Resume,
-        /// Windows: applications are notified that the system resumed.
+        /// Windows: applications are notified of the resume.
         ResumeApps = "ResumeApps" in Resume,
-        /// Windows: the file of the memory image is overwritten with zeros.
+        /// Windows: the hibernation file is overwritten with zeros.
         ZeroHiberFile = "ZeroHiberFile" in Resume,
-        /// Windows: work after the resume, until the computer has settled.
+        /// Windows: work after the resume, until the computer is idle.
         PostResume = "PostResume" in After,
-        /// Linux: file systems are written out.
+        /// Linux: file systems are synced.
         SyncFileSystems = "sync_file_systems" in Suspend,
         /// Linux: processes are frozen.
         FreezeProcesses = "freeze_processes" in Suspend,
         /// Linux: memory is freed for the memory image.
         CreateImage = "create_image" in Suspend,
-        /// Linux devices: no new children from now on.
+        /// Linux devices: `prepare` callbacks; no new child devices from here on.
         DevicesPrepare = "devices_prepare" in Suspend,
-        /// Linux devices: quiesce.
+        /// Linux devices: `suspend` callbacks.
         DevicesSuspend = "devices_suspend" in Suspend,
-        /// Linux devices: quiesce, once runtime power management is off.
+        /// Linux devices: `suspend_late` callbacks, with runtime power management off.
         DevicesSuspendLate = "devices_suspend_late" in Suspend,
-        /// Linux devices: quiesce, interrupts off.
+        /// Linux devices: `suspend_noirq` callbacks, with interrupts off.
         DevicesSuspendNoirq = "devices_suspend_noirq" in Suspend,
-        /// Linux: all processors but one go.
+        /// Linux: all CPUs but one go offline.
         ProcessorsOff = "processors_off" in Suspend,
-        /// Linux: the kernel's core goes: timers, interrupt controllers, the clock.
+        /// Linux: system core suspends (timers, interrupt controllers, clock).
         SystemCoreOff = "system_core_off" in Suspend,
-        /// Linux: the machine: from the kernel's last step to its first; asleep for most of it.
+        /// Linux: from the kernel's last step to its first one after wake-up; mostly time asleep.
         Machine = "machine" in Asleep,
         /// Linux: the memory image is written.
         WriteImage = "write_image" in Asleep,
         /// Linux: the memory image is read.
         ReadImage = "read_image" in Asleep,
-        /// Linux: the kernel's core comes back.
+        /// Linux: system core resumes.
         SystemCoreOn = "system_core_on" in Resume,
-        /// Linux: the processors come back.
+        /// Linux: CPUs come back online.
         ProcessorsOn = "processors_on" in Resume,
-        /// Linux devices: back, interrupts off.
+        /// Linux devices: `resume_noirq` callbacks, with interrupts off.
         DevicesResumeNoirq = "devices_resume_noirq" in Resume,
-        /// Linux devices: back, before runtime power management is on.
+        /// Linux devices: `resume_early` callbacks, with runtime power management still off.
         DevicesResumeEarly = "devices_resume_early" in Resume,
-        /// Linux devices: back to work.
+        /// Linux devices: `resume` callbacks.
         DevicesResume = "devices_resume" in Resume,
-        /// Linux devices: new children again.
+        /// Linux devices: `complete` callbacks; new child devices are allowed again.
         DevicesComplete = "devices_complete" in Resume,
-        /// Linux: the console comes back and writes what it held back.
+        /// Linux: the console resumes and prints buffered messages.
         ResumeConsole = "resume_console" in Resume,
-        /// Linux: processes go on.
+        /// Linux: processes are thawed.
         ThawProcesses = "thaw_processes" in Resume,
     }
 }
@@ -196,7 +196,7 @@ impl PhaseName {
     pub const WINDOWS_BOOT: [Self; 6] =
         [Self::PreSmss, Self::SmssInit, Self::WinLogonInit, Self::ExplorerInit, Self::PostBoot, Self::TraceTail];
 
-    /// The phases of a Linux boot, in order. The first five are those of `systemd-analyze time`.
+    /// The phases of a Linux boot, in order. The first five match `systemd-analyze time`.
     pub const LINUX_BOOT: [Self; 7] =
         [Self::Firmware, Self::Loader, Self::Kernel, Self::Initrd, Self::UserSpace, Self::PostBoot, Self::TraceTail];
 
@@ -214,29 +214,29 @@ impl PhaseName {
         Self::Kernel,
     ];
 
-    /// What it is called in text.
+    /// The display name.
     #[must_use]
     pub fn shown(self) -> String {
         match self {
-            Self::Sync => "last program starts, sync".to_owned(),
-            Self::TerminateRemaining => "SIGTERM to what still runs".to_owned(),
-            Self::KillRemaining => "SIGKILL to what still runs".to_owned(),
+            Self::Sync => "systemd-shutdown starts, sync".to_owned(),
+            Self::TerminateRemaining => "SIGTERM to remaining processes".to_owned(),
+            Self::KillRemaining => "SIGKILL to remaining processes".to_owned(),
             Self::Hooks => "shutdown hooks".to_owned(),
             other => other.as_str().replace('_', " "),
         }
     }
 
-    /// The phase of that name.
+    /// Parses the name used in JSON.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|phase| phase.as_str() == name)
     }
 }
 
-/// A phase and its ends, ns; `None` for one that is not known.
+/// A phase with its start and end, ns; `None` for unknown ends.
 pub type PhaseSpan = (PhaseName, Option<i64>, Option<i64>);
 
-/// Phases that end when the computer has settled.
+/// The phases that end when the computer is idle.
 pub const SETTLING: [&str; 2] = [PhaseName::PostBoot.as_str(), PhaseName::PostResume.as_str()];
 
 #[cfg(test)]
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_phases_of_a_linux_sleep_are_those_of_the_tables() {
+    fn linux_sleep_phases_match_the_table_names() {
         for name in [
             power_phase::SYNC_FILE_SYSTEMS,
             power_phase::FREEZE_PROCESSES,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_given_once() {
+    fn names_are_unique() {
         for (at, name) in PhaseName::ALL.iter().enumerate() {
             assert!(!PhaseName::ALL[..at].iter().any(|other| other.as_str() == name.as_str()), "{name:?}");
         }

@@ -1,96 +1,93 @@
-//! Why work took as long as it did, or what shows that it ran into its time-out: a code with its arguments, and the words of each.
+//! Why work took as long as it did, or how we know that it ran into its time-out. Each reason is a code with arguments
+//! and a phrase.
 
 use std::fmt::{Display, Formatter, Result};
 
 use onoff_trace::Duration;
 use serde::Serialize;
 
-/// A reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Reason {
-    /// Nothing tells.
+    /// No reason recorded.
     #[default]
     None,
     /// An application ran into its time-out, or was terminated.
     Application {
-        /// Whether it has windows; `None` when that is not known.
+        /// `None` if unknown.
         has_windows: Option<bool>,
-        /// Whether it was terminated.
         terminated: bool,
-        /// The time-out that it ran into, ns; `None` when it ran into none, or into one of unknown length.
+        /// The time-out it ran into, ns; `None` if it ran into none or the length is unknown.
         limit_ns: Option<i64>,
-        /// Whether it ran into a time-out.
+        /// Whether it ran into its time-out.
         ran_out: bool,
     },
-    /// A service stopped after the time that services have.
+    /// A service stopped after the service shutdown time-out.
     ServiceStoppedLate {
-        /// That time, ns; `None` when it is not known.
+        /// The time-out, ns; `None` if unknown.
         limit_ns: Option<i64>,
     },
-    /// A service did not stop in the time that services have.
+    /// A service did not stop within the service shutdown time-out.
     ServiceDidNotStopInTime {
-        /// That time, ns; `None` when it is not known.
+        /// The time-out, ns; `None` if unknown.
         limit_ns: Option<i64>,
     },
-    /// A service did not stop.
     ServiceDidNotStop,
-    /// A service is notified before all others, which wait for it.
+    /// A pre-shutdown service: all other services wait for it.
     NotifiedFirst,
-    /// A unit's time was up, and it was ended by force.
+    /// A unit exceeded its stop time-out and was killed.
     UnitEndedByForce {
-        /// Its time, ns; `None` when it is not known.
+        /// The time-out, ns; `None` if unknown.
         limit_ns: Option<i64>,
     },
-    /// A unit had not stopped when the recording ended.
+    /// A unit was still stopping when the recording ended.
     UnitNotStopped,
-    /// A process of a unit ran for most of the time.
+    /// A process of the unit ran for most of the stop.
     UnitProcessRan {
-        /// Whether it is the process that stops the unit; otherwise the unit's main process.
+        /// True for the unit's stop command, false for its main process.
         stops: bool,
-        /// File name of its image.
+        /// Image file name.
         image: String,
-        /// Process id.
         pid: u32,
-        /// How long it ran, ns.
+        /// Time it ran, ns.
         ran_ns: i64,
     },
-    /// It had not ended when the recording did.
+    /// Still unfinished when the recording ended.
     NotEnded,
-    /// No process ended meanwhile.
+    /// No process exited in that time.
     NoProcessEnded,
-    /// It was asked once more, and then terminated.
+    /// Asked a second time, then terminated.
     AskedAgainAndTerminated,
-    /// It was asked once more after its time-out.
+    /// Asked a second time after its time-out.
     AskedAgain,
-    /// Its window did not answer for 5 s or longer, and then once more.
+    /// Its window did not respond for at least 5 s, twice.
     WindowSilentTwice,
-    /// Its window did not answer for 5 s or longer, and it was then terminated.
+    /// Its window did not respond for at least 5 s; it was then terminated.
     WindowSilentAndTerminated,
-    /// Its window did not answer for 5 s or longer.
+    /// Its window did not respond for at least 5 s.
     WindowSilent,
-    /// It was terminated 5 s or longer after it was notified.
+    /// Terminated at least 5 s after the notification.
     TerminatedAfterNotification,
-    /// Its record ends with the status of a time-out.
+    /// Its record has a time-out status.
     StatusOfTimeOut,
-    /// It did not answer for 5 s or longer.
+    /// Did not respond for at least 5 s.
     Silent,
-    /// It stopped after its time-out.
+    /// Stopped after its time-out.
     StoppedAfterTimeOut,
-    /// It never stopped, and was waited for until then.
+    /// Never stopped; the shutdown waited until then.
     NeverStopped,
-    /// It had not stopped when the wait for services was over.
+    /// Still running when the wait for services ended.
     NotStoppedWhenWaitWasOver,
-    /// It had not stopped after its time-out, when the recording ended.
+    /// Exceeded its time-out and was still running when the recording ended.
     NotStoppedWhenRecordingEnded,
-    /// The service manager says so.
+    /// Reported by the service manager.
     ServiceManagerSays,
-    /// It was ended by force.
+    /// Killed.
     EndedByForce,
-    /// It took its time-out or longer.
+    /// Used its whole time-out or more.
     TookTimeOut,
-    /// It took its time-out or longer, of which there is no record.
+    /// Used its whole time-out or more; time-outs are not recorded.
     TookUnrecordedTimeOut,
 }
 
@@ -99,61 +96,60 @@ impl Display for Reason {
         let text = match self {
             Self::Application { has_windows, terminated, limit_ns, ran_out } => {
                 let program = match has_windows {
-                    Some(true) => "program with windows, ",
+                    Some(true) => "GUI program, ",
                     Some(false) => "console program, ",
                     None => "",
                 };
                 return match (ran_out, terminated) {
-                    (true, true) => write!(formatter, "{program}killed after its {} time-out", length(*limit_ns)),
-                    (true, false) => write!(formatter, "{program}ran into its {} time-out", length(*limit_ns)),
-                    (false, _) => write!(formatter, "{program}killed"),
+                    (true, true) => write!(formatter, "{program}terminated after its {} time-out", length(*limit_ns)),
+                    (true, false) => write!(formatter, "{program}exceeded its {} time-out", length(*limit_ns)),
+                    (false, _) => write!(formatter, "{program}terminated"),
                 };
             }
             Self::ServiceStoppedLate { limit_ns } => {
-                return write!(formatter, "stopped after the {} that services have", length(*limit_ns));
+                return write!(formatter, "stopped after the service time-out of {}", length(*limit_ns));
             }
             Self::ServiceDidNotStopInTime { limit_ns } => {
-                return write!(formatter, "did not stop in the {} that services have", length(*limit_ns));
+                return write!(formatter, "did not stop within the service time-out of {}", length(*limit_ns));
             }
             Self::UnitEndedByForce { limit_ns: Some(limit_ns) } => {
                 let limit = Duration::from_ns(*limit_ns);
-                return write!(formatter, "its time of {limit} was up and it was ended by force");
+                return write!(formatter, "it exceeded its stop time-out of {limit} and was killed");
             }
-            Self::UnitEndedByForce { limit_ns: None } => "its time was up and it was ended by force",
+            Self::UnitEndedByForce { limit_ns: None } => "it exceeded its stop time-out and was killed",
             Self::UnitProcessRan { stops, image, pid, ran_ns } => {
-                let what = if *stops { "the process that stops it" } else { "its main process" };
+                let what = if *stops { "its stop command" } else { "its main process" };
                 return write!(formatter, "{what}, {image} ({pid}), ran for {} of it", Duration::from_ns(*ran_ns));
             }
             Self::None => "",
             Self::ServiceDidNotStop => "did not stop",
-            Self::NotifiedFirst => "notified before all others, which wait for it",
-            Self::UnitNotStopped => "it had not stopped when the recording ended",
-            Self::NotEnded => "it had not ended when the recording did",
-            Self::NoProcessEnded => "no process ended meanwhile",
-            Self::AskedAgainAndTerminated => "it was asked once more, and then terminated",
-            Self::AskedAgain => "it was asked once more after its time-out",
-            Self::WindowSilentTwice => "its window did not answer for 5 s or longer, and then once more",
-            Self::WindowSilentAndTerminated => {
-                "its window did not answer for 5 s or longer, and it was then terminated"
-            }
-            Self::WindowSilent => "its window did not answer for 5 s or longer",
-            Self::TerminatedAfterNotification => "it was terminated 5 s or longer after it was notified",
-            Self::StatusOfTimeOut => "its record ends with the status of a time-out",
-            Self::Silent => "it did not answer for 5 s or longer",
+            Self::NotifiedFirst => "pre-shutdown service: all other services wait for it",
+            Self::UnitNotStopped => "it was still stopping when the recording ended",
+            Self::NotEnded => "it was still running when the recording ended",
+            Self::NoProcessEnded => "no process exited in that time",
+            Self::AskedAgainAndTerminated => "it was asked a second time, then terminated",
+            Self::AskedAgain => "it was asked a second time after its time-out",
+            Self::WindowSilentTwice => "its window did not respond for at least 5 s, twice",
+            Self::WindowSilentAndTerminated => "its window did not respond for at least 5 s; it was then terminated",
+            Self::WindowSilent => "its window did not respond for at least 5 s",
+            Self::TerminatedAfterNotification => "it was terminated at least 5 s after the notification",
+            Self::StatusOfTimeOut => "its record has a time-out status",
+            Self::Silent => "it did not respond for at least 5 s",
             Self::StoppedAfterTimeOut => "it stopped after its time-out",
-            Self::NeverStopped => "it never stopped, and was waited for until then",
-            Self::NotStoppedWhenWaitWasOver => "it had not stopped when the wait for services was over",
-            Self::NotStoppedWhenRecordingEnded => "it had not stopped after its time-out, when the recording ended",
-            Self::ServiceManagerSays => "the service manager says so",
-            Self::EndedByForce => "it was ended by force",
-            Self::TookTimeOut => "it took its time-out or longer",
-            Self::TookUnrecordedTimeOut => "it took its time-out or longer; a time-out itself is not recorded",
+            Self::NeverStopped => "it never stopped; the shutdown waited until then",
+            Self::NotStoppedWhenWaitWasOver => "it was still running when the wait for services ended",
+            Self::NotStoppedWhenRecordingEnded => {
+                "it exceeded its time-out and was still running when the recording ended"
+            }
+            Self::ServiceManagerSays => "reported by the service manager",
+            Self::EndedByForce => "it was killed",
+            Self::TookTimeOut => "it used its whole time-out or more",
+            Self::TookUnrecordedTimeOut => "it used its whole time-out or more (time-outs are not recorded)",
         };
         formatter.write_str(text)
     }
 }
 
-/// How long a time-out is.
 fn length(limit_ns: Option<i64>) -> String {
     limit_ns.map_or_else(|| "unknown".to_owned(), |ns| Duration::from_ns(ns).to_string())
 }

@@ -1,57 +1,53 @@
-//! What a recording holds: who recorded what, when, on which machine, and what was lost.
+//! Describes a recording: who recorded what, when, on which machine, and what was lost.
 
 use onoff_trace::{
     CivilTime, ClockConversion, KindCount, Losses, ProviderCount, RecordingFile, SystemConfiguration, SystemKind, Trace,
 };
 use serde::Serialize;
 
-/// The answer of `onoff info`.
+/// The result of `onoff info`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordingSummary {
-    /// Name of the recorder or session; empty when unknown.
+    /// Name of the recorder or session; empty if unknown.
     pub recorder: String,
-    /// The files.
     pub files: Vec<RecordingFile>,
-    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`.
+    /// Product name and release of the operating system, e.g. `Windows 11 24H2`.
     pub os: String,
-    /// Build number of the operating system.
     pub os_build: u32,
-    /// Bits of a pointer: 32 or 64.
+    /// Pointer size, bits: 32 or 64.
     pub pointer_bits: u32,
     /// Logical processors.
     pub processors: u32,
-    /// Real time of time zero, RFC 3339, UTC; `None` when the recording does not say.
+    /// Wall-clock time of time zero, RFC 3339, UTC; `None` if not recorded.
     pub start_utc: Option<String>,
-    /// Real time of the last event, RFC 3339, UTC.
+    /// Wall-clock time of the last event, RFC 3339, UTC.
     pub end_utc: Option<String>,
-    /// Minutes to add to the machine's local time to get UTC.
+    /// Minutes to add to local time to get UTC.
     pub utc_bias_minutes: Option<i32>,
-    /// The clock that stamped the events.
+    /// The clock that timestamped the events.
     pub clock: &'static str,
-    /// Ticks per second of that clock; 0 when unknown.
+    /// Ticks per second of that clock; 0 if unknown.
     pub clock_ticks_per_second: u64,
-    /// How times of other clocks were brought onto that one; absent where one clock stamped everything.
+    /// How timestamps of other clocks were converted; absent if all events use one clock.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clock_conversions: Vec<ClockConversion>,
-    /// Where on the axis the recording begins, ns: 0, but for a trace of a computer that had been running, whose axis begins with its
-    /// kernel.
+    /// Start of the recording on the time axis, ns. 0, except for a trace of a running Linux system, whose axis starts
+    /// with the kernel.
     pub start_ns: i64,
     /// Time of the last event, ns.
     pub duration_ns: i64,
-    /// Records walked, those that describe the recording itself included.
+    /// Number of records, including those that describe the recording itself.
     pub events: u64,
-    /// Events that the recorder itself says it lost.
+    /// Lost events, as reported by the recorder.
     pub events_lost: u64,
-    /// Buffers that the recorder itself says it lost.
+    /// Lost buffers, as reported by the recorder.
     pub buffers_lost: u64,
-    /// Whether any file's event data is compressed inside the format.
+    /// Whether any file has compressed event data.
     pub compressed: bool,
-    /// Whether the recorder finished every file.
+    /// Whether the recorder finalized every file.
     pub finished: bool,
-    /// The machine.
     pub system: SystemConfiguration,
-    /// What was lost.
     pub losses: Losses,
     /// Events by provider, most first.
     pub providers: Vec<ProviderCount>,
@@ -59,39 +55,37 @@ pub struct RecordingSummary {
     pub kinds: Vec<KindCount>,
 }
 
-/// Where an answer comes from: a recording's files by their content, the computer, and when it was recorded. Enough to tell whether two
-/// answers are about the same recording, and to find it again.
+/// Identifies the recording that an answer is based on: its files by content, the computer, and the time of recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
-    /// The files, in the order given.
     pub files: Vec<ProvenanceFile>,
-    /// Which system was recorded; `unknown` where the recording is of none, as a network capture.
+    /// The recorded system; `unknown` for recordings without one, such as a network capture.
     pub system: SystemKind,
-    /// Computer name; empty when not known.
+    /// Empty if unknown.
     pub computer: String,
-    /// Operating system's name and release as people know it, e.g. `Windows 11 24H2`.
+    /// Product name and release of the operating system, e.g. `Windows 11 24H2`.
     pub os: String,
-    /// Build number of the operating system; 0 when there is none.
+    /// Build number of the operating system; 0 if there is none.
     pub os_build: u32,
-    /// Real time of time zero, RFC 3339, UTC; `None` when the recording does not say.
+    /// Wall-clock time of time zero, RFC 3339, UTC; `None` if not recorded.
     pub recorded_utc: Option<String>,
 }
 
-/// A file by its content.
+/// A recorded file, identified by its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProvenanceFile {
-    /// Name as the caller gave it; that of a member of an archive follows the archive's.
+    /// Name as given by the caller; a member of an archive is prefixed with the archive's name.
     pub name: String,
-    /// Bytes of what it holds, unpacked.
+    /// Size of the unpacked content, bytes.
     pub bytes: u64,
-    /// SHA-256 of what it holds, unpacked, in hexadecimal: packing it changes nothing.
+    /// SHA-256 of the unpacked content, hexadecimal. Compressing the file does not change it.
     pub sha256: String,
 }
 
 impl Provenance {
-    /// That of `files` which hold `trace`.
+    /// Describes `files`, which were read into `trace`.
     #[must_use]
     pub fn of(files: Vec<ProvenanceFile>, trace: &Trace) -> Self {
         Self {
@@ -105,14 +99,12 @@ impl Provenance {
     }
 }
 
-/// Real time of `time_ns`.
 fn utc(trace: &Trace, time_ns: i64) -> Option<String> {
     let unix_ns = trace.clock.unix_ns(time_ns)?;
     Some(CivilTime::from_unix_ns(unix_ns).to_string())
 }
 
-/// Summarizes a recording; events are counted when the trace was opened with
-/// [`onoff_trace::TableName::Inventory`].
+/// Summarizes a recording. Event counts need a trace opened with [`onoff_trace::TableName::Inventory`].
 #[must_use]
 pub fn summarize(trace: &Trace) -> RecordingSummary {
     let inventory = trace.inventory.clone().unwrap_or_default();
@@ -148,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_compressed_or_unfinished_file_makes_the_recording_so() {
+    fn one_compressed_or_unfinished_file_marks_the_recording() {
         let mut trace = Trace::default();
         trace.clock.start_unix_ns = Some(0);
         trace.duration_ns = 1_500_000_000;

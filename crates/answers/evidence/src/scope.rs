@@ -1,20 +1,18 @@
-//! What part of a recording a question is about: a range of time, and some of the processes.
+//! Restricts an answer to an interval and to some of the processes.
 
 use onoff_trace::{Pattern, Trace};
 
 use crate::interval::Interval;
 
-/// What part of a recording a question is about.
+/// The part of a recording that an answer covers.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
-    /// The time.
     pub range: Interval,
-    /// The processes, any of these; all when empty.
+    /// Matches processes; all of them if empty.
     pub processes: Vec<Pattern>,
 }
 
 impl Scope {
-    /// The whole of `trace`.
     #[must_use]
     pub fn whole(trace: &Trace) -> Self {
         Self {
@@ -23,8 +21,7 @@ impl Scope {
         }
     }
 
-    /// The part of `trace` between two times, ns. What lies outside the recording is cut off; `None` when nothing is
-    /// left.
+    /// The part of `trace` between two times, ns, clipped to the recording. `None` if nothing is left.
     #[must_use]
     pub fn between(trace: &Trace, from_ns: i64, until_ns: i64) -> Option<Self> {
         let whole = Self::whole(trace);
@@ -33,17 +30,17 @@ impl Scope {
             end_ns: until_ns.min(whole.range.end_ns),
             includes_end: until_ns > whole.range.end_ns,
         };
-        let holds_something = range.start_ns < range.end_ns || range.contains(range.start_ns);
-        holds_something.then_some(Self { range, ..whole })
+        let has_time = range.start_ns < range.end_ns || range.contains(range.start_ns);
+        has_time.then_some(Self { range, ..whole })
     }
 
-    /// The same for these processes only.
+    /// The same interval, for these processes only.
     #[must_use]
     pub fn of_processes(self, processes: Vec<Pattern>) -> Self {
         Self { processes, ..self }
     }
 
-    /// Whether a process with this id and image file name is asked for.
+    /// Whether a process with this id and image file name is included.
     #[must_use]
     pub fn has_process(&self, pid: Option<u32>, image: &str) -> bool {
         self.processes.is_empty()
@@ -63,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_cut_to_the_recording_and_never_empty() {
+    fn ranges_are_clipped_to_the_recording() {
         let between = |from, until| {
             let range = Scope::between(&recording(), from, until)?.range;
             Some((range.start_ns, range.end_ns))
@@ -80,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_chosen_by_name_or_id() {
+    fn processes_match_by_name_or_id() {
         let scope = Scope::whole(&recording()).of_processes(vec![Pattern::new("svc*.exe"), Pattern::new("4")]);
         assert!(scope.has_process(Some(900), "SvcHost.exe"));
         assert!(scope.has_process(Some(4), ""));

@@ -1,25 +1,23 @@
-//! The kinds of transitions: the same on every system.
+//! The kinds of transitions, common to all systems.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TransitionKind {
-    /// A boot; of a computer with fast startup, the half that comes back.
+    /// A boot. With fast startup: the resume half.
     Boot,
     /// A shutdown or restart.
     Shutdown,
-    /// Sleep, hibernation or modern standby: both halves.
+    /// Sleep, hibernation or modern standby, from suspend to resume.
     Suspend,
 }
 
 impl TransitionKind {
-    /// Every kind.
     pub const ALL: [Self; 3] = [Self::Boot, Self::Shutdown, Self::Suspend];
 
-    /// The name, as in JSON and on the command line.
+    /// The name in JSON and on the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,7 +27,7 @@ impl TransitionKind {
         }
     }
 
-    /// The kind of that name.
+    /// Parses a name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)

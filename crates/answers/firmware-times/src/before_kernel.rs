@@ -1,7 +1,7 @@
-//! What happened before the recording's time zero: firmware, boot manager, loader, and a person at a menu.
+//! Time before the recording's time zero: firmware, boot manager, loader, and user input.
 //!
-//! The lengths come from records that the kernel writes later on; where they lie on the axis is not known. The firmware's own
-//! times, which the recording or a file beside it may tell, end where the kernel takes over: they have a place.
+//! Durations come from records that the kernel writes later; their position on the axis is unknown. The firmware's own
+//! times, from the recording or a separate file, end where the kernel takes over, so they have a position.
 
 use onoff_trace::{Duration, Milestone, Trace, milestone};
 
@@ -13,66 +13,61 @@ use crate::{FirmwarePhase, FirmwareStageName, checkpoint_faults, counts_over_res
 use onoff_evidence::Certainty;
 use onoff_evidence::rule::Rule;
 
-/// The firmware's own times of the boot, from a file beside the recording.
+/// Firmware times of the boot, from a file outside the recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenFirmware {
-    /// The times.
     pub checkpoints: FirmwareCheckpoints,
-    /// The file's name.
     pub from: String,
-    /// Its phases; empty when it measured none.
+    /// Phases measured by the firmware; may be empty.
     pub phases: Vec<FirmwarePhase>,
 }
 
-/// A time that lies before the recording's time zero: only its length is known.
+/// A time before the recording's time zero, of which only the duration is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierTime {
-    /// Length, ns; `None` when not recorded.
+    /// `None` if not recorded.
     pub duration_ns: Option<i64>,
-    /// The rule that found it.
+    /// The rule that determined it.
     pub rule: Rule,
-    /// The record.
     pub event: String,
-    /// How certain it is.
     pub certainty: Certainty,
 }
 
-/// What happened before the kernel.
+/// Times before the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BeforeKernel {
-    /// Firmware, from power-on to the boot manager.
+    /// Firmware: from power-on to the boot manager.
     pub firmware: EarlierTime,
-    /// Boot manager.
     pub boot_manager: EarlierTime,
     /// Loader of the operating system.
     pub os_loader: EarlierTime,
-    /// Time a person took at a boot menu or a disk password; part of the others.
+    /// User input at a boot menu or for a disk password; part of the other times.
     pub user_input: EarlierTime,
-    /// The firmware's own times, with a place on the axis; `None` when neither the recording nor a file tells them.
+    /// The firmware's own times, with a position on the axis; `None` if neither the recording nor a file has them.
     pub firmware_table: Option<FirmwareBeforeKernel>,
 }
 
-/// The stages from the processor's reset to the kernel, as the firmware timed them.
+/// The stages from processor reset to the kernel, as measured by the firmware.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareBeforeKernel {
-    /// What tells the times: a file's name, or the recording's record.
+    /// Source of the times: a file name or the recording's record.
     pub from: String,
-    /// The times, ns since the processor's reset.
+    /// The checkpoints, ns since processor reset.
     pub checkpoints: FirmwareCheckpoints,
     /// The stages, in order.
     pub stages: Vec<EarlierStage>,
-    /// The processor's reset, ns; negative. `None` when the times do not begin at this boot's reset or do not reach the kernel.
+    /// Time of processor reset, ns; negative. `None` if the times do not start at the reset of this boot or do not
+    /// reach the kernel.
     pub reset_ns: Option<i64>,
-    /// What puts the firmware's times on the recording's axis.
+    /// The rule that places the times on the recording's axis.
     pub rule: Rule,
-    /// How certain that is.
     pub certainty: Certainty,
-    /// Where these times and those of the recording cannot both be true; empty when they agree.
+    /// Contradictions between these times and the recording; empty if they agree.
     pub disagreements: Vec<String>,
-    /// What cannot be true of the times.
+    /// Implausible values in the times.
     pub faults: Vec<FirmwareFault>,
 }
 
@@ -80,27 +75,25 @@ pub struct FirmwareBeforeKernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlierStage {
-    /// Which.
     pub name: FirmwareStageName,
-    /// Begin, ns; before the kernel's start, so negative.
+    /// Start, ns; negative, because it is before the kernel start.
     pub start_ns: i64,
     /// End, ns.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
 }
 
-/// Everything the recording, and the firmware itself, say about the time before the kernel, which starts at `kernel_ns`.
+/// Collects the times before the kernel, which starts at `kernel_ns`, from the recording and the firmware.
 pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Option<i64>) -> BeforeKernel {
     let table = firmware_table(trace, given, kernel_ns);
-    // A table of another boot does not say how long this one's firmware took.
-    let believed = given.filter(|_| table.as_ref().is_some_and(|table| table.disagreements.is_empty()));
+    // A table of another boot cannot give the firmware time of this one.
+    let trusted = given.filter(|_| table.as_ref().is_some_and(|table| table.disagreements.is_empty()));
     BeforeKernel {
         firmware_table: table,
-        firmware: believed.and_then(given_firmware).unwrap_or_else(|| {
+        firmware: trusted.and_then(given_firmware).unwrap_or_else(|| {
             earlier(
                 trace,
-                // Windows' own account of a resume takes the loader's start for the firmware's length too.
+                // Windows' own resume times also end the firmware at the loader start.
                 &[
                     (milestone::FIRMWARE_LOADER_STARTED, Rule::FirmwareTableInRecording),
                     (milestone::FIRMWARE, Rule::KernelRecordsFirmwareTime),
@@ -125,7 +118,7 @@ pub fn before_kernel(trace: &Trace, given: Option<&GivenFirmware>, kernel_ns: Op
     }
 }
 
-/// The firmware's length as a file tells it: up to the boot manager, as the recording's own records count it.
+/// The firmware time from a file, up to the boot manager, like the recording's own records.
 fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
     if counts_over_resets(&checkpoint_faults(&given.checkpoints)) {
         return None;
@@ -138,7 +131,7 @@ fn given_firmware(given: &GivenFirmware) -> Option<EarlierTime> {
     })
 }
 
-/// The firmware's five times: those of a given file, else those in the recording.
+/// The five checkpoints, from the given file, otherwise from the recording.
 pub fn firmware_table(
     trace: &Trace,
     given: Option<&GivenFirmware>,
@@ -156,13 +149,13 @@ pub fn firmware_table(
     };
     disagreements.extend(loader_too_long(trace, &checkpoints));
     let faults = checkpoint_faults(&checkpoints);
-    // Nothing runs between the return of ExitBootServices and the kernel but the loader's last steps, which nobody times.
-    // Tables that the recording contradicts are of another boot or another machine: their place is not known.
+    // Between the return of ExitBootServices and the kernel, only the last steps of the loader run, which are not
+    // measured. Tables that contradict the recording belong to another boot or machine, so their position is unknown.
     let shift = kernel_ns
         .zip(checkpoints.exit_end_ns)
         .filter(|_| disagreements.is_empty())
         .map(|(kernel, end)| kernel.saturating_sub(end));
-    // Where the end of reset is not known, the firmware's stage has the reset in it.
+    // If the end of reset is unknown, the firmware stage includes the reset.
     let from_reset = match checkpoints.reset_end_ns {
         None if !counts_over_resets(&faults) => FirmwareCheckpoints { reset_end_ns: Some(0), ..checkpoints },
         _ => checkpoints,
@@ -196,14 +189,14 @@ pub fn firmware_table(
     })
 }
 
-/// Whether the recording holds the same five times as the given tables.
+/// Whether the recording has the same five checkpoints as the given tables.
 pub fn same_times(trace: &Trace, given: Option<&GivenFirmware>) -> bool {
     given.is_some_and(|given| {
         recorded_checkpoints(trace).is_some_and(|(recorded, _)| disagreements(&given.checkpoints, &recorded).is_empty())
     })
 }
 
-/// The five times in the recording, and the record they come from.
+/// The five checkpoints in the recording, and their record.
 fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> {
     let names = [
         milestone::FIRMWARE_RESET_END,
@@ -216,22 +209,23 @@ fn recorded_checkpoints(trace: &Trace) -> Option<(FirmwareCheckpoints, String)> 
     let event = found.iter().flatten().next().map(|(_, row)| trace.text(row.event).to_owned())?;
     let mut checkpoints = FirmwareCheckpoints::of_stored(found.map(|time| time.map_or(0, |(ns, _)| ns)));
     checkpoints.reset_end_ns = found[0].map(|(ns, _)| ns);
-    // A record of zeros: firmware without the table.
+    // A record of zeros means firmware without the table.
     let any = checkpoints.named().into_iter().skip(1).any(|(_, ns)| ns.is_some());
     any.then_some((checkpoints, event))
 }
 
-/// Windows passes the firmware's times on in whole milliseconds: times that are less apart are the same.
-const WHOLE_MS: i64 = 1_000_000;
+/// Windows truncates firmware times to milliseconds, so times that differ by less are equal.
+const MILLISECOND_NS: i64 = 1_000_000;
 
-/// The loader runs between its start and `ExitBootServices`: if the recording has it run longer, one of the two is wrong.
+/// The loader runs between its start and `ExitBootServices`. If the recording has a longer loader time, one of the two
+/// is wrong.
 fn loader_too_long(trace: &Trace, checkpoints: &FirmwareCheckpoints) -> Option<String> {
     let (loader_ns, _) = value(trace, milestone::OS_LOADER)?;
     let room_ns = checkpoints.exit_end_ns?.checked_sub(checkpoints.loader_start_ns?)?;
-    (loader_ns >= room_ns.saturating_add(WHOLE_MS) && room_ns >= 0).then(|| {
+    (loader_ns >= room_ns.saturating_add(MILLISECOND_NS) && room_ns >= 0).then(|| {
         let (loader, room) = (Duration::from_ns(loader_ns), Duration::from_ns(room_ns));
         format!(
-            "OSLoader: {loader} in the recording, where the firmware has {room} from the loader's start to the kernel"
+            "OSLoader: {loader} in the recording, but {room} from the loader's start to the kernel in the firmware table"
         )
     })
 }
@@ -241,21 +235,21 @@ fn disagreements(given: &FirmwareCheckpoints, recorded: &FirmwareCheckpoints) ->
     let different = both.filter_map(|((name, given), (_, recorded))| {
         let (given, recorded) = (given?, recorded?);
         let apart_ns = given.saturating_sub(recorded).saturating_abs();
-        (apart_ns >= WHOLE_MS).then(|| {
+        (apart_ns >= MILLISECOND_NS).then(|| {
             let apart = Duration::from_ns(apart_ns);
             let (given, recorded) = (Duration::from_ns(given), Duration::from_ns(recorded));
-            format!("{name}: {given} in the file, {recorded} in the recording ({apart} apart)")
+            format!("{name}: {given} in the file, {recorded} in the recording (difference {apart})")
         })
     });
     different.collect()
 }
 
-/// The length that the first of `rules` finds, if it is at least `least_ns`: a negative length is a damaged record, and firmware that took
-/// no time is firmware that recorded none.
-fn earlier(trace: &Trace, rules: &[(&str, Rule)], least_ns: i64, certainty: Certainty) -> EarlierTime {
+/// The duration from the first rule with a value of at least `min_ns`: a negative duration is a damaged record, and a
+/// firmware time of zero means that it was not recorded.
+fn earlier(trace: &Trace, rules: &[(&str, Rule)], min_ns: i64, certainty: Certainty) -> EarlierTime {
     for (name, rule) in rules {
         if let Some((duration_ns, row)) = value(trace, name)
-            && duration_ns >= least_ns
+            && duration_ns >= min_ns
         {
             return EarlierTime {
                 duration_ns: Some(duration_ns),
@@ -268,7 +262,7 @@ fn earlier(trace: &Trace, rules: &[(&str, Rule)], least_ns: i64, certainty: Cert
     EarlierTime { rule: Rule::NotRecorded, ..EarlierTime::default() }
 }
 
-/// The value of the first milestone `name` that carries one.
+/// The value and row of the first milestone `name` that has a value.
 pub fn value(trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
     let name = trace.strings.find(name)?;
     trace.milestones.iter().filter(|row| row.name == name).find_map(|row| row.value.map(|value| (value, row)))
@@ -280,7 +274,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, milestone_value};
 
     #[test]
-    fn lengths_come_from_the_best_record() {
+    fn durations_come_from_the_best_record() {
         let mut trace = Trace::default();
         milestone_value(&mut trace, 5, milestone::FIRMWARE_LOADER_STARTED, "", Some(4000 * MS));
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(1926 * MS));
@@ -290,7 +284,7 @@ mod tests {
         assert_eq!(before.firmware.duration_ns, Some(4000 * MS));
         assert_eq!(before.firmware.certainty, Certainty::Inferred);
         assert_eq!(before.boot_manager.certainty, Certainty::Missing);
-        // No log of a real machine shows the unit of the kernel's own record of it.
+        // The kernel's own record is the fallback, because its unit is not confirmed by logs of real machines.
         milestone_value(&mut trace, 7, milestone::FIRMWARE, "", Some(3900 * MS));
         assert_eq!(before_kernel(&trace, None, Some(0)).firmware.duration_ns, Some(4000 * MS));
         let mut alone = Trace::default();
@@ -300,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn firmware_that_recorded_zeros_has_no_length() {
+    fn firmware_times_of_zero_are_not_recorded() {
         let mut trace = Trace::default();
         for name in [milestone::FIRMWARE_RESET_END, milestone::FIRMWARE_LOADER_STARTED, milestone::FIRMWARE_EXIT_END] {
             milestone_value(&mut trace, 5, name, "", Some(0));
@@ -310,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_nanoseconds_agrees_with_the_recordings_milliseconds() {
+    fn nanoseconds_in_a_file_agree_with_milliseconds_in_the_recording() {
         let mut trace = Trace::default();
         record(&mut trace, &disk_boot());
         let finer = disk_boot().named().map(|(_, ns)| ns.unwrap() + 999_999);
@@ -325,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_length_is_not_a_time() {
+    fn a_negative_duration_is_not_a_time() {
         let mut trace = Trace::default();
         milestone_value(&mut trace, 6, milestone::OS_LOADER, "", Some(-1));
         assert_eq!(before_kernel(&trace, None, Some(0)).os_loader.duration_ns, None);
     }
 
-    /// Table 2 of the paper on PXE performance, the boot from disk, ns.
+    /// Table 2 of the paper on PXE performance: the boot from disk, ns.
     fn disk_boot() -> FirmwareCheckpoints {
         FirmwareCheckpoints::of_stored([21, 5_321, 5_512, 8_861, 8_862].map(|ms| ms * MS))
     }
@@ -350,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_firmwares_stages_end_where_the_kernel_begins() {
+    fn firmware_stages_end_where_the_kernel_starts() {
         let mut trace = Trace::default();
         record(&mut trace, &disk_boot());
         let table = before_kernel(&trace, None, Some(3 * MS)).firmware_table.unwrap();
@@ -371,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_file_is_preferred_and_its_disagreement_said() {
+    fn a_given_file_is_preferred_and_its_disagreement_reported() {
         let mut trace = Trace::default();
         record(&mut trace, &disk_boot());
         let mut given = GivenFirmware { checkpoints: disk_boot(), from: "FBPT.bin".to_owned(), phases: Vec::new() };
@@ -383,13 +377,13 @@ mod tests {
         let table = before_kernel(&trace, Some(&given), Some(0)).firmware_table.unwrap();
         assert_eq!(
             table.disagreements,
-            ["loader's start: 5.51 s in the file, 5.51 s in the recording (1.00 ms apart)"]
+            ["loader's start: 5.51 s in the file, 5.51 s in the recording (difference 1.00 ms)"]
         );
-        assert_eq!((table.reset_ns, table.stages.len()), (None, 0), "another boot's times have no place here");
+        assert_eq!((table.reset_ns, table.stages.len()), (None, 0), "the times of another boot are not placed");
     }
 
     #[test]
-    fn times_that_run_on_over_resets_do_not_tell_when_this_boots_reset_was() {
+    fn times_that_continue_over_resets_have_no_reset_time() {
         let late = disk_boot().named().map(|(_, ns)| ns.unwrap() + 9_000_000 * MS);
         let given = GivenFirmware {
             checkpoints: FirmwareCheckpoints::of_stored(late),

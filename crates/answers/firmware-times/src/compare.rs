@@ -1,4 +1,4 @@
-//! Two boots beside each other: which part of the firmware grew.
+//! Compares the firmware times of two boots.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +7,40 @@ use serde::Serialize;
 
 use super::report::{FirmwareDriver, FirmwareReport};
 
-/// How the firmware's time changed from one boot to another.
+/// Changes of firmware times between two boots.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareComparison {
-    /// The boot that is compared with: its input.
+    /// Input of the boot to compare with.
     pub was: String,
-    /// The boot that is asked about: its input.
+    /// Input of the boot being compared.
     pub is: String,
-    /// The lengths between the checkpoints, in their order.
+    /// Durations between the checkpoints, in order.
     pub intervals: Vec<FirmwareChange>,
-    /// The phases, in their order.
+    /// Phases, in order.
     pub phases: Vec<FirmwareChange>,
-    /// Drivers by their own time, by growth, the most grown first.
+    /// Drivers by exclusive time, largest increase first.
     pub drivers: Vec<FirmwareChange>,
-    /// Devices by their own time, by growth, the most grown first.
+    /// Devices by exclusive time, largest increase first.
     pub devices: Vec<FirmwareChange>,
-    /// The innermost phase that grew most; `None` when none grew.
+    /// The innermost phase with the largest increase; `None` if none increased.
     pub grown_phase: Option<FirmwareChange>,
-    /// The driver that grew most; `None` when none grew.
+    /// The driver with the largest increase; `None` if none increased.
     pub grown_driver: Option<FirmwareChange>,
 }
 
-/// How one part changed.
+/// The change of one part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareChange {
-    /// The part.
     pub name: String,
     /// GUID of a driver; empty for other parts.
     pub guid: String,
-    /// Its length in the boot that is compared with, ns; `None` when it is not there.
+    /// Duration in the boot to compare with, ns; `None` if absent.
     pub was_ns: Option<i64>,
-    /// Its length in the boot that is asked about, ns; `None` when it is not there.
+    /// Duration in the boot being compared, ns; `None` if absent.
     pub is_ns: Option<i64>,
-    /// Growth, ns, a part that is not there counted as nothing; `None` when neither boot has it.
+    /// Change, ns; an absent part counts as zero. `None` if both boots lack it.
     pub change_ns: Option<i64>,
 }
 
@@ -63,7 +62,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         [
             ("reset", intervals.firmware_init_ns),
             ("Time1, firmware", intervals.time1_ns),
-            ("loader's load", intervals.loader_load_ns),
+            ("loader load", intervals.loader_load_ns),
             ("loader", intervals.loader_run_ns),
             ("ExitBootServices", intervals.exit_boot_services_ns),
             ("Time2, loader", intervals.time2_ns),
@@ -71,7 +70,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         ]
     };
     let intervals = lengths(was).into_iter().zip(lengths(is));
-    // A length that only one boot has is no growth: nobody measured the other.
+    // A duration that only one boot has is not a change: the other one was not measured.
     let intervals = intervals.map(|((name, was), (_, is))| FirmwareChange {
         change_ns: was.zip(is).map(|(was, is)| is.saturating_sub(was)),
         ..FirmwareChange::new(name, "", was, is)
@@ -92,7 +91,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
         phase_names.iter().map(|name| FirmwareChange::new(name, "", length(was, name), length(is, name))).collect();
     let has_parts = |name: &str| was.phases.iter().chain(&is.phases).any(|phase| phase.inside == name);
     let grown_phase = most_grown(phases.iter().filter(|phase| !has_parts(&phase.name)));
-    // Names are known for some inputs only, and are all that others have.
+    // Some inputs have names and GUIDs, others only names.
     let mut drivers = changes(was.drivers.iter().map(driver), is.drivers.iter().map(driver));
     for change in drivers.iter_mut().filter(|change| change.guid == change.name) {
         change.guid = FirmwareGuid::parse(&change.guid).map(|guid| guid.to_string()).unwrap_or_default();
@@ -113,7 +112,7 @@ pub fn compare(was: &FirmwareReport, is: &FirmwareReport) -> FirmwareComparison 
     }
 }
 
-/// What tells a driver from others, its name, and its own time.
+/// The key of a driver, its name, and its exclusive time.
 fn driver(driver: &FirmwareDriver) -> (&str, &str, i64) {
     let key = if driver.guid.is_empty() { &driver.name } else { &driver.guid };
     (key, &driver.name, driver.self_ns)

@@ -1,14 +1,14 @@
-//! Devices: what starting drivers on each cost.
+//! Times of starting drivers on devices.
 
 use hashbrown::HashMap;
 use onoff_trace::firmware::FirmwareWork;
 
 use super::names::Names;
-use super::pairing::Piece;
+use super::pairing::WorkInterval;
 use super::report::{FirmwareDevice, FirmwareDeviceDriver};
 use super::sweep::Share;
 
-/// Nodes that a device path begins with (UEFI specification, text device nodes).
+/// Text nodes that a device path starts with (UEFI specification).
 const ROOTS: [&str; 16] = [
     "PciRoot(",
     "PcieRoot(",
@@ -28,25 +28,25 @@ const ROOTS: [&str; 16] = [
     "HardwarePath(",
 ];
 
-/// Every device that a driver was started on, by time of its own, longest first.
-pub(super) fn devices(pieces: &[Piece<'_>], shares: &[Share], names: &Names) -> Vec<FirmwareDevice> {
+/// All devices on which a driver was started, by exclusive time, longest first.
+pub(super) fn devices(intervals: &[WorkInterval<'_>], shares: &[Share], names: &Names) -> Vec<FirmwareDevice> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut devices: Vec<FirmwareDevice> = Vec::new();
-    // Firmware that had no memory left for a path leaves only the device's handle.
+    // If firmware has no memory left for a path, it only records the device handle.
     let mut paths: HashMap<u64, &str> = HashMap::new();
-    for piece in pieces {
-        if let Some(handle) = piece.event.handle
-            && piece.event.work == FirmwareWork::DriverStart
-            && !piece.event.text.is_empty()
+    for interval in intervals {
+        if let Some(handle) = interval.event.handle
+            && interval.event.work == FirmwareWork::DriverStart
+            && !interval.event.text.is_empty()
         {
-            paths.entry(handle).or_insert(&piece.event.text);
+            paths.entry(handle).or_insert(&interval.event.text);
         }
     }
-    for (piece, share) in pieces.iter().zip(shares) {
-        if piece.event.work != FirmwareWork::DriverStart {
+    for (interval, share) in intervals.iter().zip(shares) {
+        if interval.event.work != FirmwareWork::DriverStart {
             continue;
         }
-        let text = match (piece.event.text.as_str(), piece.event.handle) {
+        let text = match (interval.event.text.as_str(), interval.event.handle) {
             ("", Some(handle)) => paths.get(&handle).copied().unwrap_or("unnamed"),
             (text, _) => text,
         };
@@ -59,12 +59,12 @@ pub(super) fn devices(pieces: &[Piece<'_>], shares: &[Share], names: &Names) -> 
         if device.name.is_empty() {
             device.name = name.to_owned();
         }
-        let length = piece.end_ns - piece.start_ns;
+        let length = interval.end_ns - interval.start_ns;
         device.self_ns += share.self_ns;
         device.driver_start_ns = device.driver_start_ns.saturating_add(length);
-        let has_guid = piece.event.module_name.is_empty();
-        let guid = if has_guid { piece.event.module.to_string() } else { String::new() };
-        let name = names.of_event(piece.event);
+        let has_guid = interval.event.module_name.is_empty();
+        let guid = if has_guid { interval.event.module.to_string() } else { String::new() };
+        let name = names.of_event(interval.event);
         let place = match device.drivers.iter().position(|driver| driver.guid == guid && driver.name == name) {
             Some(place) => place,
             None => {
@@ -83,14 +83,15 @@ pub(super) fn devices(pieces: &[Piece<'_>], shares: &[Share], names: &Names) -> 
     devices
 }
 
-/// A text such as `FAT File System PciRoot(0x0)/Pci(0x1,0x0)` taken apart. A name may hold anything, blanks and slashes too.
+/// Splits a text such as `FAT File System PciRoot(0x0)/Pci(0x1,0x0)`. A name may contain any characters, including
+/// blanks and slashes.
 fn name_and_path(text: &str) -> (&str, &str) {
-    let begins = ROOTS.iter().filter_map(|root| {
+    let starts = ROOTS.iter().filter_map(|root| {
         text.match_indices(root)
             .map(|(at, _)| at)
             .find(|&at| at == 0 || text.get(..at).is_some_and(|before| before.ends_with(' ')))
     });
-    let at = begins.min().or_else(|| {
+    let at = starts.min().or_else(|| {
         let first_node = text.split('/').next().unwrap_or(text);
         first_node.contains('(').then(|| first_node.rfind(' ').map_or(0, |blank| blank + 1))
     });
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_before_the_path() {
+    fn names_precede_the_path() {
         for (text, name, path) in [
             ("PciRoot(0x0)", "", "PciRoot(0x0)"),
             ("PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)", "", "PciRoot(0x0)/Pci(0x2,0x0)/AcpiAdr(0x80011400)"),

@@ -1,36 +1,41 @@
-//! Drivers and other modules: what each cost.
+//! Times of drivers and other modules.
 
 use hashbrown::HashMap;
 use onoff_trace::firmware::{FirmwareGuid, FirmwareWork};
 
 use super::names::Names;
-use super::pairing::Piece;
+use super::pairing::WorkInterval;
 use super::report::FirmwareDriver;
 use super::sweep::Share;
 
-/// Every module that was measured, by time of its own, longest first. `pieces` are in the order of their begins.
-pub(super) fn drivers(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str], names: &Names) -> Vec<FirmwareDriver> {
+/// All measured modules, by exclusive time, longest first. `intervals` must be sorted by start.
+pub(super) fn drivers(
+    intervals: &[WorkInterval<'_>],
+    shares: &[Share],
+    in_phase: &[&str],
+    names: &Names,
+) -> Vec<FirmwareDriver> {
     let mut places: HashMap<(FirmwareGuid, &str), usize> = HashMap::new();
     let mut drivers: Vec<FirmwareDriver> = Vec::new();
-    for ((piece, share), phase) in pieces.iter().zip(shares).zip(in_phase) {
-        if piece.phase.is_some() {
+    for ((interval, share), phase) in intervals.iter().zip(shares).zip(in_phase) {
+        if interval.phase.is_some() {
             continue;
         }
-        let guid = piece.event.module;
-        let at = *places.entry((guid, &*piece.event.module_name)).or_insert_with(|| {
+        let guid = interval.event.module;
+        let at = *places.entry((guid, &*interval.event.module_name)).or_insert_with(|| {
             drivers.push(FirmwareDriver {
-                guid: if piece.event.module_name.is_empty() { guid.to_string() } else { String::new() },
-                name: names.of_event(piece.event),
+                guid: if interval.event.module_name.is_empty() { guid.to_string() } else { String::new() },
+                name: names.of_event(interval.event),
                 phase: (*phase).to_owned(),
-                start_ns: piece.start_ns,
+                start_ns: interval.start_ns,
                 ..FirmwareDriver::default()
             });
             drivers.len() - 1
         });
         let driver = &mut drivers[at];
-        let length = piece.end_ns - piece.start_ns;
+        let length = interval.end_ns - interval.start_ns;
         driver.self_ns += share.self_ns;
-        match piece.event.work {
+        match interval.event.work {
             FirmwareWork::LoadImage => add(&mut driver.load_ns, length),
             FirmwareWork::EntryPoint => add(&mut driver.entry_point_ns, length),
             FirmwareWork::DriverSupport => {
@@ -56,7 +61,7 @@ pub(super) fn drivers(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str],
     drivers
 }
 
-/// Lengths of work that runs at once add up to more than the clock counts, where a hostile input says so.
+/// Saturates, because the sum of overlapping durations in a damaged input can overflow.
 fn add(sum: &mut i64, length: i64) {
     *sum = sum.saturating_add(length);
 }

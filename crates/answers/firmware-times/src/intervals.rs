@@ -1,4 +1,4 @@
-//! The five checkpoints: the lengths between them, and what cannot be true of them.
+//! The five checkpoints: durations between them, and plausibility checks.
 
 use onoff_trace::firmware::{
     FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFault, FirmwareFaultKind, FirmwareGuid, FirmwareWork,
@@ -8,16 +8,16 @@ use onoff_trace::{Duration, Severity};
 use super::report::{FirmwareIntervals, FirmwareStage, FirmwareStageName};
 use onoff_evidence::rule::Rule;
 
-/// A loader that is loaded later than this was not waited for: the clock ran on over earlier boots, ns.
+/// Maximum plausible time until the loader is loaded, ns. Beyond it, the clock kept running over earlier boots.
 const MAX_FIRMWARE_NS: i64 = 600_000_000_000;
-/// The operating system takes over within this, ns.
+/// Maximum plausible time until the operating system takes over, ns.
 const MAX_TOTAL_NS: i64 = 3_600_000_000_000;
 
-/// `gEfiEventReadyToBootGuid`: the event that the UEFI specification has signaled before each attempt to boot.
+/// `gEfiEventReadyToBootGuid`: the event that UEFI firmware signals before each boot attempt.
 const READY_TO_BOOT: FirmwareGuid =
     FirmwareGuid([0x7c, 0xe8, 0x8f, 0xb3, 0x4b, 0xd7, 0x46, 0x79, 0x87, 0xa8, 0xa8, 0xd8, 0xde, 0xe5, 0x0d, 0x2b]);
 
-/// What cannot be true of the checkpoints, worst first.
+/// Implausible checkpoint values, most severe first.
 #[must_use]
 pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
     use FirmwareFaultKind as Kind;
@@ -30,8 +30,8 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
             Kind::ResetEndInTicks,
             Severity::Error,
             format!(
-                "the end of reset ({}) is after the loader's load ({}): the firmware stored a count of clock ticks, not ns; \
-                 lengths from the end of reset are left out",
+                "the end of reset ({}) is after loading the loader ({}): the firmware stored clock ticks instead of nanoseconds; \
+                 durations from the end of reset are omitted",
                 Duration::from_ns(times.reset_end_ns.unwrap_or(0)),
                 Duration::from_ns(times.loader_load_ns.or(times.loader_start_ns).unwrap_or(0)),
             ),
@@ -47,7 +47,7 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
                 Kind::NotMonotonic,
                 Severity::Error,
                 format!(
-                    "the {second} is {} before the {first}; the length between them was left out",
+                    "the {second} is {} before the {first}; the duration between them is omitted",
                     Duration::from_ns(first_ns.saturating_sub(*second_ns))
                 ),
             );
@@ -59,8 +59,8 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
         fault(
             Kind::KeptOverResets,
             Severity::Warning,
-            "the times are longer than a boot takes: this firmware's clock runs on over warm resets, and times from the reset are not \
-             this boot's. Switch the computer off and on to get this boot's own"
+            "the times are longer than any boot: this firmware's clock keeps running over warm resets, so times since reset do not belong to this boot. \
+             Power the computer off and on to get the times of a single boot"
                 .to_owned(),
         );
     }
@@ -69,21 +69,20 @@ pub fn checkpoint_faults(times: &FirmwareCheckpoints) -> Vec<FirmwareFault> {
         let (severity, text) = match times.loader_load_ns {
             Some(_) => (
                 Severity::Notice,
-                "the loader was loaded, and ExitBootServices has no time: a legacy (BIOS) boot, a loader that had not called it yet, \
+                "the loader was loaded, but ExitBootServices has no time: a legacy (BIOS) boot, a loader that had not called it yet, \
                  or firmware that does not record it",
             ),
-            None => (
-                Severity::Warning,
-                "the loader has no time at all: not a UEFI boot, or firmware that does not record it",
-            ),
+            None => {
+                (Severity::Warning, "the loader has no times: not a UEFI boot, or firmware that does not record them")
+            }
         };
         fault(Kind::NotUefi, severity, text.to_owned());
     }
     faults
 }
 
-/// Whether the times are those of a legacy (BIOS) boot as ACPI has them written (5.2.24.8): the loader's start is the time of INT 19h, and
-/// the loader's load and `ExitBootServices`, which it does not have, are zero.
+/// Whether the times are those of a legacy (BIOS) boot, as defined by ACPI (5.2.24.8): the loader start is the time of
+/// INT 19h, and the times of loading the loader and of `ExitBootServices`, which do not exist, are zero.
 fn is_legacy(times: &FirmwareCheckpoints) -> bool {
     times.loader_start_ns.is_some()
         && times.loader_load_ns.is_none()
@@ -91,7 +90,7 @@ fn is_legacy(times: &FirmwareCheckpoints) -> bool {
         && times.exit_end_ns.is_none()
 }
 
-/// When the firmware's own work ended: at the loader's load, or at INT 19h.
+/// When the firmware's own work ended: when it loaded the loader, or at INT 19h.
 fn firmware_end(times: &FirmwareCheckpoints) -> Option<i64> {
     if is_legacy(times) { times.loader_start_ns } else { times.loader_load_ns }
 }
@@ -103,16 +102,16 @@ fn reset_end_in_ticks(times: &FirmwareCheckpoints) -> bool {
     }
 }
 
-/// Whether the times do not begin at this boot's reset.
+/// Whether the times do not start at the reset of this boot.
 #[must_use]
 pub fn counts_over_resets(faults: &[FirmwareFault]) -> bool {
     faults.iter().any(|fault| fault.kind == FirmwareFaultKind::KeptOverResets)
 }
 
-/// The lengths between the checkpoints, by both definitions of the firmware's and the loader's time.
+/// The durations between the checkpoints, by both definitions of firmware and loader time.
 ///
-/// The paper on PXE performance bounds them in section 2.1 by the event ready-to-boot, in section 4.3 by the loader's load. Every
-/// firmware with these tables tells the second; the first needs measurements of its boot manager.
+/// The paper on PXE performance uses ReadyToBoot as the boundary in section 2.1, and loading the loader in section 4.3.
+/// All firmware with these tables has the second; the first needs measurements of the boot manager.
 #[must_use]
 pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> FirmwareIntervals {
     let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
@@ -132,9 +131,9 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
         total_ns: times.exit_end_ns,
         legacy_boot: is_legacy(times),
         definition: if is_legacy(times) {
-            "end of reset to INT 19h; a legacy boot has no times after it".to_owned()
+            "end of reset to INT 19h; a legacy boot has no later times".to_owned()
         } else {
-            "end of reset to the loader's load; the loader's load to the return of ExitBootServices".to_owned()
+            "end of reset until the loader is loaded; then until ExitBootServices returns".to_owned()
         },
         ready_to_boot_ns: ready_ns,
         ready_to_boot_time1_ns: ready_ns,
@@ -143,7 +142,7 @@ pub fn intervals(times: &FirmwareCheckpoints, events: &[FirmwareEvent]) -> Firmw
     }
 }
 
-/// The stages between the checkpoints, in their order; those of which both ends are known and can be.
+/// The stages between the checkpoints, in order; only those with known and plausible ends.
 #[must_use]
 pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
     let reset_end = times.reset_end_ns.filter(|_| !reset_end_in_ticks(times));
@@ -161,10 +160,10 @@ pub fn stages(times: &FirmwareCheckpoints) -> Vec<FirmwareStage> {
     known.collect()
 }
 
-/// The first time that the firmware was ready to boot. Later ones are further attempts, which belong to the loader's time.
+/// The first ReadyToBoot. Later ones belong to further boot attempts, which count as loader time.
 fn ready_to_boot(events: &[FirmwareEvent]) -> Option<(i64, Rule)> {
-    type Looks = fn(&FirmwareEvent) -> bool;
-    let rules: [(Rule, Looks); 3] = [
+    type Matches = fn(&FirmwareEvent) -> bool;
+    let rules: [(Rule, Matches); 3] = [
         (Rule::ReadyToBootSignaled, |event| {
             event.work == FirmwareWork::EventSignal && event.caller == Some(READY_TO_BOOT)
         }),

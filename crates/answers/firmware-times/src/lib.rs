@@ -1,8 +1,8 @@
-//! The time before the operating system, as the firmware measured it.
+//! Analyzes the time before the operating system, as measured by the firmware.
 //!
-//! The firmware's tables hold five checkpoints of the last boot, and those of firmware built on EDK II a begin and an end for
-//! every module that ran. This module brings begins and ends together, gives every moment to the innermost work, and says
-//! what of it cannot be true.
+//! Firmware tables have five checkpoints of the last boot. Firmware built on EDK II also records a start and an end for
+//! every module that ran. This crate pairs starts with ends, attributes every moment to the innermost work, and reports
+//! implausible values.
 
 #![forbid(unsafe_code)]
 
@@ -33,36 +33,36 @@ pub use intervals::{checkpoint_faults, counts_over_resets, intervals, stages};
 pub use names::Names;
 pub use report::*;
 
-use pairing::{Paired, Piece};
-use sweep::{Share, Stretch};
+use pairing::{Paired, WorkInterval};
+use sweep::{InnermostInterval, Share};
 
-/// Stretches without measurement that are listed, and how long they must be, ns.
+/// Maximum number of gaps in the report, and their minimum length, ns.
 const MAX_GAPS: usize = 20;
 const MIN_GAP_NS: i64 = 1_000_000;
 
-/// What a caller can choose.
+/// Options of the firmware analysis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirmwareOptions {
     /// Names of GUIDs.
     pub names: BTreeMap<FirmwareGuid, String>,
 }
 
-/// The inputs hold no times.
+/// The inputs contain no times.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the inputs hold no times of a boot, suspend or resume")]
+#[error("no times of a boot, suspend or resume in the input")]
 pub struct NoTimes {
-    /// How many inputs there were.
+    /// Number of inputs.
     pub inputs: usize,
-    /// What they do hold.
+    /// The tables in the inputs.
     pub tables: Vec<FirmwareTable>,
-    /// What is wrong with them.
+    /// Problems with the inputs.
     pub faults: Vec<FirmwareFault>,
-    /// What they lack.
+    /// Tables that the inputs do not contain.
     pub missing: Vec<FirmwareMissing>,
 }
 
 impl NoTimes {
-    /// The report that says so: without times, with the tables and what is missing.
+    /// A report without times, with the tables and the missing ones.
     #[must_use]
     pub fn into_report(self, inputs: Vec<FirmwareInput>) -> FirmwareReport {
         let Self { tables, faults, missing, .. } = self;
@@ -70,17 +70,17 @@ impl NoTimes {
     }
 }
 
-/// The tables with times that others point at and that were not given.
+/// The tables with times that other tables point to but that are not in the inputs.
 fn missing(recording: &FirmwareRecording) -> Vec<FirmwareMissing> {
-    let told = |signature: &str| match signature {
+    let is_present = |signature: &str| match signature {
         "FBPT" => recording.checkpoints.is_some(),
         "S3PT" => recording.resume.is_some() || recording.suspend.is_some(),
         _ => true,
     };
     let pointers = recording.tables.iter().flat_map(|table| &table.pointers);
     let mut missing: Vec<FirmwareMissing> = Vec::new();
-    for pointer in pointers.filter(|pointer| !told(&pointer.to)) {
-        let unknown = if pointer.to == "FBPT" { "the times of the boot" } else { "the times of suspend and resume" };
+    for pointer in pointers.filter(|pointer| !is_present(&pointer.to)) {
+        let unknown = if pointer.to == "FBPT" { "boot times" } else { "suspend and resume times" };
         let found = FirmwareMissing { part: pointer.to.clone(), address: pointer.address.clone(), unknown };
         if !missing.contains(&found) {
             missing.push(found);
@@ -96,10 +96,10 @@ impl From<FirmwareRecording> for NoTimes {
     }
 }
 
-/// Finds out where the time of a firmware went.
+/// Analyzes the times recorded by firmware.
 ///
 /// # Errors
-/// [`NoTimes`] when there is nothing to tell, such as an FPDT alone, which only points at the tables with times.
+/// [`NoTimes`] if there are no times, e.g. only an FPDT, which only points to the tables with times.
 pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Result<FirmwareReport, NoTimes> {
     let nothing = recording.checkpoints.is_none()
         && recording.events.is_empty()
@@ -122,32 +122,32 @@ pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
 
     let mut paired = pairing::pair(&recording.events);
     event_faults(&recording.events, &paired, &names, &mut faults);
-    let ends_without_begin = paired.ends_left.len() as u64;
+    let ends_without_begin = paired.unmatched_ends.len() as u64;
     phases::mark(&mut paired, checkpoints.as_ref());
-    paired.pieces.sort_by_key(|piece| (piece.start_ns, std::cmp::Reverse(piece.end_ns)));
-    let pieces = &paired.pieces;
+    paired.intervals.sort_by_key(|interval| (interval.start_ns, std::cmp::Reverse(interval.end_ns)));
+    let work_intervals = &paired.intervals;
 
     let window = window(&intervals, &recording.events);
     let mut gaps = Vec::new();
-    let shares = sweep::sweep(pieces, window, |stretch| add_gap(stretch, pieces, &mut gaps));
-    // Where nothing was measured at all, one gap of everything tells nothing.
-    if pieces.is_empty() {
+    let shares = sweep::sweep(work_intervals, window, |gap| add_gap(gap, work_intervals, &mut gaps));
+    // If nothing was measured at all, a single gap is no information.
+    if work_intervals.is_empty() {
         gaps.clear();
     }
-    let in_phase = innermost_phases(pieces, &shares);
+    let in_phase = innermost_phases(work_intervals, &shares);
 
     Ok(FirmwareReport {
         inputs: recording.inputs.clone(),
         boot_from: recording.boot_from.clone(),
         checkpoints,
         stages: checkpoints.as_ref().map(stages).unwrap_or_default(),
-        phases: phases::phases(pieces, &shares),
-        coverage: coverage(pieces, &shares, &intervals),
-        gaps: described_gaps(gaps, pieces, &in_phase, &names),
-        drivers: drivers::drivers(pieces, &shares, &in_phase, &names),
-        devices: devices::devices(pieces, &shares, &names),
-        work: work(pieces, &shares, &in_phase, &names),
-        unended: paired.begins_left.iter().map(|event| marked(event, &names)).collect(),
+        phases: phases::phases(work_intervals, &shares),
+        coverage: coverage(work_intervals, &shares, &intervals),
+        gaps: described_gaps(gaps, work_intervals, &in_phase, &names),
+        drivers: drivers::drivers(work_intervals, &shares, &in_phase, &names),
+        devices: devices::devices(work_intervals, &shares, &names),
+        work: work(work_intervals, &shares, &in_phase, &names),
+        unended: paired.unmatched_begins.iter().map(|event| marked(event, &names)).collect(),
         marks: paired.points.iter().map(|event| marked(event, &names)).collect(),
         lengths: lengths(recording, &names),
         measurements: recording.events.len() as u64,
@@ -162,7 +162,7 @@ pub fn analyze(recording: &FirmwareRecording, options: &FirmwareOptions) -> Resu
     })
 }
 
-/// The lengths without moments, longest first, with the names of modules that the input gives as GUIDs.
+/// Durations without timestamps, longest first; GUIDs of modules are replaced by names.
 fn lengths(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareLength> {
     let mut lengths: Vec<FirmwareLength> = recording.lengths.clone();
     for length in &mut lengths {
@@ -174,7 +174,7 @@ fn lengths(recording: &FirmwareRecording, names: &Names) -> Vec<FirmwareLength> 
     lengths
 }
 
-/// The stretch that the firmware's measurements are to account for.
+/// The interval that the firmware's measurements should cover.
 fn window(intervals: &FirmwareIntervals, events: &[FirmwareEvent]) -> (i64, i64) {
     if let (Some(from), Some(length)) = (intervals.firmware_init_ns, intervals.time1_ns) {
         return (from, from.saturating_add(length));
@@ -192,88 +192,98 @@ fn event_faults(events: &[FirmwareEvent], paired: &Paired<'_>, names: &Names, fa
     if steps_back > 0 {
         let backwards = match paired.backwards {
             0 => String::new(),
-            count => format!("; {count} that end before they start are left out"),
+            count => format!("; {count} that end before they start were skipped"),
         };
         fault(
             FirmwareFaultKind::EventsNotMonotonic,
             format!(
-                "{steps_back} of {} measurements are earlier than the one written before them{backwards}",
+                "{steps_back} of {} measurements have earlier times than the one recorded before them{backwards}",
                 events.len()
             ),
         );
     }
-    for (kind, left) in [
-        (FirmwareFaultKind::BeginWithoutEnd, &paired.begins_left),
-        (FirmwareFaultKind::EndWithoutBegin, &paired.ends_left),
+    for (kind, unmatched) in [
+        (FirmwareFaultKind::BeginWithoutEnd, &paired.unmatched_begins),
+        (FirmwareFaultKind::EndWithoutBegin, &paired.unmatched_ends),
     ] {
-        if let Some(first) = left.first() {
+        if let Some(first) = unmatched.first() {
             let module = names.of_event(first);
             let work = first.work.as_str().replace('_', " ");
             let name = if first.text.is_empty() { format!("{work} of {module}") } else { first.text.clone() };
-            fault(kind, format!("{} of them; the first is {name} at {}", left.len(), Duration::from_ns(first.time_ns)));
+            fault(kind, format!("{} in total; first: {name} at {}", unmatched.len(), Duration::from_ns(first.time_ns)));
         }
     }
 }
 
-/// For each piece the innermost phase in which it began.
-fn innermost_phases(pieces: &[Piece<'_>], shares: &[Share]) -> Vec<&'static str> {
-    let mut phases = vec![""; pieces.len()];
-    // Parents begin before their parts, and pieces are in the order of their begins.
-    for at in 0..pieces.len() {
+/// For each interval, the innermost phase in which it started.
+fn innermost_phases(intervals: &[WorkInterval<'_>], shares: &[Share]) -> Vec<&'static str> {
+    let mut phases = vec![""; intervals.len()];
+    // Intervals are sorted by start, and parents start before their parts.
+    for at in 0..intervals.len() {
         if let Some(parent) = shares[at].parent {
-            phases[at] = pieces[parent].phase.unwrap_or(phases[parent]);
+            phases[at] = intervals[parent].phase.unwrap_or(phases[parent]);
         }
     }
     phases
 }
 
-fn coverage(pieces: &[Piece<'_>], shares: &[Share], intervals: &FirmwareIntervals) -> Option<FirmwareCoverage> {
+fn coverage(
+    work_intervals: &[WorkInterval<'_>],
+    shares: &[Share],
+    intervals: &FirmwareIntervals,
+) -> Option<FirmwareCoverage> {
     let time1_ns = intervals.time1_ns.filter(|&ns| ns > 0)?;
-    let leaves = pieces.iter().zip(shares).filter(|(piece, share)| piece.phase.is_none() && !share.has_parts);
+    let leaves =
+        work_intervals.iter().zip(shares).filter(|(interval, share)| interval.phase.is_none() && !share.has_parts);
     let measured_ns: i64 = leaves.map(|(_, share)| share.in_window_ns).sum();
-    pieces
+    work_intervals
         .iter()
-        .any(|piece| piece.phase.is_none())
+        .any(|interval| interval.phase.is_none())
         .then_some(FirmwareCoverage { measured_ns, measured_percent: measured_ns as f64 * 100.0 / time1_ns as f64 })
 }
 
-/// Keeps a stretch in which nothing ran but a phase; neighbors of the same phase are one.
-fn add_gap(stretch: Stretch, pieces: &[Piece<'_>], gaps: &mut Vec<Stretch>) {
-    if stretch.innermost.is_some_and(|at| pieces[at].phase.is_none()) {
+/// Adds an interval in which nothing but a phase was measured.
+fn add_gap(gap: InnermostInterval, intervals: &[WorkInterval<'_>], gaps: &mut Vec<InnermostInterval>) {
+    if gap.innermost.is_some_and(|at| intervals[at].phase.is_none()) {
         return;
     }
-    // Most firmware measures some ten thousand pieces; of the stretches between them only the longest are of interest.
-    if stretch.end_ns - stretch.start_ns < MIN_GAP_NS {
+    // Most firmware records some ten thousand intervals; only the longest gaps between them are kept.
+    if gap.end_ns - gap.start_ns < MIN_GAP_NS {
         return;
     }
-    gaps.push(stretch);
+    gaps.push(gap);
     if gaps.len() >= 8 * MAX_GAPS {
         longest_first(gaps);
     }
 }
 
-fn longest_first(gaps: &mut Vec<Stretch>) {
+fn longest_first(gaps: &mut Vec<InnermostInterval>) {
     gaps.sort_by_key(|gap| (gap.start_ns - gap.end_ns, gap.start_ns));
     gaps.truncate(MAX_GAPS);
 }
 
-fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str], names: &Names) -> Vec<FirmwareGap> {
+fn described_gaps(
+    mut gaps: Vec<InnermostInterval>,
+    intervals: &[WorkInterval<'_>],
+    in_phase: &[&str],
+    names: &Names,
+) -> Vec<FirmwareGap> {
     longest_first(&mut gaps);
     let edge = |edge: Option<(usize, bool)>| {
         edge.map_or_else(String::new, |(at, begins)| {
             let which = if begins { "start" } else { "end" };
-            format!("{which} of {}", label(&pieces[at], names))
+            format!("{which} of {}", label(&intervals[at], names))
         })
     };
-    // A module is what ran; where only a phase begins or ends, its neighbors are those that a reader can look into.
-    let modules = || pieces.iter().filter(|piece| piece.phase.is_none());
+    // Where a gap is bounded by phases, the adjacent modules are more useful.
+    let modules = || intervals.iter().filter(|interval| interval.phase.is_none());
     let module_before = |start_ns: i64| {
-        let before = modules().filter(|piece| piece.end_ns <= start_ns);
-        before.max_by_key(|piece| piece.end_ns).map_or_else(String::new, |piece| label(piece, names))
+        let before = modules().filter(|interval| interval.end_ns <= start_ns);
+        before.max_by_key(|interval| interval.end_ns).map_or_else(String::new, |interval| label(interval, names))
     };
     let module_after = |end_ns: i64| {
-        let after = modules().filter(|piece| piece.start_ns >= end_ns);
-        after.min_by_key(|piece| piece.start_ns).map_or_else(String::new, |piece| label(piece, names))
+        let after = modules().filter(|interval| interval.start_ns >= end_ns);
+        after.min_by_key(|interval| interval.start_ns).map_or_else(String::new, |interval| label(interval, names))
     };
     let described = gaps.into_iter().map(|gap| FirmwareGap {
         module_before: module_before(gap.start_ns),
@@ -281,47 +291,47 @@ fn described_gaps(mut gaps: Vec<Stretch>, pieces: &[Piece<'_>], in_phase: &[&str
         start_ns: gap.start_ns,
         end_ns: gap.end_ns,
         duration_ns: gap.end_ns - gap.start_ns,
-        phase: gap.innermost.map_or("", |at| pieces[at].phase.unwrap_or(in_phase[at])).to_owned(),
+        phase: gap.innermost.map_or("", |at| intervals[at].phase.unwrap_or(in_phase[at])).to_owned(),
         after: edge(gap.opened_by),
         before: edge(gap.closed_by),
     });
     described.collect()
 }
 
-/// What a piece of work is called in a sentence.
-fn label(piece: &Piece<'_>, names: &Names) -> String {
+/// The display name of work, e.g. `entry point of DxeCore`.
+fn label(interval: &WorkInterval<'_>, names: &Names) -> String {
     use onoff_trace::firmware::FirmwareWork as Work;
-    let module = names.of_event(piece.event);
-    if let Some(phase) = piece.phase {
+    let module = names.of_event(interval.event);
+    if let Some(phase) = interval.phase {
         return phase.to_owned();
     }
-    match piece.event.work {
+    match interval.event.work {
         Work::EntryPoint => format!("entry point of {module}"),
         Work::LoadImage => format!("load of {module}"),
-        Work::DriverStart => format!("start of {module} on {}", piece.event.text),
+        Work::DriverStart => format!("start of {module} on {}", interval.event.text),
         Work::DriverSupport => format!("support query to {module}"),
         Work::DriverStop => format!("stop of {module}"),
-        _ if piece.event.text.is_empty() => module,
-        _ => piece.event.text.clone(),
+        _ if interval.event.text.is_empty() => module,
+        _ => interval.event.text.clone(),
     }
 }
 
-fn work(pieces: &[Piece<'_>], shares: &[Share], in_phase: &[&str], names: &Names) -> Vec<FirmwareInterval> {
-    let measured = pieces.iter().zip(shares).zip(in_phase).filter(|((piece, _), _)| !piece.inferred);
-    let described = measured.map(|((piece, share), phase)| FirmwareInterval {
-        work: piece.event.work,
-        guid: piece.event.module.to_string(),
-        module: names.of_event(piece.event),
-        text: piece.event.text.clone(),
-        caller: piece.event.caller.map(|guid| names.of(guid)).unwrap_or_default(),
-        handle: piece.event.handle.map(|handle| format!("{handle:#x}")).unwrap_or_default(),
-        start_ns: piece.start_ns,
-        end_ns: piece.end_ns,
-        duration_ns: piece.end_ns - piece.start_ns,
+fn work(intervals: &[WorkInterval<'_>], shares: &[Share], in_phase: &[&str], names: &Names) -> Vec<FirmwareInterval> {
+    let measured = intervals.iter().zip(shares).zip(in_phase).filter(|((interval, _), _)| !interval.inferred);
+    let described = measured.map(|((interval, share), phase)| FirmwareInterval {
+        work: interval.event.work,
+        guid: interval.event.module.to_string(),
+        module: names.of_event(interval.event),
+        text: interval.event.text.clone(),
+        caller: interval.event.caller.map(|guid| names.of(guid)).unwrap_or_default(),
+        handle: interval.event.handle.map(|handle| format!("{handle:#x}")).unwrap_or_default(),
+        start_ns: interval.start_ns,
+        end_ns: interval.end_ns,
+        duration_ns: interval.end_ns - interval.start_ns,
         self_ns: share.self_ns,
         depth: share.depth,
         phase: (*phase).to_owned(),
-        apic: piece.event.apic,
+        apic: interval.event.apic,
     });
     described.collect()
 }

@@ -1,15 +1,15 @@
-//! What GUIDs are called.
+//! Names of GUIDs.
 
 use std::collections::BTreeMap;
 
 use onoff_trace::firmware::{FirmwareEvent, FirmwareGuid};
 
-/// The modules of EDK II, a GUID and a name on each line: `FILE_GUID` and `BASE_NAME` of its module files, which firmware built
-/// on it keeps. Public in its repository; those of tests and libraries are left out.
+/// The modules of EDK II, one GUID and name per line: `FILE_GUID` and `BASE_NAME` of its module files, which derived
+/// firmware keeps. Public in the EDK II repository; modules of tests and libraries are omitted.
 const MODULES: &str = include_str!("edk2_modules.txt");
 
-/// What the list of modules does not hold: the cores, under the names their measurements have, modules of older versions, and
-/// events. Public in the module and package files of EDK II.
+/// GUIDs that are not in the list of modules: the cores under the names used in measurements, modules of older
+/// versions, and events. Public in the module and package files of EDK II.
 const KNOWN: [(&str, &str); 15] = [
     ("52C05B14-0B98-496C-BC3B-04B50211D680", "PeiCore"),
     ("D6A2CB7F-6A18-4E2F-B43B-9920A733700A", "DxeCore"),
@@ -28,14 +28,14 @@ const KNOWN: [(&str, &str); 15] = [
     ("02CE967A-DD7E-4FFC-9EE7-810CF0470880", "EndOfDxe"),
 ];
 
-/// Names of GUIDs: the user's, then those that all firmware of one family shares.
+/// Maps GUIDs to names: the user's names first, then those shared by all firmware of a family.
 #[derive(Clone, Debug)]
 pub struct Names {
     names: BTreeMap<FirmwareGuid, String>,
 }
 
 impl Names {
-    /// The user's names, and the shared ones they do not override.
+    /// The user's names, and the shared ones that they do not override.
     #[must_use]
     pub fn new(user: &BTreeMap<FirmwareGuid, String>) -> Self {
         let modules = MODULES.lines().filter_map(|line| line.split_once(' ')).chain(KNOWN);
@@ -45,30 +45,30 @@ impl Names {
         Self { names }
     }
 
-    /// The name of the module that a measurement is of: as the input has it, else by its GUID.
+    /// The name of the module of a measurement: from the input, otherwise by its GUID.
     #[must_use]
     pub fn of_event(&self, event: &FirmwareEvent) -> String {
         if event.module_name.is_empty() { self.of(event.module) } else { event.module_name.clone() }
     }
 
-    /// The name of a module; its GUID when it is not known.
+    /// The name of a module; the GUID if unknown.
     #[must_use]
     pub fn of(&self, guid: FirmwareGuid) -> String {
         if let Some(name) = self.names.get(&guid) {
             return name.clone();
         }
-        // EDK II could not tell which file the code came from, and wrote its handle in place of a GUID: code that was not
-        // stored in the firmware, such as a loader, or a driver from a card.
+        // If EDK II cannot determine the file of the code, it writes the handle in place of a GUID. Such code is not
+        // stored in the firmware: a loader, or a driver from an option ROM.
         let [.., a, b, c, d, e, f, g, h] = guid.0;
         if guid.0.starts_with(b"ldnh") {
             let handle = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
             return format!("image not stored in the firmware, handle {handle:#x}");
         }
         if [a, b, c, d, e, f, g, h] == *b"UNKNHNDL" {
-            return "module of an unknown handle".to_owned();
+            return "module with unknown handle".to_owned();
         }
         if guid == FirmwareGuid::default() {
-            return "image that the firmware did not name".to_owned();
+            return "unnamed image".to_owned();
         }
         guid.to_string()
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_list_is_a_module() {
+    fn every_line_of_the_list_is_valid() {
         let names = Names::new(&BTreeMap::new());
         let lines: Vec<_> = MODULES.lines().collect();
         assert!(lines.len() > 400);
@@ -87,7 +87,7 @@ mod tests {
             let (guid, name) = line.split_once(' ').unwrap();
             assert!(FirmwareGuid::parse(guid).is_some() && !name.is_empty(), "{line}");
         }
-        // Two that a network boot runs.
+        // Modules used in a network boot.
         for (guid, name) in [
             ("B95E9FDA-26DE-48D2-8807-1F9107AC5E3A", "UefiPxeBcDxe"),
             ("DC3641B8-2FA8-4ED3-BC1F-F9962A03454B", "Mtftp4Dxe"),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_names_come_first_and_handles_are_said_to_be_handles() {
+    fn user_names_take_precedence_and_handles_are_recognized() {
         let dxe_core = FirmwareGuid::parse("D6A2CB7F-6A18-4E2F-B43B-9920A733700A").unwrap();
         let mut user = BTreeMap::new();
         assert_eq!(Names::new(&user).of(dxe_core), "DxeCore");
@@ -107,8 +107,8 @@ mod tests {
         assert_eq!(names.of(dxe_core), "OurDxeCore");
         for (guid, name) in [
             ("6C646E68-0000-0000-3063-E97F00000000", "image not stored in the firmware, handle 0x7fe96330"),
-            ("00000000-0000-0000-554E-4B4E484E444C", "module of an unknown handle"),
-            ("00000000-0000-0000-0000-000000000000", "image that the firmware did not name"),
+            ("00000000-0000-0000-554E-4B4E484E444C", "module with unknown handle"),
+            ("00000000-0000-0000-0000-000000000000", "unnamed image"),
             ("11111111-2222-3333-4444-555555555555", "11111111-2222-3333-4444-555555555555"),
         ] {
             assert_eq!(names.of(FirmwareGuid::parse(guid).unwrap()), name);

@@ -1,35 +1,36 @@
-//! Begins and ends brought together.
+//! Pairs starts with ends.
 
 use hashbrown::HashMap;
 use onoff_trace::firmware::{FirmwareEdge, FirmwareEvent, FirmwareGuid, FirmwareWork};
 
-/// A piece of work with a begin and an end, or a phase whose other end was inferred.
+/// Work with a start and an end, or a phase with one inferred end.
 #[derive(Clone, Debug)]
-pub(super) struct Piece<'a> {
-    /// The measurement that names it: the end of an image's load or a driver's start, which alone tells what it was.
+pub(super) struct WorkInterval<'a> {
+    /// The measurement that names the work: for an image load or a driver start, the end, because only the end has the
+    /// name.
     pub(super) event: &'a FirmwareEvent,
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    /// Set when it is one of the phases.
+    /// Set if it is a phase.
     pub(super) phase: Option<&'static str>,
     /// Whether one of its ends was not measured.
     pub(super) inferred: bool,
 }
 
-/// What pairing found.
+/// The result of pairing.
 #[derive(Debug, Default)]
 pub(super) struct Paired<'a> {
-    /// By end, in the order in which the firmware wrote the ends.
-    pub(super) pieces: Vec<Piece<'a>>,
-    pub(super) begins_left: Vec<&'a FirmwareEvent>,
-    pub(super) ends_left: Vec<&'a FirmwareEvent>,
+    /// In the order in which the firmware recorded the ends.
+    pub(super) intervals: Vec<WorkInterval<'a>>,
+    pub(super) unmatched_begins: Vec<&'a FirmwareEvent>,
+    pub(super) unmatched_ends: Vec<&'a FirmwareEvent>,
     pub(super) points: Vec<&'a FirmwareEvent>,
-    /// Pairs whose end lies before their begin.
+    /// Pairs whose end precedes their start.
     pub(super) backwards: u64,
 }
 
-/// What a begin and its end have in common. Which fields that is depends on the kind of work: EDK II takes the module from
-/// whoever writes the record, and only the end of an image's load knows which image it was.
+/// The fields that a start and its end have in common. They depend on the kind of work: EDK II takes the module from
+/// the caller that writes the record, and only the end of an image load knows the image.
 #[derive(PartialEq, Eq, Hash)]
 struct Key<'a> {
     class: u16,
@@ -52,7 +53,7 @@ impl<'a> Key<'a> {
             FirmwareWork::CrossModule => Self { module: None, caller: None, handle: None, ..whole },
             FirmwareWork::LoadImage => Self { module: None, caller: None, text: "", ..whole },
             FirmwareWork::EntryPoint => Self { caller: None, handle: None, text: "", ..whole },
-            // The end of a start carries the device's path besides.
+            // The end of a driver start also has the device path.
             FirmwareWork::DriverStart | FirmwareWork::DriverSupport | FirmwareWork::DriverStop => {
                 Self { caller: None, text: "", ..whole }
             }
@@ -61,7 +62,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Pairs every end with the last begin that is still open: work that runs inside itself is nested.
+/// Pairs every end with the latest open start: recursive work is nested.
 pub(super) fn pair(events: &[FirmwareEvent]) -> Paired<'_> {
     let mut paired = Paired::default();
     let mut open: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
@@ -76,7 +77,7 @@ pub(super) fn pair(events: &[FirmwareEvent]) -> Paired<'_> {
                         paired.backwards += 1;
                         continue;
                     }
-                    paired.pieces.push(Piece {
+                    paired.intervals.push(WorkInterval {
                         event,
                         start_ns: begin.time_ns,
                         end_ns: event.time_ns,
@@ -84,12 +85,12 @@ pub(super) fn pair(events: &[FirmwareEvent]) -> Paired<'_> {
                         inferred: false,
                     });
                 }
-                None => paired.ends_left.push(event),
+                None => paired.unmatched_ends.push(event),
             },
         }
     }
-    let mut left: Vec<usize> = open.into_values().flatten().collect();
-    left.sort();
-    paired.begins_left = left.into_iter().map(|at| &events[at]).collect();
+    let mut unmatched: Vec<usize> = open.into_values().flatten().collect();
+    unmatched.sort();
+    paired.unmatched_begins = unmatched.into_iter().map(|at| &events[at]).collect();
     paired
 }

@@ -1,4 +1,4 @@
-//! The result of the firmware analysis. Its serialized names are the documented contract of `firmware --format json`.
+//! Result of the firmware analysis. The serialized names are the documented interface of `firmware --format json`.
 
 use onoff_trace::firmware::{
     FirmwareCheckpoints, FirmwareFault, FirmwareInput, FirmwareLength, FirmwareLoggedBoot, FirmwareResume,
@@ -9,143 +9,137 @@ use serde::Serialize;
 use onoff_evidence::Certainty;
 use onoff_evidence::rule::Rule;
 
-/// Where the time of a firmware went. Its times count from the processor's reset.
+/// Times recorded by the firmware, since processor reset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareReport {
-    /// What it was read from.
     pub inputs: Vec<FirmwareInput>,
-    /// Name of the input that the boot's times come from; empty when none does.
+    /// Name of the input with the boot times; empty if there are none.
     pub boot_from: String,
-    /// The five times of the boot; `None` when no input holds them.
+    /// The five checkpoints of the boot; `None` if no input has them.
     pub checkpoints: Option<FirmwareCheckpoints>,
-    /// The lengths between them.
+    /// Durations between the checkpoints.
     pub intervals: FirmwareIntervals,
-    /// The stages between the five times, in their order.
+    /// The stages between the checkpoints, in order.
     pub stages: Vec<FirmwareStage>,
-    /// The firmware's phases, an outer one before those inside it.
+    /// The firmware's phases, outer phases before the ones inside them.
     pub phases: Vec<FirmwarePhase>,
-    /// How much of the firmware's time its measurements account for; `None` when it measured no work.
+    /// How much of the firmware's time was measured; `None` if no work was measured.
     pub coverage: Option<FirmwareCoverage>,
-    /// Stretches of the firmware's time in which nothing was measured but a phase, longest first; those of at least 1 ms, at most
-    /// 20.
+    /// Gaps in which nothing but a phase was measured, longest first; at least 1 ms long, at most 20.
     pub gaps: Vec<FirmwareGap>,
-    /// Drivers and other modules, by time of their own, longest first.
+    /// Drivers and other modules, by exclusive time, longest first.
     pub drivers: Vec<FirmwareDriver>,
-    /// Devices that drivers were started on, longest first.
+    /// Devices on which drivers were started, longest first.
     pub devices: Vec<FirmwareDevice>,
-    /// Every measured piece of work that has a begin and an end, by start.
+    /// All measured work with a start and an end, ordered by start.
     pub work: Vec<FirmwareInterval>,
-    /// Work that begins and does not end, by start. What never returns, such as the loader, is among it.
+    /// Work that started but did not end, ordered by start; includes work that never returns, such as the loader.
     pub unended: Vec<FirmwareMark>,
-    /// Points in time that the firmware marked, by time.
+    /// Points in time marked by the firmware, in order.
     pub marks: Vec<FirmwareMark>,
-    /// Work of which the input says how long it took and not when it ran, longest first.
+    /// Work with a duration but without a time, longest first.
     pub lengths: Vec<FirmwareLength>,
-    /// Measurements that were read: begins, ends and points.
+    /// Number of measurements read: starts, ends and points.
     pub measurements: u64,
-    /// Ends without a begin.
+    /// Number of ends without a start.
     pub ends_without_begin: u64,
-    /// The last suspend to S3; `None` when not recorded.
+    /// The last suspend to S3; `None` if not recorded.
     pub suspend: Option<FirmwareSuspendTime>,
-    /// Resumes from S3; `None` when not recorded.
+    /// Resumes from S3; `None` if not recorded.
     pub resume: Option<FirmwareResume>,
-    /// The boots in serial logs that run over several; `read` marks the one this is about.
+    /// The boots in serial logs with more than one; `read` marks the one that was analyzed.
     pub boots: Vec<FirmwareLoggedBoot>,
-    /// What the inputs lack for a whole answer.
+    /// Tables that would make the result more complete.
     pub missing: Vec<FirmwareMissing>,
-    /// The tables that were found.
     pub tables: Vec<FirmwareTable>,
-    /// What is wrong with what the firmware handed over.
+    /// Problems with the firmware's data.
     pub faults: Vec<FirmwareFault>,
 }
 
-/// Something that the inputs lack.
+/// A table that is not in the inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareMissing {
-    /// What: the signature of a table.
+    /// Signature of the table.
     pub part: String,
-    /// Where the firmware says it lies in memory, in hexadecimal; empty when nothing says.
+    /// Its memory address, hexadecimal; empty if unknown.
     pub address: String,
-    /// What is not known without it, as a phrase.
+    /// What is unknown without it, as a phrase.
     pub unknown: &'static str,
 }
 
-/// Lengths between the checkpoints, ns. `None` where an end is unknown or cannot be.
+/// Durations between the checkpoints, ns. `None` if an end is unknown or implausible.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareIntervals {
-    /// Processor reset to the end of reset, ns: before the firmware's image runs.
+    /// Processor reset to the end of reset, ns: before the firmware image runs.
     pub firmware_init_ns: Option<i64>,
-    /// End of reset to the loader's load, ns: the firmware's own work. Of a legacy boot, to INT 19h.
+    /// End of reset until the loader is loaded, ns: the firmware's own work. For a legacy boot, until INT 19h.
     pub time1_ns: Option<i64>,
-    /// The loader's load to its start, ns; of a network boot, the download of its first file.
+    /// Loading the loader, ns; for a network boot, the download of its first file.
     pub loader_load_ns: Option<i64>,
-    /// The loader's start to its call of `ExitBootServices`, ns.
+    /// Loader start until it calls `ExitBootServices`, ns.
     pub loader_run_ns: Option<i64>,
-    /// Inside `ExitBootServices`, ns.
+    /// Time in `ExitBootServices`, ns.
     pub exit_boot_services_ns: Option<i64>,
-    /// The loader's load to the return of `ExitBootServices`, ns: the loader's whole time.
+    /// Loading the loader until `ExitBootServices` returns, ns: the whole time of the loader.
     pub time2_ns: Option<i64>,
-    /// Processor reset to the return of `ExitBootServices`, ns.
+    /// Processor reset until `ExitBootServices` returns, ns.
     pub total_ns: Option<i64>,
-    /// Whether it is a legacy (BIOS) boot: the loader's start is then the time of INT 19h, and nothing later has a time.
+    /// Whether it is a legacy (BIOS) boot: the loader start is then the time of INT 19h, and there are no later times.
     pub legacy_boot: bool,
-    /// What `time1_ns` and `time2_ns` are bounded by.
+    /// The definition of `time1_ns` and `time2_ns`.
     pub definition: String,
-    /// When the firmware signaled that it is ready to boot; `None` when it did not measure that.
+    /// When the firmware signaled ReadyToBoot, ns since processor reset; `None` if not measured.
     pub ready_to_boot_ns: Option<i64>,
-    /// Processor reset to ready-to-boot, ns: the other definition of the firmware's time.
+    /// Processor reset to ReadyToBoot, ns: the alternative definition of the firmware's time.
     pub ready_to_boot_time1_ns: Option<i64>,
-    /// Ready-to-boot to the call of `ExitBootServices`, ns: the other definition of the loader's time.
+    /// ReadyToBoot until the loader calls `ExitBootServices`, ns: the alternative definition of the loader's time.
     pub ready_to_boot_time2_ns: Option<i64>,
-    /// The measurement that tells ready-to-boot; empty when none does.
+    /// The measurement that ReadyToBoot comes from.
     pub ready_to_boot_rule: Rule,
 }
 
-/// A stage between two of the five times.
+/// A stage between two checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareStage {
-    /// Which.
     pub name: FirmwareStageName,
-    /// Begin, ns since the processor's reset.
+    /// Start, ns since processor reset.
     pub start_ns: i64,
-    /// End, ns since the processor's reset.
+    /// End, ns since processor reset.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
 }
 
-/// Stages from the processor's reset to the operating system.
+/// The stages from processor reset to the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FirmwareStageName {
-    /// Processor reset to the end of reset: before the firmware's image runs.
+    /// Processor reset to the end of reset: before the firmware image runs.
     Reset,
-    /// End of reset to the loader's load, or to INT 19h of a legacy boot: the firmware's own work.
+    /// End of reset until the loader is loaded, or until INT 19h for a legacy boot: the firmware's own work.
     Firmware,
-    /// The loader's load to its start; of a network boot, the download of its first file.
+    /// Loading the loader; for a network boot, the download of its first file.
     LoaderLoad,
-    /// The loader's start to its call of `ExitBootServices`.
+    /// Loader start until it calls `ExitBootServices`.
     Loader,
-    /// Inside `ExitBootServices`.
+    /// Time in `ExitBootServices`.
     ExitBootServices,
 }
 
 impl FirmwareStageName {
-    /// Every stage, in order.
+    /// All stages, in order.
     const ALL: [Self; 5] = [Self::Reset, Self::Firmware, Self::LoaderLoad, Self::Loader, Self::ExitBootServices];
 
-    /// The stage of that name, as in JSON.
+    /// Parses a name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stage| stage.as_str() == name)
     }
 
-    /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -157,11 +151,11 @@ impl FirmwareStageName {
         }
     }
 
-    /// What ends it, as a phrase.
+    /// The event that ends the stage, as a clause.
     #[must_use]
     pub const fn ended_by(self) -> &'static str {
         match self {
-            Self::Reset => "the firmware's image runs",
+            Self::Reset => "the firmware image runs",
             Self::Firmware => "the firmware loads the loader",
             Self::LoaderLoad => "the loader starts",
             Self::Loader => "the loader calls ExitBootServices",
@@ -169,13 +163,13 @@ impl FirmwareStageName {
         }
     }
 
-    /// The stage in words.
+    /// The display name.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Reset => "reset",
             Self::Firmware => "firmware",
-            Self::LoaderLoad => "loader's load",
+            Self::LoaderLoad => "loader load",
             Self::Loader => "loader",
             Self::ExitBootServices => "ExitBootServices",
         }
@@ -188,146 +182,140 @@ impl FirmwareStageName {
 pub struct FirmwarePhase {
     /// `SEC`, `PEI`, `PreMem`, `PostMem`, `DXE` or `BDS`.
     pub name: String,
-    /// The phase it is a part of; empty for the outer ones.
+    /// The phase that contains it; empty for outer phases.
     pub inside: String,
-    /// Begin, ns since the processor's reset.
+    /// Start, ns since processor reset.
     pub start_ns: i64,
-    /// End, ns since the processor's reset.
+    /// End, ns since processor reset.
     pub end_ns: i64,
-    /// Length, ns; when it ran several times, of all of them.
+    /// Duration, ns; the sum if it ran several times.
     pub duration_ns: i64,
-    /// Time in which nothing inside it was measured, ns.
+    /// Exclusive time, in which nothing inside it was measured, ns.
     pub self_ns: i64,
     /// The rule that set its ends.
     pub rule: Rule,
-    /// How certain the weaker end is.
+    /// Certainty of the weaker end.
     pub certainty: Certainty,
 }
 
-/// How much of the firmware's time its measurements account for.
+/// How much of the firmware's time was measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareCoverage {
-    /// Time between the end of reset and the loader's load in which the innermost work that ran holds no other work, phases left
-    /// out, ns.
+    /// Time between the end of reset and loading the loader that is covered by measured work, counting only work that
+    /// contains no other work, and no phases, ns.
     pub measured_ns: i64,
-    /// The same in percent of `time1_ns`.
+    /// `measured_ns` as a percentage of `time1_ns`.
     pub measured_percent: f64,
 }
 
-/// A stretch in which nothing was measured but a phase.
+/// A gap in which nothing but a phase was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareGap {
-    /// Begin, ns since the processor's reset.
+    /// Start, ns since processor reset.
     pub start_ns: i64,
-    /// End, ns since the processor's reset.
+    /// End, ns since processor reset.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
-    /// The phase it lies in; empty when none was measured.
+    /// The phase that contains it; empty if none was measured.
     pub phase: String,
-    /// The measurement before it; empty when none.
+    /// The measurement before it; empty if there is none.
     pub after: String,
-    /// The measurement that ends it; empty when none.
+    /// The measurement that ends it; empty if there is none.
     pub before: String,
-    /// The last module that was measured before it; empty when none was.
+    /// The last module measured before it; empty if there is none.
     pub module_before: String,
-    /// The first module that is measured after it; empty when none is.
+    /// The first module measured after it; empty if there is none.
     pub module_after: String,
 }
 
-/// A driver, or another module of the firmware.
+/// A driver or another firmware module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareDriver {
-    /// Its GUID; empty when no time can be given to one module.
+    /// GUID; empty if the time cannot be attributed to a single module.
     pub guid: String,
-    /// Its name; its GUID when it is not known.
+    /// Name; the GUID if unknown.
     pub name: String,
-    /// The phase in which it first ran; empty when that is not known.
+    /// The phase in which it first ran; empty if unknown.
     pub phase: String,
-    /// Its first measured begin, ns since the processor's reset.
+    /// Start of its first measurement, ns since processor reset.
     pub start_ns: i64,
-    /// Time of its own, ns: what it was measured for, without what was measured inside. Phases are left out.
+    /// Exclusive time, ns: measured time without measurements inside it. Phases do not count.
     pub self_ns: i64,
-    /// Loading its image, ns.
+    /// Time to load its image, ns.
     pub load_ns: i64,
-    /// Running its entry point, ns.
+    /// Time in its entry point, ns.
     pub entry_point_ns: i64,
-    /// Answering whether it supports a device, ns.
+    /// Time in `Supported` calls, which check whether it supports a device, ns.
     pub support_ns: i64,
-    /// How often it was asked.
+    /// Number of `Supported` calls.
     pub support_calls: u64,
-    /// Starting on devices, ns.
+    /// Time in `Start` calls on devices, ns.
     pub driver_start_ns: i64,
-    /// How often it was started.
+    /// Number of `Start` calls.
     pub driver_start_calls: u64,
-    /// Stopping on devices, ns.
+    /// Time in `Stop` calls on devices, ns.
     pub driver_stop_ns: i64,
-    /// Other work that it measured, of its own only, ns.
+    /// Exclusive time of other measured work, ns.
     pub other_self_ns: i64,
 }
 
-/// A device that drivers were started on.
+/// A device on which drivers were started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareDevice {
-    /// Its device path.
+    /// Device path.
     pub path: String,
-    /// What a driver calls it, as far as the firmware kept it; empty when none does.
+    /// Name given by a driver, possibly truncated by the firmware; empty if there is none.
     pub name: String,
-    /// Starting drivers on it, of their own only, ns.
+    /// Exclusive time of starting drivers on it, ns.
     pub self_ns: i64,
-    /// Starting drivers on it, with what ran inside, ns.
+    /// Inclusive time of starting drivers on it, ns.
     pub driver_start_ns: i64,
     /// The drivers that were started, longest first.
     pub drivers: Vec<FirmwareDeviceDriver>,
 }
 
-/// A driver's starts on one device.
+/// The starts of a driver on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareDeviceDriver {
-    /// The driver's GUID.
     pub guid: String,
-    /// The driver's name; its GUID when it is not known.
+    /// Name of the driver; the GUID if unknown.
     pub name: String,
-    /// Starts.
     pub calls: u64,
-    /// Their length, ns.
     pub driver_start_ns: i64,
 }
 
-/// A measured piece of work.
+/// A measured interval of work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareInterval {
-    /// Kind of work.
     pub work: FirmwareWork,
-    /// GUID of the module; of an image's load, of the image.
+    /// GUID of the module; for an image load, of the image.
     pub guid: String,
-    /// The module's name; its GUID when it is not known.
+    /// Name of the module; the GUID if unknown.
     pub module: String,
-    /// Name of the work, or of the device with its path; empty when it has none.
+    /// Name of the work, or name and path of the device; empty if there is none.
     pub text: String,
-    /// Name of the event or caller it belongs to, else its GUID; empty when none.
+    /// Name or GUID of the event or caller it belongs to; empty if there is none.
     pub caller: String,
-    /// Handle of the image or device, in hexadecimal; empty when none.
+    /// Handle of the image or device, hexadecimal; empty if there is none.
     pub handle: String,
-    /// Begin, ns since the processor's reset.
+    /// Start, ns since processor reset.
     pub start_ns: i64,
-    /// End, ns since the processor's reset.
+    /// End, ns since processor reset.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
-    /// Time in which nothing inside it was measured, ns.
+    /// Exclusive time, in which nothing inside it was measured, ns.
     pub self_ns: i64,
-    /// Work that was running when it began.
+    /// Number of intervals that were running at its start.
     pub depth: u32,
-    /// The innermost phase in which it began; empty when none was measured.
+    /// The innermost phase in which it started; empty if none was measured.
     pub phase: String,
-    /// APIC number of the processor.
+    /// APIC id of the CPU.
     pub apic: u32,
 }
 
@@ -335,15 +323,14 @@ pub struct FirmwareInterval {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareMark {
-    /// Kind of work.
     pub work: FirmwareWork,
-    /// Time, ns since the processor's reset.
+    /// Time, ns since processor reset.
     pub time_ns: i64,
     /// GUID of the module.
     pub guid: String,
-    /// The module's name; its GUID when it is not known.
+    /// Name of the module; the GUID if unknown.
     pub module: String,
-    /// Text of the measurement; empty when it has none.
+    /// Text of the measurement; may be empty.
     pub text: String,
 }
 
@@ -351,10 +338,10 @@ pub struct FirmwareMark {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareSuspendTime {
-    /// The operating system asked for it, ns since the processor's reset.
+    /// When the operating system requested it, ns since processor reset.
     pub start_ns: i64,
-    /// The machine is about to sleep, ns since the processor's reset.
+    /// When the machine was about to sleep, ns since processor reset.
     pub end_ns: i64,
-    /// The firmware's part of the suspend, ns; `None` when its end lies before its begin.
+    /// The firmware's part of the suspend, ns; `None` if the end precedes the start.
     pub duration_ns: Option<i64>,
 }

@@ -1,52 +1,57 @@
-//! Who the time belongs to: at each moment the work that began last and has not ended.
+//! Attributes time: every moment belongs to the work that started last and has not ended.
 
-use super::pairing::Piece;
+use super::pairing::WorkInterval;
 
-/// What the sweep tells of one piece.
+/// The result of the sweep for one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Share {
     /// Time in which it was the innermost work, ns.
     pub(super) self_ns: i64,
-    /// The same inside the window, ns.
+    /// Part of `self_ns` inside the window, ns.
     pub(super) in_window_ns: i64,
-    /// Work that ran when it began.
+    /// Number of intervals that were running at its start.
     pub(super) depth: u32,
-    /// The work inside which it began.
+    /// The innermost interval at its start.
     pub(super) parent: Option<usize>,
-    /// Whether work began inside it.
+    /// Whether other work started inside it.
     pub(super) has_parts: bool,
 }
 
-/// A stretch in which the innermost work stayed the same.
+/// An interval with the same innermost work.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
+pub(super) struct InnermostInterval {
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
-    /// The innermost work; `None` when nothing ran.
+    /// The innermost work; `None` if nothing ran.
     pub(super) innermost: Option<usize>,
-    /// The piece whose begin or end is the stretch's begin, and whether it is the begin.
+    /// The work interval that starts or ends at its start, and whether it starts.
     pub(super) opened_by: Option<(usize, bool)>,
-    /// The piece whose begin or end is the stretch's end, and whether it is the begin.
+    /// The work interval that starts or ends at its end, and whether it starts.
     pub(super) closed_by: Option<(usize, bool)>,
 }
 
-/// Shares the time among `pieces`; `each` gets every stretch inside the window, cut to it.
+/// Attributes time to `intervals`. `each` is called for every [`InnermostInterval`], clipped to the window.
 ///
-/// Work of different kinds need not be properly nested, so a stack of begins alone would not do: what ended stays on the
-/// stack until it comes to the top. Each piece is pushed and popped once.
-pub(super) fn sweep(pieces: &[Piece<'_>], window: (i64, i64), mut each: impl FnMut(Stretch)) -> Vec<Share> {
-    let mut shares = vec![Share::default(); pieces.len()];
-    // At one time: ends, then begins, the longest first. What has no length takes no part but for its place.
-    let mut edges: Vec<(i64, bool, i64, usize)> = Vec::with_capacity(pieces.len() * 2);
-    for (at, piece) in pieces.iter().enumerate() {
-        edges.push((piece.start_ns, true, i64::MAX - piece.end_ns.max(0), at));
-        if piece.end_ns > piece.start_ns {
-            edges.push((piece.end_ns, false, 0, at));
+/// Work of different kinds is not necessarily nested, so a plain stack of starts is not enough: ended work stays on the
+/// stack until it is on top. Each interval is pushed and popped once.
+pub(super) fn sweep(
+    intervals: &[WorkInterval<'_>],
+    window: (i64, i64),
+    mut each: impl FnMut(InnermostInterval),
+) -> Vec<Share> {
+    let mut shares = vec![Share::default(); intervals.len()];
+    // Order at the same time: ends, then starts, longest first. Intervals without length get no time but a depth and a
+    // parent.
+    let mut edges: Vec<(i64, bool, i64, usize)> = Vec::with_capacity(intervals.len() * 2);
+    for (at, interval) in intervals.iter().enumerate() {
+        edges.push((interval.start_ns, true, i64::MAX - interval.end_ns.max(0), at));
+        if interval.end_ns > interval.start_ns {
+            edges.push((interval.end_ns, false, 0, at));
         }
     }
     edges.sort();
     let mut stack: Vec<usize> = Vec::new();
-    let mut ended = vec![false; pieces.len()];
+    let mut ended = vec![false; intervals.len()];
     let mut running = 0_u32;
     let mut last: Option<(i64, usize, bool)> = None;
     let (from, to) = window;
@@ -64,7 +69,7 @@ pub(super) fn sweep(pieces: &[Piece<'_>], window: (i64, i64), mut each: impl FnM
             if let Some(top) = innermost {
                 shares[top].in_window_ns += end_ns - start_ns;
             }
-            each(Stretch {
+            each(InnermostInterval {
                 start_ns,
                 end_ns,
                 innermost,
@@ -79,7 +84,7 @@ pub(super) fn sweep(pieces: &[Piece<'_>], window: (i64, i64), mut each: impl FnM
             if let Some(top) = innermost {
                 shares[top].has_parts = true;
             }
-            if pieces[at].end_ns > pieces[at].start_ns {
+            if intervals[at].end_ns > intervals[at].start_ns {
                 stack.push(at);
                 running += 1;
             }
@@ -90,7 +95,7 @@ pub(super) fn sweep(pieces: &[Piece<'_>], window: (i64, i64), mut each: impl FnM
     }
     let since = last.map_or(from, |(ns, ..)| ns).max(from);
     if to > since {
-        each(Stretch {
+        each(InnermostInterval {
             start_ns: since,
             end_ns: to,
             innermost: None,

@@ -1,4 +1,4 @@
-//! Hand-made firmware recordings.
+//! Synthetic firmware recordings.
 
 use onoff_trace::firmware::{
     FirmwareCheckpoints, FirmwareEdge, FirmwareEvent, FirmwareFaultKind, FirmwareGuid, FirmwareRecording, FirmwareWork,
@@ -33,7 +33,7 @@ fn with_handle(handle: u64, event: FirmwareEvent) -> FirmwareEvent {
     FirmwareEvent { handle: Some(handle), ..event }
 }
 
-/// A boot with these measurements, whose firmware takes from 0 to 100 ms.
+/// A boot with these measurements, whose firmware stage is from 0 to 100 ms.
 fn recording(events: Vec<FirmwareEvent>) -> FirmwareRecording {
     FirmwareRecording {
         checkpoints: Some(FirmwareCheckpoints::of_stored([0, 100 * MS, 110 * MS, 150 * MS, 151 * MS])),
@@ -47,7 +47,7 @@ fn report(events: Vec<FirmwareEvent>) -> FirmwareReport {
 }
 
 #[test]
-fn the_parts_of_work_are_not_its_own_time() {
+fn exclusive_time_excludes_nested_work() {
     let report = report(vec![
         event(10, Work::CrossModule, Begin, A, "DXE"),
         event(20, Work::EntryPoint, Begin, A, ""),
@@ -62,12 +62,12 @@ fn the_parts_of_work_are_not_its_own_time() {
         .map(|work| (work.work.as_str(), work.self_ns / MS, work.duration_ns / MS, work.depth))
         .collect();
     assert_eq!(own, [("cross_module", 30, 50, 0), ("entry_point", 13, 20, 1), ("function", 7, 7, 2)]);
-    // The phase is nobody's: 13 ms are A's, 7 ms B's.
+    // The phase belongs to no module: 13 ms are A's, 7 ms B's.
     let drivers: Vec<(&str, i64)> =
         report.drivers.iter().map(|driver| (driver.guid.as_str(), driver.self_ns / MS)).collect();
     assert_eq!(drivers, [(A.to_string().as_str(), 13), (B.to_string().as_str(), 7)]);
     assert_eq!(report.drivers[0].phase, "DXE");
-    // Only the function holds no other work: 7 of 100 ms.
+    // Only the function contains no other work: 7 of 100 ms.
     assert_eq!(report.coverage.unwrap().measured_ns, 7 * MS);
     let gaps: Vec<(i64, i64, &str)> =
         report.gaps.iter().map(|gap| (gap.start_ns / MS, gap.end_ns / MS, gap.phase.as_str())).collect();
@@ -75,7 +75,7 @@ fn the_parts_of_work_are_not_its_own_time() {
 }
 
 #[test]
-fn work_that_overlaps_without_being_nested_shares_the_time() {
+fn overlapping_work_shares_the_time() {
     let report = report(vec![
         event(10, Work::Function, Begin, A, "first"),
         event(20, Work::Function, Begin, B, "second"),
@@ -83,12 +83,12 @@ fn work_that_overlaps_without_being_nested_shares_the_time() {
         event(50, Work::Function, End, B, "second"),
     ]);
     let own: Vec<i64> = report.work.iter().map(|work| work.self_ns / MS).collect();
-    // From 20 ms on the second is the one that began last.
+    // From 20 ms on, the second is the one that started last.
     assert_eq!(own, [10, 30]);
 }
 
 #[test]
-fn work_inside_itself_is_nested_and_what_is_left_open_is_told() {
+fn recursive_work_is_nested_and_unmatched_events_are_reported() {
     let report = report(vec![
         event(10, Work::CrossModule, Begin, A, "BDS"),
         event(20, Work::CrossModule, Begin, B, "BDS"),
@@ -97,7 +97,7 @@ fn work_inside_itself_is_nested_and_what_is_left_open_is_told() {
         event(50, Work::CrossModule, Begin, B, "BDS"),
         event(60, Work::CrossModule, End, B, "other"),
     ]);
-    // Measured once from 10 to 40 ms, not twice.
+    // The time from 10 to 40 ms counts once.
     assert_eq!(report.phases[0].duration_ns, 30 * MS);
     assert_eq!((report.unended.len(), report.ends_without_begin), (1, 1));
     let kinds: Vec<FirmwareFaultKind> = report.faults.iter().map(|fault| fault.kind).collect();
@@ -105,7 +105,7 @@ fn work_inside_itself_is_nested_and_what_is_left_open_is_told() {
 }
 
 #[test]
-fn an_images_load_belongs_to_the_image_that_its_end_names() {
+fn an_image_load_belongs_to_the_image_named_by_its_end() {
     let report = report(vec![
         with_handle(7, event(10, Work::LoadImage, Begin, A, "")),
         with_handle(8, event(12, Work::LoadImage, Begin, A, "")),
@@ -118,7 +118,7 @@ fn an_images_load_belongs_to_the_image_that_its_end_names() {
 }
 
 #[test]
-fn starts_of_drivers_are_counted_by_device() {
+fn driver_starts_are_grouped_by_device() {
     let start =
         |ms, edge, handle, module, text: &str| with_handle(handle, event(ms, Work::DriverStart, edge, module, text));
     let report = report(vec![
@@ -126,7 +126,7 @@ fn starts_of_drivers_are_counted_by_device() {
         start(30, End, 1, A, "Disk PciRoot(0x0)/Pci(0x6,0x0)"),
         start(30, Begin, 1, B, ""),
         start(33, End, 1, B, "PciRoot(0x0)/Pci(0x6,0x0)"),
-        // Without a path, but on a device whose path is known.
+        // Without a path, but with the handle of a known device.
         start(40, Begin, 1, B, ""),
         start(44, End, 1, B, ""),
     ]);
@@ -139,7 +139,7 @@ fn starts_of_drivers_are_counted_by_device() {
 }
 
 #[test]
-fn a_phase_with_one_end_gets_the_other_from_its_neighbor_and_says_so() {
+fn a_missing_phase_end_is_inferred_from_its_neighbor() {
     let report = report(vec![
         event(5, Work::Point, Point, A, "SEC"),
         event(20, Work::CrossModule, End, A, "PEI"),
@@ -163,7 +163,7 @@ fn a_phase_with_one_end_gets_the_other_from_its_neighbor_and_says_so() {
 }
 
 #[test]
-fn an_end_before_its_begin_is_left_out_and_counted() {
+fn an_end_before_its_start_is_skipped_and_counted() {
     let report = report(vec![event(30, Work::Function, Begin, A, "f"), event(20, Work::Function, End, A, "f")]);
     assert!(report.work.is_empty());
     assert_eq!(report.faults[0].kind, FirmwareFaultKind::EventsNotMonotonic);
@@ -171,7 +171,7 @@ fn an_end_before_its_begin_is_left_out_and_counted() {
 }
 
 #[test]
-fn times_at_the_ends_of_what_can_be_counted_do_no_harm() {
+fn extreme_times_do_not_overflow() {
     let mut events = Vec::new();
     for module in 0..20 {
         let guid = FirmwareGuid([module; 16]);
@@ -192,7 +192,7 @@ fn times_at_the_ends_of_what_can_be_counted_do_no_harm() {
 }
 
 #[test]
-fn what_grew_is_named() {
+fn the_largest_increase_is_named() {
     let boot = |function: i64, entry: i64| {
         report(vec![
             event(0, Work::CrossModule, Begin, A, "PEI"),

@@ -669,7 +669,7 @@ mod tests {
         // Of the request of 80 no stack was recorded.
         assert_eq!(
             of(TimeOf::DiskRequests, &[CodeGroup::Stack]),
-            is(&[("outer.dll", 5, None), ("no known module", 2, None)])
+            is(&[("outer.dll", 5, None), ("unknown module", 2, None)])
         );
         assert_eq!(of(TimeOf::HardFaults, &[]), is(&[("inner.dll", 4, Some(4))]));
 
@@ -715,7 +715,7 @@ mod tests {
             ("mine.dll!A.Native", 1, None),
             ("mine.dll!A.New", 1, None),
             ("mine.dll!A.Old", 1, None),
-            ("no known module", 1, None),
+            ("unknown module", 1, None),
         ];
         let mut found = rows(&listed(&trace, TimeOf::Samples, &[], &nameless));
         found.sort();

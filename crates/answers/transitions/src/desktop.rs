@@ -1,12 +1,12 @@
-//! The shell's start and the ready desktop, by which a session's beginning is measured in a boot and in a fast startup.
+//! Rules for the shell start and the desktop, which define the start of a session in a boot and in a fast startup.
 
 use onoff_trace::{Trace, milestone};
 
-use crate::search::{Found, Search, milestone_at};
+use crate::search::{Match, Search, milestone_at};
 use onoff_evidence::rule::Rule;
 use onoff_usage::processes::runs;
 
-/// What shows that the shell starts, best first.
+/// Rules for the shell start, best first.
 pub(crate) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Search<'a>> {
     vec![
         Search::measured(first_start(shell), move |from| process_start(trace, shell, from, 0)),
@@ -19,12 +19,12 @@ pub(crate) fn shell_start_rules<'a>(trace: &'a Trace, shell: &'a str) -> Vec<Sea
     ]
 }
 
-/// The first process of an image starts.
+/// The rule that the first process of an image starts.
 pub(crate) fn first_start(image: &str) -> Rule {
     Rule::ProcessStarts { process: image.to_owned(), ordinal: 1 }
 }
 
-/// What shows that the desktop is ready, best first.
+/// Rules for a ready desktop, best first.
 pub(crate) fn desktop_ready_rules(trace: &Trace) -> Vec<Search<'_>> {
     vec![
         Search::measured(Rule::DesktopReady, |from| milestone_at(trace, milestone::DESKTOP_READY, from)),
@@ -37,8 +37,8 @@ pub(crate) fn desktop_ready_rules(trace: &Trace) -> Vec<Search<'_>> {
     ]
 }
 
-/// Start of the `skip`-th process that runs `image`, at or after `from`. Earlier ones count when skipping.
-pub(crate) fn process_start(trace: &Trace, image: &str, from: i64, skip: usize) -> Option<Found> {
+/// Start of process number `skip` (from 0) of `image`, if it is at or after `from`.
+pub(crate) fn process_start(trace: &Trace, image: &str, from: i64, skip: usize) -> Option<Match> {
     let mut starts: Vec<i64> = trace
         .processes
         .iter()
@@ -49,7 +49,7 @@ pub(crate) fn process_start(trace: &Trace, image: &str, from: i64, skip: usize) 
     starts.into_iter().skip(skip).find(|&start| start >= from).map(|start| (start, format!("Process/Start {image}")))
 }
 
-fn first_process_end(trace: &Trace, image: &str, from: i64) -> Option<Found> {
+fn first_process_end(trace: &Trace, image: &str, from: i64) -> Option<Match> {
     trace
         .processes
         .iter()
@@ -60,7 +60,7 @@ fn first_process_end(trace: &Trace, image: &str, from: i64) -> Option<Found> {
         .map(|end| (end, format!("Process/End {image}")))
 }
 
-fn explorer_ready_mark(trace: &Trace, from: i64) -> Option<Found> {
+fn explorer_ready_mark(trace: &Trace, from: i64) -> Option<Match> {
     let name = trace.strings.find(milestone::MARK)?;
     trace
         .milestones
@@ -71,7 +71,7 @@ fn explorer_ready_mark(trace: &Trace, from: i64) -> Option<Found> {
         .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
 }
 
-/// Whether `text` contains `part`, which is in lower case, without regard to case.
+/// Case-insensitive search for `part`, which must be lowercase.
 pub(crate) fn contains(text: &str, part: &str) -> bool {
     text.to_lowercase().contains(part)
 }

@@ -1,4 +1,4 @@
-//! Transitions of a computer between on and off.
+//! Finds and measures transitions: boots, shutdowns, and suspends with their resumes.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A phase by its name, wherever a range of time can be chosen.
+//! Finds a phase by name, to select an interval.
 
 use std::fmt;
 
@@ -7,21 +7,18 @@ use onoff_trace::{Pattern, Tables, Trace};
 use super::registry::{rules_of, tables};
 use super::{PhaseName, TransitionKind};
 
-/// The tables that phases are found from.
+/// The tables needed to find phases.
 pub const PHASE_TABLES: Tables = tables(None);
 
-/// A phase whose ends are known.
+/// A phase with known start and end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPhase {
-    /// Which.
     pub name: PhaseName,
-    /// Of what.
+    /// The kind of its transition.
     pub transition: TransitionKind,
-    /// Start, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
-    /// How many further phases have that name; this is the first.
+    /// Number of other phases with this name; this one is the first.
     pub others: usize,
 }
 
@@ -31,32 +28,32 @@ impl fmt::Display for NamedPhase {
         write!(formatter, "{} of the {}", name.as_str(), transition.as_str())?;
         match others {
             0 => Ok(()),
-            others => write!(formatter, ", the first of {}; --range chooses another", others + 1),
+            others => write!(formatter, ", the first of {}; use --range for another", others + 1),
         }
     }
 }
 
-/// No phase has that name, or its ends are not known.
+/// No phase has this name, or its ends are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", message(asked, known))]
 pub struct NoSuchPhase {
-    /// The name that was looked for.
+    /// The requested name.
     pub asked: String,
-    /// The phases whose ends are known.
+    /// The phases with known start and end.
     pub known: Vec<&'static str>,
 }
 
 fn message(asked: &str, known: &[&str]) -> String {
     match known {
-        [] => format!("--phase {asked}: the recording holds no phase whose start and end are known"),
-        known => format!("--phase {asked}: no such phase; the recording holds {}", known.join(", ")),
+        [] => format!("--phase {asked}: no phase in this recording has a known start and end"),
+        known => format!("--phase {asked}: no such phase; this recording has {}", known.join(", ")),
     }
 }
 
-/// The first phase of `trace` that is called `asked`, in any case, `*` for any text.
+/// The first phase in `trace` that matches `asked`, case-insensitively; `*` matches any text.
 ///
 /// # Errors
-/// There is none; the error names those that there are.
+/// No phase matches; the error lists the available phases.
 pub fn named_phase(trace: &Trace, asked: &str) -> Result<NamedPhase, NoSuchPhase> {
     let pattern = Pattern::new(asked);
     let known: Vec<(TransitionKind, PhaseName, i64, i64)> = rules_of(trace.system.kind)

@@ -1,4 +1,4 @@
-//! The transitions of a recording on one page, whatever system recorded them: what kind, how long, which phases.
+//! A one-page overview of the transitions in a recording: kind, duration and phases.
 
 use onoff_trace::Trace;
 
@@ -6,28 +6,27 @@ use super::linux::suspend::SleepOutcome;
 use super::{Details, Half, Phase, PhaseName, Transition, TransitionKind, TransitionOptions, Variant};
 use onoff_usage::idle::Settling;
 
-/// A transition that a recording holds.
+/// A transition in a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransitionOverview {
-    /// Which.
     pub kind: TransitionKind,
-    /// Its number among those of its kind in the recording, from 1.
+    /// Number among the transitions of its kind in the recording, from 1.
     pub number: u32,
-    /// The kind of it, e.g. `cold`, `restart`, `hibernation`; empty when not known.
+    /// E.g. `cold`, `restart`, `hibernation`; empty if unknown.
     pub variant: &'static str,
-    /// How long it took, ns: of a boot without the required idle time, of a sleep without the sleep. `None` where an end is not in
-    /// the recording.
+    /// Duration, ns, without required idle time (boot) and time asleep. `None` if an end is not in the recording.
     pub duration_ns: Option<i64>,
-    /// A lower bound of it, ns; the duration itself where that is known.
+    /// Lower bound of the duration, ns; the duration itself if known.
     pub at_least_ns: i64,
-    /// Its phases, as its own report has them; of a sleep without those that are no part of what it took.
+    /// Its phases. For a suspend, only those that count toward its duration.
     pub phases: Vec<Phase>,
-    /// The search for the idle time that ends its last phase, where one does.
+    /// The idle detection that ends its last phase, if any.
     pub settling: Option<Settling>,
 }
 
 impl TransitionOverview {
-    /// How long a phase of it took, ns: without the idle time that ends it, and without a person's. `None` where an end is not known.
+    /// Duration of a phase without required idle time and time spent waiting for user input, ns. `None` if an end is
+    /// unknown.
     #[must_use]
     pub fn took_ns(&self, phase: &Phase) -> Option<i64> {
         let ends = (phase.start_ns, phase.end_ns);
@@ -35,8 +34,7 @@ impl TransitionOverview {
         Some(phase.took_ns()?.saturating_sub(idle.map(|one| one.idle_ns).sum()))
     }
 
-    /// The phase in which the computer was at work longest, and how long it took, ns. The time asleep is nobody's work, nor
-    /// is what was recorded after a boot.
+    /// The phase with the longest duration, and that duration, ns. Time asleep and `TraceTail` do not count.
     #[must_use]
     pub fn longest(&self) -> Option<(&Phase, i64)> {
         let at_work = |phase: &&Phase| phase.half != Some(Half::Asleep) && phase.name != PhaseName::TraceTail;
@@ -45,7 +43,7 @@ impl TransitionOverview {
     }
 }
 
-/// The transitions in `trace`: a boot, sleeps in their order, a shutdown. A fast startup is a sleep.
+/// The transitions in `trace`: a boot, suspends in order, a shutdown. A fast startup counts as a suspend.
 #[must_use]
 pub fn overview(trace: &Trace) -> Vec<TransitionOverview> {
     let all = super::all(trace, &TransitionOptions::default()).into_iter();
@@ -54,7 +52,7 @@ pub fn overview(trace: &Trace) -> Vec<TransitionOverview> {
 
 fn of(transition: Transition) -> TransitionOverview {
     let variant = match (&transition.details, transition.variant) {
-        // What was given up did not sleep, whatever was requested.
+        // An aborted suspend did not sleep, whatever was requested.
         (Details::LinuxSuspend(sleep), _) if sleep.outcome == SleepOutcome::GivenUp => "given_up",
         (Details::LinuxBoot(_), _) | (_, Variant::Unknown) => "",
         (_, variant) => variant.as_str(),

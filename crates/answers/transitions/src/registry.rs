@@ -1,5 +1,4 @@
-//! The kinds of transitions of each system, and what finds them: one entry each. Whoever wants transitions, or their phases, walks this
-//! list.
+//! The registry of transitions: for each system and kind, the tables and functions that find them.
 
 use std::fmt::Display;
 
@@ -11,40 +10,34 @@ use super::shutdown::{self, ShutdownOptions};
 use super::suspend::{self, SuspendOptions};
 use super::{Details, Phase, PhaseSpan, Transition, TransitionKind};
 
-/// What a caller can choose for each kind.
+/// Options for each kind of transition.
 #[derive(Clone, Debug, Default)]
 pub struct TransitionOptions {
-    /// For boots.
     pub boot: BootOptions,
-    /// For shutdowns.
     pub shutdown: ShutdownOptions,
-    /// For sleeps.
     pub suspend: SuspendOptions,
 }
 
-/// The rules that find transitions of one kind on one system.
+/// How to find transitions of one kind on one system.
 #[derive(Clone, Copy, Debug)]
 pub struct TransitionRules {
-    /// The system.
     pub system: SystemKind,
-    /// The kind.
     pub kind: TransitionKind,
-    /// The tables that the rules read; of a trace that was opened with fewer they say less.
+    /// The tables that the rules read; if a trace was opened with fewer, results are less complete.
     pub tables: Tables,
-    /// The transitions that a trace holds, by start; else what it holds instead.
+    /// Returns the transitions in a trace, ordered by start, or a message about what the recording contains instead.
     pub find: fn(&Trace, &TransitionOptions) -> Result<Vec<Transition>, String>,
-    /// Their phases alone, without what the machine did in them, with default options.
+    /// Returns their phases without CPU and disk usage, with default options.
     pub spans: fn(&Trace) -> Vec<PhaseSpan>,
 }
 
-/// The rules of every system and kind.
 pub const RULES: [TransitionRules; 6] = [
     TransitionRules {
         system: SystemKind::Windows,
         kind: TransitionKind::Boot,
         tables: boot::TABLES,
         find: |trace, options| one(boot::analyze(trace, &options.boot)),
-        spans: |trace| boot::spans(trace, &BootOptions::default()),
+        spans: |trace| boot::phase_intervals(trace, &BootOptions::default()),
     },
     TransitionRules {
         system: SystemKind::Windows,
@@ -53,7 +46,7 @@ pub const RULES: [TransitionRules; 6] = [
         find: |trace, options| several(suspend::analyze(trace, &options.suspend).map(|report| report.transitions)),
         spans: |trace| {
             let found = suspend::analyze(trace, &SuspendOptions::default());
-            found.map(|report| report.transitions.iter().flat_map(spans_of).collect()).unwrap_or_default()
+            found.map(|report| report.transitions.iter().flat_map(phase_intervals).collect()).unwrap_or_default()
         },
     },
     TransitionRules {
@@ -62,7 +55,9 @@ pub const RULES: [TransitionRules; 6] = [
         tables: shutdown::TABLES,
         find: |trace, options| one(shutdown::analyze(trace, &options.shutdown)),
         spans: |trace| {
-            shutdown::analyze(trace, &ShutdownOptions::default()).map(|report| spans_of(&report)).unwrap_or_default()
+            shutdown::analyze(trace, &ShutdownOptions::default())
+                .map(|report| phase_intervals(&report))
+                .unwrap_or_default()
         },
     },
     TransitionRules {
@@ -70,7 +65,7 @@ pub const RULES: [TransitionRules; 6] = [
         kind: TransitionKind::Boot,
         tables: linux::boot::TABLES,
         find: |trace, options| one(linux::boot::analyze(trace, &options.boot)),
-        spans: linux::boot::spans,
+        spans: linux::boot::phase_intervals,
     },
     TransitionRules {
         system: SystemKind::Linux,
@@ -79,18 +74,18 @@ pub const RULES: [TransitionRules; 6] = [
         find: |trace, options| {
             several(linux::suspend::analyze(trace, &options.suspend).map(|report| report.transitions))
         },
-        spans: linux::suspend::spans,
+        spans: linux::suspend::phase_intervals,
     },
     TransitionRules {
         system: SystemKind::Linux,
         kind: TransitionKind::Shutdown,
         tables: linux::shutdown::TABLES,
         find: |trace, _| one(linux::shutdown::analyze(trace)),
-        spans: |trace| linux::shutdown::analyze(trace).map(|report| spans_of(&report)).unwrap_or_default(),
+        spans: |trace| linux::shutdown::analyze(trace).map(|report| phase_intervals(&report)).unwrap_or_default(),
     },
 ];
 
-/// The rules for a recording of `system`: those of Linux, else those of Windows.
+/// The rules for a recording of `system`: Linux rules for Linux, otherwise Windows rules.
 pub fn rules_of(system: SystemKind) -> impl Iterator<Item = &'static TransitionRules> {
     let system = match system {
         SystemKind::Linux => SystemKind::Linux,
@@ -99,7 +94,7 @@ pub fn rules_of(system: SystemKind) -> impl Iterator<Item = &'static TransitionR
     RULES.iter().filter(move |rules| rules.system == system)
 }
 
-/// The tables that the rules for `kind` read, whatever the system; of all kinds where it is not chosen.
+/// The tables that the rules for `kind` read on any system; without `kind`, those of all rules.
 #[must_use]
 pub const fn tables(kind: Option<TransitionKind>) -> Tables {
     let mut tables = Tables::NONE;
@@ -117,7 +112,7 @@ pub const fn tables(kind: Option<TransitionKind>) -> Tables {
     tables
 }
 
-/// Every transition that `trace` holds: boots, then sleeps, then shutdowns.
+/// All transitions in `trace`: boots, then suspends, then shutdowns.
 #[must_use]
 pub fn all(trace: &Trace, options: &TransitionOptions) -> Vec<Transition> {
     rules_of(trace.system.kind).filter_map(|rules| (rules.find)(trace, options).ok()).flatten().collect()
@@ -134,6 +129,6 @@ fn several<D: Into<Details>, N: Display>(found: Result<Vec<Transition<D>>, N>) -
     }
 }
 
-fn spans_of<D>(transition: &Transition<D>) -> Vec<PhaseSpan> {
+fn phase_intervals<D>(transition: &Transition<D>) -> Vec<PhaseSpan> {
     transition.phases.iter().map(Phase::span).collect()
 }

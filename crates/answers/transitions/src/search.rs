@@ -1,32 +1,32 @@
-//! Boundaries found by rules in order of trust: the first that finds something wins, and the answer says which one it was
-//! and what the better ones lacked.
+//! Finds boundaries by rules in order of trust. The first match wins; the boundary names that rule and the better ones
+//! that did not match.
 
 use onoff_trace::{Milestone, Trace};
 
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// What a rule found: when, and in which record.
-pub(crate) type Found = (i64, String);
+/// Time and record of a match.
+pub(crate) type Match = (i64, String);
 
-/// A rule: what it looks for, how certain its answer is, and the search itself, at or after a time.
+/// A rule, the certainty of its result, and its search for the first match at or after a time.
 pub(crate) struct Search<'a> {
     rule: Rule,
     certainty: Certainty,
-    find: Box<dyn Fn(i64) -> Option<Found> + 'a>,
+    find: Box<dyn Fn(i64) -> Option<Match> + 'a>,
 }
 
 impl<'a> Search<'a> {
-    pub(crate) fn measured(rule: Rule, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+    pub(crate) fn measured(rule: Rule, find: impl Fn(i64) -> Option<Match> + 'a) -> Self {
         Self { rule, certainty: Certainty::Measured, find: Box::new(find) }
     }
 
-    pub(crate) fn inferred(rule: Rule, find: impl Fn(i64) -> Option<Found> + 'a) -> Self {
+    pub(crate) fn inferred(rule: Rule, find: impl Fn(i64) -> Option<Match> + 'a) -> Self {
         Self { certainty: Certainty::Inferred, ..Self::measured(rule, find) }
     }
 }
 
-/// Applies `rules` in order to what happened at or after `not_before`. What a rule finds before that is found by none.
+/// Applies `rules` in order. Matches before `not_before` are ignored.
 pub(crate) fn first_of(rules: &[Search<'_>], not_before: i64) -> Boundary {
     let mut missing = Vec::new();
     for rule in rules {
@@ -45,14 +45,14 @@ pub(crate) fn first_of(rules: &[Search<'_>], not_before: i64) -> Boundary {
     Boundary { time_ns: None, rule: Rule::NotFound, event: String::new(), certainty: Certainty::Missing, missing }
 }
 
-/// The milestones of that name, by time.
+/// The milestones with this name, in table order.
 pub(crate) fn milestones<'a>(trace: &'a Trace, name: &str) -> impl Iterator<Item = Milestone> + use<'a> {
     let name = trace.strings.find(name);
     trace.milestones.iter().filter(move |row| Some(row.name) == name)
 }
 
-/// The first milestone of that name at or after `from`.
-pub(crate) fn milestone_at(trace: &Trace, name: &str, from: i64) -> Option<Found> {
+/// The first milestone with this name at or after `from`.
+pub(crate) fn milestone_at(trace: &Trace, name: &str, from: i64) -> Option<Match> {
     milestones(trace, name)
         .filter(|row| row.time_ns >= from)
         .min_by_key(|row| row.time_ns)

@@ -1,4 +1,4 @@
-//! What processors and disks did in the phases of a transition.
+//! CPU and disk usage of the phases of a transition.
 
 use onoff_trace::Trace;
 
@@ -7,31 +7,31 @@ use onoff_usage::cpu::{self, CpuSource, CpuUsage};
 use onoff_usage::disk::{self, DiskUsage};
 use onoff_usage::owners::Owners;
 
-/// What the machine did in one phase; `None` where it was not recorded or the phase has no ends.
+/// Usage in one phase; `None` if not recorded or the phase has no ends.
 pub(crate) type PhaseUsage = (Option<CpuUsage>, Option<DiskUsage>);
 
-/// Layers of spans that do not overlap, at most: each walks the recording again, or the part of it in which spans overlap so often. Phases of
-/// transitions are in fewer than ten; only a spoilt recording has more.
+/// Maximum number of layers of non-overlapping intervals; each layer reads the recording again. Phases of transitions
+/// need fewer than ten layers; only a damaged recording has more.
 const MAX_LAYERS: usize = 64;
 
-/// Fills in what the machine did in each of `phases`, as far as each is recorded.
+/// Sets the CPU and disk usage of each phase, as far as recorded.
 pub(crate) fn fill<'a>(trace: &Trace, phases: impl IntoIterator<Item = &'a mut Phase>) {
     let mut phases: Vec<&mut Phase> = phases.into_iter().collect();
-    let spans: Vec<Option<(i64, i64)>> = phases.iter().map(|phase| phase.recorded()).collect();
-    for (phase, (cpu, disk)) in phases.iter_mut().zip(of_spans(trace, &spans)) {
+    let intervals: Vec<Option<(i64, i64)>> = phases.iter().map(|phase| phase.recorded()).collect();
+    for (phase, (cpu, disk)) in phases.iter_mut().zip(of_intervals(trace, &intervals)) {
         phase.cpu = cpu;
         phase.disk = disk;
     }
 }
 
-/// What the machine did in each of `spans`, from begin to end, ns, in their order. They may overlap: those that do not
-/// share one pass over the recording, and what overlaps too many others is left without.
-pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<PhaseUsage> {
-    let mut usages: Vec<PhaseUsage> = spans.iter().map(|_| (None, None)).collect();
-    let mut order: Vec<(i64, i64, usize)> = spans
+/// Usage in each interval (start and end, ns), in the given order. Intervals may overlap: non-overlapping ones share
+/// one pass over the recording. Intervals beyond the maximum number of layers get no usage.
+pub(crate) fn of_intervals(trace: &Trace, intervals: &[Option<(i64, i64)>]) -> Vec<PhaseUsage> {
+    let mut usages: Vec<PhaseUsage> = intervals.iter().map(|_| (None, None)).collect();
+    let mut order: Vec<(i64, i64, usize)> = intervals
         .iter()
         .enumerate()
-        .filter_map(|(at, span)| span.map(|(start, end)| (start, end, at)))
+        .filter_map(|(at, interval)| interval.map(|(start, end)| (start, end, at)))
         .filter(|(start, end, _)| start <= end)
         .collect();
     order.sort();
@@ -42,22 +42,22 @@ pub(crate) fn of_spans(trace: &Trace, spans: &[Option<(i64, i64)>]) -> Vec<Phase
         }
         let mut layer: Vec<(i64, i64, usize)> = Vec::new();
         let mut later = Vec::new();
-        for span in order {
+        for interval in order {
             match layer.last() {
-                Some(&(_, end, _)) if span.0 < end => later.push(span),
-                // What has no length has no place of its own among the cuts.
-                Some(&(start, end, _)) if start == end && span.0 == end => later.push(span),
-                _ => layer.push(span),
+                Some(&(_, end, _)) if interval.0 < end => later.push(interval),
+                // Two empty intervals at the same time need separate layers, because cuts are unique.
+                Some(&(start, end, _)) if start == end && interval.0 == end => later.push(interval),
+                _ => layer.push(interval),
             }
         }
-        look(trace, &mut owners, &layer, &mut usages);
+        measure_layer(trace, &mut owners, &layer, &mut usages);
         order = later;
     }
     usages
 }
 
-/// What the machine did in spans that follow one another.
-fn look(trace: &Trace, owners: &mut Owners, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
+/// Usage in consecutive, non-overlapping intervals.
+fn measure_layer(trace: &Trace, owners: &mut Owners, layer: &[(i64, i64, usize)], usages: &mut [PhaseUsage]) {
     let mut cuts: Vec<i64> = layer.iter().flat_map(|&(start, end, _)| [start, end]).collect();
     cuts.dedup();
     let cpu = match cpu::source(trace) {
@@ -80,12 +80,12 @@ mod tests {
     use onoff_trace::IoPriority;
 
     #[test]
-    fn each_span_has_its_own_work_whether_they_overlap_or_not() {
+    fn each_interval_has_its_own_usage_even_if_intervals_overlap() {
         let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         for end in [5, 15, 25, 35] {
             disk(&mut trace, end * MS, MS, IoPriority::Normal, "a");
         }
-        let spans = [
+        let intervals = [
             Some((20 * MS, 40 * MS)),
             None,
             Some((0, 20 * MS)),
@@ -93,7 +93,7 @@ mod tests {
             Some((12 * MS, 12 * MS)),
             Some((40 * MS, 20 * MS)),
         ];
-        let reads: Vec<Option<u64>> = of_spans(&trace, &spans)
+        let reads: Vec<Option<u64>> = of_intervals(&trace, &intervals)
             .into_iter()
             .map(|(_, disk)| disk.map(|disk| disk.operations.read.operations))
             .collect();

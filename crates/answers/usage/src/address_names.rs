@@ -1,4 +1,4 @@
-//! Functions by address, for who goes through a recording event by event: they are looked up before the first.
+//! Function names by address, resolved in advance for callers that process a recording event by event.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{TableName, Tables, Trace};
@@ -6,7 +6,7 @@ use onoff_trace::{TableName, Tables, Trace};
 use crate::functions::{Code, CodeFrame, CodePlace, FunctionNames, NameFunctions};
 use crate::owners::Owners;
 
-/// The tables that addresses are taken from, and those that say whose they are.
+/// The tables that addresses come from, and those needed to resolve them.
 pub const ADDRESS_TABLES: Tables = Tables::of(&[
     TableName::Images,
     TableName::Methods,
@@ -17,19 +17,20 @@ pub const ADDRESS_TABLES: Tables = Tables::of(&[
     TableName::Interrupts,
 ]);
 
-/// Addresses that are looked up; those beyond stay without a name.
+/// Maximum number of addresses to resolve; further ones get no name.
 pub const MAX_ADDRESSES: usize = 1 << 22;
 
-/// An address in a process, and how much of the process's code had been unloaded: it means the same from one unload to the next.
+/// Process id, address, and the number of unloads in that process so far: an address has one meaning between two
+/// unloads.
 type Key = (u32, u64, usize);
 
-/// The process in whose code the address is: that of the kernel is everybody's.
-fn space(pid: u32, address: u64) -> u32 {
-    const KERNEL_OF_64_BITS: u64 = 1 << 63;
-    if address >= KERNEL_OF_64_BITS { 0 } else { pid }
+/// The process whose code contains the address; kernel code belongs to process 0.
+fn address_space(pid: u32, address: u64) -> u32 {
+    const KERNEL_START_64_BIT: u64 = 1 << 63;
+    if address >= KERNEL_START_64_BIT { 0 } else { pid }
 }
 
-/// Functions at the addresses of a recording's call stacks, samples, interrupts and threads.
+/// Functions at the addresses in a recording's call stacks, samples, interrupts and thread starts.
 #[derive(Clone, Debug, Default)]
 pub struct AddressNames {
     unloads: HashMap<u32, Vec<i64>>,
@@ -38,20 +39,20 @@ pub struct AddressNames {
 }
 
 impl AddressNames {
-    /// Looks up the functions of a recording that holds [`ADDRESS_TABLES`].
+    /// Resolves the functions in a recording with [`ADDRESS_TABLES`].
     #[must_use]
     pub fn of(trace: &Trace, functions: NameFunctions<'_>) -> Self {
-        Self::of_at_most(MAX_ADDRESSES, trace, functions)
+        Self::with_limit(MAX_ADDRESSES, trace, functions)
     }
 
-    fn of_at_most(most: usize, trace: &Trace, functions: NameFunctions<'_>) -> Self {
+    fn with_limit(limit: usize, trace: &Trace, functions: NameFunctions<'_>) -> Self {
         let code = Code::of(trace);
         let mut first_ns: HashMap<Key, i64> = HashMap::new();
         let mut is_full = false;
         let mut add = |pid: u32, address: u64, time_ns: i64| {
-            let pid = space(pid, address);
+            let pid = address_space(pid, address);
             let key = (pid, address, code.epoch(pid, time_ns));
-            if first_ns.len() < most || first_ns.contains_key(&key) {
+            if first_ns.len() < limit || first_ns.contains_key(&key) {
                 first_ns.entry(key).or_insert(time_ns);
             } else {
                 is_full = true;
@@ -59,7 +60,7 @@ impl AddressNames {
         };
         let mut seen = HashSet::new();
         for stack in trace.stacks.iter() {
-            // Most stacks come again and again.
+            // Most stacks occur many times.
             if seen.insert((stack.pid, stack.stack, code.epoch(stack.pid, stack.time_ns))) {
                 trace.stack_pool.get(stack.stack).iter().for_each(|&address| add(stack.pid, address, stack.time_ns));
             }
@@ -85,16 +86,16 @@ impl AddressNames {
         Self { unloads: code.into_unloads(), frames, is_full }
     }
 
-    /// Whether some addresses were not looked up because they were too many.
+    /// Whether there were more than [`MAX_ADDRESSES`] addresses, so that some were not resolved.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// The function at an address of a process, with its module; `None` where it has no name.
+    /// The function and module at an address of a process; `None` if it has no name.
     #[must_use]
     pub fn at(&self, pid: u32, address: u64, time_ns: i64) -> Option<&CodeFrame> {
-        let pid = space(pid, address);
+        let pid = address_space(pid, address);
         let unloads = self.unloads.get(&pid).map_or(&[][..], Vec::as_slice);
         self.frames.get(&(pid, address, unloads.partition_point(|&unload_ns| unload_ns <= time_ns)))
     }
@@ -110,7 +111,7 @@ mod tests {
     const DRIVER: u64 = 0xFFFF_F800_0000_0000;
     const PROGRAM: u64 = 0x7FF6_0000_0000;
 
-    /// A driver; a program that is unloaded after 50 ms, in whose place the next one is loaded.
+    /// A driver, and a DLL that is unloaded after 50 ms and replaced by another one at the same address.
     fn trace() -> Trace {
         let mut trace = Trace::default();
         image(&mut trace, 0, (DRIVER, 0x1000), None, "disk.sys");
@@ -127,7 +128,7 @@ mod tests {
         trace
     }
 
-    /// Names that say where they are.
+    /// Function names that consist of module and offset.
     fn names(trace: &Trace, places: &[CodePlace]) -> FunctionNames {
         let mut names = FunctionNames::default();
         for &place in places {
@@ -138,24 +139,24 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_the_function_that_was_there_at_that_time() {
+    fn an_address_resolves_to_the_function_loaded_at_that_time() {
         let trace = trace();
         let found = AddressNames::of(&trace, &mut names);
         let at = |pid, address, time_ms: i64| found.at(pid, address, time_ms * MS).map(|frame| &*frame.function);
         assert_eq!(at(7, DRIVER + 8, 10), Some("disk.sys+8"));
-        assert_eq!(at(9, DRIVER + 8, 10), Some("disk.sys+8"), "the kernel's code is everybody's");
+        assert_eq!(at(9, DRIVER + 8, 10), Some("disk.sys+8"), "kernel code is shared by all processes");
         assert_eq!((at(7, PROGRAM + 16, 10), at(7, PROGRAM + 16, 60)), (Some("first.dll+16"), Some("second.dll+16")));
         assert_eq!(at(7, PROGRAM + 32, 20), Some("first.dll+32"));
         assert_eq!(at(9, PROGRAM + 16, 10), None, "another process");
-        assert_eq!(at(7, PROGRAM + 17, 10), None, "an address of nothing");
+        assert_eq!(at(7, PROGRAM + 17, 10), None, "an address that was not recorded");
         assert!(!found.is_full());
     }
 
     #[test]
-    fn of_too_many_addresses_the_first_have_names() {
+    fn addresses_beyond_the_limit_are_not_resolved() {
         let trace = trace();
-        let found = AddressNames::of_at_most(2, &trace, &mut names);
+        let found = AddressNames::with_limit(2, &trace, &mut names);
         assert!(found.is_full() && found.frames.len() == 2);
-        assert!(!AddressNames::of_at_most(5, &trace, &mut names).is_full());
+        assert!(!AddressNames::with_limit(5, &trace, &mut names).is_full());
     }
 }

@@ -1,5 +1,5 @@
-//! Through which modules or functions call stacks go: hits, callers and callees. A module counts for those of its functions that have no
-//! name.
+//! Counts hits, callers and callees of modules or functions in call stacks. A module stands for those of its functions
+//! that have no name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::owners::file_name;
 use crate::processes::Images;
 use onoff_evidence::interval::Interval;
 
-/// The tables this is made from; events of stacks are known only with those of their events.
+/// The tables needed; with `events`, also those needed to find the events of stacks.
 #[must_use]
 pub fn tables(events: bool) -> Tables {
     let tables = Tables::of(&[TableName::Stacks, TableName::Images, TableName::Methods, TableName::Processes]);
@@ -24,66 +24,67 @@ pub fn tables(events: bool) -> Tables {
     }
 }
 
-/// Says yes to a name.
+/// A predicate on a name.
 pub type Test<'a> = &'a dyn Fn(&str) -> bool;
 
-/// Which stacks to count; `None` and empty for all.
+/// Selects stacks; `None` and empty select all.
 #[derive(Default)]
 pub struct StackFilter<'a> {
     /// Process ids.
     pub pids: Vec<u32>,
     /// Thread ids.
     pub tids: Vec<u32>,
-    /// Image file name of the process.
+    /// Matches the image file name of the process.
     pub process: Option<Test<'a>>,
-    /// A module on the stack.
+    /// Matches a module on the stack.
     pub module: Option<Test<'a>>,
-    /// The event the stack belongs to: `SampledProfile`, `CSwitch`, `ReadyThread`; empty for others.
+    /// Matches the event of the stack: `SampledProfile`, `CSwitch`, `ReadyThread`; empty for others.
     pub event: Option<Test<'a>>,
 }
 
-/// A module next to another one on the stack.
+/// A caller or callee.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbor {
-    /// The module's name, `module!function` where it is by function, or the address.
+    /// Module name, `module!function` if functions are resolved, or address.
     pub name: String,
-    /// How often.
+    /// Number of calls.
     pub hits: u64,
 }
 
-/// How often stacks go through a module, or a function.
+/// Hits of a module or function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModuleHits {
-    /// File name of the module, or `module!function` where it is by function; the address in hexadecimal when no known module holds it.
+    /// File name of the module, or `module!function` if functions are resolved; the hexadecimal address if no known
+    /// module contains it.
     pub name: String,
-    /// Stacks that end in it.
+    /// Stacks whose innermost frame is in it.
     pub exclusive: u64,
-    /// Stacks that go through it.
+    /// Stacks with at least one frame in it.
     pub unique_inclusive: u64,
     /// Frames in it.
     pub multi_inclusive: u64,
-    /// Who called it, most first.
+    /// Callers, most calls first.
     pub callers: Vec<Neighbor>,
-    /// Whom it called, most first.
+    /// Callees, most calls first.
     pub callees: Vec<Neighbor>,
 }
 
-/// The stacks of a range.
+/// Hit counts of the stacks in a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallStacks {
-    /// Stacks counted.
+    /// Number of stacks.
     pub stacks: u64,
-    /// Through which modules they go, most frames first.
+    /// Modules or functions, most frames first.
     pub modules: Vec<ModuleHits>,
 }
 
-/// What a frame shows: a module, or an address that no known module holds.
+/// A resolved frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
-    /// Place in the list of functions.
+    /// Index in the list of functions.
     Function(usize),
     Module(StringId),
     Address(u64),
@@ -96,7 +97,7 @@ struct Hits {
     multi_inclusive: u64,
 }
 
-/// The modules of one name: their hits, and their neighbors by name.
+/// The modules with one name: their hits, and their neighbors by name.
 #[derive(Debug, Default)]
 struct Named {
     hits: Hits,
@@ -104,7 +105,7 @@ struct Named {
     callees: BTreeMap<String, u64>,
 }
 
-/// The functions that have a name, each once.
+/// The named functions, without duplicates.
 struct Functions {
     names: FunctionNames,
     labels: Vec<String>,
@@ -131,7 +132,7 @@ impl Functions {
     }
 }
 
-/// Counts the stacks of `trace` in `range` that the filter leaves, by module; with `functions`, by function where one has a name.
+/// Counts the stacks in `range` that match the filter, by module; with `functions`, by function if it has a name.
 #[must_use]
 pub fn count(
     trace: &Trace,
@@ -140,10 +141,10 @@ pub fn count(
     functions: Option<NameFunctions<'_>>,
 ) -> CallStacks {
     let images = Images::of(trace);
-    // Most stacks occur again and again; a module's place may change, but names are told of the first time.
+    // Most stacks occur many times. A module's address can change, but the first occurrence decides the name.
     let mut distinct: HashMap<(u32, StackId), (i64, u64)> = HashMap::new();
-    for piece in trace.stacks.pieces() {
-        for row in piece.iter().filter(|row| range.contains(row.time_ns)) {
+    for chunk in trace.stacks.pieces() {
+        for row in chunk.iter().filter(|row| range.contains(row.time_ns)) {
             let is_listed = |list: &[u32], id| list.is_empty() || list.contains(&id);
             if !is_listed(&filter.pids, row.pid) || !is_listed(&filter.tids, row.tid) {
                 continue;
@@ -203,7 +204,7 @@ pub fn count(
             }
         }
         for pair in places.windows(2) {
-            // Innermost first: who called comes after whom it called.
+            // Stacks are innermost first, so the caller comes after the callee.
             *calls.entry((pair[1], pair[0])).or_default() += times;
         }
     }
@@ -211,11 +212,11 @@ pub fn count(
     CallStacks { stacks, modules: listed(trace, functions, &hits, &calls) }
 }
 
-/// How many stacks events of each name have, of those that tables hold: samples, context switches, threads made ready.
+/// Number of stacks per event name, for events in the tables: samples, context switches, ready threads.
 #[must_use]
 pub fn stacks_by_event(trace: &Trace) -> BTreeMap<&'static str, u64> {
     let mut counts = BTreeMap::new();
-    for row in trace.stacks.pieces().iter().flat_map(|piece| piece.iter()) {
+    for row in trace.stacks.pieces().iter().flat_map(|chunk| chunk.iter()) {
         let event = event_at(trace, row.time_ns, row.tid);
         if !event.is_empty() {
             *counts.entry(event).or_default() += 1;
@@ -230,7 +231,7 @@ fn listed(
     hits: &HashMap<Place, Hits>,
     calls: &HashMap<(Place, Place), u64>,
 ) -> Vec<ModuleHits> {
-    // Modules of the same name in different folders are one.
+    // Modules with the same name in different folders are counted together.
     let mut modules: BTreeMap<String, Named> = BTreeMap::new();
     for (&place, hits) in hits {
         let sum = &mut modules.entry(name(trace, functions, place)).or_default().hits;
@@ -276,7 +277,7 @@ fn name(trace: &Trace, functions: &[String], place: Place) -> String {
     }
 }
 
-/// The event of `tid` at `time_ns`, of those that tables hold; empty for any other.
+/// The event of `tid` at `time_ns`, if it is in one of the tables; otherwise empty.
 fn event_at(trace: &Trace, time_ns: i64, tid: u32) -> &'static str {
     let samples = trace.samples.pieces();
     if is_at(samples, |row| (&row.time_ns[..], Some(&row.tid[..])), time_ns, tid) {
@@ -286,26 +287,26 @@ fn event_at(trace: &Trace, time_ns: i64, tid: u32) -> &'static str {
     if is_at(switches, |row| (&row.time_ns[..], Some(&row.new_tid[..])), time_ns, tid) {
         return "CSwitch";
     }
-    // The stack is that of who made the thread ready.
+    // The stack belongs to the readying thread.
     if is_at(trace.ready_threads.pieces(), |row| (&row.time_ns[..], None), time_ns, tid) {
         return "ReadyThread";
     }
     ""
 }
 
-/// Whether a row at `time_ns` is about `tid`, or about anybody where rows name no thread. Pieces follow each other in
-/// time, and so do their rows.
+/// Whether a row at `time_ns` is about `tid`; rows without thread ids match any thread. Chunks and their rows must be
+/// sorted by time.
 fn is_at<T>(
-    pieces: &[T],
+    chunks: &[T],
     columns: impl for<'a> Fn(&'a T) -> (&'a [i64], Option<&'a [u32]>),
     time_ns: i64,
     tid: u32,
 ) -> bool {
-    let first = pieces.partition_point(|piece| {
-        let (times, _) = columns(piece);
+    let first = chunks.partition_point(|chunk| {
+        let (times, _) = columns(chunk);
         times.last().is_none_or(|&last| last < time_ns)
     });
-    pieces
+    chunks
         .iter()
         .skip(first)
         .map(&columns)
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_are_chosen_by_process_thread_module_event_and_time() {
+    fn stacks_are_filtered_by_process_thread_module_event_and_time() {
         let trace = recording();
         let stacks = |filter: &StackFilter<'_>| count(&trace, Interval::new(0, 100), filter, None).stacks;
         let is_b = |name: &str| name == "b.exe";
@@ -379,7 +380,7 @@ mod tests {
         assert_eq!(stacks(&StackFilter { module: Some(&is_lib), ..StackFilter::default() }), 2);
         assert_eq!(stacks(&StackFilter { event: Some(&is_sample), ..StackFilter::default() }), 1);
         assert_eq!(stacks(&StackFilter { pids: vec![100], tids: vec![204], ..StackFilter::default() }), 0);
-        // The others' events are in no table.
+        // The events of the other stacks are not in any table.
         assert_eq!(stacks_by_event(&trace), [("SampledProfile", 1)].into());
     }
 }

@@ -1,34 +1,32 @@
-//! Work on one device, whatever system did it and in whichever transition.
+//! Work on a device, common to all systems and transitions.
 
 use serde::Serialize;
 
-/// Work on one device or by one driver: an operation of a boot, a power request or callback of a sleep, the end at a shutdown.
+/// Work on a device or by a driver: a boot operation, a power request or callback during suspend, or a power-down.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "DeviceWorkOf{D}"))]
 pub struct DeviceWork<D> {
-    /// Device instance of Windows, or device of Linux; empty for driver work, and when it was not recorded.
+    /// Device instance (Windows) or device (Linux); empty for driver work, or if not recorded.
     pub device: String,
-    /// Driver; empty when not known or when the device has none.
+    /// Driver; empty if unknown or if the device has none.
     pub driver: String,
-    /// Device description; empty when not known.
+    /// Device description; empty if unknown.
     pub description: String,
-    /// Device's friendly name; empty when not known.
+    /// Friendly name of the device; empty if unknown.
     pub friendly_name: String,
-    /// Start, ns.
     pub start_ns: i64,
-    /// End, ns; `None` when it did not end in the recording.
+    /// `None` if it did not end in the recording.
     pub end_ns: Option<i64>,
-    /// Length, ns.
     pub duration_ns: Option<i64>,
     /// The record that set the start.
     pub event: String,
-    /// What only work of this kind has.
+    /// Fields specific to this kind of work.
     #[serde(flatten)]
     pub details: D,
 }
 
 impl<D> DeviceWork<D> {
-    /// The best name it has: what a person calls it, else its instance, else its driver.
+    /// The display name: friendly name, description, instance, or driver, whichever is recorded first.
     #[must_use]
     pub fn name(&self) -> &str {
         [&self.friendly_name, &self.description, &self.device, &self.driver]

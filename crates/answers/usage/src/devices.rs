@@ -1,5 +1,5 @@
-//! Devices and drivers: what each operation took, how much of it before the driver returned "pending", by phase, driver
-//! and device.
+//! Initialization of devices and drivers: duration and time until the driver pended, by operation, phase, driver and
+//! device.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,20 +14,19 @@ use onoff_evidence::{Boundary, Certainty, Span};
 /// One operation on a device or driver.
 pub type Device = DeviceWork<Initialization>;
 
-/// What only work that initializes devices has.
+/// Fields specific to device initialization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Initialization {
-    /// What was done.
+    /// The kind of operation.
     pub kind: DeviceOperationKind,
-    /// Phase in which it began.
+    /// The phase in which it started.
     pub phase: DevicePhase,
-    /// When the driver returned "pending", ns; `None` when it did the work before it returned.
+    /// When the driver returned "pending", ns; `None` if it completed the work before it returned.
     pub pend_ns: Option<i64>,
-    /// Time until the driver returned "pending", ns: the part that kept others waiting. All of `duration_ns` when it
-    /// did not pend; close to 0 is good.
+    /// Time until the driver returned "pending", ns, during which it blocked other devices. Equal to `duration_ns` if
+    /// it did not pend.
     pub pre_pend_ns: Option<i64>,
-    /// Result status.
     pub status: Option<u32>,
 }
 
@@ -35,28 +34,27 @@ pub struct Initialization {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DevicePhaseSpan {
-    /// Which.
     pub name: DevicePhase,
-    /// When, and by which rule.
+    /// The interval, and the rule that set it.
     #[serde(flatten)]
     pub span: Span,
-    /// Operations that began in it.
+    /// Number of operations that started in it.
     pub operations: u64,
 }
 
-/// All operations of one driver or one device. Operations may overlap: the sums can exceed the time that passed.
+/// All operations of a driver or device. Operations can overlap, so the sums can exceed elapsed time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceTotal {
     /// Driver, or device instance.
     pub name: String,
-    /// Device description; empty for a driver or when not known.
+    /// Device description; empty for a driver or if unknown.
     pub description: String,
-    /// Operations.
+    /// Number of operations.
     pub operations: u64,
-    /// Operations that did not end in the recording; their times are left out of the sums.
+    /// Operations that did not end in the recording; they are not counted in the sums.
     pub unfinished: u64,
-    /// Sum of lengths, ns.
+    /// Sum of durations, ns.
     pub duration_ns: i64,
     /// Sum of pre-pend times, ns.
     pub pre_pend_ns: i64,
@@ -64,7 +62,7 @@ pub struct DeviceTotal {
     pub post_pend_ns: i64,
 }
 
-/// Whose an operation is: of an initialization function of a module the module, by which people know it; else the driver.
+/// The owner of an operation: for an initcall its module, if known; otherwise the driver.
 pub fn owner(row: &DeviceOperation) -> StringId {
     match row.kind {
         DeviceOperationKind::Initcall if row.description != StringId::EMPTY => row.description,
@@ -73,7 +71,7 @@ pub fn owner(row: &DeviceOperation) -> StringId {
 }
 
 impl Device {
-    /// Whose it is: of an initialization function of a module the module, by which people know it; else the driver.
+    /// The owner: for an initcall its module, if known; otherwise the driver.
     #[must_use]
     pub fn owner(&self) -> &str {
         match self.details.kind {
@@ -83,7 +81,7 @@ impl Device {
     }
 }
 
-/// The device and driver operations of a recording, longest first; those that did not end come before all.
+/// The device and driver operations in a recording, longest first; unfinished ones come before all others.
 #[must_use]
 pub fn operations(trace: &Trace) -> Vec<Device> {
     let text = |id| trace.text(id).to_owned();
@@ -124,7 +122,8 @@ pub fn operations(trace: &Trace) -> Vec<Device> {
     devices
 }
 
-/// The three phases of device initialization: as the system reports them, else the stretch their operations cover.
+/// The three phases of device initialization: as reported by the system, otherwise the interval that their operations
+/// cover.
 #[must_use]
 pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
     [
@@ -137,11 +136,11 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
         let of_phase = || devices.iter().filter(move |device| device.details.phase == name);
         let first = of_phase().map(|device| device.start_ns).min();
         let last = of_phase().filter_map(|device| device.end_ns).max();
-        let (begin_name, end_name) = milestones.unzip();
+        let (start_name, end_name) = milestones.unzip();
         DevicePhaseSpan {
             name,
             span: Span::between(
-                &boundary(trace, begin_name, Rule::DevicePhaseStarts, first, Rule::FirstOperationStarts),
+                &boundary(trace, start_name, Rule::DevicePhaseStarts, first, Rule::FirstOperationStarts),
                 &boundary(trace, end_name, Rule::DevicePhaseEnds, last, Rule::LastOperationEnds),
             ),
             operations: of_phase().count() as u64,
@@ -150,7 +149,7 @@ pub fn phases(trace: &Trace, devices: &[Device]) -> Vec<DevicePhaseSpan> {
     .collect()
 }
 
-/// The first milestone `name`, else `fallback`.
+/// The first milestone `name`, otherwise `fallback`.
 fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>, fallback_rule: Rule) -> Boundary {
     let row = name
         .and_then(|name| trace.strings.find(name))
@@ -177,21 +176,22 @@ fn boundary(trace: &Trace, name: Option<&str>, rule: Rule, fallback: Option<i64>
     }
 }
 
-/// Sums by driver, longest first; operations whose driver is not known are left out.
+/// Totals by driver, longest first. Operations with unknown driver are skipped.
 ///
-/// Driver work names the driver object (`\Driver\disk`), device work the driver's service (`disk`): both are one driver.
+/// Driver work has the driver object (`\Driver\disk`), device work the driver's service (`disk`): both count as one
+/// driver.
 #[must_use]
 pub fn by_driver(devices: &[Device]) -> Vec<DeviceTotal> {
     totals(devices, |device| (driver_service(&device.driver), ""))
 }
 
-/// Sums by device instance, longest first; driver work is left out.
+/// Totals by device instance, longest first. Driver work is skipped.
 #[must_use]
 pub fn by_device(devices: &[Device]) -> Vec<DeviceTotal> {
     totals(devices, |device| (device.device.as_str(), device.description.as_str()))
 }
 
-/// The service of a driver, from its name or that of its object.
+/// The service name of a driver, from its name or its driver object.
 fn driver_service(driver: &str) -> &str {
     [r"\Driver\", r"\FileSystem\"].iter().find_map(|folder| driver.strip_prefix(folder)).unwrap_or(driver)
 }
@@ -203,7 +203,7 @@ fn totals<'a>(devices: &'a [Device], name: impl Fn(&'a Device) -> (&'a str, &'a 
         if name.is_empty() {
             continue;
         }
-        // Windows' names of drivers and devices differ in case from record to record.
+        // On Windows, the case of driver and device names varies between records.
         let total = totals
             .entry(name.to_lowercase())
             .or_insert_with(|| DeviceTotal { name: name.to_owned(), ..DeviceTotal::default() });
@@ -232,7 +232,7 @@ mod tests {
 
     const RAMDISK: (&str, &str) = (r"ROOT\RAMDISK\0000", "Ramdisk");
 
-    /// The paper's table A-1: the start pends, the enumeration does not.
+    /// Table A-1 of the Microsoft paper: the start pends, the enumeration does not.
     fn ramdisk() -> Trace {
         let mut trace = Trace::default();
         let phase = DevicePhase::SystemStart;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn pre_pend_time_is_what_kept_others_waiting() {
+    fn pre_pend_time_is_the_blocking_part() {
         let rows = operations(&ramdisk());
         let times: Vec<_> = rows
             .iter()
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_by_driver_and_by_device() {
+    fn totals_by_driver_and_by_device() {
         let rows = operations(&ramdisk());
         let drivers = by_driver(&rows);
         assert_eq!(drivers.len(), 1);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_without_an_end_comes_first_and_is_not_summed() {
+    fn an_unfinished_operation_comes_first_and_is_not_summed() {
         let mut trace = ramdisk();
         device(
             &mut trace,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_measured_when_reported_else_inferred() {
+    fn phases_are_measured_if_reported_otherwise_inferred() {
         let mut trace = ramdisk();
         milestone(&mut trace, 32 * MS, milestone::BOOT_START_BEGIN, "");
         milestone(&mut trace, 850 * MS, milestone::BOOT_START_END, "");

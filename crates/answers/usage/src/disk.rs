@@ -1,6 +1,6 @@
-//! What the disks did: bytes, operations and time, by file, extension and process; read-ahead apart.
+//! Disk usage: bytes, operations and time by file, extension and process, with read-ahead counted separately.
 //!
-//! A request counts in the interval in which it completed, as a whole.
+//! A request counts entirely in the interval in which it completed.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,14 @@ use crate::owners::extension;
 use crate::processes::Images;
 use onoff_evidence::touched_by;
 
-/// Requests of one sort.
+/// Totals of one kind of request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskWork {
-    /// Requests.
+    /// Number of requests.
     pub operations: u64,
-    /// Bytes.
     pub bytes: u64,
-    /// Time the disk worked on them, ns.
+    /// Time the disk spent on them, ns.
     pub service_ns: i64,
 }
 
@@ -29,24 +28,21 @@ pub struct DiskWork {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskOperations {
-    /// Reads.
     pub read: DiskWork,
-    /// Writes.
     pub write: DiskWork,
-    /// Flushes of the device's cache.
+    /// Flushes of the device cache.
     pub flush: DiskWork,
 }
 
-/// Requests that share a name: a file, an extension.
+/// Requests with a common name: a file or an extension.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedDiskUsage {
-    /// The file's path as recorded, or the extension in lower case without its dot; empty when not known.
+    /// File path as recorded, or extension in lowercase without dot; empty if unknown.
     pub name: String,
-    /// The requests.
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Time the disk worked on all of them, ns.
+    /// Time the disk spent on all of them, ns.
     pub service_ns: i64,
 }
 
@@ -54,40 +50,39 @@ pub struct NamedDiskUsage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessDiskUsage {
-    /// Process id; `None` when the issuer is not known.
+    /// Process id; `None` if unknown.
     pub pid: Option<u32>,
-    /// Image file name; empty when not known.
+    /// Image file name; empty if unknown.
     pub image: String,
-    /// The requests.
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Time the disk worked on all of them, ns.
+    /// Time the disk spent on all of them, ns.
     pub service_ns: i64,
 }
 
-/// What the disks did in an interval.
+/// Disk usage in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskUsage {
     /// All requests.
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Time the disks worked, ns, summed over disks.
+    /// Disk time, ns, summed over all disks.
     pub service_ns: i64,
-    /// Of the reads, those ahead of need. On Windows the boot read-ahead (ReadyBoot) issued them: they name no file, which xperf
-    /// shows as `Unknown (0x0)`. On Linux the kernel flags them (`RA`).
+    /// Read-ahead requests among the reads. On Windows these are the reads of ReadyBoot, which have no file (xperf
+    /// shows `Unknown (0x0)`). On Linux the kernel flags them (`RA`).
     pub read_ahead: DiskWork,
-    /// By file, most service time first; read-ahead left out.
+    /// By file, most disk time first, without read-ahead.
     pub by_file: Vec<NamedDiskUsage>,
-    /// By extension, most service time first; read-ahead left out.
+    /// By extension, most disk time first, without read-ahead.
     pub by_extension: Vec<NamedDiskUsage>,
-    /// By process, most service time first; the boot read-ahead of Windows left out.
+    /// By process, most disk time first, without ReadyBoot.
     pub by_process: Vec<ProcessDiskUsage>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that can affect these values.
     pub touched_by: Vec<String>,
 }
 
-/// What the disks did in each of the intervals between consecutive `cuts`, which ascend.
+/// Disk usage in the intervals between consecutive `cuts`, which must be in ascending order.
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     let touched_by = touched_by(trace, &[TableName::DiskIos, TableName::FileIos, TableName::Processes]);
@@ -104,11 +99,11 @@ pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<DiskUsage> {
     intervals.into_iter().map(|interval| interval.into_usage(trace, &images, &paths, &touched_by)).collect()
 }
 
-/// Whether a request reads before anybody needs the bytes. On Windows that is the boot read-ahead, which works below files, so its
-/// reads name none. On Linux no request names a file, and the kernel flags those that read ahead.
+/// Whether a request is read-ahead. On Windows, ReadyBoot reads below the file system, so its requests have no file. On
+/// Linux, no request has a file, and the kernel flags read-ahead.
 ///
-/// Source: the Microsoft paper, "the file that is named Unknown (0x0) ... represents the boot prefetcher"; the kernel's
-/// `blk_fill_rwbs`.
+/// Sources: the Microsoft paper ("the file that is named Unknown (0x0) ... represents the boot prefetcher");
+/// `blk_fill_rwbs` in the Linux kernel.
 #[must_use]
 pub fn is_read_ahead(system: SystemKind, io: &DiskIo) -> bool {
     io.operation == DiskOperation::Read
@@ -119,7 +114,6 @@ pub fn is_read_ahead(system: SystemKind, io: &DiskIo) -> bool {
 }
 
 impl DiskWork {
-    /// Counts a request.
     pub fn add(&mut self, io: &DiskIo) {
         self.operations += 1;
         self.bytes = self.bytes.saturating_add(io.size);
@@ -134,7 +128,6 @@ impl DiskWork {
 }
 
 impl DiskOperations {
-    /// Counts a request.
     pub fn add(&mut self, io: &DiskIo) {
         match io.operation {
             DiskOperation::Read => self.read.add(io),
@@ -149,13 +142,13 @@ impl DiskOperations {
         self.flush.merge(&other.flush);
     }
 
-    /// Time the disk worked, ns.
+    /// Disk time, ns.
     #[must_use]
     pub fn service_ns(&self) -> i64 {
         self.read.service_ns.saturating_add(self.write.service_ns).saturating_add(self.flush.service_ns)
     }
 
-    /// Requests of every operation.
+    /// Number of requests of all kinds.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.read.operations + self.write.operations + self.flush.operations
@@ -173,17 +166,16 @@ struct DiskTally {
     all: DiskOperations,
     read_ahead: DiskWork,
     by_file: HashMap<StringId, DiskOperations>,
-    /// By process id, the row of the process that had it, and a time at which that one lived.
+    /// By process id and row in the table of processes; the time identifies the process that had the id.
     by_process: HashMap<(Option<u32>, Option<usize>), (i64, DiskOperations)>,
 }
 
 impl DiskTally {
-    /// Counts a request.
     fn add(&mut self, system: SystemKind, io: &DiskIo, process: Option<usize>) {
         self.all.add(io);
         if is_read_ahead(system, io) {
             self.read_ahead.add(io);
-            // The boot read-ahead of Windows works for everybody; Linux reads ahead for the process that reads.
+            // ReadyBoot reads for no particular process; Linux reads ahead for the process that reads.
             if system != SystemKind::Linux {
                 return;
             }
@@ -191,8 +183,8 @@ impl DiskTally {
         if system != SystemKind::Linux || !io.file.is_empty() {
             self.by_file.entry(io.file).or_default().add(io);
         }
-        let its = self.by_process.entry((io.pid, process));
-        its.or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
+        let entry = self.by_process.entry((io.pid, process));
+        entry.or_insert_with(|| (io.complete_ns, DiskOperations::default())).1.add(io);
     }
 
     fn into_usage(self, trace: &Trace, images: &Images<'_>, paths: &DrivePaths, touched_by: &[String]) -> DiskUsage {
@@ -251,7 +243,7 @@ mod tests {
     use onoff_trace::IoPriority;
 
     #[test]
-    fn requests_count_where_they_complete_and_read_ahead_apart() {
+    fn requests_count_when_they_complete_and_read_ahead_separately() {
         let mut trace = Trace::default();
         process(&mut trace, 4, "System", None, None);
         disk(&mut trace, 10 * MS, 5 * MS, IoPriority::Normal, r"\Windows\a.DLL");
@@ -276,9 +268,10 @@ mod tests {
         assert_eq!(usage[1].by_process[0].service_ns, 5 * MS);
     }
 
-    /// On Linux no request names a file: one is read ahead only if the kernel flagged it, and the others are their process's.
+    /// On Linux requests have no file: they are read-ahead only if the kernel flagged them; all count for their
+    /// process.
     #[test]
-    fn on_linux_reads_are_read_ahead_only_if_the_kernel_says_so() {
+    fn on_linux_only_flagged_reads_are_read_ahead() {
         let mut trace = Trace::default();
         trace.system.kind = SystemKind::Linux;
         process(&mut trace, 4, "cat", None, None);
@@ -287,7 +280,7 @@ mod tests {
         }
         let rows: Vec<DiskIo> = trace.disk_ios.iter().collect();
         let flagged = DiskIo { irp_flags: DiskIo::LINUX_READ_AHEAD, complete_ns: 80 * MS, ..rows[2] };
-        // A write carries no such flag; whatever a broken trace says of one, nothing is read ahead by it.
+        // Writes never count as read-ahead, even if a damaged trace has the flag.
         let write = DiskIo { operation: DiskOperation::Write, complete_ns: 90 * MS, ..flagged };
         trace.disk_ios.push(flagged);
         trace.disk_ios.push(write);
@@ -298,18 +291,18 @@ mod tests {
         assert_eq!(usage[0].by_process[0].image, "cat");
         assert_eq!((usage[1].read_ahead.operations, usage[1].read_ahead.service_ns), (1, 5 * MS));
         let its = usage[1].by_process[0].operations;
-        // What the kernel read ahead, it read for the process.
+        // The kernel read ahead for this process.
         assert_eq!((its.read.operations, its.write.operations), (2, 1));
         assert_eq!(usage[1].by_file, [], "no request names a file");
 
-        // The bit is the kernel of Linux' alone: on Windows it is a flag of the request packet.
+        // The flag is specific to Linux: on Windows the bit is an IRP flag.
         let named = DiskIo { irp_flags: DiskIo::LINUX_READ_AHEAD, file_object: 9, ..rows[0] };
         assert!(!is_read_ahead(SystemKind::Windows, &named));
         assert!(is_read_ahead(SystemKind::Windows, &rows[0]));
     }
 
     #[test]
-    fn extensions_are_those_of_names() {
+    fn extension_follows_the_last_dot_of_the_file_name() {
         assert_eq!(extension(r"\Windows\System32\config\SYSTEM"), "");
         assert_eq!(extension(r"\Windows.old\NTUSER.DAT"), "dat");
         assert_eq!(extension(r"\Windows.old\file"), "");

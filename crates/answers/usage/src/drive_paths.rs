@@ -1,10 +1,10 @@
-//! Paths as a person writes them: with a drive letter instead of the kernel's name of the volume.
+//! Converts device paths to paths with a drive letter.
 
 use std::borrow::Cow;
 
 use onoff_trace::Trace;
 
-/// The drive letters of a recording's volumes.
+/// Maps the volumes of a recording to drive letters.
 #[derive(Clone, Debug)]
 pub struct DrivePaths<'t> {
     /// (device path, drive), e.g. (`\Device\HarddiskVolume3`, `C:`).
@@ -19,7 +19,7 @@ impl<'t> DrivePaths<'t> {
         Self::from_volumes(volumes.map(|volume| (volume.device_path.as_str(), volume.drive.as_str())))
     }
 
-    /// These volumes: device path and drive letter with colon, either with or without a backslash at its end.
+    /// Maps these volumes: device path and drive letter with colon, each with or without a trailing backslash.
     #[must_use]
     pub fn from_volumes(volumes: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
         Self {
@@ -31,16 +31,16 @@ impl<'t> DrivePaths<'t> {
         }
     }
 
-    /// `path` with its drive letter when the recording knows it, else as recorded.
+    /// `path` with its drive letter if known, otherwise as recorded.
     #[must_use]
     pub fn readable<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if let Some(rest) = path.strip_prefix(r"\??\") {
             return Cow::Borrowed(rest);
         }
         for &(device, drive) in &self.volumes {
-            let begins = path.get(..device.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(device));
+            let is_on_volume = path.get(..device.len()).is_some_and(|start| start.eq_ignore_ascii_case(device));
             match path.get(device.len()..) {
-                Some(rest) if begins && (rest.is_empty() || rest.starts_with('\\')) => {
+                Some(rest) if is_on_volume && (rest.is_empty() || rest.starts_with('\\')) => {
                     return Cow::Owned(format!("{drive}{rest}"));
                 }
                 _ => {}
@@ -56,7 +56,7 @@ mod tests {
     use onoff_trace::system::Volume;
 
     #[test]
-    fn a_volume_is_its_drive_and_others_stay() {
+    fn known_volumes_become_drives() {
         let mut trace = Trace::default();
         trace.system.volumes.push(Volume {
             drive: "C:".to_owned(),

@@ -1,4 +1,4 @@
-//! Whose code an address is: the module that holds it, and the function, where symbols or the recording name it.
+//! Resolves code addresses to modules and, if symbols or the recording name them, to functions.
 
 use hashbrown::HashMap;
 use onoff_trace::{Method, StackId, StackPool, StringId, Trace};
@@ -7,55 +7,53 @@ use serde::Serialize;
 use crate::modules::Modules;
 use crate::owners::file_name;
 
-/// A place in a module's code.
+/// A location in a module's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CodePlace {
-    /// The module's row in the table of images.
+    /// Row of the module in the table of images.
     pub image: u32,
-    /// How far the place is from the module's first address, bytes.
+    /// Offset from the module's first address, bytes.
     pub offset: u32,
 }
 
-/// Names of functions by their places, as symbols give them.
+/// Function names by location, from symbols.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionNames {
     names: HashMap<CodePlace, String>,
-    /// Symbols that were looked for and not found, each with the reason; in JSON `symbols_missing`.
+    /// Symbols that were not found, each with the reason; `symbols_missing` in JSON.
     pub missing: Vec<String>,
 }
 
-/// Gives the functions at places in code of a recording.
+/// Resolves the functions at locations in a recording's code.
 pub type NameFunctions<'n> = &'n mut dyn FnMut(&Trace, &[CodePlace]) -> FunctionNames;
 
 impl FunctionNames {
-    /// Keeps the function at a place.
     pub fn insert(&mut self, place: CodePlace, function: String) {
         self.names.insert(place, function);
     }
 
-    /// The function at a place.
     #[must_use]
     pub fn at(&self, place: CodePlace) -> Option<&str> {
         self.names.get(&place).map(String::as_str)
     }
 }
 
-/// What a frame of a call stack shows.
+/// A resolved frame of a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodeFrame {
-    /// File name of the module; empty when no known module holds the address.
+    /// File name of the module; empty if no known module contains the address.
     pub module: String,
-    /// The function; empty when its name is not known.
+    /// Function name; empty if unknown.
     pub function: String,
 }
 
 impl CodeFrame {
-    /// As text: `module!function`, the module where the function has no name, or that no module is known.
+    /// `module!function`, the module alone if the function is unknown, or "unknown module".
     #[must_use]
     pub fn label(&self) -> String {
         match (self.module.is_empty(), self.function.is_empty()) {
-            (true, true) => "no known module".to_owned(),
+            (true, true) => "unknown module".to_owned(),
             (true, false) => self.function.clone(),
             (false, true) => self.module.clone(),
             (false, false) => format!("{}!{}", self.module, self.function),
@@ -63,28 +61,27 @@ impl CodeFrame {
     }
 }
 
-/// Looks up whose code addresses are.
+/// Resolves addresses in a recording.
 pub struct Code<'a> {
     trace: &'a Trace,
     modules: Modules,
     methods: CompiledMethods,
-    /// When a module or a method of a process went, in order.
+    /// Unload times of the modules and methods of a process, in order.
     unloads: HashMap<u32, Vec<i64>>,
 }
 
-/// The process under which a kernel's own functions are listed.
+/// The process id under which kernel functions are listed.
 const KERNEL: u32 = 0;
 
-/// Methods that a runtime compiled and functions of a kernel that its recording names, by the place of their code.
+/// Methods compiled by a runtime, and kernel functions named by the recording, by address.
 #[derive(Debug, Default)]
 pub struct CompiledMethods {
-    /// Rows of the table by process, in the order of first addresses and loads.
+    /// Rows of the table by process, sorted by first address and load time.
     by_process: HashMap<u32, Vec<usize>>,
 }
 
 impl CompiledMethods {
-    /// Methods of one first address that are looked at for one that was there in time: an address is used again when a runtime
-    /// gives code up.
+    /// Maximum number of methods with the same first address to check; runtimes reuse addresses when they discard code.
     const MAX_PER_ADDRESS: usize = 64;
 
     pub fn of(trace: &Trace) -> Self {
@@ -100,7 +97,7 @@ impl CompiledMethods {
     }
 
     pub fn at(&self, trace: &Trace, pid: u32, address: u64, time_ns: i64) -> Option<Method> {
-        // Functions of a kernel are the same in all processes.
+        // Kernel functions are shared by all processes.
         let of = |pid| self.of_process(trace, pid, address, time_ns);
         of(pid).or_else(|| of(KERNEL).filter(|_| pid != KERNEL))
     }
@@ -130,17 +127,17 @@ impl<'a> Code<'a> {
         Self { trace, modules: Modules::of(trace), methods: CompiledMethods::of(trace), unloads }
     }
 
-    /// How much of a process's code had been unloaded: an address means the same from one unload to the next.
+    /// The number of unloads in a process up to a time: an address has one meaning between two unloads.
     pub fn epoch(&self, pid: u32, time_ns: i64) -> usize {
         self.unloads.get(&pid).map_or(0, |times| times.partition_point(|&unload_ns| unload_ns <= time_ns))
     }
 
-    /// When a module or a method of a process went, in order.
+    /// Unload times of the modules and methods of each process, in order.
     pub(crate) fn into_unloads(self) -> HashMap<u32, Vec<i64>> {
         self.unloads
     }
 
-    /// The place of an address; `None` where no known module holds it.
+    /// The location of an address; `None` if no known module contains it.
     pub fn place(&self, pid: u32, address: u64, time_ns: i64) -> Option<CodePlace> {
         let row = self.modules.row_at(pid, address, time_ns)?;
         let image = self.trace.images.get(row)?;
@@ -148,14 +145,14 @@ impl<'a> Code<'a> {
         Some(CodePlace { image: u32::try_from(row).ok()?, offset })
     }
 
-    /// What an address shows.
+    /// The module and function at an address.
     pub fn frame(&self, (pid, address, time_ns): (u32, u64, i64), names: &FunctionNames) -> CodeFrame {
         let method = self.methods.at(self.trace, pid, address, time_ns);
         let module = self.modules.at(pid, address, time_ns);
         let symbol = self.place(pid, address, time_ns).and_then(|place| names.at(place));
         let text = |id| file_name(self.trace.text(id)).to_owned();
         match (module, method) {
-            // A native image is named after what it was compiled from.
+            // A native image is listed under the module it was compiled from.
             (_, Some(method)) if symbol.is_none() => {
                 let module = if method.module == StringId::EMPTY { module.unwrap_or_default() } else { method.module };
                 CodeFrame { module: text(module), function: self.trace.text(method.name).to_owned() }
@@ -166,12 +163,12 @@ impl<'a> Code<'a> {
     }
 }
 
-/// The call stack of an event, of which the kernel's and the user's part may be two records: the user's is taken when the thread returns
-/// to user mode.
+/// The call stack of an event. Its kernel and user parts can be two records, because the user part is captured when the
+/// thread returns to user mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JoinedStack {
     inner: StackId,
-    /// What called it, in a record of its own.
+    /// The caller's part, if it is a record of its own.
     outer: StackId,
 }
 
@@ -180,7 +177,8 @@ impl JoinedStack {
         self.inner == StackId::EMPTY
     }
 
-    /// Adds a record of the same event. What is not the other part of what is known is the stack of another event at that time.
+    /// Adds a record of the same event. A record that does not complement the known part belongs to another event at
+    /// the same time, and is ignored.
     pub fn add(&mut self, pool: &StackPool, record: StackId) {
         if self.is_empty() {
             self.inner = record;
@@ -193,50 +191,51 @@ impl JoinedStack {
         }
     }
 
-    /// The return addresses, the innermost first.
+    /// The return addresses, innermost first.
     pub fn addresses(self, pool: &StackPool) -> impl Iterator<Item = u64> {
         pool.get(self.inner).iter().chain(pool.get(self.outer)).copied()
     }
 }
 
-/// Whether `inner` is the kernel's part of a stack and `outer` the user's.
+/// Whether `inner` is the kernel part of a stack and `outer` its user part.
 fn is_called_by(inner: &[u64], outer: &[u64]) -> bool {
-    const KERNEL_OF_64_BITS: u64 = 1 << 63;
-    // Systems of 32 bits have the kernel in the upper half.
-    const KERNEL_OF_32_BITS: std::ops::Range<u64> = 1 << 31..1 << 32;
+    const KERNEL_START_64_BIT: u64 = 1 << 63;
+    // 32-bit systems have the kernel in the upper half.
+    const KERNEL_32_BIT: std::ops::Range<u64> = 1 << 31..1 << 32;
     match (inner.last(), outer.first()) {
-        (Some(&inner), Some(&outer)) if inner >= KERNEL_OF_64_BITS => outer < KERNEL_OF_64_BITS,
-        (Some(inner), Some(&outer)) => KERNEL_OF_32_BITS.contains(inner) && outer < KERNEL_OF_32_BITS.start,
+        (Some(&inner), Some(&outer)) if inner >= KERNEL_START_64_BIT => outer < KERNEL_START_64_BIT,
+        (Some(inner), Some(&outer)) => KERNEL_32_BIT.contains(inner) && outer < KERNEL_32_BIT.start,
         _ => false,
     }
 }
 
-/// Finds the call stacks of events, by the event's time and thread.
+/// Finds the call stacks of events by time and thread.
 pub struct StackFinder<'a> {
     trace: &'a Trace,
-    /// First and last time of each piece of the table.
-    spans: Vec<(i64, i64)>,
+    /// First and last time of each chunk of the table.
+    chunk_ranges: Vec<(i64, i64)>,
 }
 
 impl<'a> StackFinder<'a> {
     pub fn of(trace: &'a Trace) -> Self {
-        let span = |(first, last): (i64, i64), &time_ns: &i64| (first.min(time_ns), last.max(time_ns));
-        let spans = trace.stacks.pieces().iter().map(|piece| piece.time_ns.iter().fold((i64::MAX, i64::MIN), span));
-        Self { trace, spans: spans.collect() }
+        let extend = |(first, last): (i64, i64), &time_ns: &i64| (first.min(time_ns), last.max(time_ns));
+        let ranges = trace.stacks.pieces().iter().map(|chunk| chunk.time_ns.iter().fold((i64::MAX, i64::MIN), extend));
+        Self { trace, chunk_ranges: ranges.collect() }
     }
 
-    /// The call stacks of events from the first to the last time. Only those for which `is_wanted` are kept: stacks of switches are many.
+    /// The call stacks of events between two times. Only events that match `is_wanted` are kept, because context
+    /// switches have many stacks.
     pub fn between(
         &self,
         (first_ns, last_ns): (i64, i64),
         is_wanted: impl Fn(&(i64, u32)) -> bool,
     ) -> HashMap<(i64, u32), JoinedStack> {
         let mut stacks: HashMap<(i64, u32), JoinedStack> = HashMap::new();
-        for (piece, &(first, last)) in self.trace.stacks.pieces().iter().zip(&self.spans) {
+        for (chunk, &(first, last)) in self.trace.stacks.pieces().iter().zip(&self.chunk_ranges) {
             if last < first_ns || first > last_ns {
                 continue;
             }
-            for (key, &record) in piece.time_ns.iter().copied().zip(piece.tid.iter().copied()).zip(&piece.stack) {
+            for (key, &record) in chunk.time_ns.iter().copied().zip(chunk.tid.iter().copied()).zip(&chunk.stack) {
                 if is_wanted(&key) {
                     stacks.entry(key).or_default().add(&self.trace.stack_pool, record);
                 }
@@ -261,24 +260,24 @@ mod tests {
     }
 
     #[test]
-    fn the_user_part_of_a_stack_follows_the_kernel_part_in_whatever_order_they_were_logged() {
+    fn the_user_part_follows_the_kernel_part_in_any_record_order() {
         let (kernel, user): (&[u64], &[u64]) = (&[0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000], &[0x7FF9_0000, 0x10]);
         let whole = [0xFFFF_F800_0000_1000, 0xFFFF_F800_0000_2000, 0x7FF9_0000, 0x10];
         assert_eq!(joined(&[kernel, user]), whole);
         assert_eq!(joined(&[user, kernel]), whole);
-        assert_eq!(joined(&[&[0x8234_0000], &[0x7612_0000]]), [0x8234_0000, 0x7612_0000], "of 32 bits");
+        assert_eq!(joined(&[&[0x8234_0000], &[0x7612_0000]]), [0x8234_0000, 0x7612_0000], "32-bit");
         assert_eq!(joined(&[user]), user);
         assert_eq!(joined(&[kernel]), kernel);
     }
 
     #[test]
-    fn a_stack_of_another_event_at_the_same_time_is_no_part() {
+    fn a_stack_of_another_event_at_the_same_time_is_ignored() {
         let (first, second): (&[u64], &[u64]) = (&[0xFFFF_F800_0000_1000], &[0xFFFF_F800_0000_5000]);
-        assert_eq!(joined(&[first, second]), first, "two of the kernel");
-        assert_eq!(joined(&[&[0x7FF9_0000], &[0x7FF8_0000]]), [0x7FF9_0000], "two of the user");
+        assert_eq!(joined(&[first, second]), first, "two kernel parts");
+        assert_eq!(joined(&[&[0x7FF9_0000], &[0x7FF8_0000]]), [0x7FF9_0000], "two user parts");
         let user: &[u64] = &[0x7FF9_0000];
-        assert_eq!(joined(&[first, user, second]), [first, user].concat(), "a third");
-        // A program of 32 bits may have modules above 2 GiB: that alone makes them no part of the kernel on a system of 64 bits.
+        assert_eq!(joined(&[first, user, second]), [first, user].concat(), "a third record");
+        // A 32-bit program can have modules above 2 GiB, which are not kernel code on a 64-bit system.
         assert_eq!(joined(&[first, &[0x8234_0000]]), [0xFFFF_F800_0000_1000, 0x8234_0000]);
     }
 }

@@ -1,16 +1,16 @@
-//! When a computer has settled: slices of time, each idle or not, accumulated until enough idle time is found.
+//! Idle detection: finds when a computer becomes idle, by accumulating idle time slices.
 //!
 //! Two published metrics:
 //!
-//! * xperf's PostBoot: slices of 100 ms; a slice is idle when processors and disks are each at least 80 % idle, work at
-//!   low priority left out; done when 10 s of idle slices, not necessarily adjacent, have been found (source: the
-//!   Microsoft paper "Windows On/Off Transition Performance Analysis", 2011).
-//! * the assessments of the Windows Assessment and Deployment Kit (Post On/Off): windows of 500 ms; a window counts when
-//!   processor and disk utilization are each below 20 %, work at low priority left out, and then adds its length less
-//!   the busier one's time; done at 5 s.
+//! * xperf's PostBoot: slices of 100 ms; a slice is idle if CPU and disk are each at least 80 % idle, excluding work at low priority; done when
+//!   10 s of idle slices, not necessarily adjacent, have accumulated (source: the Microsoft paper "Windows On/Off Transition Performance
+//!   Analysis", 2011).
+//! * the assessments of the Windows Assessment and Deployment Kit (Post On/Off): windows of 500 ms; a window counts if CPU and disk utilization are
+//!   each below 20 %, excluding work at low priority, and then adds its length minus the busy time of CPU or disk, whichever is higher; done at
+//!   5 s.
 //!
-//! What neither source says is decided here: processor utilization is the average over all processors; disk utilization
-//! is that of the busiest disk; low priority is a thread priority below 8 or an I/O priority of low or very low.
+//! Neither source defines these, so onoff does: CPU utilization is the average over all CPUs; disk utilization is that
+//! of the busiest disk; low priority is a thread priority below 8, or a low or very low I/O priority.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +22,14 @@ use crate::owners::{NORMAL_PRIORITY, Owners};
 use onoff_evidence::rule::{IdleCutOff, IdleTime, Rule};
 use onoff_evidence::{Certainty, touched_by};
 
-/// How a slice adds to the idle time found.
+/// How an idle slice adds to the accumulated idle time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Accumulation {
-    /// Its whole length, when it is idle.
+    /// Its whole length.
     WholeSlice,
-    /// Its length less the time of the busier of processors and disk, when it is idle.
+    /// Its length minus the busy time of CPU or disk, whichever is higher.
     LessBusyTime,
 }
 
@@ -37,18 +37,18 @@ pub enum Accumulation {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleMetric {
-    /// Name: `xperf` or `adk`.
+    /// `xperf` or `adk`.
     pub name: &'static str,
     /// Length of a slice, ns.
     pub slice_ns: i64,
-    /// A slice is idle when processors and disk are each busy at most (or below, see `busy_limit_included`) this
-    /// percentage of the slice.
+    /// A slice is idle if CPU and disk are each busy for less than this percentage (or exactly this percentage, see
+    /// `busy_limit_included`).
     pub busy_limit_percent: f64,
-    /// Whether a slice that is busy by exactly the limit is idle.
+    /// Whether a slice that is busy for exactly the limit is idle.
     pub busy_limit_included: bool,
-    /// How a slice adds to the idle time found.
+    /// How an idle slice adds to the accumulated idle time.
     pub accumulation: Accumulation,
-    /// Idle time to find, ns.
+    /// Idle time to accumulate, ns.
     pub required_idle_ns: i64,
 }
 
@@ -80,50 +80,47 @@ impl Default for IdleMetric {
     }
 }
 
-/// One slice and what it added.
+/// A slice and its contribution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slice {
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
-    /// Processors busy, percentage of the slice averaged over all processors, low priority left out; `None` when
-    /// processor time was not recorded.
+    /// CPU utilization, averaged over all CPUs, excluding low priority, percent; `None` if CPU usage was not recorded.
     pub cpu_busy_percent: Option<f64>,
-    /// Busiest disk, percentage of the slice, low priority left out; `None` when disk requests were not recorded.
+    /// Utilization of the busiest disk, excluding low priority, percent; `None` if disk requests were not recorded.
     pub disk_busy_percent: Option<f64>,
-    /// Whether the slice is idle.
     pub idle: bool,
-    /// Idle time found up to the end of this slice, ns.
+    /// Accumulated idle time at the end of this slice, ns.
     pub accumulated_ns: i64,
 }
 
-/// How long a computer took to settle, and how that was found.
+/// How long a computer took to become idle, and how that was determined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Settling {
-    /// The metric used.
     pub metric: IdleMetric,
-    /// Where counting began, ns.
+    /// Where counting started, ns.
     pub start_ns: Option<i64>,
-    /// End of the slice that completed the required idle time, ns; `None` when the recording ended before.
+    /// End of the slice that completed the required idle time, ns; `None` if the recording ended before.
     pub end_ns: Option<i64>,
-    /// Idle time found, ns: the required idle time when `end_ns` is known, else what was found until the recording ended.
+    /// Accumulated idle time, ns: the required idle time if `end_ns` is known, otherwise the idle time up to the end of
+    /// the recording.
     pub idle_ns: i64,
-    /// Time of slices that did not count as idle, ns: what the boot took on top ("disturbance").
+    /// Time in busy slices, ns ("disturbance" in xperf's terms).
     pub busy_ns: i64,
-    /// What processor utilization was taken from.
+    /// Source of CPU utilization.
     pub cpu_source: CpuSource,
-    /// Whether disk requests were recorded.
     pub disk_recorded: bool,
-    /// The rule, and why there is no end if there is none.
+    /// The rule that set the end, or why there is none.
     pub rule: Rule,
-    /// How certain the end is.
+    /// Certainty of the end.
     pub certainty: Certainty,
-    /// What a better answer would have needed.
+    /// Better rules that did not match.
     pub missing: Vec<Rule>,
-    /// The accumulator, slice by slice.
+    /// The slices, in order.
     pub slices: Vec<Slice>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that can affect the result.
     pub touched_by: Vec<String>,
 }
 
@@ -146,29 +143,29 @@ impl Default for Settling {
     }
 }
 
-/// Slices looked at, at most: more than a day of 100 ms slices.
+/// Maximum number of slices: more than a day of 100 ms slices.
 const MAX_SLICES: i64 = 1_000_000;
 
-/// Slices looked at in one go: a minute of 100 ms slices.
-const SLICES_AT_ONCE: usize = 600;
+/// Slices per batch: a minute of 100 ms slices.
+const SLICES_PER_BATCH: usize = 600;
 
-/// Disks that are distinguished, at most; further ones count as one disk.
+/// Maximum number of disks to distinguish; further ones count as one disk.
 const MAX_DISKS: usize = 64;
 
-/// Finds when the computer has settled, counting from `start_ns`.
+/// Finds when the computer becomes idle, counting from `start_ns`.
 ///
-/// Only slices that lie wholly where processor times were recorded count. Without context switches, samples stand in and the answer is
-/// inferred; without either it is not known.
+/// Only slices that are entirely covered by CPU usage data count. Without context switches, samples are used and the
+/// result is inferred; without either it is unknown.
 #[must_use]
 pub fn settle(trace: &Trace, start_ns: i64, metric: IdleMetric) -> Settling {
     let mut owners = Owners::of(trace);
-    // A computer that sleeps is not idle: it has not settled until it slept.
+    // Time asleep is not idle time, so the search ends at the next sleep.
     let latest_ns = owners.asleep().next_after(start_ns).unwrap_or(i64::MAX);
     settle_before(trace, &mut owners, start_ns, latest_ns, metric)
 }
 
-/// The same, where the owners of threads are known, and looking no further than `latest_ns`: there the computer may go to sleep again.
-/// What comes after it had settled is not looked at.
+/// Like [`settle`], with known thread owners, and up to `latest_ns`, when the computer may go to sleep again. Data
+/// after the end is not read.
 #[must_use]
 pub fn settle_before(
     trace: &Trace,
@@ -208,12 +205,12 @@ pub fn settle_before(
 
     let mut rest = &cuts[..];
     while rest.len() > 1 && settling.end_ns.is_none() {
-        let some = &rest[..rest.len().min(SLICES_AT_ONCE + 1)];
-        settling.look(trace, owners, some);
-        rest = &rest[some.len() - 1..];
+        let batch = &rest[..rest.len().min(SLICES_PER_BATCH + 1)];
+        settling.add_slices(trace, owners, batch);
+        rest = &rest[batch.len() - 1..];
     }
-    let looked_at = slice_ns.saturating_mul(i64::try_from(settling.slices.len()).unwrap_or(i64::MAX));
-    settling.busy_ns = looked_at - settling.idle_ns;
+    let total_ns = slice_ns.saturating_mul(i64::try_from(settling.slices.len()).unwrap_or(i64::MAX));
+    settling.busy_ns = total_ns - settling.idle_ns;
     match settling.end_ns {
         Some(_) => {
             settling.rule = Rule::IdleTime(metric.idle_time());
@@ -239,7 +236,7 @@ pub fn settle_before(
 
 impl Settling {
     /// Adds the slices between consecutive `cuts`, up to the one that completes the required idle time.
-    fn look(&mut self, trace: &Trace, owners: &mut Owners, cuts: &[i64]) {
+    fn add_slices(&mut self, trace: &Trace, owners: &mut Owners, cuts: &[i64]) {
         let metric = self.metric;
         let slice_ns = metric.slice_ns.max(1);
         let (_, cpu_busy) = cpu::busy(trace, owners, cuts, NORMAL_PRIORITY);
@@ -281,7 +278,7 @@ impl IdleMetric {
         }
     }
 
-    /// The idle time that it asks for.
+    /// The required idle time, as an argument of rules.
     pub fn idle_time(&self) -> IdleTime {
         IdleTime {
             required_idle_ns: self.required_idle_ns,
@@ -292,7 +289,7 @@ impl IdleMetric {
     }
 }
 
-/// Time in each slice in which the busiest disk worked at normal priority, ns.
+/// For each slice, the time that the busiest disk worked at normal priority, ns.
 fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
     let mut busiest = vec![0_i64; cuts.len().saturating_sub(1)];
     let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return busiest };
@@ -308,12 +305,12 @@ fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
     }
 
     let mut busy = vec![0_i64; busiest.len()];
-    for mut stretches in by_disk.into_values() {
-        stretches.sort_unstable();
+    for mut intervals in by_disk.into_values() {
+        intervals.sort_unstable();
         busy.fill(0);
         let mut done = begin;
-        for (from, to) in stretches {
-            // Requests that overlap keep the disk busy once.
+        for (from, to) in intervals {
+            // Overlapping requests count once.
             let mut at = from.max(done);
             while at < to {
                 let slice = usize::try_from((at - begin) / slice_ns).unwrap_or(usize::MAX);
@@ -323,8 +320,8 @@ fn busiest_disk(trace: &Trace, cuts: &[i64], slice_ns: i64) -> Vec<i64> {
             }
             done = done.max(to);
         }
-        for (most, &sum) in busiest.iter_mut().zip(&busy) {
-            *most = sum.max(*most);
+        for (max, &sum) in busiest.iter_mut().zip(&busy) {
+            *max = sum.max(*max);
         }
     }
     busiest
@@ -338,7 +335,7 @@ mod tests {
 
     const SECOND: i64 = 1000 * MS;
 
-    /// One processor; thread 8 works from each begin for the given time, ms.
+    /// One CPU; thread 8 runs from each start for the given time, ms.
     fn working(duration_ns: i64, work: &[(i64, i64, i8)]) -> Trace {
         let mut trace = Trace { duration_ns, ..Trace::default() };
         trace.system.processors = 1;
@@ -351,13 +348,13 @@ mod tests {
         }
         rows.push((duration_ns, 0, 0, 0, 0));
         switches(&mut trace, &rows);
-        // A request before everything: disk requests were recorded.
+        // An initial request, so that disk requests count as recorded.
         disk(&mut trace, 0, 0, IoPriority::Normal, "a.dll");
         trace
     }
 
     #[test]
-    fn an_idle_machine_settles_after_the_required_time() {
+    fn an_idle_machine_is_idle_after_the_required_time() {
         let trace = working(20 * SECOND, &[]);
         let settling = settle(&trace, 2 * SECOND, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, Some(12 * SECOND));
@@ -368,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_of_exactly_eighty_percent_idle_is_idle() {
+    fn a_slice_that_is_exactly_eighty_percent_idle_counts() {
         let trace = working(20 * SECOND, &[(0, 20, 8), (150, 21, 8)]);
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         let idle: Vec<bool> = settling.slices.iter().take(3).map(|slice| slice.idle).collect();
@@ -378,8 +375,8 @@ mod tests {
     }
 
     #[test]
-    fn gaps_between_busy_stretches_add_up() {
-        // 3 s idle, 4 s busy, and idle again: 10 s of idle time end at 14 s.
+    fn idle_gaps_between_busy_intervals_add_up() {
+        // 3 s idle, 4 s busy, then idle again: 10 s of idle time end at 14 s.
         let trace = working(30 * SECOND, &[(3000, 4000, 8)]);
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, Some(14 * SECOND));
@@ -387,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn work_at_low_priority_is_left_out() {
+    fn low_priority_work_does_not_count() {
         let mut trace = working(20 * SECOND, &[(0, 15_000, 7)]);
         disk(&mut trace, 5 * SECOND, 5 * SECOND, IoPriority::VeryLow, "low.dat");
         disk(&mut trace, 9 * SECOND, 4 * SECOND, IoPriority::Low, "low.dat");
@@ -398,9 +395,9 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_disk_keeps_the_machine_busy_once_where_requests_overlap() {
+    fn overlapping_disk_requests_count_once() {
         let mut trace = working(20 * SECOND, &[]);
-        // Together 30 ms of the first slice; 20 ms of the third, in two parts that overlap.
+        // 30 ms of the first slice; 20 ms of the third, in two overlapping requests.
         disk(&mut trace, 40 * MS, 30 * MS, IoPriority::Normal, "a.dll");
         disk(&mut trace, 220 * MS, 20 * MS, IoPriority::Normal, "a.dll");
         disk(&mut trace, 218 * MS, 15 * MS, IoPriority::Critical, "a.dll");
@@ -412,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn the_average_over_all_processors_counts() {
+    fn cpu_utilization_is_averaged_over_all_cpus() {
         let mut trace = working(20 * SECOND, &[(0, 10_000, 8)]);
         trace.system.processors = 8;
         let settling = settle(&trace, 0, IdleMetric::XPERF);
@@ -421,8 +418,8 @@ mod tests {
     }
 
     #[test]
-    fn the_assessments_metric_adds_what_is_left_of_a_window() {
-        // Windows of 500 ms: one 10 % busy adds 450 ms, one exactly 20 % busy adds nothing.
+    fn the_adk_metric_adds_the_idle_part_of_a_window() {
+        // Windows of 500 ms: one that is 10 % busy adds 450 ms, one that is exactly 20 % busy adds nothing.
         let trace = working(20 * SECOND, &[(0, 50, 8), (500, 100, 8)]);
         let settling = settle(&trace, 0, IdleMetric::ADK);
         let accumulated: Vec<i64> = settling.slices.iter().take(3).map(|slice| slice.accumulated_ns / MS).collect();
@@ -434,28 +431,28 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_ends_too_soon_says_how_far_it_got() {
+    fn a_recording_that_ends_too_soon_reports_the_idle_time_so_far() {
         let trace = working(4 * SECOND + 50 * MS, &[(0, 1_000, 8)]);
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, None);
         assert_eq!((settling.idle_ns, settling.busy_ns), (3 * SECOND, SECOND));
         assert_eq!(settling.certainty, Certainty::Missing);
-        assert!(settling.rule.to_string().contains("3.00 s of idle time found"));
+        assert!(settling.rule.to_string().contains("after 3.00 s of idle time"));
         assert_eq!(settling.missing, [Rule::MoreIdleTime { idle_ns: 7_000_000_000 }]);
     }
 
     #[test]
-    fn time_without_switches_is_not_idle_time() {
-        // The recorder of switches stopped after 6 s, another one went on.
+    fn time_without_context_switches_is_not_idle_time() {
+        // The recorder of context switches stopped after 6 s; another one continued.
         let mut trace = working(6 * SECOND, &[]);
         trace.duration_ns = 60 * SECOND;
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!((settling.end_ns, settling.idle_ns), (None, 6 * SECOND));
-        assert!(settling.rule.to_string().contains("processor times end with 6.00 s"));
+        assert!(settling.rule.to_string().contains("CPU usage data ended after 6.00 s"));
     }
 
     #[test]
-    fn without_processor_times_it_cannot_be_told() {
+    fn without_cpu_usage_the_result_is_unknown() {
         let trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
         let settling = settle(&trace, 0, IdleMetric::XPERF);
         assert_eq!(settling.end_ns, None);

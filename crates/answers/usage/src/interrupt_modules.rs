@@ -1,4 +1,4 @@
-//! What the interrupts of each module took of each processor, interval by interval, and how long they were.
+//! Interrupt time per module, CPU and interval, with a histogram of durations.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use crate::owners::file_name;
 /// The interrupts of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModuleInterrupts {
-    /// File name of the module; empty when no known module holds the routine.
+    /// File name of the module; empty if no known module contains the routine.
     pub module: String,
-    /// How many.
+    /// Number of interrupts.
     pub count: u64,
-    /// Time in them, ns, by interval and processor, where there was any: most modules work on few processors, and how many there
-    /// are is what a recording says.
+    /// Interrupt time, ns, by interval and CPU, if not zero. A map, because most modules run on few CPUs and the number
+    /// of CPUs comes from the recording.
     pub taken_ns: BTreeMap<(usize, u16), i64>,
-    /// How many were no longer than each of the bounds asked for but longer than the one before; last, how many were
-    /// longer than all.
+    /// Number of interrupts up to each of the given bounds and above the previous one; the last entry counts those
+    /// above all bounds.
     pub histogram: Vec<u64>,
 }
 
 impl ModuleInterrupts {
-    /// Time in them on each of `processors` in the interval at `interval`, ns; `None` when there was none on any.
+    /// Interrupt time on each CPU in the interval at index `interval`, ns; `None` if there was none.
     #[must_use]
     pub fn in_interval(&self, interval: usize, processors: u32) -> Option<Vec<i64>> {
         let mut cells: Option<Vec<i64>> = None;
@@ -44,16 +44,16 @@ impl ModuleInterrupts {
 /// Interrupts by module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterruptModules {
-    /// Logical processors.
+    /// Number of logical processors.
     pub processors: u32,
-    /// True if the recording has interrupts of the kind, in the intervals or outside them.
+    /// True if the recording has interrupts of this kind, inside or outside the intervals.
     pub recorded: bool,
     /// The modules, most interrupts first.
     pub modules: Vec<ModuleInterrupts>,
 }
 
-/// The interrupts that are deferred procedure calls (`dpcs`), or service routines, by module. Each counts in the interval
-/// between consecutive `cuts`, which ascend, in which it ended, as a whole; `bounds_ns` ascend too.
+/// Deferred procedure calls (`dpcs`) or interrupt service routines, by module. Each counts entirely in the interval
+/// between consecutive `cuts` in which it ended. `cuts` and `bounds_ns` must be in ascending order.
 #[must_use]
 pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> InterruptModules {
     let processors = processors(trace);
@@ -62,8 +62,8 @@ pub fn by_module(trace: &Trace, cuts: &[i64], bounds_ns: &[i64], dpcs: bool) -> 
     let mut module_of: HashMap<u64, StringId> = HashMap::new();
     let mut modules: HashMap<StringId, ModuleInterrupts> = HashMap::new();
     let mut recorded = false;
-    for piece in trace.interrupts.pieces() {
-        for row in piece.iter() {
+    for chunk in trace.interrupts.pieces() {
+        for row in chunk.iter() {
             if dpcs == (row.kind == InterruptKind::Interrupt) {
                 continue;
             }
@@ -108,7 +108,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, image, interrupts};
 
     #[test]
-    fn interrupts_are_laid_out_by_interval_and_processor() {
+    fn interrupt_time_by_interval_and_cpu() {
         let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         trace.system.processors = 2;
         const DRIVER: u64 = 0xffff_f801_2000_0000;
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(disk.in_interval(0, 2), Some(vec![2 * MS, 0]));
         assert_eq!(disk.in_interval(1, 2), Some(vec![0, 9 * MS]));
         assert_eq!(disk.histogram, [0, 1, 1]);
-        // What ends with the recording is in the last interval.
+        // An interrupt that ends with the recording counts in the last interval.
         assert_eq!((dpcs.modules[1].in_interval(0, 2), dpcs.modules[1].in_interval(1, 2)), (None, Some(vec![0, MS])));
         assert_eq!(by_module(&trace, &cuts, &[], false).modules[0].count, 1);
     }

@@ -1,81 +1,81 @@
-//! Time that interrupts and deferred procedure calls took from whatever thread they interrupted, per processor.
+//! Time that interrupts and deferred procedure calls (DPCs) took from the interrupted threads, per CPU.
 
 use onoff_evidence::interval::union;
 use onoff_trace::Trace;
 
-/// Time taken by interrupts, per processor. Ask about one processor in the order of time.
+/// Interrupt time per CPU. Queries for a CPU must be in ascending order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Interruptions {
-    processors: Vec<Taken>,
+    processors: Vec<InterruptTime>,
 }
 
-/// Of one processor: disjoint stretches in the order of time, and where the last question ended.
+/// Interrupt time of one CPU: disjoint intervals in order of time, and the position of the last query.
 #[derive(Clone, Debug, Default)]
-struct Taken {
-    stretches: Vec<(i64, i64)>,
+struct InterruptTime {
+    intervals: Vec<(i64, i64)>,
     at: usize,
 }
 
 impl Interruptions {
-    /// Of `trace`. One interrupt may interrupt another: such time counts once.
+    /// Reads the interrupts in `trace`. Nested interrupts count once.
     pub fn of(trace: &Trace) -> Self {
         let mut this = Self::default();
-        for piece in trace.interrupts.pieces() {
-            let rows = piece.start_ns.iter().zip(&piece.end_ns).zip(&piece.cpu);
+        for chunk in trace.interrupts.pieces() {
+            let rows = chunk.start_ns.iter().zip(&chunk.end_ns).zip(&chunk.cpu);
             for ((&start_ns, &end_ns), &cpu) in rows {
                 let cpu = usize::from(cpu);
                 if cpu >= this.processors.len() {
-                    this.processors.resize_with(cpu + 1, Taken::default);
+                    this.processors.resize_with(cpu + 1, InterruptTime::default);
                 }
                 this.processors[cpu].add(start_ns, end_ns);
             }
         }
-        for taken in &mut this.processors {
-            taken.settle();
+        for processor in &mut this.processors {
+            processor.make_disjoint();
         }
         this
     }
 
-    /// How much of the time from `start_ns` to `end_ns` interrupts took on `processor`, ns.
+    /// Interrupt time on `processor` between `start_ns` and `end_ns`, ns.
     #[inline]
     pub fn taken_ns(&mut self, processor: u16, start_ns: i64, end_ns: i64) -> i64 {
-        self.processors.get_mut(usize::from(processor)).map_or(0, |taken| taken.within(start_ns, end_ns))
+        self.processors.get_mut(usize::from(processor)).map_or(0, |time| time.within(start_ns, end_ns))
     }
 }
 
-impl Taken {
-    /// Adds a stretch. They come by their end, so that one that encloses others comes after them.
+impl InterruptTime {
+    /// Adds an interval. Intervals are added in order of their end, so an enclosing one comes after those it contains.
     #[inline]
     fn add(&mut self, mut start_ns: i64, end_ns: i64) {
         if end_ns <= start_ns {
             return;
         }
-        while let Some(&(last_start, last_end)) = self.stretches.last() {
+        while let Some(&(last_start, last_end)) = self.intervals.last() {
             if last_end < start_ns || last_end > end_ns {
                 break;
             }
             start_ns = start_ns.min(last_start);
-            self.stretches.pop();
+            self.intervals.pop();
         }
-        self.stretches.push((start_ns, end_ns));
+        self.intervals.push((start_ns, end_ns));
     }
 
-    /// Mends the order where a damaged recording goes back in time.
-    fn settle(&mut self) {
+    /// Restores the order if the times of a damaged recording go backwards.
+    fn make_disjoint(&mut self) {
         let disjoint = |pair: &[(i64, i64)]| pair[0].1 <= pair[1].0;
-        if self.stretches.windows(2).all(disjoint) {
+        if self.intervals.windows(2).all(disjoint) {
             return;
         }
-        self.stretches = union(std::mem::take(&mut self.stretches));
+        self.intervals = union(std::mem::take(&mut self.intervals));
     }
 
     #[inline]
     fn within(&mut self, start_ns: i64, end_ns: i64) -> i64 {
-        while self.stretches.get(self.at).is_some_and(|stretch| stretch.1 <= start_ns) {
+        while self.intervals.get(self.at).is_some_and(|interval| interval.1 <= start_ns) {
             self.at += 1;
         }
         let mut taken_ns = 0_i64;
-        for &(start, end) in self.stretches.get(self.at..).unwrap_or_default() {
+        for &(start, end) in self.intervals.get(self.at..).unwrap_or_default() {
             if start >= end_ns {
                 break;
             }
@@ -93,7 +93,7 @@ mod tests {
     use onoff_trace::InterruptKind;
 
     #[test]
-    fn nested_interrupts_count_once_and_only_on_their_processor() {
+    fn nested_interrupts_count_once_and_only_on_their_cpu() {
         let mut trace = Trace::default();
         let isr = InterruptKind::Interrupt;
         let dpc = InterruptKind::Dpc;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_goes_backwards_is_put_in_order() {
+    fn intervals_out_of_order_are_sorted() {
         let mut trace = Trace::default();
         let dpc = InterruptKind::Dpc;
         interrupts(&mut trace, &[(80, 90, 0, dpc, 1), (10, 20, 0, dpc, 1), (15, 30, 0, dpc, 1)]);

@@ -1,4 +1,4 @@
-//! What ran and what it used: processes, services, devices, CPU, disks, files and functions.
+//! CPU, disk, device, service, process and function usage of a recording.
 
 #![forbid(unsafe_code)]
 

@@ -1,18 +1,19 @@
-//! Which module an address lies in.
+//! Maps addresses to modules.
 
 use hashbrown::HashMap;
 use onoff_trace::{Images, StringId, Trace};
 
-/// Process id of the `System` process of Windows: drivers are often listed under it.
+/// Process id of the Windows `System` process, under which drivers are often listed.
 const SYSTEM_PROCESS: u32 = 4;
 
-/// An entry that begins below an address need not reach it: another one, mapped earlier, may. This many are looked at.
-const OVERLAPS: usize = 8;
+/// Maximum number of entries to check backwards: an entry that starts below an address may not reach it, while an
+/// earlier one does.
+const MAX_CANDIDATES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 struct Module {
     base: u64,
-    /// First address behind it.
+    /// First address after the module.
     end: u64,
     load_ns: i64,
     unload_ns: i64,
@@ -24,21 +25,21 @@ struct Module {
 /// The modules of every process, by address.
 #[derive(Clone, Debug, Default)]
 pub struct Modules {
-    /// By process; the kernel's under 0. Sorted by base and load.
+    /// By process, with the kernel's modules under 0; sorted by base and load time.
     processes: HashMap<u32, Vec<Module>>,
-    /// Lowest address of the kernel's half.
-    kernel_from: u64,
+    /// Lowest kernel address.
+    kernel_start: u64,
 }
 
 impl Modules {
-    /// Of `trace`.
+    /// Reads the modules in `trace`.
     pub fn of(trace: &Trace) -> Self {
-        let kernel_from = if trace.system.pointer_bits == 32 { 0x8000_0000 } else { 0x8000_0000_0000_0000 };
+        let kernel_start = if trace.system.pointer_bits == 32 { 0x8000_0000 } else { 0x8000_0000_0000_0000 };
         let mut processes: HashMap<u32, Vec<Module>> = HashMap::new();
         let images: &Images = &trace.images;
         for (row, image) in (0_u32..).zip(images.iter()) {
-            // Drivers are listed under the process that loaded them; every process sees them.
-            let pid = if image.base >= kernel_from || image.pid == SYSTEM_PROCESS { 0 } else { image.pid };
+            // Drivers are listed under the process that loaded them, but are mapped into every process.
+            let pid = if image.base >= kernel_start || image.pid == SYSTEM_PROCESS { 0 } else { image.pid };
             processes.entry(pid).or_default().push(Module {
                 base: image.base,
                 end: image.base.saturating_add(image.size),
@@ -51,22 +52,22 @@ impl Modules {
         for modules in processes.values_mut() {
             modules.sort_by_key(|module| (module.base, module.load_ns));
         }
-        Self { processes, kernel_from }
+        Self { processes, kernel_start }
     }
 
-    /// Path of the module that holds `address` in process `pid` at `time_ns`; of one that did at another time, when none
-    /// does then, because loads are often recorded late.
+    /// Path of the module that contains `address` in process `pid` at `time_ns`; otherwise of one that did at another
+    /// time, because loads are often recorded late.
     pub fn at(&self, pid: u32, address: u64, time_ns: i64) -> Option<StringId> {
         self.module_at(pid, address, time_ns).map(|module| module.path)
     }
 
-    /// The same module's row in the table of images.
+    /// Row of that module in the table of images.
     pub fn row_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<usize> {
         self.module_at(pid, address, time_ns).map(|module| module.row as usize)
     }
 
     fn module_at(&self, pid: u32, address: u64, time_ns: i64) -> Option<&Module> {
-        let pids: &[u32] = if address >= self.kernel_from { &[0] } else { &[pid, 0] };
+        let pids: &[u32] = if address >= self.kernel_start { &[0] } else { &[pid, 0] };
         pids.iter().find_map(|pid| find(self.processes.get(pid)?, address, time_ns))
     }
 }
@@ -74,7 +75,7 @@ impl Modules {
 fn find(modules: &[Module], address: u64, time_ns: i64) -> Option<&Module> {
     let after = modules.partition_point(|module| module.base <= address);
     let mut other_time = None;
-    for module in modules.get(..after)?.iter().rev().take(OVERLAPS) {
+    for module in modules.get(..after)?.iter().rev().take(MAX_CANDIDATES) {
         if address >= module.end {
             continue;
         }
@@ -92,7 +93,7 @@ mod tests {
     use onoff_testkit::synthetic::image;
 
     #[test]
-    fn an_address_is_looked_up_in_the_process_then_in_the_kernel() {
+    fn addresses_resolve_in_the_process_then_in_the_kernel() {
         let mut trace = Trace::default();
         image(&mut trace, 100, (0x1000, 0x100), None, r"\a\first.dll");
         image(&mut trace, 100, (0x1000, 0x100), Some(50), r"\a\second.dll");

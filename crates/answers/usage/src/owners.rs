@@ -1,8 +1,8 @@
-//! Whose thread it was: from a thread id and a time to a process, fast enough for every context switch.
+//! Maps (thread id, time) to a process, fast enough for every context switch.
 //!
-//! Thread and process ids are reused. Callers ask mostly in order of time, so each id remembers which of its lives is current
-//! and when the next begins; a question costs one look-up in an array and two comparisons. Whoever asks about an earlier range goes back
-//! through the lives of the threads in it.
+//! Thread and process ids are reused. Callers mostly query in order of time, so each id remembers its current lifetime
+//! and when the next one starts; a query costs one array look-up and two comparisons. A query for an earlier time walks
+//! back through the lifetimes of that thread id.
 
 use std::sync::Arc;
 
@@ -11,80 +11,80 @@ use onoff_trace::{StringId, Trace};
 
 use crate::asleep::Asleep;
 
-/// Thread ids below this have a place in the array; the few systems and the damaged recordings that go beyond use a map.
+/// Thread ids below this are stored in an array; higher ones, in a few systems and damaged recordings, in a map.
 const DENSE_THREADS: usize = 1 << 20;
 
-/// An owner of threads; a position in [`Owners::list`].
+/// An owner of threads: an index into [`Owners::list`].
 pub(crate) type OwnerIndex = u32;
 
-/// The idle threads of all processors.
+/// The idle threads of all CPUs.
 pub const IDLE: OwnerIndex = 0;
-/// Threads whose process is not known.
+/// Threads of unknown processes.
 pub const UNKNOWN: OwnerIndex = 1;
 
-/// One life of a process, as the owner of threads.
+/// One lifetime of a process, as the owner of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Process id; `None` for [`UNKNOWN`].
     pub pid: Option<u32>,
-    /// Image file name; empty when not known.
+    /// Image file name; empty if unknown.
     pub image: StringId,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Life {
     start_ns: i64,
-    /// Whether it is the thread id's first one.
+    /// Whether it is the first lifetime of its thread id.
     is_first: bool,
-    /// Begin of the thread id's next life; `i64::MAX` for the last one.
+    /// Start of the next lifetime of the thread id; `i64::MAX` for the last one.
     until_ns: i64,
     owner: OwnerIndex,
     /// Row in the table of threads.
     thread: u32,
-    /// Base priority when recorded, else 8, the normal one.
+    /// Base priority if recorded, otherwise 8 (normal).
     base_priority: u8,
 }
 
-/// Where a thread id stands among its lives. Sixteen bytes: thousands of threads stay in the processor's cache.
+/// The current lifetime of a thread id. Sixteen bytes, so that thousands of threads fit into the CPU cache.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    /// When the next life begins; `i64::MAX` in the last one.
+struct CurrentLife {
+    /// Start of the next lifetime; `i64::MAX` in the last one.
     until_ns: i64,
     owner: OwnerIndex,
-    /// The current life, a position in [`Owners::lives`].
+    /// Index of the current lifetime in [`Owners::lives`].
     life: u32,
 }
 
-const NOBODY: Place = Place { until_ns: i64::MAX, owner: UNKNOWN, life: u32::MAX };
+const UNLISTED: CurrentLife = CurrentLife { until_ns: i64::MAX, owner: UNKNOWN, life: u32::MAX };
 
-/// The lowest thread priority that counts as normal work; 0–7 are the idle class and below (source: Windows' priority
-/// classes, of which `NORMAL_PRIORITY_CLASS` is 8).
+/// The lowest thread priority that counts as normal work; 0 to 7 are the idle priority class and below (source: Windows
+/// priority classes; `NORMAL_PRIORITY_CLASS` is 8).
 pub const NORMAL_PRIORITY: u8 = 8;
 
-/// Answers whose thread it was. Questions in order of time are answered fastest.
+/// Finds the owners of threads. Queries in order of time are fastest.
 #[derive(Clone, Debug)]
 pub struct Owners {
     list: Vec<Owner>,
-    /// Those of one thread id after another, each id's by start.
+    /// The lifetimes of all thread ids, grouped by id and sorted by start.
     lives: Vec<Life>,
-    dense: Vec<Place>,
-    sparse: HashMap<u32, Place>,
-    /// The latest time asked about, ns: no id stands at a life that begins after it.
+    dense: Vec<CurrentLife>,
+    sparse: HashMap<u32, CurrentLife>,
+    /// Latest queried time, ns: no current lifetime starts after it.
     latest_ns: i64,
     asleep: Arc<Asleep>,
 }
 
 impl Owners {
-    /// When nobody's thread ran, because the machine was asleep.
+    /// The times in which the machine was asleep and no thread ran.
     pub(crate) fn asleep(&self) -> Arc<Asleep> {
         Arc::clone(&self.asleep)
     }
 
-    /// Everything the recording says about threads and processes.
+    /// Reads the threads and processes in `trace`.
     pub fn of(trace: &Trace) -> Self {
         let mut list =
             vec![Owner { pid: Some(0), image: StringId::EMPTY }, Owner { pid: None, image: StringId::EMPTY }];
-        // Lives of each process id by start; the index is that of `list`.
+        // Lifetimes of each process id by start; the index refers to `list`.
         let mut by_pid: HashMap<u32, Vec<(i64, OwnerIndex)>> = HashMap::new();
         for process in trace.processes.iter().filter(|process| process.pid != 0) {
             let Ok(index) = OwnerIndex::try_from(list.len()) else { break };
@@ -103,8 +103,8 @@ impl Owners {
             let start_ns = thread.start_ns.unwrap_or(i64::MIN);
             let owner = match by_pid.get(&thread.pid) {
                 _ if thread.pid == 0 => IDLE,
-                // A thread starts in the latest life of its process; of a life that began before the recording, the
-                // first one known.
+                // A thread starts in the latest lifetime of its process. If it started before the recording, use the
+                // first one.
                 Some(lives) => {
                     let after = lives.partition_point(|&(start, _)| start <= start_ns);
                     lives.get(after.saturating_sub(1)).map_or(UNKNOWN, |&(_, index)| index)
@@ -133,7 +133,7 @@ impl Owners {
         let mut owners = Self {
             list,
             lives: Vec::new(),
-            dense: vec![NOBODY; dense_length],
+            dense: vec![UNLISTED; dense_length],
             sparse: HashMap::new(),
             latest_ns: i64::MIN,
             asleep: Arc::new(Asleep::of(trace)),
@@ -148,12 +148,12 @@ impl Owners {
                 lives[next - 1].until_ns = lives[next].start_ns;
             }
             let (Some(first), Ok(life)) = (lives.first(), u32::try_from(owners.lives.len())) else { continue };
-            let place = Place { until_ns: first.until_ns, owner: first.owner, life };
+            let current = CurrentLife { until_ns: first.until_ns, owner: first.owner, life };
             owners.lives.append(&mut lives);
             match owners.dense.get_mut(tid as usize) {
-                Some(slot) => *slot = place,
+                Some(slot) => *slot = current,
                 None => {
-                    owners.sparse.insert(tid, place);
+                    owners.sparse.insert(tid, current);
                 }
             }
         }
@@ -163,67 +163,67 @@ impl Owners {
     /// The owner of thread `tid` at `time_ns`.
     #[cfg(test)]
     pub(crate) fn at(&mut self, tid: u32, time_ns: i64) -> OwnerIndex {
-        self.place(tid, time_ns).owner
+        self.current(tid, time_ns).owner
     }
 
-    /// The owner of thread `tid` at `time_ns`, and which of the thread id's lives it was; [`u32::MAX`] for a thread that
-    /// the recording does not list.
+    /// The owner of thread `tid` at `time_ns`, and the lifetime of the thread id; [`u32::MAX`] for a thread that is not
+    /// in the recording's list.
     #[inline]
     pub fn whose(&mut self, tid: u32, time_ns: i64) -> (OwnerIndex, u32) {
-        let place = self.place(tid, time_ns);
-        (place.owner, place.life)
+        let current = self.current(tid, time_ns);
+        (current.owner, current.life)
     }
 
-    /// The base priority of a thread in one of its lives; the normal one when not recorded.
+    /// The base priority of a thread lifetime; the normal priority if not recorded.
     pub(crate) fn base_priority(&self, life: u32) -> u8 {
         self.lives.get(life as usize).map_or(NORMAL_PRIORITY, |life| life.base_priority)
     }
 
-    /// The row in the table of threads of one life of a thread.
+    /// The row in the table of threads for a thread lifetime.
     pub fn thread_row(&self, life: u32) -> Option<usize> {
         self.lives.get(life as usize).map(|life| life.thread as usize)
     }
 
     #[inline]
-    fn place(&mut self, tid: u32, time_ns: i64) -> Place {
-        let place = match self.dense.get_mut(tid as usize) {
-            Some(place) => place,
+    fn current(&mut self, tid: u32, time_ns: i64) -> CurrentLife {
+        let current = match self.dense.get_mut(tid as usize) {
+            Some(current) => current,
             None => match self.sparse.get_mut(&tid) {
-                Some(place) => place,
-                None => return NOBODY,
+                Some(current) => current,
+                None => return UNLISTED,
             },
         };
         if time_ns >= self.latest_ns {
             self.latest_ns = time_ns;
         } else {
-            while let Some(life) = self.lives.get(place.life as usize)
+            while let Some(life) = self.lives.get(current.life as usize)
                 && !life.is_first
                 && time_ns < life.start_ns
-                && let Some(before) = self.lives.get(place.life as usize - 1)
+                && let Some(before) = self.lives.get(current.life as usize - 1)
             {
-                *place = Place { until_ns: before.until_ns, owner: before.owner, life: place.life - 1 };
+                *current = CurrentLife { until_ns: before.until_ns, owner: before.owner, life: current.life - 1 };
             }
         }
-        while time_ns >= place.until_ns {
-            // A life that ends is followed by another one of the same thread id.
-            let Some(next) = self.lives.get(place.life as usize + 1) else {
-                place.until_ns = i64::MAX;
+        while time_ns >= current.until_ns {
+            // The next lifetime of the same thread id follows in the list.
+            let Some(next) = self.lives.get(current.life as usize + 1) else {
+                current.until_ns = i64::MAX;
                 break;
             };
-            place.life += 1;
-            place.owner = next.owner;
-            place.until_ns = next.until_ns;
+            current.life += 1;
+            current.owner = next.owner;
+            current.until_ns = next.until_ns;
         }
-        *place
+        *current
     }
 
-    /// Every owner; [`IDLE`] and [`UNKNOWN`] come first.
+    /// All owners; [`IDLE`] and [`UNKNOWN`] come first.
     pub fn list(&self) -> &[Owner] {
         &self.list
     }
 }
 
-/// File name of an image: what follows the last path separator. Names of kernel threads such as `kworker/u4:1` are no paths.
+/// The file name of an image path. Names of kernel threads such as `kworker/u4:1` are not paths.
 pub fn file_name(path: &str) -> &str {
     if is_kernel_thread_name(path) {
         return path;
@@ -231,8 +231,8 @@ pub fn file_name(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or(path)
 }
 
-/// What follows the last dot of a file's name, in lower case; empty when there is no dot. A name that begins with its
-/// only dot, or `$Mft`, has none.
+/// The lowercase extension of a file name; empty if there is none. Names that start with their only dot, and `$Mft`,
+/// have none.
 pub(crate) fn extension(path: &str) -> String {
     match file_name(path).rsplit_once('.') {
         Some((name, extension)) if !name.is_empty() => extension.to_lowercase(),
@@ -240,7 +240,7 @@ pub(crate) fn extension(path: &str) -> String {
     }
 }
 
-/// Whether a name is one as Linux gives them to threads of its own: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.
+/// Whether a name is that of a Linux kernel thread: `ksoftirqd/0`, `kworker/u4:1`, `irq/24-pciehp`.
 fn is_kernel_thread_name(name: &str) -> bool {
     let Some((stem, number)) = name.split_once('/') else { return false };
     let number = number.strip_prefix('u').unwrap_or(number);
@@ -256,7 +256,7 @@ mod tests {
     use onoff_testkit::synthetic::{process, thread};
 
     #[test]
-    fn kernel_threads_keep_their_names() {
+    fn kernel_thread_names_are_not_paths() {
         for (name, short) in [
             ("kworker/u4:1", "kworker/u4:1"),
             ("ksoftirqd/0", "ksoftirqd/0"),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn reused_ids_are_told_apart_by_time() {
+    fn reused_ids_are_distinguished_by_time() {
         let mut trace = Trace::default();
         process(&mut trace, 100, "first.exe", Some(0), Some(50));
         process(&mut trace, 100, "second.exe", Some(100), None);
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(image(8, 109), "first.exe");
         assert_eq!(image(8, 110), "second.exe");
         assert_eq!(image(3_000_000, 120), "second.exe");
-        // Another range, earlier.
+        // An earlier range.
         assert_eq!(image(8, 20), "first.exe");
         assert_eq!(image(8, 110), "second.exe");
         assert_eq!(owners.at(12, 20), UNKNOWN);

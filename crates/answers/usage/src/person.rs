@@ -1,32 +1,32 @@
-//! When the computer waited for a person: requests for credentials, each in its session. The rule of every length is here: it is what
-//! the computer took, so the time in which a person was waited for is in none of them.
+//! Time spent waiting for user input: credential requests, by session. Durations in onoff never include this time.
 
 use onoff_trace::{Activity, ActivityKind, Lives, Trace};
 
 use crate::processes::runs;
 use onoff_evidence::interval::covered_ns;
 
-/// A request that was answered sooner was answered by nobody, ns: 500 ms. Chosen: automatic logon answers within milliseconds, and no
-/// person sees a welcome screen and has typed by then.
-pub(crate) const MIN_ANSWER_NS: i64 = 500_000_000;
+/// Minimum duration of a request that a person responded to, ns: 500 ms. An onoff choice: automatic logon responds
+/// within milliseconds, and nobody can read a welcome screen and type in less.
+pub(crate) const MIN_USER_RESPONSE_NS: i64 = 500_000_000;
 
-/// Start and end of a request for credentials, ns, and its session where that is known.
+/// Start and end of a credential request, ns, and its session if known.
 pub type CredentialRequest = (i64, i64, Option<u32>);
 
-/// Whether a request for credentials, from one time to another, waited for a person.
+/// Whether a credential request with this start and end waited for a person.
 pub const fn is_answered_by_a_person(start_ns: i64, end_ns: Option<i64>) -> bool {
     match end_ns {
-        Some(end_ns) => end_ns.saturating_sub(start_ns) >= MIN_ANSWER_NS,
+        Some(end_ns) => end_ns.saturating_sub(start_ns) >= MIN_USER_RESPONSE_NS,
         None => true,
     }
 }
 
-/// The requests that waited for a person, by start; one that nobody answered lasts as long as the recording.
+/// The credential requests that waited for a person, ordered by start; one without a response lasts until the end of
+/// the recording.
 pub fn credential_requests(trace: &Trace) -> Vec<CredentialRequest> {
     requests(trace, |row| is_answered_by_a_person(row.start_ns, row.end_ns))
 }
 
-/// The wanted requests, by start.
+/// The requests that match `wanted`, ordered by start.
 fn requests(trace: &Trace, wanted: impl Fn(&Activity) -> bool) -> Vec<CredentialRequest> {
     let lives = trace.lives();
     let mut requests: Vec<CredentialRequest> = trace
@@ -40,8 +40,8 @@ fn requests(trace: &Trace, wanted: impl Fn(&Activity) -> bool) -> Vec<Credential
     requests
 }
 
-/// Those in the session that gets its desktop between two times: `shell` is the image name of its shell. Where nothing says which session
-/// that is, all are.
+/// The requests in the session whose desktop appears between two times; `shell` is the image name of its shell. If that
+/// session is unknown, all requests.
 fn in_session_of_desktop(
     trace: &Trace,
     mut requests: Vec<CredentialRequest>,
@@ -56,45 +56,50 @@ fn in_session_of_desktop(
     requests
 }
 
-/// When the last request before a desktop was answered, by a person or by itself, ns.
+/// When the last credential request before a desktop was answered, by a person or automatically, ns.
 pub fn logged_on_ns(trace: &Trace, shell: &str, window: (i64, i64)) -> Option<i64> {
     let answered = requests(trace, |row| row.end_ns.is_some());
-    let its = in_session_of_desktop(trace, answered, shell, window).into_iter();
-    its.filter(|&(start, ..)| start < window.1).map(|(_, end, _)| end.min(window.1)).filter(|&end| end > window.0).max()
+    let of_session = in_session_of_desktop(trace, answered, shell, window).into_iter();
+    of_session
+        .filter(|&(start, ..)| start < window.1)
+        .map(|(_, end, _)| end.min(window.1))
+        .filter(|&end| end > window.0)
+        .max()
 }
 
-/// The session of an activity: as recorded, else that of its process.
+/// The session of an activity, as recorded, otherwise that of its process.
 fn session(trace: &Trace, lives: &Lives, row: &Activity) -> Option<u32> {
     let process = row.pid.and_then(|pid| lives.process(pid, row.start_ns));
     row.session.or_else(|| trace.processes.get(process?.row())?.session)
 }
 
-/// The times in which a transition waited for a person.
+/// The intervals in which a transition waited for user input.
 #[derive(Clone, Debug, Default)]
 pub struct PersonTime {
-    stretches: Vec<(i64, i64)>,
+    intervals: Vec<(i64, i64)>,
 }
 
 impl PersonTime {
-    /// The requests in the session that gets its desktop in a stretch, from `window.0` to `window.1` ns, as far as they lie in it.
+    /// The credential requests in the session whose desktop appears between `window.0` and `window.1` ns, clipped to
+    /// that window.
     pub fn before_desktop(trace: &Trace, shell: &str, window: (i64, i64)) -> Self {
-        let its = in_session_of_desktop(trace, credential_requests(trace), shell, window).into_iter();
-        let within = its.map(|(start, end, _)| (start.max(window.0), end.min(window.1)));
-        Self { stretches: within.filter(|(start, end)| start < end).collect() }
+        let of_session = in_session_of_desktop(trace, credential_requests(trace), shell, window).into_iter();
+        let within = of_session.map(|(start, end, _)| (start.max(window.0), end.min(window.1)));
+        Self { intervals: within.filter(|(start, end)| start < end).collect() }
     }
 
-    /// How long a person was waited for, ns, counted once where requests overlap.
+    /// Total time spent waiting for user input, ns; overlaps count once.
     pub fn ns(&self) -> i64 {
         self.within((i64::MIN, i64::MAX))
     }
 
-    /// The same between two times.
+    /// Time spent waiting for user input between two times, ns.
     pub fn within(&self, window: (i64, i64)) -> i64 {
-        covered_ns(self.stretches.clone(), window)
+        covered_ns(self.intervals.clone(), window)
     }
 }
 
-/// What the computer took of a time in which a person was waited for, ns.
+/// A duration without the time spent waiting for user input, ns.
 pub fn without_person(ns: i64, person_ns: i64) -> i64 {
     ns.saturating_sub(person_ns).max(0)
 }

@@ -1,67 +1,60 @@
-//! The processes of a transition, sorted by how long they lived.
+//! The processes of a transition, classified by lifetime.
 //!
-//! xperf's summary has four classes and keeps its thresholds to itself; these are the choices made here, which agree
-//! with every published sample: *expected* are `Idle` and `System` and those that the caller names; of the others, those
-//! that outlive the recording are *long-lived*, those that end within [`VERY_SHORT_LIVED_NS`] of their start are *very
-//! short-lived*, and the rest is *short-lived*.
+//! xperf's summary has four classes, but its thresholds are undocumented. The choices here agree with every published
+//! sample: *expected* are `Idle`, `System` and processes named by the caller; of the others, those still running when
+//! the recording ends are *long-lived*, those that exit within [`VERY_SHORT_LIVED_NS`] of their start are *very
+//! short-lived*, and the rest are *short-lived*.
 
 use onoff_trace::{Lives, Process, Trace, Upid};
 use serde::Serialize;
 
 use crate::owners::file_name;
 
-/// A process that lived less than this, ns, is very short-lived: 1 s.
+/// Processes that lived for less than this, ns, are very short-lived: 1 s.
 pub const VERY_SHORT_LIVED_NS: i64 = 1_000_000_000;
 
-/// How long a process lived.
+/// The lifetime class of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Lifetime {
-    /// Part of every system, or named by the caller.
+    /// Part of the system, or named by the caller.
     Expected,
-    /// Outlived the recording.
+    /// Still running when the recording ended.
     LongLived,
-    /// Ended during the recording.
+    /// Exited during the recording.
     ShortLived,
-    /// Ended within [`VERY_SHORT_LIVED_NS`].
+    /// Exited within [`VERY_SHORT_LIVED_NS`].
     VeryShortLived,
 }
 
-/// One life of a process.
+/// One lifetime of a process id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessLife {
-    /// Process id.
     pub pid: u32,
-    /// Process id of the creator.
+    /// Process id of the parent.
     pub parent_pid: Option<u32>,
-    /// Image file name.
     pub image: String,
-    /// Command line; empty when not recorded.
+    /// Command line; empty if not recorded.
     pub command_line: String,
-    /// Session.
     pub session: Option<u32>,
-    /// Creation, ns; `None` when it existed before the recording.
+    /// Creation, ns; `None` if it existed before the recording.
     pub start_ns: Option<i64>,
-    /// Exit, ns; `None` when it outlived the recording.
+    /// Exit, ns; `None` if it was still running when the recording ended.
     pub end_ns: Option<i64>,
-    /// Length of life, ns, counted from the recording's begin for a process that existed before; `None` when it
-    /// outlived the recording.
+    /// Lifetime, ns, counted from the start of the recording if it existed before; `None` if it was still running when
+    /// the recording ended.
     pub lifetime_ns: Option<i64>,
-    /// Exit status.
     pub exit_status: Option<i32>,
-    /// Its class.
     pub lifetime: Lifetime,
 }
 
-/// How many processes of each class; the classes are disjoint and complete.
+/// Number of processes in each class; the classes are disjoint and complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessSummary {
-    /// All processes.
     pub total: u64,
-    /// Expected.
     pub expected: u64,
     /// Long-lived, not expected.
     pub long_lived: u64,
@@ -69,11 +62,11 @@ pub struct ProcessSummary {
     pub short_lived: u64,
     /// Very short-lived, not expected.
     pub very_short_lived: u64,
-    /// The threshold used for very short-lived, ns.
+    /// The threshold for very short-lived processes, ns.
     pub very_short_lived_below_ns: i64,
 }
 
-/// The processes of a recording, by start, and how many there are of each class.
+/// The processes in a recording, ordered by start, and the number in each class.
 #[must_use]
 pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSummary) {
     let mut summary = ProcessSummary { very_short_lived_below_ns: VERY_SHORT_LIVED_NS, ..ProcessSummary::default() };
@@ -91,11 +84,11 @@ pub fn lives(trace: &Trace, expected: &[String]) -> (Vec<ProcessLife>, ProcessSu
     (lives, summary)
 }
 
-/// The life that a row of the table of processes tells.
+/// The lifetime in one row of the table of processes.
 pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
     let image = file_name(trace.text(row.image)).to_owned();
     let lifetime_ns = row.end_ns.map(|end| end.saturating_sub(row.start_ns.unwrap_or(0)).max(0));
-    // The idle process is pid 0 whatever its name; the system process of Windows is pid 4.
+    // The idle process has pid 0 and any name; the System process of Windows has pid 4.
     let is_expected = row.pid == 0
         || (row.pid == 4 && image.eq_ignore_ascii_case("System"))
         || expected.iter().any(|name| name.eq_ignore_ascii_case(&image));
@@ -119,7 +112,7 @@ pub fn life(trace: &Trace, row: &Process, expected: &[String]) -> ProcessLife {
     }
 }
 
-/// From a process id and a time to a process: its row and its image's file name. Process ids are reused.
+/// Maps (process id, time) to a process: its row and image file name. Process ids are reused.
 #[derive(Clone, Debug)]
 pub struct Images<'a> {
     trace: &'a Trace,
@@ -127,34 +120,33 @@ pub struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// The images of every process of `trace`.
+    /// Reads the processes in `trace`.
     #[must_use]
     pub fn of(trace: &'a Trace) -> Self {
         Self { trace, lives: trace.lives() }
     }
 
-    /// Image file name of the process that had id `pid` at `time_ns`: the latest life that began by then, else the
-    /// first.
+    /// Image file name of the process that had id `pid` at `time_ns`: the latest lifetime that started by then,
+    /// otherwise the first.
     #[must_use]
     pub fn at(&self, pid: u32, time_ns: i64) -> Option<&'a str> {
         let image = *self.trace.processes.image.get(self.row_at(pid, time_ns)?)?;
         Some(file_name(self.trace.text(image)))
     }
 
-    /// The same process's row in the table of processes.
+    /// Row of that process in the table of processes.
     #[must_use]
     pub fn row_at(&self, pid: u32, time_ns: i64) -> Option<usize> {
         self.lives.process(pid, time_ns).map(Upid::row)
     }
 
-    /// The lives that it asks.
     #[must_use]
     pub const fn lives(&self) -> &Lives {
         &self.lives
     }
 }
 
-/// Whether a process's image is `name`, compared without case and without its folder.
+/// Whether the file name of the process image is `name`, compared case-insensitively.
 pub fn runs(trace: &Trace, process: &Process, name: &str) -> bool {
     file_name(trace.text(process.image)).eq_ignore_ascii_case(name)
 }
@@ -165,7 +157,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, process};
 
     #[test]
-    fn the_classes_are_disjoint_and_complete() {
+    fn lifetime_classes_are_disjoint_and_complete() {
         let mut trace = Trace::default();
         process(&mut trace, 0, "Idle", None, None);
         process(&mut trace, 4, "System", None, None);
@@ -181,12 +173,12 @@ mod tests {
         );
         let starts: Vec<_> = lives.iter().map(|life| life.start_ns).collect();
         assert!(starts.is_sorted());
-        // Existed before: its real length of life is not known, so it is not called very short.
+        // It existed before the recording, so its lifetime is unknown and not very short.
         assert!(lives.iter().any(|life| life.pid == 316 && life.lifetime == Lifetime::ShortLived));
     }
 
     #[test]
-    fn a_reused_process_id_gives_the_name_of_its_time() {
+    fn a_reused_process_id_resolves_by_time() {
         let mut trace = Trace::default();
         process(&mut trace, 300, "first.exe", Some(0), Some(50));
         process(&mut trace, 300, "second.exe", Some(100), None);

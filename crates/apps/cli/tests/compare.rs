@@ -152,7 +152,7 @@ fn what_cannot_be_compared_says_why() {
         ("compare --baseline boot.etl", 64, "--candidate"),
         ("compare --baseline boot.etl --candidate absent.etl", 1, "absent.etl"),
         ("compare --baseline boot.etl --candidate empty", 2, "no recording in this folder"),
-        ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: the recording holds no boot"),
+        ("compare --baseline boot.etl --candidate off.etl", 2, "off.etl: no boot in this recording"),
         ("compare --baseline boot.etl --candidate boot.etl --transition sleep", 64, "--transition"),
     ] {
         let (is, message) = folder.refusal(arguments);

@@ -66,7 +66,7 @@ fn a_recording_without_a_boot_is_told_in_a_sentence_with_exit_code_2() {
     folder.file("idle.etl", &EtlBuilder::new(Session::windows_10(2)).finish());
     let (code, message) = folder.refusal("boot idle.etl");
     assert_eq!(code, 2);
-    assert!(message.starts_with("onoff: idle.etl: the recording holds no boot "), "{message}");
+    assert!(message.starts_with("onoff: idle.etl: no boot in this recording "), "{message}");
     folder.answer("info idle.etl");
 }
 

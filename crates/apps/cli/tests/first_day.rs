@@ -150,7 +150,7 @@ fn a_phase_is_a_range_by_its_name() {
     assert!(text(&by_name.stderr).starts_with("onoff: WinLogonInit of the boot: "), "{}", text(&by_name.stderr));
     let (code, message) = folder.refusal("services boot.etl --phase Lunch");
     assert_eq!(code, 2);
-    assert!(message.contains("the recording holds ") && message.contains("WinLogonInit"), "{message}");
+    assert!(message.contains("this recording has ") && message.contains("WinLogonInit"), "{message}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_critical_chain_alone_is_a_bound_and_says_what_to_add() {
     let slow = text.lines().find(|line| line.starts_with("  slow.service ") && line.contains("on the way")).unwrap();
     let words: Vec<&str> = slow.split_whitespace().collect();
     assert_eq!(words[..5], ["slow.service", "7.00", "s", "3.50", "s"]);
-    assert!(text.contains("the other units, and which starts failed"), "{text}");
+    assert!(text.contains("the remaining units, and failed starts"), "{text}");
 }
 
 /// The line of `systemd-analyze time`: firmware, loader, kernel, user space, total, and when the default target was reached in user

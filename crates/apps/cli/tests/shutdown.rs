@@ -141,8 +141,13 @@ fn phases_and_steps_are_the_truth() {
 #[test]
 fn what_took_longest_and_why() {
     for (scenario, name, has_windows, because) in [
-        ("shutdown-slow-console.toml", "slow_shutdown.exe", false, "console program, killed after its 5.00 s time-out"),
-        ("shutdown-hung-window.toml", "unsaved.exe", true, "program with windows, killed after its 5.00 s time-out"),
+        (
+            "shutdown-slow-console.toml",
+            "slow_shutdown.exe",
+            false,
+            "console program, terminated after its 5.00 s time-out",
+        ),
+        ("shutdown-hung-window.toml", "unsaved.exe", true, "GUI program, terminated after its 5.00 s time-out"),
     ] {
         let folder = Folder::boot(scenario);
         let report = report(&folder);
@@ -264,6 +269,6 @@ fn a_boot_is_no_shutdown() {
     let folder = Folder::boot("services-wes7.toml");
     let (code, told) = folder.refusal("shutdown boot.etl");
     assert_eq!(code, 2);
-    assert!(told.contains("the recording holds no shutdown ("), "{told}");
-    assert!(told.contains("this looks like a boot; 'onoff boot' answers"), "{told}");
+    assert!(told.contains("no shutdown in this recording ("), "{told}");
+    assert!(told.contains("it looks like a boot. Try 'onoff boot FILE'"), "{told}");
 }

@@ -168,7 +168,7 @@ fn a_fast_startup_is_a_boot_and_a_boot_no_transition() {
     let output = folder.run("suspend boot.etl");
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(errors.contains(": the recording holds no sleep"), "{errors}");
+    assert!(errors.contains(": no sleep, hibernation"), "{errors}");
 }
 
 /// The thread that leads a sleep keeps its processor; a machine that sleeps runs nobody. What every command says of it is one number.

@@ -49,7 +49,7 @@ fn a_range_may_be_the_name_of_a_phase() {
     let refused = folder.run("xperf -i boot.etl -a dumper -range Logon");
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.starts_with("onoff: -range Logon: no such phase; the recording holds PreSMSS, SMSSInit"), "{said}");
+    assert!(said.starts_with("onoff: -range Logon: no such phase; this recording has PreSMSS, SMSSInit"), "{said}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn an_action_that_cannot_answer_leaves_the_others_and_the_files_alone() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "");
     let read = |name: &str| std::fs::read_to_string(folder.path(name)).unwrap();
     assert_eq!(read("shutdown.xml"), "before");
-    assert!(read("errors.txt").starts_with("-a shutdown: the recording holds no shutdown"));
+    assert!(read("errors.txt").starts_with("-a shutdown: no shutdown in this recording"));
     assert!(read("services.csv").starts_with("AutoStart, "));
 }
 

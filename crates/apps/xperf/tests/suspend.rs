@@ -122,7 +122,7 @@ fn the_text_answers_first() {
     for expected in [
         "1 application, together 472 ms, 848 ms more outside them (usually the display fading out)",
         "the recording's clock missed 299 s of it",
-        "Asleep took 300 s by the real times of begin and end less both halves; the recording's clock counted 1.00 s of it.",
+        "Asleep took 300 s by wall-clock time from start to end, minus suspend and resume; the recording's clock counted 1.00 s of it.",
         "did not answer within its time-out of 30.0 s",
         "Two accounts",
         "PostResume: ",

@@ -1,18 +1,18 @@
-//! Command lines that record what was lacking.
+//! Builds command lines that record missing evidence.
 
 use crate::transition_kind::TransitionKind;
 
 use super::{Provider, Question, RecordingCommand, Source};
 
-/// Flags that any recording of the kernel needs for names.
-const ALWAYS: [&str; 2] = ["PROC_THREAD", "LOADER"];
+/// Kernel flags that every recording needs to resolve names.
+const BASE_FLAGS: [&str; 2] = ["PROC_THREAD", "LOADER"];
 
-/// How to record what `missing` asks for; empty when nothing is missing.
+/// How to record the sources of `missing`; empty if nothing is missing.
 pub(super) fn commands(about: TransitionKind, missing: &[&Question]) -> Vec<RecordingCommand> {
     if missing.is_empty() {
         return Vec::new();
     }
-    let mut flags: Vec<&str> = ALWAYS.to_vec();
+    let mut flags: Vec<&str> = BASE_FLAGS.to_vec();
     let mut providers: Vec<&Provider> = Vec::new();
     for question in missing {
         match question.source {
@@ -30,34 +30,34 @@ pub(super) fn commands(about: TransitionKind, missing: &[&Question]) -> Vec<Reco
     match about {
         TransitionKind::Boot => {
             if !providers.is_empty() {
-                commands.push(at_boot(&providers));
+                commands.push(autologger(&providers));
             }
             if missing.iter().any(|question| matches!(question.source, Source::Kernel(_))) {
                 commands.push(command(
                     "wpr",
-                    "the kernel's part of the next boot",
+                    "kernel events of the next boot",
                     &["wpr -boottrace -addboot GeneralProfile -filemode -recordtempto C:\\traces"],
                 ));
             }
             commands.push(command(
                 "xbootmgr",
-                "all of it, three boots",
+                "everything, three boots",
                 &["xbootmgr -trace boot -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
         TransitionKind::Shutdown => {
-            commands.push(running(&flags, &providers));
+            commands.push(xperf(&flags, &providers));
             commands.push(command(
                 "xbootmgr",
-                "all of it, three shutdowns",
+                "everything, three shutdowns",
                 &["xbootmgr -trace shutdown -numRuns 3 -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
         TransitionKind::Suspend => {
-            commands.push(running(&flags, &providers));
+            commands.push(xperf(&flags, &providers));
             commands.push(command(
                 "xbootmgr",
-                "all of it; 'hibernate' instead of 'standby' for hibernation",
+                "everything; use 'hibernate' instead of 'standby' for hibernation",
                 &["xbootmgr -trace standby -traceFlags BASE+CSWITCH -resultPath C:\\traces"],
             ));
         }
@@ -73,8 +73,8 @@ fn command(tool: &str, purpose: &str, lines: &[&str]) -> RecordingCommand {
     }
 }
 
-/// A recorder that is started while the system runs.
-fn running(flags: &[&str], providers: &[&Provider]) -> RecordingCommand {
+/// A recorder started on the running system.
+fn xperf(flags: &[&str], providers: &[&Provider]) -> RecordingCommand {
     let mut line = format!("xperf -on {} -f C:\\traces\\kernel.etl", flags.join("+"));
     if !providers.is_empty() {
         let providers: Vec<String> = providers
@@ -83,11 +83,11 @@ fn running(flags: &[&str], providers: &[&Provider]) -> RecordingCommand {
             .collect();
         line += &format!(" -start onoff -on {} -f C:\\traces\\user.etl", providers.join("+"));
     }
-    command("xperf", "what was lacking, no more", &[&line])
+    command("xperf", "only what was missing", &[&line])
 }
 
-/// A recorder that starts with the system.
-fn at_boot(providers: &[&Provider]) -> RecordingCommand {
+/// A recorder that starts with the system (autologger).
+fn autologger(providers: &[&Provider]) -> RecordingCommand {
     let lines: Vec<String> = providers
         .iter()
         .enumerate()
@@ -102,7 +102,7 @@ fn at_boot(providers: &[&Provider]) -> RecordingCommand {
         .collect();
     RecordingCommand {
         tool: "logman".to_owned(),
-        purpose: "the providers that were lacking, at every boot until deleted".to_owned(),
+        purpose: "the missing providers, at every boot until you delete the session".to_owned(),
         lines,
     }
 }

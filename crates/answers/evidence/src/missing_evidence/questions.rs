@@ -1,7 +1,7 @@
-//! The questions about each transition and the sources of their answers.
+//! The facts about each transition and their sources.
 //!
-//! GUIDs, keywords and levels are those of the providers' manifests. Keywords are the ones that the events which are read
-//! carry; all bits stand for "all" where an event of interest carries none that is documented.
+//! GUIDs, keywords and levels come from the provider manifests. The keywords are those of the events that onoff reads;
+//! all bits are set where such an event has no documented keyword.
 
 use onoff_trace::{ActivityKind, NotificationKind, TableName, milestone};
 
@@ -25,9 +25,9 @@ providers! {
     CSR = "Microsoft-Windows-Subsys-Csr", "e8316a2d-0d94-4f52-85dd-1e15b66c5891", 0x1_0000, 5;
     GROUP_POLICY = "Microsoft-Windows-GroupPolicy", "aea1b4fa-97d1-45f2-a64c-4d69fffd92c9", ALL, 5;
     KERNEL_BOOT = "Microsoft-Windows-Kernel-Boot", "15ca44ff-4d7a-4baa-bba5-0998955e531e", ALL, 5;
-    // Kernel-PnP and what follows the bits of its tasks: 0x20 alone carries the phases and the loader's times.
+    // Kernel-PnP: 0x20 alone carries the phases and the loader's times; the other bits are its tasks.
     KERNEL_PNP = "Microsoft-Windows-Kernel-PnP", "9c205a39-1250-487d-abd7-e831c6290539", 0x1f_f020, 5;
-    // Transitions carry 0x1, sleep and wake 0x4, phases, requests and shutdown steps 0x8.
+    // Kernel-Power: transitions have 0x1, sleep and wake 0x4, phases, requests and shutdown steps 0x8.
     KERNEL_POWER = "Microsoft-Windows-Kernel-Power", "331c3b3a-2005-44c2-ac5e-77220c37d6b4", 0xd, 5;
     PERF_TRACK = "Microsoft-Windows-Diagnostics-PerfTrack", "030f2f57-abd0-4427-bcf1-3a3587d7dc7d", ALL, 4;
     SERVICES = "Microsoft-Windows-Services", "0063715b-eeda-4007-9429-ad526f62696e", 0x1_0000, 5;
@@ -37,22 +37,23 @@ providers! {
     WINSRV = "Microsoft-Windows-Winsrv", "9d55b53d-449b-4824-a637-24f9d69aa02f", 0x100, 5;
 }
 
-const fn ask(asks: Unanswered, provider: &'static Provider, signs: &'static [Sign]) -> Question {
-    Question { asks, source: Source::Provider(provider), signs }
+const fn from_provider(fact: Unanswered, provider: &'static Provider, signs: &'static [Sign]) -> Question {
+    Question { fact, source: Source::Provider(provider), signs }
 }
 
-const fn kernel(asks: Unanswered, flags: &'static [&'static str], signs: &'static [Sign]) -> Question {
-    Question { asks, source: Source::Kernel(flags), signs }
+const fn from_kernel(fact: Unanswered, flags: &'static [&'static str], signs: &'static [Sign]) -> Question {
+    Question { fact, source: Source::Kernel(flags), signs }
 }
 
-const PROCESSES: Question = kernel(Unanswered::ProcessTimes, &["PROC_THREAD", "LOADER"], &[Rows(TableName::Processes)]);
+const PROCESSES: Question =
+    from_kernel(Unanswered::ProcessTimes, &["PROC_THREAD", "LOADER"], &[Rows(TableName::Processes)]);
 
-const PROCESSORS: Question = kernel(Unanswered::ProcessorUse, &["CSWITCH"], &[Rows(TableName::ContextSwitches)]);
+const PROCESSORS: Question = from_kernel(Unanswered::ProcessorUse, &["CSWITCH"], &[Rows(TableName::ContextSwitches)]);
 
 const DISKS: Question =
-    kernel(Unanswered::DiskUse, &["DISK_IO", "DISK_IO_INIT", "FILENAME"], &[Rows(TableName::DiskIos)]);
+    from_kernel(Unanswered::DiskUse, &["DISK_IO", "DISK_IO_INIT", "FILENAME"], &[Rows(TableName::DiskIos)]);
 
-const POLICY: Question = ask(
+const POLICY: Question = from_provider(
     Unanswered::Policy,
     &GROUP_POLICY,
     &[Sign::Provider, Activity(ActivityKind::GroupPolicy), Activity(ActivityKind::GroupPolicyScript)],
@@ -60,35 +61,39 @@ const POLICY: Question = ask(
 
 pub(super) const BOOT: &[Question] = &[
     PROCESSES,
-    ask(Unanswered::DesktopReady, &SHELL_CORE, &[Sign::Provider, Milestone(milestone::DESKTOP_READY)]),
+    from_provider(Unanswered::DesktopReady, &SHELL_CORE, &[Sign::Provider, Milestone(milestone::DESKTOP_READY)]),
     PROCESSORS,
     DISKS,
-    ask(Unanswered::ServiceStarts, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
-    ask(Unanswered::DriverStarts, &KERNEL_PNP, &[Sign::Provider, Rows(TableName::DeviceOperations)]),
-    ask(
+    from_provider(Unanswered::ServiceStarts, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
+    from_provider(Unanswered::DriverStarts, &KERNEL_PNP, &[Sign::Provider, Rows(TableName::DeviceOperations)]),
+    from_provider(
         Unanswered::FirmwareAndBootKind,
         &KERNEL_BOOT,
         &[Sign::Provider, Milestone(milestone::FIRMWARE), Milestone(milestone::BOOT_TYPE)],
     ),
-    ask(Unanswered::Logon, &WINLOGON, &[Sign::Provider, Activity(ActivityKind::Authentication)]),
+    from_provider(Unanswered::Logon, &WINLOGON, &[Sign::Provider, Activity(ActivityKind::Authentication)]),
     POLICY,
 ];
 
 pub(super) const SHUTDOWN: &[Question] = &[
-    ask(
+    from_provider(
         Unanswered::SessionEnds,
         &CSR,
         &[Sign::Provider, Activity(ActivityKind::SessionShutdown), Notification(NotificationKind::ApplicationShutdown)],
     ),
-    ask(
+    from_provider(
         Unanswered::WindowsAskedToClose,
         &WINSRV,
         &[Sign::Provider, Notification(NotificationKind::ThreadShutdown), Notification(NotificationKind::Termination)],
     ),
-    ask(Unanswered::ServiceStops, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
-    ask(Unanswered::ShutdownRequest, &WININIT, &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)]),
-    ask(Unanswered::KernelShutdownSteps, &KERNEL_POWER, &[Activity(ActivityKind::KernelShutdownStep)]),
-    ask(Unanswered::LogoffSubscribers, &WINLOGON, &[Sign::Provider, Activity(ActivityKind::LogonNotification)]),
+    from_provider(Unanswered::ServiceStops, &SERVICES, &[Sign::Provider, Rows(TableName::ServiceTransitions)]),
+    from_provider(Unanswered::ShutdownRequest, &WININIT, &[Sign::Provider, Milestone(milestone::KERNEL_SHUTDOWN)]),
+    from_provider(Unanswered::KernelShutdownSteps, &KERNEL_POWER, &[Activity(ActivityKind::KernelShutdownStep)]),
+    from_provider(
+        Unanswered::LogoffSubscribers,
+        &WINLOGON,
+        &[Sign::Provider, Activity(ActivityKind::LogonNotification)],
+    ),
     PROCESSES,
     PROCESSORS,
     DISKS,
@@ -96,7 +101,7 @@ pub(super) const SHUTDOWN: &[Question] = &[
 ];
 
 pub(super) const SUSPEND: &[Question] = &[
-    ask(
+    from_provider(
         Unanswered::SleepPhases,
         &KERNEL_POWER,
         &[
@@ -106,7 +111,7 @@ pub(super) const SUSPEND: &[Question] = &[
             Milestone(milestone::STANDBY_EXIT),
         ],
     ),
-    ask(Unanswered::ResumeName, &PERF_TRACK, &[Sign::Provider, Milestone(milestone::IDLE_DETECTION_BEGIN)]),
+    from_provider(Unanswered::ResumeName, &PERF_TRACK, &[Sign::Provider, Milestone(milestone::IDLE_DETECTION_BEGIN)]),
     PROCESSORS,
     DISKS,
     PROCESSES,

@@ -1,29 +1,27 @@
-//! Records whose lack narrows an answer: codes that reports put into words.
+//! Records whose absence limits an answer.
 
 use onoff_trace::codes;
 
 codes! {
-    /// Records that a recording does not hold, without which an answer says less.
+    /// Records that the recording does not contain.
     pub enum MissingRecords {
-        /// Context switches: who ran, exactly, and who waited for whom.
+        /// Context switches: exact CPU use, and which thread waited for which.
         ContextSwitches = "context_switches",
-        /// Samples of the profiler: the module that ran.
+        /// Profile samples: the module that ran.
         ProfileSamples = "profile_samples",
-        /// Context switches or samples of the profiler: who ran at all.
+        /// Context switches or profile samples: which thread ran at all.
         SwitchesOrSamples = "switches_or_samples",
-        /// Loads of modules: whose code an address is.
+        /// Image loads: the module an address belongs to.
         ModuleLoads = "module_loads",
-        /// Ready threads: who was woken by whom, and who waited for a processor.
+        /// Ready-thread events: which thread woke which, and waits for a CPU.
         ReadyThreads = "ready_threads",
-        /// Interrupts and deferred procedure calls.
+        /// Interrupts and deferred procedure calls (DPCs).
         Interrupts = "interrupts",
-        /// Requests of the disks.
         DiskRequests = "disk_requests",
-        /// Hard faults.
         HardFaults = "hard_faults",
-        /// Call stacks of events.
+        /// Call stacks.
         CallStacks = "call_stacks",
-        /// Dependencies of units: `systemctl show '*'` or `systemd-analyze dump`.
+        /// Unit dependencies: `systemctl show '*'` or `systemd-analyze dump`.
         UnitDependencies = "unit_dependencies",
         /// A target that was reached.
         ReachedTarget = "reached_target",

@@ -1,5 +1,5 @@
-//! Which rule set a time, a length or a kind: a code with its arguments. Reports and findings both name rules in their sentences: the
-//! words of each are in `phrase`.
+//! Rules that set a time, a length or a kind. A rule is a code with arguments; `phrase` has its wording in reports and
+//! findings.
 
 mod phrase;
 
@@ -8,41 +8,35 @@ use serde::Serialize;
 
 use crate::phase_name::PhaseName;
 
-/// The rule that set an answer, or that would have set a better one.
+/// The rule that set an answer, or would have set a better one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Rule {
-    /// There is none to name.
+    /// No rule.
     #[default]
     None,
-    /// Rules were tried, and none found anything.
+    /// No rule matched.
     NotFound,
     /// From one boundary to another.
     Between {
-        /// What set the first.
+        /// The rule of the first boundary.
         start: Box<Rule>,
-        /// What set the second.
+        /// The rule of the second boundary.
         end: Box<Rule>,
     },
-    /// A process of that image starts.
+    /// A process with this image starts.
     ProcessStarts {
-        /// File name of its image.
+        /// Image file name.
         process: String,
-        /// Which of them, from 1.
+        /// Which start of that image, from 1.
         ordinal: u32,
     },
     /// A phase starts.
-    PhaseStarts {
-        /// Which.
-        phase: PhaseName,
-    },
+    PhaseStarts { phase: PhaseName },
     /// A phase ends.
-    PhaseEnds {
-        /// Which.
-        phase: PhaseName,
-    },
-    /// From the end of an execution of csrss.exe to the session manager's execution of the next program.
+    PhaseEnds { phase: PhaseName },
+    /// From the end of an execution of csrss.exe to the execution of the next program by the session manager.
     FromSubsystemToProgram {
         /// Which execution of csrss.exe, from 1.
         ordinal: u32,
@@ -56,408 +50,406 @@ pub enum Rule {
         /// File name of the next program.
         program: String,
     },
-    /// A unit is reached.
-    UnitReached {
-        /// Which.
-        unit: String,
-    },
-    /// The kernel is to restart the computer.
+    /// A unit was reached.
+    UnitReached { unit: String },
+    /// The requested action was restart.
     KindKernelRestarts {
-        /// The record that says so.
+        /// The record with the action.
         event: String,
     },
-    /// The kernel is to turn the computer off.
+    /// The requested action was power-off.
     KindKernelTurnsOff {
-        /// The record that says so.
+        /// The record with the action.
         event: String,
     },
-    /// A memory image is to be written.
+    /// The requested action was to write a memory image.
     KindImageToBeWritten {
-        /// The record that says so.
+        /// The record with the action.
         event: String,
     },
-    /// A memory image is written after the user's session.
+    /// A memory image was written after the user session.
     KindImageAfterSession {
-        /// The record that says so.
+        /// The record with the action.
         event: String,
     },
-    /// Idle time has come together.
+    /// Enough idle time had accumulated.
     IdleTime(IdleTime),
-    /// Idle time has not come together before something ended.
+    /// The data ended before enough idle time had accumulated.
     IdleTimeCutOff {
-        /// How much was to come together.
+        /// The required idle time.
         wanted: IdleTime,
-        /// What ended before.
+        /// What ended first.
         ended: IdleCutOff,
-        /// What had come together, ns.
+        /// Accumulated idle time, ns.
         found_ns: i64,
     },
-    /// Idle time is not known, as processor times were not recorded.
+    /// Idle time is unknown because CPU usage was not recorded.
     IdleTimeNotRecorded(IdleTime),
-    /// More idle time before the recording's end.
+    /// More idle time was needed before the end of the recording.
     MoreIdleTime {
-        /// How much more, ns.
+        /// Missing idle time, ns.
         idle_ns: i64,
     },
-    /// The kernel that was restored saw neither the writing nor the reading of the memory image: both are within the time asleep.
+    /// The kernel that was restored saw neither the writing nor the reading of the memory image: both are within the
+    /// time asleep.
     ImageWithinSleep,
-    /// The service control manager's begin of automatic starts.
+    /// The start of auto-start services, from the service control manager.
     AutomaticStartsBegin,
-    /// The service control manager's end of automatic starts.
+    /// The end of auto-start services, from the service control manager.
     AutomaticStartsEnd,
     /// The first automatic start of a service.
     FirstAutomaticStart,
     /// The end of the last automatic start.
     LastAutomaticStartEnds,
-    /// The phase's start event.
+    /// The start event of the phase.
     DevicePhaseStarts,
     /// The start of its first operation.
     FirstOperationStarts,
-    /// The phase's own end.
+    /// The end event of the phase.
     DevicePhaseEnds,
     /// The end of its last operation.
     LastOperationEnds,
-    /// The kernel's record of the time before the boot manager, read as milliseconds.
+    /// Time before the boot manager as recorded by the kernel, taken as milliseconds.
     KernelRecordsFirmwareTime,
-    /// The firmware performance table: processor reset to the start of the boot manager.
+    /// Firmware performance table: from processor reset to the start of the boot manager.
     FirmwareTableInRecording,
-    /// The kernel's record of the boot manager's time, read as milliseconds.
+    /// Boot manager time as recorded by the kernel, taken as milliseconds.
     KernelRecordsBootManagerTime,
-    /// The loader's own begin and end.
+    /// Loader start and end as recorded by the loader.
     LoaderBeginAndEnd,
-    /// The kernel's record of the time a person took, read as milliseconds.
+    /// User input time as recorded by the kernel, taken as milliseconds.
     KernelRecordsPersonTime,
-    /// The given firmware performance table: processor reset to the start of the boot manager.
+    /// Given firmware performance table: from processor reset to the start of the boot manager.
     FirmwareTableGiven,
-    /// The return of ExitBootServices is the kernel's start; the time between is not measured.
+    /// ExitBootServices return taken as the kernel start; the time between them is not measured.
     ExitBootServicesIsKernelStart,
-    /// Not placed: the recording contradicts these times.
+    /// Not on the time axis: the recording contradicts these times.
     NotPlacedContradicted,
-    /// Not placed: the return of ExitBootServices or the kernel's start is not known.
+    /// Not on the time axis: the return of ExitBootServices or the kernel start is unknown.
     NotPlacedUnknown,
     /// Not recorded.
     NotRecorded,
-    /// The kernel's record of the time a person took at the resume loader.
+    /// User input time at the resume loader, as recorded by the kernel.
     KernelRecordsPersonTimeAtResumeLoader,
     /// From the first record after the memory image was read to the desktop.
     FromMemoryImageToDesktop,
-    /// Counting begins when the desktop is ready, which no rule found.
+    /// Idle counting starts when the desktop is ready, but no rule found that time.
     IdleCountNeedsDesktop,
-    /// The recording's last event.
+    /// The last event of the recording.
     LastEvent,
-    /// No rule: the recording began after smss.exe had started.
+    /// No rule matched: the recording started after smss.exe.
     RecordingBeganTooLate,
-    /// A recording that begins with the kernel.
+    /// The recording starts with the kernel.
     RecordingFromTheKernel,
-    /// The recording's first event.
+    /// The first event of the recording.
     FirstEvent,
-    /// The session manager's first program or subsystem.
+    /// The first program or subsystem of the session manager.
     SessionManagerFirstProgram,
-    /// The session manager's execution of winlogon.exe.
+    /// The execution of winlogon.exe by the session manager.
     SessionManagerRunsLogonProcess,
-    /// The end of the session manager's last subsystem load.
+    /// The end of the last subsystem load of the session manager.
     LastSubsystemLoaded,
-    /// The logon process's launch of the shell.
+    /// The launch of the shell by Winlogon.
     LogonProcessLaunchesShell,
-    /// The start of the shell's initialization.
+    /// The start of shell initialization.
     ShellInitializationBegins,
-    /// The start of the shell's way to a ready desktop.
+    /// The start of the shell's desktop preparation.
     DesktopReadyBegins,
-    /// The shell's report of a ready desktop.
+    /// The desktop-ready event of the shell.
     DesktopReady,
-    /// The mark ExplorerReady.
+    /// The ExplorerReady mark.
     ExplorerReadyMark,
-    /// The end of the shell's initialization.
+    /// The end of shell initialization.
     ShellInitializationEnds,
-    /// The logon process's end of the user's boot.
+    /// The end of the user's boot in Winlogon.
     UserBootEnds,
-    /// The end of the logon screen's process LogonUI.exe.
+    /// The exit of the logon screen (LogonUI.exe).
     LogonScreenEnds,
-    /// Counting begins when the start is finished, which no rule found.
+    /// Idle counting starts when the boot is finished, but no rule found that time.
     IdleCountNeedsFinish,
-    /// All units are read.
+    /// All units loaded.
     UnitsRead,
-    /// The first generator starts.
+    /// The start of the first generator.
     FirstGeneratorStarts,
-    /// The last generator ends.
+    /// The end of the last generator.
     LastGeneratorEnds,
-    /// The first unit is read.
+    /// The first unit loaded.
     FirstUnitRead,
-    /// The service manager of the root file system starts.
+    /// The start of the service manager of the root file system.
     ServiceManagerStarts,
-    /// The kernel runs the initial file system's program.
+    /// The start of the initramfs program by the kernel.
     InitialProgramRuns,
-    /// The service manager of the initial file system starts.
+    /// The start of the service manager of the initramfs.
     InitialServiceManagerStarts,
-    /// Every job of the start is done.
+    /// All start jobs done.
     StartJobsDone,
-    /// The service manager's word that the start is finished.
+    /// The startup-finished message of the service manager.
     StartFinished,
-    /// The firmware starts.
+    /// The start of the firmware.
     FirmwareStarts,
-    /// The loader starts.
+    /// The start of the loader.
     LoaderStarts,
-    /// The kernel's clock starts.
+    /// The start of the kernel's clock.
     KernelClockStarts,
-    /// The kernel's last initialization function ends.
+    /// The end of the last initcall.
     LastInitcallEnds,
-    /// Default.target is another name of it.
+    /// Default.target is an alias of it.
     DefaultTargetIsAlias,
-    /// The highest of the usual targets that was reached.
+    /// The highest standard target that was reached.
     HighestUsualTarget,
-    /// The kernel's last line.
+    /// The last line of the kernel log.
     KernelLastLine,
-    /// The request for the shutdown.
+    /// The shutdown request.
     ShutdownRequested,
-    /// The first unit that stops in the last run of stops.
+    /// The first unit to stop in the last series of stops.
     FirstUnitStops,
     /// The last program of the service manager.
     LastProgram,
-    /// The first step of the last program.
+    /// The first step of systemd-shutdown.
     LastProgramFirstStep,
-    /// What the last program or the kernel says.
+    /// From messages of systemd-shutdown or the kernel.
     KindByLastProgram,
-    /// The last target that was reached.
+    /// From the last target that was reached.
     KindByLastTarget,
-    /// The kind that was requested.
+    /// From the request.
     KindRequested,
-    /// Nothing says it.
+    /// Not recorded.
     KindUnknown,
-    /// The last program sends SIGTERM to what still runs.
+    /// SIGTERM from systemd-shutdown to the remaining processes.
     LastProgramTerminates,
-    /// The last program sends SIGKILL to what still runs.
+    /// SIGKILL from systemd-shutdown to the remaining processes.
     LastProgramKills,
-    /// The last program takes file systems out.
+    /// Unmounting by systemd-shutdown.
     LastProgramUnmounts,
-    /// Everything is detached, programs of the folder system-shutdown run.
+    /// The start of the scripts in system-shutdown, after everything is detached.
     ShutdownHooksRun,
-    /// The last program is done and asks the kernel.
+    /// The call to the kernel by systemd-shutdown.
     LastProgramAsksKernel,
-    /// The service manager's last program starts.
+    /// The start of systemd-shutdown.
     LastProgramStarts,
-    /// The last unit that is recorded to have stopped.
+    /// The last recorded stop of a unit.
     LastUnitStopped,
     /// The kernel's decision to sleep.
     KernelDecidesToSleep,
-    /// The machine's entry.
+    /// The machine entering the sleep state.
     MachineEnters,
-    /// The machine's return.
+    /// The machine leaving the sleep state.
     MachineReturns,
-    /// The end of the last phase on the way down.
+    /// The end of the last suspend phase.
     LastPhaseDownEnds,
-    /// The start of the first phase on the way up.
+    /// The start of the first resume phase.
     FirstPhaseUpStarts,
-    /// Processes going on.
+    /// Processes being thawed.
     ProcessesGoOn,
-    /// The machine's entry and return.
+    /// The machine entering and leaving the sleep state.
     MachineEntersAndReturns,
-    /// The machine did not sleep, or its entry was not recorded.
+    /// The machine did not sleep, or entering the sleep state was not recorded.
     NoMachineEntry,
-    /// From the machine's entry to its return: the axis goes on in a suspend to idle.
+    /// From entering to leaving the sleep state (the clock keeps running in suspend-to-idle).
     SleptOnTheAxis,
-    /// By how much CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not, from readings of both before and after.
+    /// The difference between CLOCK_BOOTTIME and CLOCK_MONOTONIC, from readings of both before and after.
     SleptByClocks,
-    /// The kernel's own count, from its log.
+    /// Sleep time from the kernel log.
     SleptByKernelLog,
-    /// CLOCK_MONOTONIC stands still while the machine sleeps, and no other clock was recorded.
+    /// CLOCK_MONOTONIC stops during sleep, and no other clock was recorded.
     SleptByNoClock,
-    /// The resume has no end in the recording.
+    /// The end of the resume is not in the recording.
     ResumeHasNoEnd,
-    /// The kernel that was restored saw neither, and no clock that went on was recorded.
+    /// The restored kernel saw neither, and no clock that keeps running was recorded.
     ImageUnseenAndNoClock,
-    /// From the last line before to the first after; which device took it is not logged.
+    /// From the last log line before to the first one after; the log does not name the slow device.
     LogLinesAroundDevices,
-    /// Its end is not in the recording.
+    /// The end is not in the recording.
     EndNotRecorded,
-    /// Begin and end as traced.
+    /// Start and end from the trace.
     Traced,
-    /// The log's line at the end and the length in it.
+    /// The log line at the end, and the duration in it.
     LogLineWithLength,
-    /// The log's time for preparing and suspending, less suspending.
+    /// Logged time of preparing and suspending, minus suspending.
     LogTimeLessSuspending,
-    /// From the last line before the machine sleeps to the first after.
+    /// From the last log line before the sleep to the first one after.
     LogLinesAroundSleep,
-    /// From the restart of tasks to the end of the sleep, as logged.
+    /// From the log line about restarting tasks to the end of the suspend.
     LogRestartOfTasks,
-    /// The log's lines at begin and end.
+    /// Log lines at start and end.
     LogLines,
-    /// The request for a shutdown.
+    /// The shutdown request.
     RequestForShutdown,
-    /// The logon process's request for a shutdown.
+    /// The shutdown request of Winlogon.
     LogonProcessRequestsShutdown,
-    /// The request to log off.
+    /// The logoff request.
     RequestToLogOff,
     /// The first step of ending a session.
     FirstSessionStep,
     /// The first session whose applications were notified.
     FirstSessionNotified,
-    /// The first application notified.
+    /// The first application notification.
     FirstApplicationNotified,
     /// The request to the kernel.
     KernelRequested,
     /// The kernel's first step.
     KernelFirstStep,
-    /// The first end of a process.
+    /// The first process exit.
     FirstProcessEnds,
     /// The start of the power transition that follows.
     PowerTransitionFollows,
-    /// The first user's session whose applications were notified.
+    /// The first user session whose applications were notified.
     FirstUserSessionNotified,
-    /// The first application of a user notified.
+    /// The first notification of a user's application.
     FirstUserApplicationNotified,
-    /// The first end of a user's program.
+    /// The first exit of a user's program.
     FirstUserProgramEnds,
-    /// All applications of the users' sessions ended.
+    /// The end of all applications in user sessions.
     UserSessionsEnded,
-    /// The start of what follows the users' sessions.
+    /// The start of the phase after the user sessions.
     AfterUserSessions,
-    /// The last application of a user answered.
+    /// The last response of a user's application.
     LastUserApplicationAnswered,
-    /// The last end of a user's program.
+    /// The last exit of a user's program.
     LastUserProgramEnds,
-    /// Services that registered for it are notified before all others.
+    /// The notification of pre-shutdown services.
     PreShutdownNotified,
-    /// The system's session is notified.
+    /// The notification of the system session.
     SystemSessionNotified,
-    /// The first service notified to stop after the users' sessions.
+    /// The first service stop request after the user sessions.
     FirstServiceToldToStop,
-    /// The system's session is over.
+    /// The end of the system session's shutdown.
     SystemSessionOver,
-    /// The wait for the system's processes is over.
+    /// The end of the wait for system processes.
     SystemProcessesWaitedFor,
-    /// The last end of a service's host.
+    /// The last exit of a service host process.
     LastServiceHostEnds,
-    /// The kernel's record of what it is to do.
+    /// The kernel's record of the requested action.
     KernelRecordsAction,
-    /// The end of the system's session.
+    /// The end of the system session.
     SystemSessionEnds,
     /// The end of the kernel's last step.
     KernelLastStepEnds,
     /// The end of the kernel's orderly shutdown.
     KernelOrderlyShutdownEnds,
-    /// A logoff was requested, and nothing shows a shutdown.
+    /// A logoff was requested, and no shutdown was recorded.
     LogoffAndNoShutdown,
-    /// No record says what the kernel is to do.
+    /// The action requested from the kernel was not recorded.
     KernelActionUnknown,
-    /// Not part of a shutdown for a fast startup.
+    /// Not part of a shutdown with fast startup.
     NotPartOfFastStartup,
     /// Not part of a logoff.
     NotPartOfLogoff,
-    /// The service control manager's notification before shutdown.
+    /// The pre-shutdown notification by the service control manager.
     PreShutdownNotification,
-    /// The notification before shutdown.
+    /// The pre-shutdown notification.
     NotificationBeforeShutdown,
-    /// The system's session.
+    /// The system session.
     SystemSession,
-    /// The end of the notification before shutdown.
+    /// The end of the pre-shutdown notification.
     PreShutdownNotificationEnds,
     /// As given.
     Given,
-    /// The version of the system is not recorded.
+    /// The Windows version is not recorded.
     VersionNotRecorded,
-    /// Windows Vista's.
+    /// The Windows Vista default.
     TimeOutOfVista,
-    /// Windows 7's.
+    /// The Windows 7 default.
     TimeOutOfWindows7,
-    /// The default after Windows 7; WaitToKillServiceTimeout may say otherwise.
+    /// The default after Windows 7 (WaitToKillServiceTimeout may override it).
     TimeOutAfterWindows7,
     /// The entry into modern standby.
     ModernStandbyEntered,
     /// The exit from modern standby.
     ModernStandbyLeft,
-    /// The kernel's begin of the transition.
+    /// The start of the transition in the kernel.
     KernelTransitionBegins,
     /// The last record before the sleep.
     LastRecordBeforeSleep,
-    /// The start of writing the memory image.
+    /// The start of the memory image write.
     MemoryImageWriteStarts,
-    /// The way down, which is not in the recording.
+    /// The suspend, which is not in the recording.
     WayDownNotRecorded,
     /// The first record after the sleep.
     FirstRecordAfterSleep,
-    /// The kernel's end of the transition.
+    /// The end of the transition in the kernel.
     KernelTransitionEnds,
-    /// The kernel's account, which it records after the resume.
+    /// The kernel's own times, recorded after the resume.
     KernelAccountAfterResume,
-    /// The way up, which is not in the recording.
+    /// The resume, which is not in the recording.
     WayUpNotRecorded,
-    /// The end of the way down.
+    /// The end of the suspend.
     WayDownEnds,
-    /// The start of the way up.
+    /// The start of the resume.
     WayUpStarts,
-    /// A way up whose records stand after those of the way down.
+    /// A resume recorded after the suspend.
     WayUpBeforeWayDown,
-    /// The real times of begin and end less both halves.
+    /// Wall-clock time from start to end, minus suspend and resume.
     RealTimesLessHalves,
-    /// What the system's clock was set forward by.
+    /// The clock adjustment after the sleep.
     ClockSetForward,
-    /// No rule: the real times leave no time for a sleep, so the clock was set meanwhile.
+    /// No rule matched: the wall-clock times leave no room for a sleep, so the clock was changed.
     RealTimesContradict,
     /// Modern standby was entered or left.
     KindModernStandby,
-    /// The system calls it a fast startup.
+    /// Windows reported a fast startup.
     KindFastStartupBySystem,
-    /// The boot is recorded as a fast startup.
+    /// The recorded boot type is fast startup.
     KindFastStartupByBootType,
-    /// A memory image was written on the way to off.
+    /// A memory image was written before power-off.
     KindImageWrittenOnWayToOff,
-    /// A memory image was written after the user's session had ended.
+    /// A memory image was written after the user session ended.
     KindImageWrittenAfterSession,
-    /// A memory image was written on the way to sleep.
+    /// A memory image was written before the sleep.
     KindImageWrittenOnWayToSleep,
-    /// Devices were prepared for hibernation on the way to sleep.
+    /// Devices were prepared for hibernation before the sleep.
     KindDevicesPreparedForHibernation,
-    /// It resumed from a memory image.
+    /// The computer resumed from a memory image.
     KindResumedFromImage,
-    /// The system calls it a resume from hibernation.
+    /// Windows reported a resume from hibernation.
     KindHibernationBySystem,
     /// Hibernation was requested.
     KindHibernationRequested,
-    /// A memory image was written and none was read.
+    /// A memory image was written but not read.
     KindImageWrittenNotRead,
     /// A memory image was written.
     KindImageWritten,
-    /// Sleep was entered and no memory image written.
+    /// The computer entered sleep without writing a memory image.
     KindSleepEntered,
-    /// The system calls it a resume from sleep.
+    /// Windows reported a resume from sleep.
     KindSleepBySystem,
-    /// Devices got a request to hibernate.
+    /// Devices received a hibernation request.
     KindDevicesToldToHibernate,
-    /// Devices got a request to sleep.
+    /// Devices received a sleep request.
     KindDevicesToldToSleep,
-    /// Hibernation was the requested action.
+    /// The requested action was hibernation.
     KindHibernationAction,
-    /// Sleep was the requested action.
+    /// The requested action was sleep.
     KindSleepAction,
-    /// No record says which state was entered.
+    /// The entered state was not recorded.
     KindNotRecorded,
     /// The end of the resume.
     ResumeEnds,
-    /// Counting begins at the end of the resume, which no rule found.
+    /// Idle counting starts at the end of the resume, but no rule found that time.
     IdleCountNeedsResume,
     /// The end of the resume, or the desktop.
     ResumeEndsOrDesktop,
-    /// The state that was entered (Kernel-Power event 42).
+    /// The entered state (Kernel-Power event 42).
     StateEntered,
-    /// By the kernel's account, to the millisecond.
+    /// The kernel's own times, to the millisecond.
     KernelAccount,
-    /// Its start, as recorded.
+    /// Its recorded start.
     StartRecorded,
-    /// Its end, as recorded.
+    /// Its recorded end.
     EndRecorded,
-    /// Its length, by the kernel's account.
+    /// Its duration from the kernel's own times.
     LengthByKernelAccount,
-    /// The kernel's account of writing the memory image, recorded after the resume.
+    /// The kernel's own time for writing the memory image, recorded after the resume.
     KernelAccountOfImageWrite,
-    /// The first that was notified in it.
+    /// The first notification in it.
     FirstNotifiedInIt,
-    /// The last that was notified in it.
+    /// The last notification in it.
     LastNotifiedInIt,
     /// The request to end the session.
     RequestToEndSession,
-    /// The first application notified of the end.
+    /// The first notification of an application about the end of the session.
     FirstApplicationNotifiedOfEnd,
-    /// The power manager's first record.
+    /// The first record of the power manager.
     PowerManagerFirstRecord,
     /// Context switches.
     ContextSwitches,
@@ -465,74 +457,59 @@ pub enum Rule {
     DiskRequests,
     /// Profile samples.
     ProfileSamples,
-    /// A phase that the firmware measured itself.
+    /// A phase measured by the firmware itself.
     FirmwareMeasurement {
         /// Name of the measurement.
         name: String,
     },
-    /// From the start of a firmware phase to what follows it, as its end was not measured.
-    FirmwarePhaseStart {
-        /// Name of the phase.
-        name: String,
-    },
-    /// From the firmware phase before to the end of this one, as its start was not measured.
-    FirmwarePhaseEnd {
-        /// Name of the phase.
-        name: String,
-    },
-    /// The thread that created the process of an image.
+    /// From the start of a firmware phase to the next event; its end was not measured.
+    FirmwarePhaseStart { name: String },
+    /// From the end of the previous firmware phase to the end of this one; its start was not measured.
+    FirmwarePhaseEnd { name: String },
+    /// The thread that created a process with this image.
     CreatingThread {
-        /// File name of the image.
+        /// Image file name.
         image: String,
     },
     /// The thread that sent a request to a device.
-    RequestingThread {
-        /// Which device.
-        device: String,
-    },
-    /// The thread that a device's request was made on.
+    RequestingThread { device: String },
+    /// The thread that a device request ran on.
     ThreadOfRequest {
-        /// Which device, or its driver.
+        /// Device instance, or its driver.
         device: String,
     },
-    /// The thread that wrote a record.
-    RecordingThread {
-        /// Which record.
-        event: String,
-    },
+    /// The thread that logged a record.
+    RecordingThread { event: String },
     /// A thread of a service.
-    ThreadOfService {
-        /// Which.
-        service: String,
-    },
-    /// The process is known by a rule; of its threads it is the one that ran last.
+    ThreadOfService { service: String },
+    /// The thread that ran last in a process named by another rule.
     RanLastOfProcess {
-        /// What names the process.
+        /// The rule that names the process.
         named_by: Box<Rule>,
     },
     /// The first connection to port 445.
     FirstFileServerConnection,
-    /// From the end of the stage before to the next request.
+    /// From the end of the previous stage to the next request.
     FromStageBeforeToRequest,
-    /// From the end of the stage before to the end of the boot.
+    /// From the end of the previous stage to the end of the boot.
     FromStageBeforeToEnd,
     /// From the first DISCOVER to the ACK.
     FromDiscoverToAck,
     /// From the first SOLICIT to the REPLY.
     FromSolicitToReply,
-    /// From the first question to the last message.
+    /// From the first request to the last message.
     FromQuestionToLastMessage,
     /// From the read request to the acknowledgment of the last block.
     FromReadToAcknowledgment,
     /// From the read request to the last packet.
     FromReadToLastPacket,
-    /// From opening the connection, or the request, to the answer's last byte.
+    /// From opening the connection, or the request, to the last byte of the response.
     FromConnectionToLastByte,
-    /// The operating system's own DHCP.
+    /// DHCP of the operating system.
     OperatingSystemDhcp,
-    /// The operating system's first file server.
+    /// The first file server connection of the operating system.
     OperatingSystemFileServer,
-    /// The acknowledgment of the last file's last block.
+    /// The acknowledgment of the last block of the last file.
     LastBlockAcknowledged,
     /// The last packet of the last transfer.
     LastTransferPacket,
@@ -540,58 +517,57 @@ pub enum Rule {
     LastDownloadByte,
     /// The last DHCP message.
     LastDhcpMessage,
-    /// Nothing came after the first frame.
+    /// Nothing was captured after the first frame.
     NothingAfterFirstFrame,
-    /// End of reset to the mark SEC.
+    /// From the end of reset to the SEC mark.
     FromResetToSec,
-    /// Signal of the event ReadyToBoot.
+    /// The ReadyToBoot event signal.
     ReadyToBootSignaled,
-    /// Mark ReadyToBoot.
+    /// The ReadyToBoot mark.
     ReadyToBootMarked,
-    /// Start of BdsAttempt, which follows the event ReadyToBoot.
+    /// The start of BdsAttempt, which follows the ReadyToBoot event.
     BootAttemptStarts,
-    /// The thread asked about.
+    /// The selected thread.
     ThreadAskedAbout,
-    /// No rule: no context switches were recorded.
+    /// Context switches were not recorded.
     NoContextSwitches,
     /// A thread of the first process.
     ThreadOfFirstProcess,
-    /// No rule: nobody ran before.
+    /// No thread ran before.
     NobodyRanBefore,
-    /// The thread that notified others of the transition.
+    /// The thread that sent the notifications of the transition.
     NotifyingThread,
-    /// A thread that ran at that moment: no record names who ended it.
+    /// A thread that ran at that time (the thread that ended it was not recorded).
     ThreadThatRan,
-    /// The last thread that ran before: no record names who ended it.
+    /// The last thread that ran before (the thread that ended it was not recorded).
     ThreadThatRanBefore,
-    /// The service manager, which starts it when those before it are done.
+    /// The service manager, which starts it after the services before it.
     ServiceManagerStartsIt,
     /// The thread that sent the request.
     SendingThread,
 }
 
-/// Idle time as it is counted.
+/// How idle time is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleTime {
-    /// How much must come together, ns.
+    /// Idle time that must accumulate, ns.
     pub required_idle_ns: i64,
     /// Length of a slice, ns.
     pub slice_ns: i64,
-    /// A slice is idle while processors and disk are each less busy than this, in thousandths.
+    /// A slice is idle if CPU and disk usage are each below this limit, per mille.
     pub busy_limit_per_mille: i64,
-    /// Whether a slice that is just as busy is idle.
+    /// Whether a slice exactly at the limit is idle.
     pub busy_limit_included: bool,
 }
 
 codes! {
-    /// What ended before enough idle time had come together.
+    /// What ended before enough idle time had accumulated.
     pub enum IdleCutOff {
-        /// The time that was looked at: the computer may go to sleep again then.
+        /// The analyzed interval: the computer may sleep again then.
         LookedAt = "looked_at",
-        /// The times of the processors, before the recording did.
+        /// The CPU usage data, before the recording ended.
         ProcessorTimes = "processor_times",
-        /// The recording.
         Recording = "recording",
     }
 }

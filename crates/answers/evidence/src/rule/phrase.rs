@@ -1,4 +1,4 @@
-//! The words of rules: what reports and findings say where a rule is named.
+//! The wording of rules in reports and findings.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Formatter, Result};
@@ -7,314 +7,322 @@ use onoff_trace::Duration;
 
 use super::{IdleCutOff, IdleTime, Rule};
 
-/// What set an answer, as a phrase; empty where there is nothing to say.
+/// What set an answer, as a phrase; empty if there is nothing to say.
 impl Display for Rule {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
         match self {
             Self::Between { start, end } => write!(formatter, "from {start} to {end}"),
             Self::ProcessStarts { process, ordinal } => {
-                write!(formatter, "the {} start of {process}", place(*ordinal))
+                write!(formatter, "the {} start of {process}", ordinal_word(*ordinal))
             }
             Self::PhaseStarts { phase } => write!(formatter, "the start of {}", phase.as_str()),
             Self::PhaseEnds { phase } => write!(formatter, "the end of {}", phase.as_str()),
             Self::FromSubsystemToProgram { ordinal, program } => {
-                let place = place(*ordinal);
+                let place = ordinal_word(*ordinal);
                 let from = format_args!("from the end of the {place} execution of csrss.exe");
                 write!(formatter, "{from} to the execution of {program} by the session manager")
             }
             Self::FromSubsystemStartToProgramStart { ordinal, program } => {
-                let place = place(*ordinal);
+                let place = ordinal_word(*ordinal);
                 write!(formatter, "from the {place} start of csrss.exe to the start of {program}")?;
-                formatter.write_str(": an upper bound, since it includes the start of csrss.exe itself")
+                formatter.write_str(" (an upper bound: includes the start of csrss.exe itself)")
             }
-            Self::UnitReached { unit } => write!(formatter, "{unit} is reached"),
-            Self::KindKernelRestarts { event } => write!(formatter, "the kernel is to restart ({event})"),
-            Self::KindKernelTurnsOff { event } => write!(formatter, "the kernel is to turn off ({event})"),
-            Self::KindImageToBeWritten { event } => write!(formatter, "a memory image is to be written ({event})"),
+            Self::UnitReached { unit } => write!(formatter, "{unit} reached"),
+            Self::KindKernelRestarts { event } => write!(formatter, "the requested action was restart ({event})"),
+            Self::KindKernelTurnsOff { event } => write!(formatter, "the requested action was power-off ({event})"),
+            Self::KindImageToBeWritten { event } => {
+                write!(formatter, "the requested action was to write a memory image ({event})")
+            }
             Self::KindImageAfterSession { event } => {
-                write!(formatter, "a memory image is written after the user's session ({event})")
+                write!(formatter, "a memory image was written after the user session ({event})")
             }
             Self::IdleTime(wanted) => write!(formatter, "{wanted}"),
             Self::IdleTimeCutOff { wanted, ended, found_ns } => {
                 let ends = match ended {
-                    IdleCutOff::LookedAt => "the time looked at ends",
-                    IdleCutOff::ProcessorTimes => "processor times end",
-                    IdleCutOff::Recording => "the recording ends",
+                    IdleCutOff::LookedAt => "the analyzed interval ended",
+                    IdleCutOff::ProcessorTimes => "CPU usage data ended",
+                    IdleCutOff::Recording => "the recording ended",
                 };
-                write!(formatter, "{wanted}: {ends} with {} of idle time found", Duration::from_ns(*found_ns))
+                write!(formatter, "{wanted}; {ends} after {} of idle time", Duration::from_ns(*found_ns))
             }
             Self::IdleTimeNotRecorded(wanted) => {
-                write!(formatter, "{wanted}: not known, because processor times were not recorded")
+                write!(formatter, "{wanted}; unknown because CPU usage was not recorded")
             }
             Self::MoreIdleTime { idle_ns } => {
-                write!(formatter, "{} more idle time before the recording's end", Duration::from_ns(*idle_ns))
+                write!(formatter, "{} more idle time before the end of the recording", Duration::from_ns(*idle_ns))
             }
-            Self::FirmwareMeasurement { name } => write!(formatter, "the firmware's measurement {name}"),
+            Self::FirmwareMeasurement { name } => write!(formatter, "firmware measurement {name}"),
             Self::FirmwarePhaseStart { name } => {
-                write!(formatter, "start of {name} to what follows it; its end was not measured")
+                write!(formatter, "from the start of {name} to the next event (its end was not measured)")
             }
             Self::FirmwarePhaseEnd { name } => {
-                write!(formatter, "the phase before {name} to its end; its start was not measured")
+                write!(formatter, "from the previous phase to the end of {name} (its start was not measured)")
             }
             Self::CreatingThread { image } => write!(formatter, "the thread that created {image}"),
             Self::RequestingThread { device } => write!(formatter, "the thread that sent the request to {device}"),
             Self::ThreadOfRequest { device } => write!(formatter, "the thread of the request to {device}"),
-            Self::RecordingThread { event } => write!(formatter, "the thread that recorded {event}"),
-            Self::ThreadOfService { service } => write!(formatter, "a thread of the service {service}"),
+            Self::RecordingThread { event } => write!(formatter, "the thread that logged {event}"),
+            Self::ThreadOfService { service } => write!(formatter, "a thread of service {service}"),
             Self::RanLastOfProcess { named_by } => {
-                write!(formatter, "{named_by}: of its process, the thread that ran last")
+                write!(formatter, "{named_by} (the last thread of that process to run)")
             }
-            plain => formatter.write_str(plain.plain()),
+            rule => formatter.write_str(rule.fixed_phrase()),
         }
     }
 }
 
 impl Rule {
     /// The phrase of a rule without arguments.
-    const fn plain(&self) -> &'static str {
+    const fn fixed_phrase(&self) -> &'static str {
         match self {
             Self::None => "",
-            Self::NotFound => "no rule found it",
+            Self::NotFound => "no rule matched",
             Self::ImageWithinSleep => {
-                "the kernel that was restored saw neither: writing the image, power off, the time off, firmware, loader, and the \
-                 kernel that read the image are together the time asleep"
+                "the restored kernel saw neither; the time asleep includes writing the image, power off, firmware, loader, and the \
+                 kernel that read the image"
             }
-            Self::AutomaticStartsBegin => "the service control manager's begin of automatic starts",
-            Self::AutomaticStartsEnd => "the service control manager's end of automatic starts",
+            Self::AutomaticStartsBegin => "the start of auto-start services, from the service control manager",
+            Self::AutomaticStartsEnd => "the end of auto-start services, from the service control manager",
             Self::FirstAutomaticStart => "the first automatic start of a service",
             Self::LastAutomaticStartEnds => "the end of the last automatic start",
-            Self::DevicePhaseStarts => "the phase's start event",
+            Self::DevicePhaseStarts => "the start event of the phase",
             Self::FirstOperationStarts => "the start of its first operation",
-            Self::DevicePhaseEnds => "the phase's own end",
+            Self::DevicePhaseEnds => "the end event of the phase",
             Self::LastOperationEnds => "the end of its last operation",
             Self::KernelRecordsFirmwareTime => {
-                "the kernel's record of the time before the boot manager, read as milliseconds"
+                "time before the boot manager as recorded by the kernel, taken as milliseconds"
             }
             Self::FirmwareTableInRecording => {
-                "the firmware performance table: processor reset to the start of the boot manager"
+                "firmware performance table: from processor reset to the start of the boot manager"
             }
-            Self::KernelRecordsBootManagerTime => {
-                "the kernel's record of the boot manager's time, read as milliseconds"
-            }
-            Self::LoaderBeginAndEnd => "the loader's own begin and end",
-            Self::KernelRecordsPersonTime => "the kernel's record of the time a person took, read as milliseconds",
+            Self::KernelRecordsBootManagerTime => "boot manager time as recorded by the kernel, taken as milliseconds",
+            Self::LoaderBeginAndEnd => "loader start and end as recorded by the loader",
+            Self::KernelRecordsPersonTime => "user input time as recorded by the kernel, taken as milliseconds",
             Self::FirmwareTableGiven => {
-                "the given firmware performance table: processor reset to the start of the boot manager"
+                "given firmware performance table: from processor reset to the start of the boot manager"
             }
             Self::ExitBootServicesIsKernelStart => {
-                "the return of ExitBootServices is the kernel's start; the time between is not measured"
+                "ExitBootServices return taken as the kernel start; the time between them is not measured"
             }
-            Self::NotPlacedContradicted => "not placed: the recording contradicts these times",
-            Self::NotPlacedUnknown => "not placed: the return of ExitBootServices or the kernel's start is not known",
+            Self::NotPlacedContradicted => "not on the time axis: the recording contradicts these times",
+            Self::NotPlacedUnknown => {
+                "not on the time axis: the return of ExitBootServices or the kernel start is unknown"
+            }
             Self::NotRecorded => "not recorded",
             Self::KernelRecordsPersonTimeAtResumeLoader => {
-                "the kernel's record of the time a person took at the resume loader"
+                "user input time at the resume loader, as recorded by the kernel"
             }
             Self::FromMemoryImageToDesktop => "from the first record after the memory image was read to the desktop",
-            Self::IdleCountNeedsDesktop => "counting begins when the desktop is ready, which no rule found",
-            Self::LastEvent => "the recording's last event",
-            Self::RecordingBeganTooLate => "no rule: the recording began after smss.exe had started",
-            Self::RecordingFromTheKernel => "a recording that begins with the kernel",
-            Self::FirstEvent => "the recording's first event",
-            Self::SessionManagerFirstProgram => "the session manager's first program or subsystem",
-            Self::SessionManagerRunsLogonProcess => "the session manager's execution of winlogon.exe",
-            Self::LastSubsystemLoaded => "the end of the session manager's last subsystem load",
-            Self::LogonProcessLaunchesShell => "the logon process's launch of the shell",
-            Self::ShellInitializationBegins => "the start of the shell's initialization",
-            Self::DesktopReadyBegins => "the start of the shell's way to a ready desktop",
-            Self::DesktopReady => "the shell's report of a ready desktop",
-            Self::ExplorerReadyMark => "the mark ExplorerReady",
-            Self::ShellInitializationEnds => "the end of the shell's initialization",
-            Self::UserBootEnds => "the logon process's end of the user's boot",
-            Self::LogonScreenEnds => "the end of the logon screen's process LogonUI.exe",
-            Self::IdleCountNeedsFinish => "counting begins when the start is finished, which no rule found",
-            Self::UnitsRead => "all units are read",
-            Self::FirstGeneratorStarts => "the first generator starts",
-            Self::LastGeneratorEnds => "the last generator ends",
-            Self::FirstUnitRead => "the first unit is read",
-            Self::ServiceManagerStarts => "the service manager of the root file system starts",
-            Self::InitialProgramRuns => "the kernel runs the initial file system's program",
-            Self::InitialServiceManagerStarts => "the service manager of the initial file system starts",
-            Self::StartJobsDone => "every job of the start is done",
-            Self::StartFinished => "the service manager's word that the start is finished",
-            Self::FirmwareStarts => "the firmware starts",
-            Self::LoaderStarts => "the loader starts",
-            Self::KernelClockStarts => "the kernel's clock starts",
-            Self::LastInitcallEnds => "the kernel's last initialization function ends",
-            Self::DefaultTargetIsAlias => "default.target is another name of it",
-            Self::HighestUsualTarget => "the highest of the usual targets that was reached",
-            Self::KernelLastLine => "the kernel's last line",
-            Self::ShutdownRequested => "the request for the shutdown",
-            Self::FirstUnitStops => "the first unit that stops in the last run of stops",
+            Self::IdleCountNeedsDesktop => {
+                "idle counting starts when the desktop is ready, but no rule found that time"
+            }
+            Self::LastEvent => "the last event of the recording",
+            Self::RecordingBeganTooLate => "no rule matched: the recording started after smss.exe",
+            Self::RecordingFromTheKernel => "the recording starts with the kernel",
+            Self::FirstEvent => "the first event of the recording",
+            Self::SessionManagerFirstProgram => "the first program or subsystem of the session manager",
+            Self::SessionManagerRunsLogonProcess => "the execution of winlogon.exe by the session manager",
+            Self::LastSubsystemLoaded => "the end of the last subsystem load of the session manager",
+            Self::LogonProcessLaunchesShell => "the launch of the shell by Winlogon",
+            Self::ShellInitializationBegins => "the start of shell initialization",
+            Self::DesktopReadyBegins => "the start of the shell's desktop preparation",
+            Self::DesktopReady => "the desktop-ready event of the shell",
+            Self::ExplorerReadyMark => "the ExplorerReady mark",
+            Self::ShellInitializationEnds => "the end of shell initialization",
+            Self::UserBootEnds => "the end of the user's boot in Winlogon",
+            Self::LogonScreenEnds => "the exit of the logon screen (LogonUI.exe)",
+            Self::IdleCountNeedsFinish => "idle counting starts when the boot is finished, but no rule found that time",
+            Self::UnitsRead => "all units loaded",
+            Self::FirstGeneratorStarts => "the start of the first generator",
+            Self::LastGeneratorEnds => "the end of the last generator",
+            Self::FirstUnitRead => "the first unit loaded",
+            Self::ServiceManagerStarts => "the start of the service manager of the root file system",
+            Self::InitialProgramRuns => "the start of the initramfs program by the kernel",
+            Self::InitialServiceManagerStarts => "the start of the service manager of the initramfs",
+            Self::StartJobsDone => "all start jobs done",
+            Self::StartFinished => "the startup-finished message of the service manager",
+            Self::FirmwareStarts => "the start of the firmware",
+            Self::LoaderStarts => "the start of the loader",
+            Self::KernelClockStarts => "the start of the kernel's clock",
+            Self::LastInitcallEnds => "the end of the last initcall",
+            Self::DefaultTargetIsAlias => "default.target is an alias of it",
+            Self::HighestUsualTarget => "the highest standard target that was reached",
+            Self::KernelLastLine => "the last line of the kernel log",
+            Self::ShutdownRequested => "the shutdown request",
+            Self::FirstUnitStops => "the first unit to stop in the last series of stops",
             Self::LastProgram => "the last program of the service manager",
-            Self::LastProgramFirstStep => "the first step of the last program",
-            Self::KindByLastProgram => "what the last program or the kernel says",
-            Self::KindByLastTarget => "the last target that was reached",
-            Self::KindRequested => "the kind that was requested",
-            Self::KindUnknown => "nothing says it",
-            Self::LastProgramTerminates => "the last program sends SIGTERM to what still runs",
-            Self::LastProgramKills => "the last program sends SIGKILL to what still runs",
-            Self::LastProgramUnmounts => "the last program takes file systems out",
-            Self::ShutdownHooksRun => "everything is detached, programs of the folder system-shutdown run",
-            Self::LastProgramAsksKernel => "the last program is done and asks the kernel",
-            Self::LastProgramStarts => "the service manager's last program starts",
-            Self::LastUnitStopped => "the last unit that is recorded to have stopped",
+            Self::LastProgramFirstStep => "the first step of systemd-shutdown",
+            Self::KindByLastProgram => "from messages of systemd-shutdown or the kernel",
+            Self::KindByLastTarget => "from the last target that was reached",
+            Self::KindRequested => "from the request",
+            Self::KindUnknown => "not recorded",
+            Self::LastProgramTerminates => "SIGTERM from systemd-shutdown to the remaining processes",
+            Self::LastProgramKills => "SIGKILL from systemd-shutdown to the remaining processes",
+            Self::LastProgramUnmounts => "unmounting by systemd-shutdown",
+            Self::ShutdownHooksRun => "the start of the scripts in system-shutdown, after everything is detached",
+            Self::LastProgramAsksKernel => "the call to the kernel by systemd-shutdown",
+            Self::LastProgramStarts => "the start of systemd-shutdown",
+            Self::LastUnitStopped => "the last recorded stop of a unit",
             Self::KernelDecidesToSleep => "the kernel's decision to sleep",
-            Self::MachineEnters => "the machine's entry",
-            Self::MachineReturns => "the machine's return",
-            Self::LastPhaseDownEnds => "the end of the last phase on the way down",
-            Self::FirstPhaseUpStarts => "the start of the first phase on the way up",
-            Self::ProcessesGoOn => "processes going on",
-            Self::MachineEntersAndReturns => "the machine's entry and return",
-            Self::NoMachineEntry => "the machine did not sleep, or its entry was not recorded",
-            Self::SleptOnTheAxis => "from the machine's entry to its return: the axis goes on in a suspend to idle",
+            Self::MachineEnters => "the machine entering the sleep state",
+            Self::MachineReturns => "the machine leaving the sleep state",
+            Self::LastPhaseDownEnds => "the end of the last suspend phase",
+            Self::FirstPhaseUpStarts => "the start of the first resume phase",
+            Self::ProcessesGoOn => "processes being thawed",
+            Self::MachineEntersAndReturns => "the machine entering and leaving the sleep state",
+            Self::NoMachineEntry => "the machine did not sleep, or entering the sleep state was not recorded",
+            Self::SleptOnTheAxis => {
+                "from entering to leaving the sleep state (the clock keeps running in suspend-to-idle)"
+            }
             Self::SleptByClocks => {
-                "by how much CLOCK_BOOTTIME went on and CLOCK_MONOTONIC did not, from readings of both before and after"
+                "the difference between CLOCK_BOOTTIME and CLOCK_MONOTONIC, from readings of both before and after"
             }
-            Self::SleptByKernelLog => "the kernel's own count, from its log",
-            Self::SleptByNoClock => {
-                "CLOCK_MONOTONIC stands still while the machine sleeps, and no other clock was recorded"
-            }
-            Self::ResumeHasNoEnd => "the resume has no end in the recording",
+            Self::SleptByKernelLog => "sleep time from the kernel log",
+            Self::SleptByNoClock => "CLOCK_MONOTONIC stops during sleep, and no other clock was recorded",
+            Self::ResumeHasNoEnd => "the end of the resume is not in the recording",
             Self::ImageUnseenAndNoClock => {
-                "the kernel that was restored saw neither, and no clock that went on was recorded"
+                "the restored kernel saw neither, and no clock that keeps running was recorded"
             }
             Self::LogLinesAroundDevices => {
-                "from the last line before to the first after; which device took it is not logged"
+                "from the last log line before to the first one after; the log does not name the slow device"
             }
-            Self::EndNotRecorded => "its end is not in the recording",
-            Self::Traced => "begin and end as traced",
-            Self::LogLineWithLength => "the log's line at the end and the length in it",
-            Self::LogTimeLessSuspending => "the log's time for preparing and suspending, less suspending",
-            Self::LogLinesAroundSleep => "from the last line before the machine sleeps to the first after",
-            Self::LogRestartOfTasks => "from the restart of tasks to the end of the sleep, as logged",
-            Self::LogLines => "the log's lines at begin and end",
-            Self::RequestForShutdown => "the request for a shutdown",
-            Self::LogonProcessRequestsShutdown => "the logon process's request for a shutdown",
-            Self::RequestToLogOff => "the request to log off",
+            Self::EndNotRecorded => "the end is not in the recording",
+            Self::Traced => "start and end from the trace",
+            Self::LogLineWithLength => "the log line at the end, and the duration in it",
+            Self::LogTimeLessSuspending => "logged time of preparing and suspending, minus suspending",
+            Self::LogLinesAroundSleep => "from the last log line before the sleep to the first one after",
+            Self::LogRestartOfTasks => "from the log line about restarting tasks to the end of the suspend",
+            Self::LogLines => "log lines at start and end",
+            Self::RequestForShutdown => "the shutdown request",
+            Self::LogonProcessRequestsShutdown => "the shutdown request of Winlogon",
+            Self::RequestToLogOff => "the logoff request",
             Self::FirstSessionStep => "the first step of ending a session",
             Self::FirstSessionNotified => "the first session whose applications were notified",
-            Self::FirstApplicationNotified => "the first application notified",
+            Self::FirstApplicationNotified => "the first application notification",
             Self::KernelRequested => "the request to the kernel",
             Self::KernelFirstStep => "the kernel's first step",
-            Self::FirstProcessEnds => "the first end of a process",
+            Self::FirstProcessEnds => "the first process exit",
             Self::PowerTransitionFollows => "the start of the power transition that follows",
-            Self::FirstUserSessionNotified => "the first user's session whose applications were notified",
-            Self::FirstUserApplicationNotified => "the first application of a user notified",
-            Self::FirstUserProgramEnds => "the first end of a user's program",
-            Self::UserSessionsEnded => "all applications of the users' sessions ended",
-            Self::AfterUserSessions => "the start of what follows the users' sessions",
-            Self::LastUserApplicationAnswered => "the last application of a user answered",
-            Self::LastUserProgramEnds => "the last end of a user's program",
-            Self::PreShutdownNotified => "services that registered for it are notified before all others",
-            Self::SystemSessionNotified => "the system's session is notified",
-            Self::FirstServiceToldToStop => "the first service notified to stop after the users' sessions",
-            Self::SystemSessionOver => "the system's session is over",
-            Self::SystemProcessesWaitedFor => "the wait for the system's processes is over",
-            Self::LastServiceHostEnds => "the last end of a service's host",
-            Self::KernelRecordsAction => "the kernel's record of what it is to do",
-            Self::SystemSessionEnds => "the end of the system's session",
+            Self::FirstUserSessionNotified => "the first user session whose applications were notified",
+            Self::FirstUserApplicationNotified => "the first notification of a user's application",
+            Self::FirstUserProgramEnds => "the first exit of a user's program",
+            Self::UserSessionsEnded => "the end of all applications in user sessions",
+            Self::AfterUserSessions => "the start of the phase after the user sessions",
+            Self::LastUserApplicationAnswered => "the last response of a user's application",
+            Self::LastUserProgramEnds => "the last exit of a user's program",
+            Self::PreShutdownNotified => "the notification of pre-shutdown services",
+            Self::SystemSessionNotified => "the notification of the system session",
+            Self::FirstServiceToldToStop => "the first service stop request after the user sessions",
+            Self::SystemSessionOver => "the end of the system session's shutdown",
+            Self::SystemProcessesWaitedFor => "the end of the wait for system processes",
+            Self::LastServiceHostEnds => "the last exit of a service host process",
+            Self::KernelRecordsAction => "the kernel's record of the requested action",
+            Self::SystemSessionEnds => "the end of the system session",
             Self::KernelLastStepEnds => "the end of the kernel's last step",
             Self::KernelOrderlyShutdownEnds => "the end of the kernel's orderly shutdown",
-            Self::LogoffAndNoShutdown => "a logoff was requested, and nothing shows a shutdown",
-            Self::KernelActionUnknown => "no record says what the kernel is to do",
-            Self::NotPartOfFastStartup => "not part of a shutdown for a fast startup",
+            Self::LogoffAndNoShutdown => "a logoff was requested, and no shutdown was recorded",
+            Self::KernelActionUnknown => "the action requested from the kernel was not recorded",
+            Self::NotPartOfFastStartup => "not part of a shutdown with fast startup",
             Self::NotPartOfLogoff => "not part of a logoff",
-            Self::PreShutdownNotification => "the service control manager's notification before shutdown",
-            Self::NotificationBeforeShutdown => "the notification before shutdown",
-            Self::SystemSession => "the system's session",
-            Self::PreShutdownNotificationEnds => "the end of the notification before shutdown",
+            Self::PreShutdownNotification => "the pre-shutdown notification by the service control manager",
+            Self::NotificationBeforeShutdown => "the pre-shutdown notification",
+            Self::SystemSession => "the system session",
+            Self::PreShutdownNotificationEnds => "the end of the pre-shutdown notification",
             Self::Given => "as given",
-            Self::VersionNotRecorded => "the version of the system is not recorded",
-            Self::TimeOutOfVista => "Windows Vista's",
-            Self::TimeOutOfWindows7 => "Windows 7's",
-            Self::TimeOutAfterWindows7 => "the default after Windows 7; WaitToKillServiceTimeout may say otherwise",
+            Self::VersionNotRecorded => "the Windows version is not recorded",
+            Self::TimeOutOfVista => "the Windows Vista default",
+            Self::TimeOutOfWindows7 => "the Windows 7 default",
+            Self::TimeOutAfterWindows7 => "the default after Windows 7 (WaitToKillServiceTimeout may override it)",
             Self::ModernStandbyEntered => "the entry into modern standby",
             Self::ModernStandbyLeft => "the exit from modern standby",
-            Self::KernelTransitionBegins => "the kernel's begin of the transition",
+            Self::KernelTransitionBegins => "the start of the transition in the kernel",
             Self::LastRecordBeforeSleep => "the last record before the sleep",
-            Self::MemoryImageWriteStarts => "the start of writing the memory image",
-            Self::WayDownNotRecorded => "the way down, which is not in the recording",
+            Self::MemoryImageWriteStarts => "the start of the memory image write",
+            Self::WayDownNotRecorded => "the suspend, which is not in the recording",
             Self::FirstRecordAfterSleep => "the first record after the sleep",
-            Self::KernelTransitionEnds => "the kernel's end of the transition",
-            Self::KernelAccountAfterResume => "the kernel's account, which it records after the resume",
-            Self::WayUpNotRecorded => "the way up, which is not in the recording",
-            Self::WayDownEnds => "the end of the way down",
-            Self::WayUpStarts => "the start of the way up",
-            Self::WayUpBeforeWayDown => "a way up whose records stand after those of the way down",
-            Self::RealTimesLessHalves => "the real times of begin and end less both halves",
-            Self::ClockSetForward => "what the system's clock was set forward by",
+            Self::KernelTransitionEnds => "the end of the transition in the kernel",
+            Self::KernelAccountAfterResume => "the kernel's own times, recorded after the resume",
+            Self::WayUpNotRecorded => "the resume, which is not in the recording",
+            Self::WayDownEnds => "the end of the suspend",
+            Self::WayUpStarts => "the start of the resume",
+            Self::WayUpBeforeWayDown => "a resume recorded after the suspend",
+            Self::RealTimesLessHalves => "wall-clock time from start to end, minus suspend and resume",
+            Self::ClockSetForward => "the clock adjustment after the sleep",
             Self::RealTimesContradict => {
-                "no rule: the real times leave no time for a sleep, so the clock was set meanwhile"
+                "no rule matched: the wall-clock times leave no room for a sleep, so the clock was changed"
             }
             Self::KindModernStandby => "modern standby was entered or left",
-            Self::KindFastStartupBySystem => "the system calls it a fast startup",
-            Self::KindFastStartupByBootType => "the boot is recorded as a fast startup",
-            Self::KindImageWrittenOnWayToOff => "a memory image was written on the way to off",
-            Self::KindImageWrittenAfterSession => "a memory image was written after the user's session had ended",
-            Self::KindImageWrittenOnWayToSleep => "a memory image was written on the way to sleep",
-            Self::KindDevicesPreparedForHibernation => "devices were prepared for hibernation on the way to sleep",
-            Self::KindResumedFromImage => "it resumed from a memory image",
-            Self::KindHibernationBySystem => "the system calls it a resume from hibernation",
+            Self::KindFastStartupBySystem => "Windows reported a fast startup",
+            Self::KindFastStartupByBootType => "the recorded boot type is fast startup",
+            Self::KindImageWrittenOnWayToOff => "a memory image was written before power-off",
+            Self::KindImageWrittenAfterSession => "a memory image was written after the user session ended",
+            Self::KindImageWrittenOnWayToSleep => "a memory image was written before the sleep",
+            Self::KindDevicesPreparedForHibernation => "devices were prepared for hibernation before the sleep",
+            Self::KindResumedFromImage => "the computer resumed from a memory image",
+            Self::KindHibernationBySystem => "Windows reported a resume from hibernation",
             Self::KindHibernationRequested => "hibernation was requested",
-            Self::KindImageWrittenNotRead => "a memory image was written and none was read",
+            Self::KindImageWrittenNotRead => "a memory image was written but not read",
             Self::KindImageWritten => "a memory image was written",
-            Self::KindSleepEntered => "sleep was entered and no memory image written",
-            Self::KindSleepBySystem => "the system calls it a resume from sleep",
-            Self::KindDevicesToldToHibernate => "devices got a request to hibernate",
-            Self::KindDevicesToldToSleep => "devices got a request to sleep",
-            Self::KindHibernationAction => "hibernation was the requested action",
-            Self::KindSleepAction => "sleep was the requested action",
-            Self::KindNotRecorded => "no record says which state was entered",
+            Self::KindSleepEntered => "the computer entered sleep without writing a memory image",
+            Self::KindSleepBySystem => "Windows reported a resume from sleep",
+            Self::KindDevicesToldToHibernate => "devices received a hibernation request",
+            Self::KindDevicesToldToSleep => "devices received a sleep request",
+            Self::KindHibernationAction => "the requested action was hibernation",
+            Self::KindSleepAction => "the requested action was sleep",
+            Self::KindNotRecorded => "the entered state was not recorded",
             Self::ResumeEnds => "the end of the resume",
-            Self::IdleCountNeedsResume => "counting begins at the end of the resume, which no rule found",
+            Self::IdleCountNeedsResume => "idle counting starts at the end of the resume, but no rule found that time",
             Self::ResumeEndsOrDesktop => "the end of the resume, or the desktop",
-            Self::StateEntered => "the state that was entered (Kernel-Power event 42)",
-            Self::KernelAccount => "by the kernel's account, to the millisecond",
-            Self::StartRecorded => "its start, as recorded",
-            Self::EndRecorded => "its end, as recorded",
-            Self::LengthByKernelAccount => "its length, by the kernel's account",
+            Self::StateEntered => "the entered state (Kernel-Power event 42)",
+            Self::KernelAccount => "the kernel's own times, to the millisecond",
+            Self::StartRecorded => "its recorded start",
+            Self::EndRecorded => "its recorded end",
+            Self::LengthByKernelAccount => "its duration from the kernel's own times",
             Self::KernelAccountOfImageWrite => {
-                "the kernel's account of writing the memory image, recorded after the resume"
+                "the kernel's own time for writing the memory image, recorded after the resume"
             }
-            Self::FirstNotifiedInIt => "the first that was notified in it",
-            Self::LastNotifiedInIt => "the last that was notified in it",
+            Self::FirstNotifiedInIt => "the first notification in it",
+            Self::LastNotifiedInIt => "the last notification in it",
             Self::RequestToEndSession => "the request to end the session",
-            Self::FirstApplicationNotifiedOfEnd => "the first application notified of the end",
-            Self::PowerManagerFirstRecord => "the power manager's first record",
+            Self::FirstApplicationNotifiedOfEnd => {
+                "the first notification of an application about the end of the session"
+            }
+            Self::PowerManagerFirstRecord => "the first record of the power manager",
             Self::ContextSwitches => "context switches",
             Self::DiskRequests => "disk requests",
             Self::ProfileSamples => "profile samples",
             Self::FirstFileServerConnection => "the first connection to port 445",
-            Self::FromStageBeforeToRequest => "from the end of the stage before to the next request",
-            Self::FromStageBeforeToEnd => "from the end of the stage before to the end of the boot",
+            Self::FromStageBeforeToRequest => "from the end of the previous stage to the next request",
+            Self::FromStageBeforeToEnd => "from the end of the previous stage to the end of the boot",
             Self::FromDiscoverToAck => "from the first DISCOVER to the ACK",
             Self::FromSolicitToReply => "from the first SOLICIT to the REPLY",
-            Self::FromQuestionToLastMessage => "from the first question to the last message",
+            Self::FromQuestionToLastMessage => "from the first request to the last message",
             Self::FromReadToAcknowledgment => "from the read request to the acknowledgment of the last block",
             Self::FromReadToLastPacket => "from the read request to the last packet",
-            Self::FromConnectionToLastByte => "from opening the connection, or the request, to the answer's last byte",
-            Self::OperatingSystemDhcp => "the operating system's own DHCP",
-            Self::OperatingSystemFileServer => "the operating system's first file server",
-            Self::LastBlockAcknowledged => "the acknowledgment of the last file's last block",
+            Self::FromConnectionToLastByte => {
+                "from opening the connection, or the request, to the last byte of the response"
+            }
+            Self::OperatingSystemDhcp => "DHCP of the operating system",
+            Self::OperatingSystemFileServer => "the first file server connection of the operating system",
+            Self::LastBlockAcknowledged => "the acknowledgment of the last block of the last file",
             Self::LastTransferPacket => "the last packet of the last transfer",
             Self::LastDownloadByte => "the last byte of the last download",
             Self::LastDhcpMessage => "the last DHCP message",
-            Self::NothingAfterFirstFrame => "nothing came after the first frame",
-            Self::FromResetToSec => "end of reset to the mark SEC",
-            Self::ReadyToBootSignaled => "signal of the event ReadyToBoot",
-            Self::ReadyToBootMarked => "mark ReadyToBoot",
-            Self::BootAttemptStarts => "start of BdsAttempt, which follows the event ReadyToBoot",
-            Self::ThreadAskedAbout => "the thread asked about",
-            Self::NoContextSwitches => "no rule: no context switches were recorded",
+            Self::NothingAfterFirstFrame => "nothing was captured after the first frame",
+            Self::FromResetToSec => "from the end of reset to the SEC mark",
+            Self::ReadyToBootSignaled => "the ReadyToBoot event signal",
+            Self::ReadyToBootMarked => "the ReadyToBoot mark",
+            Self::BootAttemptStarts => "the start of BdsAttempt, which follows the ReadyToBoot event",
+            Self::ThreadAskedAbout => "the selected thread",
+            Self::NoContextSwitches => "context switches were not recorded",
             Self::ThreadOfFirstProcess => "a thread of the first process",
-            Self::NobodyRanBefore => "no rule: nobody ran before",
-            Self::NotifyingThread => "the thread that notified others of the transition",
-            Self::ThreadThatRan => "a thread that ran at that moment: no record names who ended it",
-            Self::ThreadThatRanBefore => "the last thread that ran before: no record names who ended it",
-            Self::ServiceManagerStartsIt => "the service manager, which starts it when those before it are done",
+            Self::NobodyRanBefore => "no thread ran before",
+            Self::NotifyingThread => "the thread that sent the notifications of the transition",
+            Self::ThreadThatRan => "a thread that ran at that time (the thread that ended it was not recorded)",
+            Self::ThreadThatRanBefore => "the last thread that ran before (the thread that ended it was not recorded)",
+            Self::ServiceManagerStartsIt => "the service manager, which starts it after the services before it",
             Self::SendingThread => "the thread that sent the request",
-            // These are written with their arguments.
+            // Phrases with arguments are written by `fmt`.
             Self::Between { .. }
             | Self::ProcessStarts { .. }
             | Self::PhaseStarts { .. }
@@ -343,7 +351,7 @@ impl Rule {
     }
 }
 
-fn place(ordinal: u32) -> Cow<'static, str> {
+fn ordinal_word(ordinal: u32) -> Cow<'static, str> {
     match ordinal {
         1 => "first".into(),
         2 => "second".into(),
@@ -356,7 +364,7 @@ impl Display for IdleTime {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
         write!(
             formatter,
-            "{} of idle time in slices of {} ms whose processors and disk are each {} {} % busy, low priority left out",
+            "{} of idle time, counted in {} ms slices with CPU and disk each {} {} % busy (low priority excluded)",
             Duration::from_ns(self.required_idle_ns),
             self.slice_ns / 1_000_000,
             if self.busy_limit_included { "at most" } else { "less than" },
@@ -371,7 +379,7 @@ mod tests {
     use crate::phase_name::PhaseName;
 
     #[test]
-    fn a_rule_is_a_code_with_arguments_and_a_phrase() {
+    fn rules_serialize_as_codes_and_display_as_phrases() {
         let begin = Rule::ProcessStarts { process: "smss.exe".to_owned(), ordinal: 1 };
         let whole =
             Rule::Between { start: Box::new(begin), end: Box::new(Rule::PhaseEnds { phase: PhaseName::SmssInit }) };
@@ -389,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_time_is_said_with_its_limits_and_what_it_lacked() {
+    fn idle_time_phrase_includes_limits_and_shortfall() {
         let wanted = IdleTime {
             required_idle_ns: 5_000_000_000,
             slice_ns: 500_000_000,
@@ -399,8 +407,8 @@ mod tests {
         let cut_off = Rule::IdleTimeCutOff { wanted, ended: IdleCutOff::Recording, found_ns: 1_200_000_000 };
         assert_eq!(
             cut_off.to_string(),
-            "5.00 s of idle time in slices of 500 ms whose processors and disk are each less than 20 % busy, low priority left out: \
-             the recording ends with 1.20 s of idle time found"
+            "5.00 s of idle time, counted in 500 ms slices with CPU and disk each less than 20 % busy (low priority excluded); \
+             the recording ended after 1.20 s of idle time"
         );
     }
 }

@@ -1,14 +1,14 @@
-//! Whether a recording holds a boot, and what it holds if not.
+//! Decides whether a recording contains a boot.
 
 use onoff_trace::{ActivityKind, Trace, milestone};
 
-use super::phases::began_too_late;
+use super::phases::started_too_late;
 use super::report::NotABoot;
 use crate::{TransitionKind, contents};
 use onoff_usage::processes::runs;
 
-/// Milestones that only a starting system sets.
-const STARTING: [&str; 5] = [
+/// Milestones that only a booting system sets.
+const BOOT_MILESTONES: [&str; 5] = [
     milestone::SYSTEM_START,
     milestone::BOOT_START_BEGIN,
     milestone::SYSTEM_START_BEGIN,
@@ -16,18 +16,18 @@ const STARTING: [&str; 5] = [
     milestone::OS_LOADER,
 ];
 
-/// Programs that start once per boot. The session manager is not among them: it starts a copy of itself for each
+/// Programs that start once per boot. The session manager is not in this list: it starts a copy of itself for each
 /// session.
 const ONCE_PER_BOOT: [&str; 3] = ["wininit.exe", "services.exe", "lsass.exe"];
 
-/// Whether anything in the recording shows a boot.
-pub(super) fn holds_a_boot(trace: &Trace) -> bool {
-    let milestones = STARTING
+/// Whether the recording shows any sign of a boot.
+pub(super) fn contains_a_boot(trace: &Trace) -> bool {
+    let milestones = BOOT_MILESTONES
         .iter()
         .filter_map(|name| trace.strings.find(name))
         .any(|name| trace.milestones.iter().any(|row| row.name == name));
     let programs = || {
-        let first_session_manager = !began_too_late(trace);
+        let first_session_manager = !started_too_late(trace);
         trace.processes.iter().any(|process| {
             process.start_ns.is_some()
                 && (ONCE_PER_BOOT.iter().any(|name| runs(trace, &process, name))
@@ -42,9 +42,9 @@ pub(super) fn holds_a_boot(trace: &Trace) -> bool {
     milestones || programs() || session_manager()
 }
 
-/// What the recording holds instead of a boot.
+/// Describes a recording without a boot.
 pub(super) fn not_a_boot(trace: &Trace) -> NotABoot {
-    let contents = contents::instead_of(trace, TransitionKind::Boot);
+    let contents = contents::describe_instead(trace, TransitionKind::Boot);
     NotABoot {
         reason: "no start of smss.exe, wininit.exe, or of the device and service phases".to_owned(),
         found: contents.found,
@@ -63,22 +63,22 @@ mod tests {
     use onoff_testkit::synthetic::{milestone, process};
 
     #[test]
-    fn a_new_session_is_no_boot() {
+    fn a_new_session_is_not_a_boot() {
         let mut trace = Trace::default();
         process(&mut trace, 300, "smss.exe", None, None);
         process(&mut trace, 900, "smss.exe", Some(10), Some(20));
         process(&mut trace, 904, "winlogon.exe", Some(12), None);
-        assert!(!holds_a_boot(&trace));
+        assert!(!contains_a_boot(&trace));
     }
 
     #[test]
-    fn one_witness_is_enough() {
+    fn one_sign_of_a_boot_is_enough() {
         let mut trace = Trace::default();
         process(&mut trace, 300, "smss.exe", Some(10), None);
-        assert!(holds_a_boot(&trace));
+        assert!(contains_a_boot(&trace));
         let mut trace = Trace::default();
         milestone(&mut trace, 1, milestone::AUTO_START_BEGIN, "");
-        assert!(holds_a_boot(&trace));
+        assert!(contains_a_boot(&trace));
     }
 
     #[test]
@@ -87,14 +87,13 @@ mod tests {
         for pid in 0..60 {
             process(&mut trace, 100 + pid * 4, "app.exe", None, Some(1));
         }
-        assert!(!holds_a_boot(&trace));
+        assert!(!contains_a_boot(&trace));
         let absence = not_a_boot(&trace);
         assert_eq!((absence.processes_before, absence.processes_ended), (60, 60));
         assert_eq!(
             absence.to_string(),
-            "the recording holds no boot (no start of smss.exe, wininit.exe, or of the device and service phases); \
-             in its 3.25 s, 0 processes start and 60 processes end: this looks like a shutdown; \
-             'onoff shutdown' answers"
+            "no boot in this recording (no start of smss.exe, wininit.exe, or of the device and service phases): \
+             0 processes started and 60 exited in 3.25 s; it looks like a shutdown. Try 'onoff shutdown FILE'"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The part of a fast startup that is a boot: the user's new session on a kernel that came back from a memory image.
+//! The boot part of a fast startup: the user's new session on a kernel restored from a memory image.
 
 use onoff_trace::{SystemKind, Trace, milestone};
 
@@ -14,9 +14,9 @@ use onoff_trace::TableName;
 use onoff_usage::processes;
 use onoff_usage::units;
 
-/// What a boot would say of the new session of `transition`, from when the computer was awake: its phases, logon, policy, services that
-/// started, programs that start with the session. Nothing that came back from the memory image is in it. `None` when it is no fast startup,
-/// or its way up was not recorded.
+/// Describes the new session of `transition` as a boot: phases, logon, policy, service starts and startup programs
+/// after the computer woke up. Work restored from the memory image is excluded. `None` if it is not a fast startup or
+/// its resume was not recorded.
 #[must_use]
 pub fn of_fast_startup(trace: &Trace, transition: &PowerTransition, options: &BootOptions) -> Option<BootReport> {
     let awake_ns = transition.details.resume.measured.start_ns?;

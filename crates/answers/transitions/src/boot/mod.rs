@@ -1,6 +1,7 @@
-//! Where the time of a boot went.
+//! Analyzes a Windows boot.
 //!
-//! [`analyze`] turns a [`Trace`] into a [`BootReport`], or says that the recording holds no boot.
+//! [`analyze`] turns a [`Trace`] into a [`BootReport`]. If the recording contains no boot, it returns what the
+//! recording contains instead.
 
 mod absence;
 mod fast_startup;
@@ -22,7 +23,7 @@ pub use onoff_firmware_times::before_kernel::{
     BeforeKernel, EarlierStage, EarlierTime, FirmwareBeforeKernel, GivenFirmware,
 };
 
-use crate::boot_axis::Beside;
+use crate::boot_axis::AxisInputs;
 use crate::usage;
 use onoff_evidence::auto_start;
 use onoff_evidence::missing_evidence;
@@ -36,7 +37,7 @@ use onoff_usage::processes;
 use onoff_usage::units;
 use phases::MainPath;
 
-/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+/// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -52,12 +53,12 @@ pub const TABLES: Tables = Tables::of(&[
 /// The tables that set phase boundaries.
 const BOUNDARY_TABLES: [TableName; 3] = [TableName::Processes, TableName::Milestones, TableName::Activities];
 
-/// Analyses the boot that `trace` holds.
+/// Analyzes the boot in `trace`.
 ///
 /// # Errors
-/// The recording holds no boot; the error says what it holds instead.
+/// The recording contains no boot; the error describes what it contains instead.
 pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<NotABoot>> {
-    if !absence::holds_a_boot(trace) {
+    if !absence::contains_a_boot(trace) {
         return Err(Box::new(absence::not_a_boot(trace)));
     }
     let path = phases::main_path(trace, options);
@@ -72,7 +73,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     };
     let mut phases = describe_phases(trace, &path, &post_boot);
     let kernel_ns = path.kernel_start.time_ns.unwrap_or(0);
-    // Who had not logged on when the recording ended was waited for beyond what is counted of the boot.
+    // If the user had not logged on when the recording ended, the wait extends beyond the recorded part of the boot.
     let until_ns = path.desktop_ready.time_ns.unwrap_or_else(|| path.latest_ns());
     let person = PersonTime::before_desktop(trace, &options.shell, (kernel_ns, until_ns));
     phases.iter_mut().for_each(|phase| phase.set_person_time(&person));
@@ -80,11 +81,11 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     let before_kernel =
         onoff_firmware_times::before_kernel::before_kernel(trace, options.firmware.as_ref(), path.kernel_start.time_ns);
     let os_loader_ns = before_kernel.os_loader.duration_ns;
-    // A disk password is typed before the kernel starts: it lengthens what begins at the reset, and nothing else.
+    // A disk password is entered before the kernel starts, so it counts only in times measured from reset.
     let from_reset_person_ns = person_ns.saturating_add(before_kernel.user_input.duration_ns.unwrap_or(0));
     let settled_ns = post_boot.end_ns.map(|end| end.saturating_sub(post_boot.idle_ns));
-    let spans: Vec<_> = phases.iter().map(Phase::span).collect();
-    let axis = Beside {
+    let intervals: Vec<_> = phases.iter().map(Phase::span).collect();
+    let axis = AxisInputs {
         firmware_table: before_kernel.firmware_table.as_ref(),
         manager_difference_ns: None,
         person_ns: from_reset_person_ns,
@@ -92,7 +93,7 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     .axis(
         trace,
         (options.firmware.as_ref(), options.capture.as_deref()),
-        (path.kernel_start.time_ns.unwrap_or(0), &spans, settled_ns),
+        (path.kernel_start.time_ns.unwrap_or(0), &intervals, settled_ns),
     );
 
     let total_with_idle_ns = path
@@ -167,11 +168,11 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<BootReport, Box<N
     })
 }
 
-/// Begin and end of each phase but the tail of the recording, ns, without what the machine did in them; none when the
-/// recording holds no boot.
+/// Start and end of each phase except `TraceTail`, ns, without CPU and disk usage. Empty if the recording contains no
+/// boot.
 #[must_use]
-pub(crate) fn spans(trace: &Trace, options: &BootOptions) -> Vec<PhaseSpan> {
-    if !absence::holds_a_boot(trace) {
+pub(crate) fn phase_intervals(trace: &Trace, options: &BootOptions) -> Vec<PhaseSpan> {
+    if !absence::contains_a_boot(trace) {
         return Vec::new();
     }
     let path = phases::main_path(trace, options);
@@ -187,7 +188,7 @@ pub(crate) fn spans(trace: &Trace, options: &BootOptions) -> Vec<PhaseSpan> {
         .collect()
 }
 
-/// The six phases, with what the machine did in each.
+/// The six phases, with CPU and disk usage.
 fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<Phase> {
     let settled = Boundary {
         time_ns: post_boot.end_ns,
@@ -223,7 +224,7 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
         .map(|name| {
             let (start, end) = ends(name);
             let phase = Phase::between(name, start, end);
-            // A PostBoot that the recording cuts off is described up to the recording's end.
+            // If PostBoot did not end in the recording, it is described up to the end of the recording.
             let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
             let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
             Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }
@@ -233,7 +234,7 @@ fn describe_phases(trace: &Trace, path: &MainPath, post_boot: &Settling) -> Vec<
     phases
 }
 
-/// Which kind of boot the boot manager says that it was.
+/// The kind of boot reported by the boot manager.
 fn variant(trace: &Trace) -> Variant {
     match onoff_firmware_times::before_kernel::value(trace, onoff_trace::milestone::BOOT_TYPE) {
         Some((0, _)) => Variant::Cold,

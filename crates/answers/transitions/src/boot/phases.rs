@@ -1,24 +1,23 @@
-//! Where each phase of a boot ends: rules in order of trust, the first that finds something wins, and the result says
-//! which one it was and what the better ones lacked.
+//! Finds the end of each boot phase by rules in order of trust. The first match wins; the result names that rule and
+//! the better ones that did not match.
 //!
-//! Sources of the rules: the Microsoft paper for what each phase is; for the events, the providers' manifests and
-//! published readers of the same recordings. xperf's own choice between winlogon.exe's start and the events around it is
-//! not documented; the paper's words ("ends when control is passed to Winlogon.exe") decide here.
+//! Sources: the Microsoft paper for the meaning of each phase; provider manifests and published readers of the same
+//! recordings for the events. xperf's own choice between the start of winlogon.exe and nearby events is undocumented;
+//! onoff follows the paper ("ends when control is passed to Winlogon.exe").
 
 use crate::PhaseName;
 use onoff_trace::{ActivityKind, Trace};
 
 use super::report::BootOptions;
 use crate::desktop::{contains, desktop_ready_rules, first_start, process_start, shell_start_rules};
-use crate::search::{Found, Search, first_of};
+use crate::search::{Match, Search, first_of};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 use onoff_usage::processes::runs;
 
-/// The ends of the main path's subphases. Each is at or after the one before.
+/// The ends of the phases on the main path, in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct MainPath {
-    /// Kernel start.
     pub kernel_start: Boundary,
     /// End of PreSMSS.
     pub session_manager: Boundary,
@@ -31,7 +30,7 @@ pub(super) struct MainPath {
 }
 
 impl MainPath {
-    /// Begin and end of a phase of the main path.
+    /// Start and end of a phase on the main path.
     pub(super) fn ends(&self, phase: PhaseName) -> Option<(&Boundary, &Boundary)> {
         match phase {
             PhaseName::PreSmss => Some((&self.kernel_start, &self.session_manager)),
@@ -42,7 +41,7 @@ impl MainPath {
         }
     }
 
-    /// The latest boundary known.
+    /// The latest known boundary.
     pub(super) fn latest_ns(&self) -> i64 {
         [&self.session_manager, &self.logon_process, &self.shell_start, &self.desktop_ready]
             .into_iter()
@@ -52,10 +51,10 @@ impl MainPath {
     }
 }
 
-/// Finds the ends of the main path's subphases.
+/// Finds the ends of the phases on the main path.
 pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
     let shell = options.shell.as_str();
-    let (kernel_start, session_manager) = if began_too_late(trace) {
+    let (kernel_start, session_manager) = if started_too_late(trace) {
         let too_late = Boundary {
             rule: Rule::RecordingBeganTooLate,
             missing: vec![Rule::RecordingFromTheKernel],
@@ -75,12 +74,12 @@ pub(super) fn main_path(trace: &Trace, options: &BootOptions) -> MainPath {
     MainPath { kernel_start, session_manager, logon_process, shell_start, desktop_ready }
 }
 
-/// Whether the session manager ran when the recording began.
-pub(super) fn began_too_late(trace: &Trace) -> bool {
+/// Whether the session manager was already running when the recording started.
+pub(super) fn started_too_late(trace: &Trace) -> bool {
     trace.processes.iter().any(|process| process.start_ns.is_none() && runs(trace, &process, "smss.exe"))
 }
 
-/// The recording's first event is the kernel's start; a session manager that starts later confirms it.
+/// The first event of the recording is the kernel start; a later start of the session manager confirms it.
 fn kernel_start(session_manager: &Boundary) -> Boundary {
     Boundary {
         time_ns: Some(0),
@@ -120,7 +119,7 @@ fn logon_process_rules(trace: &Trace) -> Vec<Search<'_>> {
     ]
 }
 
-fn activity(trace: &Trace, kind: ActivityKind, from: i64, named: impl Fn(&str) -> bool) -> Option<Found> {
+fn activity(trace: &Trace, kind: ActivityKind, from: i64, named: impl Fn(&str) -> bool) -> Option<Match> {
     trace
         .activities
         .iter()
@@ -129,7 +128,7 @@ fn activity(trace: &Trace, kind: ActivityKind, from: i64, named: impl Fn(&str) -
         .map(|row| (row.start_ns, trace.text(row.event).to_owned()))
 }
 
-fn last_subsystem_loaded(trace: &Trace, from: i64) -> Option<Found> {
+fn last_subsystem_loaded(trace: &Trace, from: i64) -> Option<Match> {
     trace
         .activities
         .iter()
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_rules_measure() {
+    fn the_best_rules_are_measured() {
         let mut trace = boot();
         milestone(&mut trace, 50, milestone::DESKTOP_READY, "");
         milestone(&mut trace, 390, milestone::SHELL_INITIALIZATION_END, "");
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fall_back_is_used_in_order_and_says_what_was_missing() {
+    fn fallback_rules_apply_in_order_and_list_the_better_ones() {
         let mut trace = boot();
         process(&mut trace, 700, "LogonUI.exe", Some(250), Some(360));
         let ready = |trace: &Trace| main_path(trace, &BootOptions::default()).desktop_ready;
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_managers_events_stand_in_for_processes() {
+    fn session_manager_events_replace_process_events() {
         let mut trace = Trace::default();
         activity(&mut trace, ActivityKind::SessionSubsystem, "Windows", 110, Some(190));
         activity(&mut trace, ActivityKind::SessionProgram, r"%SystemRoot%\system32\csrss.exe", 120, Some(160));
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_subsystem_process_stands_in_for_the_logon_process() {
+    fn the_second_subsystem_process_replaces_winlogon() {
         let mut trace = Trace::default();
         process(&mut trace, 300, "smss.exe", Some(100), None);
         process(&mut trace, 400, "csrss.exe", Some(150), None);
@@ -224,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn another_shell_can_be_named() {
+    fn the_shell_is_configurable() {
         let mut trace = boot();
         process(&mut trace, 604, "kiosk.exe", Some(350), None);
         let options = BootOptions { shell: "KIOSK.exe".to_owned(), ..BootOptions::default() };
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_began_too_late_has_no_kernel_start() {
+    fn a_recording_that_started_too_late_has_no_kernel_start() {
         let mut trace = Trace::default();
         process(&mut trace, 300, "smss.exe", None, None);
         process(&mut trace, 310, "smss.exe", Some(150), None);

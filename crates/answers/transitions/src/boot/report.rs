@@ -1,4 +1,4 @@
-//! The result of the boot analysis. Its serialized names are the documented contract of `boot --format json`.
+//! Result of the boot analysis. The serialized names are the documented interface of `boot --format json`.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ use onoff_usage::person::{is_answered_by_a_person, without_person};
 use onoff_usage::processes::{ProcessLife, ProcessSummary};
 use onoff_usage::units::ServiceGroup;
 
-/// What a caller can choose.
+/// Options of the boot analysis.
 #[derive(Clone, Debug)]
 pub struct BootOptions {
-    /// How PostBoot is found.
+    /// How to decide that the computer is idle.
     pub idle: IdleMetric,
-    /// Image name of the user's shell, compared without case.
+    /// Image name of the user's shell, case-insensitive.
     pub shell: String,
-    /// Image names that the process summary takes as expected, besides `Idle` and `System`.
+    /// Image names that the process summary treats as expected, in addition to `Idle` and `System`.
     pub expected_processes: Vec<String>,
-    /// What the firmware itself says about the same boot, when that is at hand.
+    /// Firmware data of the same boot, if available.
     pub firmware: Option<GivenFirmware>,
-    /// What packets show of the same boot, when they were captured.
+    /// Network capture of the same boot, if available.
     pub capture: Option<Arc<NetbootReport>>,
 }
 
@@ -45,46 +45,42 @@ impl Default for BootOptions {
     }
 }
 
-/// Initialization of the video driver, which the start of the first program after the subsystem shows.
+/// Initialization of the video driver, measured up to the start of the first program after the subsystem.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VideoInitialization {
-    /// In the system's session: end of the first start of csrss.exe to the start of wininit.exe.
+    /// System session: from the end of the first start of csrss.exe to the start of wininit.exe.
     pub system_session: Span,
-    /// In the user's session: end of the second start of csrss.exe to the start of winlogon.exe.
+    /// User session: from the end of the second start of csrss.exe to the start of winlogon.exe.
     pub user_session: Span,
 }
 
-/// Policy applied while booting and logging on, each list longest first.
+/// Group Policy work during boot and logon, each list longest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupPolicy {
-    /// Policy applied for the computer or a user.
+    /// Policy processing for the computer or a user.
     pub applications: Vec<Work>,
-    /// Policy extensions.
     pub extensions: Vec<Work>,
-    /// Scripts.
     pub scripts: Vec<Work>,
-    /// Waits for the network.
     pub network_waits: Vec<Work>,
 }
 
-/// Logon: what a person and the system did between the welcome screen and the shell, by start.
+/// Logon, from the welcome screen to the shell. Lists are ordered by start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Logon {
-    /// The welcome screen.
     pub welcome_screens: Vec<Work>,
-    /// Requests for credentials. Those that waited for a person are in no length; automatic logon answers at once.
+    /// Credential requests. Time spent waiting for user input does not count; automatic logon responds immediately.
     pub credential_requests: Vec<Work>,
-    /// Checks of credentials.
+    /// Credential checks.
     pub authentications: Vec<Work>,
-    /// User profiles loaded.
+    /// User profile loads.
     pub user_profiles: Vec<Work>,
-    /// Subscribers of session notifications, longest first.
+    /// Notification subscribers, longest first.
     pub notification_subscribers: Vec<Work>,
-    /// What the person waited for then, ns: from the end of the last request for credentials to the ready desktop. `None` when nobody was
-    /// asked, or an end is not known.
+    /// From the end of the last credential request to the ready desktop, ns: how long the user waited. `None` without a
+    /// request or if an end is unknown.
     pub to_desktop_ns: Option<i64>,
 }
 
@@ -92,23 +88,23 @@ pub struct Logon {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartupApplication {
-    /// Command.
+    /// Command line.
     pub name: String,
-    /// The shell begins to start it, ns.
+    /// When the shell began to start it, ns.
     pub start_ns: i64,
-    /// The shell has started it, ns; `None` when that is not in the recording.
+    /// When the shell had started it, ns; `None` if not in the recording.
     pub end_ns: Option<i64>,
-    /// Length of starting it, ns: what the shell waited, not what the program costs.
+    /// Time the shell took to start it, ns; not the cost of the program itself.
     pub duration_ns: Option<i64>,
-    /// The process it became; `None` when none is found.
+    /// The resulting process; `None` if not found.
     pub process_pid: Option<u32>,
-    /// That process's image file name; empty when none is found.
+    /// Image file name of that process; empty if not found.
     pub image: String,
-    /// That process's end, ns; `None` when it outlived the recording.
+    /// Exit of that process, ns; `None` if it was still running when the recording ended.
     pub process_end_ns: Option<i64>,
-    /// Processor time of that process in all phases, ns; `None` when it was not recorded.
+    /// CPU time of that process in all phases, ns; `None` if not recorded.
     pub cpu_ns: Option<i64>,
-    /// Time the disks worked for that process in all phases, ns; `None` when it was not recorded.
+    /// Disk time of that process in all phases, ns; `None` if not recorded.
     pub disk_service_ns: Option<i64>,
     /// The record that set the start.
     pub event: String,
@@ -118,22 +114,22 @@ pub struct StartupApplication {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartupApplications {
-    /// The programs, those first whose processes cost most processor and disk time.
+    /// The programs, by CPU plus disk time of their processes, most expensive first.
     pub programs: Vec<StartupApplication>,
-    /// The lists that the shell walked.
+    /// The startup lists that the shell processed.
     pub lists: Vec<Work>,
 }
 
-/// How well the boot read-ahead (ReadyBoot) knows this machine.
+/// Training state of ReadyBoot, the boot read-ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingState {
-    /// No boot since the last servicing was learned from: expect a slow boot.
+    /// Not trained since the last servicing: expect a slow boot.
     Untrained,
     /// Fewer boots than [`ReadAhead::TRAINED_BOOTS`].
     Training,
-    /// Enough boots.
+    /// At least [`ReadAhead::TRAINED_BOOTS`] boots.
     Trained,
     /// Not recorded.
     #[default]
@@ -144,110 +140,101 @@ pub enum TrainingState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReadAhead {
-    /// Boots learned from since the last servicing.
+    /// Boots since the last servicing that ReadyBoot was trained on.
     pub training_count: Option<i64>,
-    /// The state that follows.
     pub state: TrainingState,
-    /// Files read ahead, by start.
+    /// File prefetches, ordered by start.
     pub work: Vec<Work>,
-    /// The record that carried the count; empty when none.
+    /// The record with the count; empty if there is none.
     pub event: String,
 }
 
 impl ReadAhead {
-    /// Boots after which the read-ahead counts as trained: in the paper's table 4 the third boot is the first that
-    /// later ones no longer improve on.
+    /// Boots after which ReadyBoot counts as trained: in table 4 of the Microsoft paper, boots after the third do not
+    /// get faster.
     pub const TRAINED_BOOTS: i64 = 3;
 }
 
-/// Where the time of a boot of Windows went.
+/// A Windows boot.
 pub type BootReport = Transition<WindowsBoot>;
 
-/// What only a boot of Windows has.
+/// Fields specific to a Windows boot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsBoot {
-    /// The same with the required idle time, ns.
+    /// `total_ns` plus the required idle time, ns.
     pub total_with_idle_ns: Option<i64>,
-    /// `total_ns` and the loader's time, ns; `None` when either is unknown.
+    /// `total_ns` plus the loader's time, ns; `None` if either is unknown.
     pub total_with_loader_ns: Option<i64>,
-    /// Processor reset to settled, the required idle time left out, ns; `None` when either end is unknown. The reset is where
-    /// `before_kernel.firmware_table` puts it.
+    /// From processor reset until idle, without the required idle time, ns; `None` if either end is unknown. The reset
+    /// time comes from `before_kernel.firmware_table`.
     pub total_from_reset_ns: Option<i64>,
-    /// Loader's time, ns; before time zero and not part of `total_ns`.
+    /// Loader time, ns: before time zero and not part of `total_ns`.
     pub os_loader_ns: Option<i64>,
-    /// What happened before the kernel.
     pub before_kernel: BeforeKernel,
-    /// The boot on one axis with what firmware and packets say of it; `None` when there is neither.
+    /// The boot on one time axis with firmware data and network packets; `None` without either.
     pub axis: Option<BootAxis>,
-    /// PreSMSS to ExplorerInit: kernel start to desktop.
+    /// PreSMSS to ExplorerInit: from kernel start to the desktop.
     pub main_path_boot: Span,
-    /// The window in which services start by themselves.
+    /// The interval in which auto-start services start.
     pub auto_start: Span,
-    /// Load-order groups, by start.
+    /// Load-order groups, ordered by start.
     pub service_groups: Vec<ServiceGroup>,
-    /// Names of the losses that touch services.
+    /// Names of the losses that can affect services.
     pub units_touched_by: Vec<String>,
-    /// Phases of device initialization, all three, in order.
+    /// The three phases of device initialization, in order.
     pub device_phases: Vec<DevicePhaseSpan>,
     /// Device and driver operations, longest first.
     pub devices: Vec<Device>,
-    /// By driver, longest first.
+    /// Totals by driver, longest first.
     pub drivers: Vec<DeviceTotal>,
-    /// By device, longest first.
+    /// Totals by device, longest first.
     pub device_totals: Vec<DeviceTotal>,
-    /// Names of the losses that touch devices.
+    /// Names of the losses that can affect devices.
     pub devices_touched_by: Vec<String>,
-    /// Policy.
     pub group_policy: GroupPolicy,
-    /// Logon.
     pub logon: Logon,
-    /// Video driver.
     pub video: VideoInitialization,
-    /// Programs that start with the session.
     pub startup_applications: StartupApplications,
-    /// Boot read-ahead.
     pub read_ahead: ReadAhead,
-    /// Processes, by start.
+    /// Processes, ordered by start.
     pub processes: Vec<ProcessLife>,
-    /// How many processes of each class.
+    /// Number of processes in each class.
     pub process_summary: ProcessSummary,
-    /// Names of the losses that touch processes.
+    /// Names of the losses that can affect processes.
     pub processes_touched_by: Vec<String>,
 }
 
-/// The recording holds no boot. Says what it holds instead.
+/// The recording contains no boot. Describes what it contains instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[error("the recording holds no boot ({reason}); {found}")]
+#[error("no boot in this recording ({reason}): {found}")]
 pub struct NotABoot {
-    /// Why it is no boot: what was looked for.
+    /// What was looked for and not found.
     pub reason: String,
-    /// What it holds instead, as a clause.
+    /// What the recording contains instead, as a clause.
     pub found: String,
-    /// Name of the recorder or session.
     pub recorder: String,
     /// Length of the recording, ns.
     pub duration_ns: i64,
-    /// Processes that were there when the recording began.
+    /// Processes that were running when the recording started.
     pub processes_before: u64,
-    /// Processes that started in it.
     pub processes_started: u64,
-    /// Processes that ended in it.
+    /// Processes that exited in it.
     pub processes_ended: u64,
-    /// Everything that was lost.
+    /// All losses.
     pub losses: Losses,
 }
 
 impl Logon {
-    /// The requests for credentials that waited for a person.
+    /// The credential requests that waited for user input.
     pub fn waits_for_a_person(&self) -> impl Iterator<Item = &Work> {
         self.credential_requests.iter().filter(|request| is_answered_by_a_person(request.start_ns, request.end_ns))
     }
 }
 
 impl BootReport {
-    /// What the computer took to a usable desktop, ns: without the time in which a person was waited for. `None` when the desktop is
+    /// Time until the desktop was usable, ns, without the time spent waiting for user input. `None` if the desktop is
     /// not in the recording.
     #[must_use]
     pub fn main_path_ns(&self) -> Option<i64> {

@@ -1,4 +1,4 @@
-//! What happens around the user's session: video initialization, logon, policy, read-ahead.
+//! Work around the user session: video initialization, logon, policy, read-ahead.
 
 use onoff_trace::{Activity, ActivityKind, Trace, milestone};
 
@@ -10,7 +10,7 @@ use onoff_firmware_times::before_kernel::value;
 use onoff_usage::person;
 use onoff_usage::processes::runs;
 
-/// Initialization of the video driver in both sessions, by the paper's recipe.
+/// Initialization of the video driver in both sessions, measured as in the Microsoft paper.
 pub(super) fn video(trace: &Trace) -> VideoInitialization {
     VideoInitialization {
         system_session: video_in(trace, 0, "wininit.exe"),
@@ -31,7 +31,7 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         rows.sort_by_key(|row| row.start_ns);
         rows
     };
-    let span = |start: i64, end: i64, certainty, rule: Rule, event: String, missing| Span {
+    let interval = |start: i64, end: i64, certainty, rule: Rule, event: String, missing| Span {
         start_ns: Some(start),
         end_ns: Some(end),
         duration_ns: Some(end.saturating_sub(start)),
@@ -42,12 +42,12 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
     };
     let best = Rule::FromSubsystemToProgram { ordinal, program: next.to_owned() };
     let stem = next.trim_end_matches(".exe");
-    if let Some(begun) = programs("csrss").get(nth)
-        && let Some(start) = begun.end_ns
+    if let Some(started) = programs("csrss").get(nth)
+        && let Some(start) = started.end_ns
         && let Some(row) = programs(stem).into_iter().find(|row| row.start_ns >= start)
     {
         let event = trace.text(row.event).to_owned();
-        return span(start, row.start_ns, Certainty::Inferred, best, event, Vec::new());
+        return interval(start, row.start_ns, Certainty::Inferred, best, event, Vec::new());
     }
 
     let starts = |image: &str| -> Vec<i64> {
@@ -64,12 +64,12 @@ fn video_in(trace: &Trace, nth: usize, next: &str) -> Span {
         && let Some(end) = starts(next).into_iter().find(|&end| end >= start)
     {
         let rule = Rule::FromSubsystemStartToProgramStart { ordinal, program: next.to_owned() };
-        return span(start, end, Certainty::Inferred, rule, "Process/Start".to_owned(), vec![best]);
+        return interval(start, end, Certainty::Inferred, rule, "Process/Start".to_owned(), vec![best]);
     }
     Span::absent([best])
 }
 
-/// Logon, from `start_ns` to a desktop that was ready at `desktop_ns`, of a session whose shell is `shell`.
+/// Logon between `start_ns` and a desktop that was ready at `desktop_ns`, in a session with shell `shell`.
 pub(super) fn logon(trace: &Trace, shell: &str, (start_ns, desktop_ns): (i64, Option<i64>)) -> Logon {
     let mut notification_subscribers = of_kind(trace, ActivityKind::NotificationSubscriber);
     worst_first(&mut notification_subscribers);
@@ -87,7 +87,7 @@ pub(super) fn logon(trace: &Trace, shell: &str, (start_ns, desktop_ns): (i64, Op
     }
 }
 
-/// Policy and its scripts.
+/// Group Policy and its scripts.
 pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
     let longest_first = |kind| {
         let mut works = of_kind(trace, kind);
@@ -102,7 +102,7 @@ pub(super) fn group_policy(trace: &Trace) -> GroupPolicy {
     }
 }
 
-/// The boot read-ahead and how far it is trained.
+/// ReadyBoot and its training state.
 pub(super) fn read_ahead(trace: &Trace) -> ReadAhead {
     let found = value(trace, milestone::READ_AHEAD_TRAINING).or_else(|| value(trace, milestone::SYSTEM_BOOT_END));
     let training_count = found.map(|(count, _)| count);
@@ -125,7 +125,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, activity, milestone_value, process};
 
     #[test]
-    fn video_initialization_lies_between_the_subsystem_and_the_next_program() {
+    fn video_initialization_is_between_the_subsystem_and_the_next_program() {
         let mut trace = Trace::default();
         let program = ActivityKind::SessionProgram;
         activity(&mut trace, program, r"\SystemRoot\system32\csrss.exe", 100 * MS, Some(300 * MS));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_session_managers_events_processes_give_an_upper_bound() {
+    fn process_starts_give_an_upper_bound() {
         let mut trace = Trace::default();
         process(&mut trace, 400, "csrss.exe", Some(100 * MS), None);
         process(&mut trace, 404, "wininit.exe", Some(900 * MS), None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_persons_time_counts_once_and_automatic_logon_is_no_person() {
+    fn user_input_time_counts_once_and_excludes_automatic_logon() {
         let mut trace = Trace { duration_ns: 100_000 * MS, ..Trace::default() };
         let request = ActivityKind::CredentialRequest;
         for (start_ms, end_ms) in [(1_000, 5_000), (2_000, 3_000), (4_000, 6_000), (7_000, 7_005)] {
@@ -161,17 +161,17 @@ mod tests {
         }
         let until = |ms: i64| person::PersonTime::before_desktop(&trace, "explorer.exe", (0, ms * MS)).ns() / MS;
         assert_eq!((until(90_000), until(5_500), until(500)), (5_000, 4_500, 0));
-        // The logon is the last answer, whoever gave it.
+        // The last response is the logon, whether it came from the user or automatically.
         let to_desktop = logon(&trace, "explorer.exe", (0, Some(9_000 * MS))).to_desktop_ns;
         assert_eq!(to_desktop, Some(1_995 * MS));
-        // Who never answered was waited for until the recording ends.
+        // A request without a response counts until the recording ends.
         activity(&mut trace, request, "", 95_000 * MS, None);
         let whole = person::PersonTime::before_desktop(&trace, "explorer.exe", (0, trace.duration_ns));
         assert_eq!(whole.ns() / MS, 10_000);
     }
 
     #[test]
-    fn scripts_come_longest_first() {
+    fn scripts_are_sorted_longest_first() {
         let mut trace = Trace::default();
         let script = ActivityKind::GroupPolicyScript;
         activity(&mut trace, script, "short.cmd", 10, Some(20));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn training_is_read_from_the_count() {
+    fn training_state_follows_from_the_count() {
         let state = |count: Option<i64>| {
             let mut trace = Trace::default();
             milestone_value(&mut trace, 1, milestone::SYSTEM_BOOT_END, "", count);

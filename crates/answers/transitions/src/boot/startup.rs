@@ -1,4 +1,4 @@
-//! Programs that start with the session: which processes they became, and what those cost.
+//! Programs that start with the session: the processes they became, and the cost of those.
 
 use std::cmp::Reverse;
 
@@ -10,10 +10,10 @@ use crate::Phase;
 use onoff_evidence::activity::{Work, of_kind};
 use onoff_usage::owners::file_name;
 
-/// Processes looked at for one program, at most: the shell creates one while it starts one.
+/// Maximum number of candidate processes per program; the shell creates one process for each program it starts.
 const MAX_CANDIDATES: usize = 64;
 
-/// The programs that the shell started from its lists, the costliest first.
+/// The programs that the shell started from its lists, most expensive first.
 pub(super) fn startup_applications(trace: &Trace, phases: &[Phase]) -> StartupApplications {
     let children = Children::of(trace);
     let costs = Costs::of(phases);
@@ -49,7 +49,7 @@ fn program(trace: &Trace, children: &Children, costs: &Costs<'_>, work: Work) ->
     }
 }
 
-/// Processor and disk time over all phases, by process id and image.
+/// CPU and disk time over all phases, by process id and image.
 #[derive(Default)]
 struct Costs<'a> {
     cpu_recorded: bool,
@@ -84,7 +84,7 @@ fn add<'a>(sums: &mut HashMap<(u32, &'a str), i64>, pid: Option<u32>, image: &'a
     }
 }
 
-/// Processes that started in the recording, by creator and start.
+/// Processes that started in the recording, sorted by parent and start.
 struct Children {
     rows: Vec<(u32, i64, Process)>,
 }
@@ -100,7 +100,8 @@ impl Children {
         Self { rows }
     }
 
-    /// The process that the shell created while it started the program; of several, the one that the command names.
+    /// The process that the shell created while it started the program; if there are several, the one named in the
+    /// command.
     fn started(&self, trace: &Trace, work: &Work) -> Option<Process> {
         let shell = work.pid?;
         let end = work.end_ns?;
@@ -127,13 +128,13 @@ mod tests {
     use onoff_trace::{Activity, milestone};
 
     #[test]
-    fn a_program_is_found_by_who_created_it_and_when() {
+    fn a_program_is_matched_by_parent_and_time() {
         let mut trace = Trace::default();
         onoff_testkit::synthetic::milestone(&mut trace, 0, milestone::SYSTEM_START, "");
         let kind = ActivityKind::StartupApplication;
         activity(&mut trace, kind, r#""C:\Cloud\Box.exe" /startup"#, 100 * MS, Some(200 * MS));
         activity(&mut trace, kind, "gone.exe", 300 * MS, Some(310 * MS));
-        // The hand-made processes are created by process 4: so let that be the shell.
+        // Synthetic processes have process 4 as their parent, so process 4 acts as the shell.
         trace.activities = trace.activities.iter().map(|row| Activity { pid: Some(4), ..row }).collect();
         process(&mut trace, 50, "other.exe", Some(120 * MS), None);
         process(&mut trace, 54, "box.exe", Some(150 * MS), Some(900 * MS));
@@ -143,6 +144,6 @@ mod tests {
         let found: Vec<_> = programs.iter().map(|program| (program.process_pid, program.image.as_str())).collect();
         assert_eq!(found, [(Some(54), "box.exe"), (None, "")]);
         assert_eq!(programs[0].process_end_ns, Some(900 * MS));
-        assert_eq!(programs[0].cpu_ns, None, "neither switches nor samples were recorded");
+        assert_eq!(programs[0].cpu_ns, None, "neither context switches nor samples were recorded");
     }
 }

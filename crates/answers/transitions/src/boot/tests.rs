@@ -1,4 +1,4 @@
-//! Whole boots, hand-made, with the numbers of the Microsoft paper's table 5.
+//! Whole synthetic boots with the numbers from table 5 of the Microsoft paper.
 
 use onoff_trace::{Counter, IoPriority, Severity, TableName, Trace, milestone};
 
@@ -7,7 +7,8 @@ use onoff_testkit::hostile::hostile;
 use onoff_testkit::synthetic::{MS, disk, milestone, milestone_value, process, switches, thread};
 use onoff_usage::idle::IdleMetric;
 
-/// Lengths of the paper's phases, ms, each run with the part of a millisecond that the paper's own rounding implies.
+/// Phase durations from the paper, ms. Every run includes the fraction of a millisecond that the paper's rounding
+/// implies.
 struct Run {
     phases: [i64; 4],
     post_boot_busy: i64,
@@ -32,7 +33,7 @@ fn boot(run: &Run) -> Trace {
     thread(&mut trace, 604, 600, Some(explorer), None);
     milestone(&mut trace, ready, milestone::DESKTOP_READY, "");
     milestone_value(&mut trace, 1, milestone::OS_LOADER, "", Some(1926 * MS));
-    // Idle until the shell starts, then the shell works without a pause until PostBoot's busy part is over.
+    // Idle until the shell starts; the shell then runs without a pause until the busy part of PostBoot is over.
     let quiet = ready + run.post_boot_busy * MS;
     switches(
         &mut trace,
@@ -53,7 +54,7 @@ fn analyzed(trace: &Trace) -> BootReport {
 }
 
 #[test]
-fn table_five_phase_by_phase() {
+fn phases_match_table_five() {
     let runs = [
         (Run { phases: [10_753, 5461, 3697, 4861], post_boot_busy: 6200 }, 16_200, 24_773, 30_973),
         (Run { phases: [10_642, 5601, 3947, 3408], post_boot_busy: 7100 }, 17_100, 23_599, 30_699),
@@ -77,7 +78,7 @@ fn table_five_phase_by_phase() {
 }
 
 #[test]
-fn phases_follow_each_other_to_the_end_of_the_recording() {
+fn phases_are_contiguous_up_to_the_end_of_the_recording() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let report = analyzed(&trace);
     assert_eq!(report.phases[0].start_ns, Some(0));
@@ -88,7 +89,7 @@ fn phases_follow_each_other_to_the_end_of_the_recording() {
 }
 
 #[test]
-fn each_phase_says_who_worked() {
+fn each_phase_has_its_own_usage() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let report = analyzed(&trace);
     let explorer = report.phase(PhaseName::ExplorerInit).unwrap();
@@ -106,7 +107,7 @@ fn each_phase_says_who_worked() {
 }
 
 #[test]
-fn without_the_shells_event_the_answer_is_inferred() {
+fn without_the_desktop_event_the_result_is_inferred() {
     let run = Run { phases: [100, 200, 300, 400], post_boot_busy: 500 };
     let mut trace = boot(&run);
     trace.milestones = onoff_trace::Milestones::new();
@@ -122,7 +123,7 @@ fn without_the_shells_event_the_answer_is_inferred() {
 }
 
 #[test]
-fn a_desktop_that_never_comes_leaves_the_rest_open() {
+fn without_a_desktop_later_phases_have_no_end() {
     let mut trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     trace.milestones = onoff_trace::Milestones::new();
     let report = analyzed(&trace);
@@ -149,7 +150,7 @@ fn a_recording_cut_off_in_post_boot_gives_a_lower_bound() {
 }
 
 #[test]
-fn the_assessments_metric_is_a_choice() {
+fn idle_metric_is_configurable() {
     let trace = boot(&Run { phases: [100, 200, 300, 400], post_boot_busy: 500 });
     let options = BootOptions { idle: IdleMetric::ADK, ..BootOptions::default() };
     let report = analyze(&trace, &options).unwrap();
@@ -159,7 +160,7 @@ fn the_assessments_metric_is_a_choice() {
 }
 
 #[test]
-fn losses_are_named_where_they_touch() {
+fn losses_are_listed_only_where_they_apply() {
     const SWITCHES: Counter = Counter {
         name: "switches_lost",
         severity: Severity::Error,
@@ -176,13 +177,13 @@ fn losses_are_named_where_they_touch() {
 }
 
 #[test]
-fn no_boot_is_said_in_words() {
+fn error_for_a_recording_without_a_boot() {
     let error = analyze(&Trace::default(), &BootOptions::default()).unwrap_err();
-    assert!(error.to_string().starts_with("the recording holds no boot"));
+    assert!(error.to_string().starts_with("no boot in this recording"));
 }
 
 #[test]
-fn anything_gets_an_answer() {
+fn random_traces_are_analyzed_without_panic() {
     let mut answered = 0;
     for seed in 0..600 {
         let trace = hostile(seed);
@@ -197,5 +198,5 @@ fn anything_gets_an_answer() {
             }
         }
     }
-    assert!(answered > 100, "only {answered} recordings held a boot");
+    assert!(answered > 100, "only {answered} recordings contained a boot");
 }

@@ -1,4 +1,4 @@
-//! What puts each source's times on the axis.
+//! Aligns the times of each source with the axis.
 
 use onoff_netboot::transfer::Outcome;
 
@@ -10,22 +10,23 @@ use onoff_network::dhcp::Stack;
 use onoff_network::http::Download;
 use onoff_network::report::{FileRole, NetbootReport, NetworkBoot, StageKind};
 
-/// Clocks of two machines that are set by people or by time servers agree to this, ns; a clock on a battery loses a second
-/// or two in a day.
+/// Clocks of two machines that are set manually or by a time server agree within this time, ns. A battery-backed clock
+/// loses one or two seconds a day.
 const CLOCK_TOLERANCE_NS: i64 = 120_000_000_000;
-/// Firmware and service manager count the same moment; the kernel's own decompression may lie between, ns.
+/// Firmware and service manager report the same moment, apart from the kernel's own decompression, ns.
 const MANAGER_TOLERANCE_NS: i64 = 2_000_000_000;
-/// Clocks run apart by less than this in a thousand.
-const DRIFT_PER_THOUSAND: i64 = 1;
-/// Stamps of one moment on two machines differ by less than this, ns.
+/// Maximum clock drift between machines, per mille.
+const DRIFT_PER_MILLE: i64 = 1;
+/// Maximum difference between timestamps of one moment on two machines, ns.
 const STAMP_TOLERANCE_NS: i64 = 10_000_000;
-/// From this share of the firmware's load on, packets that fill it are no accident, percent.
+/// Minimum share of the firmware's load time that packets must fill to count as a match, percent.
 const FILLED_PERCENT: i64 = 75;
 
-/// A boot of the capture, and what is to be added to its times.
+/// A boot in the capture, and the shift to add to its times.
 pub(super) type PlacedBoot<'a> = (&'a NetworkBoot, i64);
 
-/// The firmware's join and what is to be added to its times. Without a recording the axis is the firmware's own: no join.
+/// The firmware's join, and the shift to add to its times. Without a recording the axis is the firmware's own and needs
+/// no join.
 pub(super) fn firmware(
     recording: Option<&AxisRecording<'_>>,
     firmware: &AxisFirmware<'_>,
@@ -87,7 +88,7 @@ fn join(
     }
 }
 
-/// The capture's join, and the boot of it that is the one on the axis.
+/// The capture's join, and the boot in the capture that is on the axis.
 pub(super) fn capture<'a>(
     recording: Option<&AxisRecording<'_>>,
     firmware: Option<(&AxisFirmware<'_>, i64)>,
@@ -96,7 +97,7 @@ pub(super) fn capture<'a>(
     let nothing = |evidence| join(AxisSource::Capture, None, Certainty::Missing, (None, Vec::new(), vec![evidence]));
     let anchors = Anchors::of(recording, firmware);
     if anchors.is_empty() {
-        // Alone, its own times are the axis: the boot is the first that loaded.
+        // Without other sources, the capture's own times are the axis, and the boot is the first one that loaded.
         if recording.is_none() && firmware.is_none() {
             let boot = capture.boots.iter().find(|boot| Landmarks::of(boot).is_some());
             let boot = boot.or(capture.boots.first());
@@ -114,13 +115,14 @@ pub(super) fn capture<'a>(
     if candidates.is_empty() {
         return (nothing(AxisEvidence::of(Kind::NoLoadedBoot)), None);
     }
-    // The best comes first: joined ones, by how well the clocks agree.
+    // The best candidate comes first: joined ones, then by clock difference.
     candidates.sort_by_key(|candidate| (!candidate.join.joined, candidate.clock_ns.unwrap_or(i64::MAX)));
     let joined = candidates.iter().filter(|candidate| candidate.join.joined).count();
     let second_ns = candidates.get(1).filter(|_| joined > 1).map(|candidate| candidate.clock_ns);
     let best = candidates.swap_remove(0);
     if let Some(second_ns) = second_ns {
-        // Another boot that fits as well leaves open which one it is, unless the clocks tell them clearly apart.
+        // If another boot fits equally well, the result is undecided, unless the clock differences are clearly
+        // distinct.
         let apart = best.clock_ns.zip(second_ns).is_some_and(|(best, second)| second > best.saturating_mul(2));
         if !apart {
             let undecided = join(AxisSource::Capture, None, Certainty::Missing, (None, best.join.evidence, Vec::new()));
@@ -134,11 +136,11 @@ pub(super) fn capture<'a>(
 struct Candidate<'a> {
     boot: &'a NetworkBoot,
     join: AxisJoin,
-    /// How far the clocks lie apart, ns.
+    /// Difference between the clocks, ns.
     clock_ns: Option<i64>,
 }
 
-/// The moments on the axis that packets can be held against, ns.
+/// The moments on the axis to which packets can be compared, ns.
 #[derive(Debug, Default)]
 struct Anchors {
     moments: Vec<(AxisMoment, i64)>,
@@ -174,10 +176,10 @@ impl Anchors {
     }
 }
 
-/// The moments of a network boot that have an order with those on the axis, ns of the capture.
+/// The moments of a network boot that are ordered relative to moments on the axis, ns of the capture.
 #[derive(Debug)]
 struct Landmarks {
-    /// Start of the dialogue for the address that the boot program was loaded with.
+    /// Start of the DHCP exchange for the address that the boot program was loaded with.
     dialogue_ns: i64,
     request_ns: i64,
     program_end_ns: i64,
@@ -187,7 +189,7 @@ struct Landmarks {
 }
 
 impl Landmarks {
-    /// `None` of a boot that loaded nothing to its end.
+    /// `None` for a boot that did not load any file completely.
     fn of(boot: &NetworkBoot) -> Option<Self> {
         let system = |stage: &&onoff_network::report::Stage| stage.kind == StageKind::OperatingSystem;
         let system_ns = boot.stages.iter().find(system).map(|stage| stage.start_ns).or(boot.file_server_ns);
@@ -220,7 +222,7 @@ impl Landmarks {
     }
 }
 
-/// What speaks for and against one boot of the capture.
+/// Collects the evidence for and against one boot in the capture.
 fn candidate<'a>(
     recording: Option<&AxisRecording<'_>>,
     anchors: &Anchors,
@@ -228,44 +230,44 @@ fn candidate<'a>(
     landmarks: &Landmarks,
 ) -> Candidate<'a> {
     use AxisMoment as Moment;
-    // The shift is axis less capture. A packet before a moment of the axis: the shift is at most the difference of their times.
+    // shift = axis time - capture time. A packet that precedes a moment on the axis bounds the shift from above.
     let kernel = [Moment::ExitCall, Moment::KernelStart].into_iter().find(|&moment| anchors.at(moment).is_some());
-    let mut most: Vec<(Moment, Moment, i64)> = Vec::new();
-    let mut least: Vec<(Moment, Moment, i64)> = Vec::new();
+    let mut upper: Vec<(Moment, Moment, i64)> = Vec::new();
+    let mut lower: Vec<(Moment, Moment, i64)> = Vec::new();
     if let Some(start) = anchors.at(Moment::LoaderStart) {
-        most.push((Moment::BootProgramEnd, Moment::LoaderStart, start.saturating_sub(landmarks.program_end_ns)));
+        upper.push((Moment::BootProgramEnd, Moment::LoaderStart, start.saturating_sub(landmarks.program_end_ns)));
         let next = landmarks.next_ns.map(|ns| (Moment::LoaderStart, Moment::NextRequest, start.saturating_sub(ns)));
-        least.extend(next);
+        lower.extend(next);
     }
     if let Some((moment, ns)) = kernel.and_then(|moment| Some((moment, anchors.at(moment)?))) {
-        most.push((Moment::LastByte, moment, ns.saturating_sub(landmarks.last_ns)));
+        upper.push((Moment::LastByte, moment, ns.saturating_sub(landmarks.last_ns)));
     }
     if let Some(load) = anchors.at(Moment::LoaderLoad) {
         let bound = load.saturating_sub(landmarks.request_ns);
-        least.push((Moment::LoaderLoad, Moment::BootProgramRequest, bound));
+        lower.push((Moment::LoaderLoad, Moment::BootProgramRequest, bound));
     }
     let handed_over =
         [Moment::ExitReturn, Moment::KernelStart].into_iter().find(|&moment| anchors.at(moment).is_some());
     if let Some((moment, ns)) = handed_over.and_then(|moment| Some((moment, anchors.at(moment)?)))
         && let Some(system) = landmarks.system_ns
     {
-        least.push((moment, Moment::SystemNetwork, ns.saturating_sub(system)));
+        lower.push((moment, Moment::SystemNetwork, ns.saturating_sub(system)));
     }
 
-    let shift_ns = most.iter().map(|(_, _, ns)| *ns).min();
+    let shift_ns = upper.iter().map(|(_, _, ns)| *ns).min();
     let mut evidence = Vec::new();
     let mut against = Vec::new();
     let mut identified = identify(recording, boot, (&mut evidence, &mut against));
     let mut clock_ns = None;
     let mut slack_ns = None;
     if let Some(shift) = shift_ns {
-        let bound = least.iter().map(|(_, _, ns)| *ns).max();
+        let bound = lower.iter().map(|(_, _, ns)| *ns).max();
         slack_ns = bound.map(|bound| shift.saturating_sub(bound).max(0));
-        let tolerance = STAMP_TOLERANCE_NS.saturating_add(boot.duration_ns.max(0) / 1000 * DRIFT_PER_THOUSAND);
-        for &(first, second, ns) in &most {
+        let tolerance = STAMP_TOLERANCE_NS.saturating_add(boot.duration_ns.max(0) / 1000 * DRIFT_PER_MILLE);
+        for &(first, second, ns) in &upper {
             evidence.push(order(first, second, ns.saturating_sub(shift)));
         }
-        for &(first, second, ns) in &least {
+        for &(first, second, ns) in &lower {
             let apart_ns = shift.saturating_sub(ns);
             let order = order(first, second, apart_ns);
             if apart_ns < -tolerance { against.push(order) } else { evidence.push(order) }
@@ -291,7 +293,7 @@ fn candidate<'a>(
                     of_ns: Some(load_ns),
                     ..AxisEvidence::of(Kind::Fills)
                 });
-                // Against a recording, clocks and stations decide; firmware tables have neither.
+                // With a recording, clocks and MAC addresses decide; firmware tables have neither.
                 identified |= recording.is_none();
             }
         }
@@ -307,12 +309,12 @@ fn candidate<'a>(
     }
 }
 
-/// That one moment comes before another.
+/// Evidence that one moment precedes another.
 fn order(first: AxisMoment, second: AxisMoment, apart_ns: i64) -> AxisEvidence {
     AxisEvidence { apart_ns: Some(apart_ns), ..AxisEvidence::moments(Kind::Order, first, second) }
 }
 
-/// Whether a download brought a file to its end. Of HTTPS only that data came is known.
+/// Whether a file was downloaded completely. For HTTPS, all that is known is that data was received.
 fn is_whole(download: &Download) -> bool {
     match download.status {
         Some(status) => download.complete && status == 200 && download.method == "GET",
@@ -320,7 +322,7 @@ fn is_whole(download: &Download) -> bool {
     }
 }
 
-/// Whether the capture's client is the recorded machine, as far as addresses say.
+/// Whether the capture's client has a MAC address of the recorded machine.
 fn identify(
     recording: Option<&AxisRecording<'_>>,
     boot: &NetworkBoot,
@@ -340,7 +342,7 @@ fn identify(
     same
 }
 
-/// The capture's clock less the recording's where `shift_ns` puts the capture, ns.
+/// The capture's clock minus the recording's clock if the capture is shifted by `shift_ns`, ns.
 fn clocks(recording: Option<&AxisRecording<'_>>, capture: &NetbootReport, shift_ns: i64) -> Option<i64> {
     let recording = recording?;
     let capture_ns = capture.capture.start_unix_ns?.saturating_sub(shift_ns).saturating_add(recording.kernel_ns);

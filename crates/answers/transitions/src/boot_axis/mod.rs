@@ -1,15 +1,13 @@
-//! One boot on one axis: what the firmware, a network capture and the system's own recording say of it, brought together.
+//! Puts firmware tables, a network capture and the system's own recording of one boot on one time axis.
 //!
-//! Three clocks saw the boot: the firmware's counts from the processor's reset, the capture's is that of whoever recorded the
-//! packets, the recording's starts with the kernel. Where two of them saw the same moment, or moments that can only follow
-//! each other in one order, their times can be put on one axis. Each such join carries its evidence and how far it may be off.
-//! What nothing joins, or what something contradicts, is left off the axis, and the join says why.
+//! The sources use three clocks: the firmware counts from processor reset, the capture uses the clock of the capturing
+//! machine, and the recording starts with the kernel. If two sources contain the same moment, or moments that can only
+//! occur in one order, their times can be aligned. Each such join lists its evidence and its uncertainty. A source
+//! without a join, or with contradicting evidence, is left off the axis, and its join gives the reason.
 
 mod joins;
 pub mod report;
 mod stages;
-#[cfg(test)]
-mod tests;
 
 use onoff_trace::Trace;
 use onoff_trace::firmware::FirmwareCheckpoints;
@@ -22,48 +20,47 @@ use onoff_firmware_times::before_kernel::{FirmwareBeforeKernel, GivenFirmware, s
 use onoff_network::report::NetbootReport;
 use onoff_usage::person::without_person;
 
-/// The recording's part.
+/// Input from the recording.
 #[derive(Clone, Debug)]
 pub struct AxisRecording<'a> {
-    /// The kernel's start, ns on the recording's axis.
+    /// Kernel start, ns on the recording's axis.
     pub kernel_ns: i64,
-    /// The same in real time, ns since 1970-01-01 UTC; `None` when the recording does not say.
+    /// Kernel start in wall-clock time, ns since 1970-01-01 UTC; `None` if not recorded.
     pub kernel_unix_ns: Option<i64>,
-    /// Station addresses of the machine, as lower-case hexadecimal digits; empty when not recorded.
+    /// MAC addresses of the machine, as lowercase hexadecimal digits; empty if not recorded.
     pub stations: Vec<String>,
-    /// Its phases.
     pub phases: &'a [PhaseSpan],
-    /// End of the boot as its total counts it, ns: without the idle time that shows it; `None` when not recorded.
+    /// End of the boot, ns, without the required idle time; `None` if not recorded.
     pub settled_ns: Option<i64>,
-    /// Time from the first known moment to the end in which a person was waited for, ns.
+    /// Time spent waiting for user input between the start of the axis and the end of the boot, ns.
     pub person_ns: i64,
 }
 
-/// The firmware's part.
+/// Input from the firmware.
 #[derive(Clone, Debug)]
 pub struct AxisFirmware<'a> {
-    /// Its five times, ns since the processor's reset.
+    /// The five checkpoints, ns since processor reset.
     pub checkpoints: FirmwareCheckpoints,
-    /// Its own phases; empty when it measured none.
+    /// Phases measured by the firmware itself; may be empty.
     pub phases: &'a [FirmwarePhase],
-    /// How its times were found to fit the recording; `None` without a recording.
+    /// How the times fit the recording; `None` without a recording.
     pub fit: Option<FirmwareFit<'a>>,
 }
 
-/// What speaks for and against firmware tables being those of the recorded boot.
+/// Evidence that firmware tables belong to the recorded boot.
 #[derive(Clone, Copy, Debug)]
 pub struct FirmwareFit<'a> {
-    /// As the recording's own report places them.
+    /// The table as placed by the boot report.
     pub table: &'a FirmwareBeforeKernel,
-    /// Whether the tables are part of the recording.
     pub in_recording: bool,
-    /// Whether the recording holds the same five times.
+    /// Whether the recording contains the same five times.
     pub same_times: bool,
-    /// The table's end of firmware and loader less the service manager's, ns; `None` when the latter is not recorded.
+    /// End of firmware and loader in the table, minus the same end as reported by the service manager, ns; `None` if
+    /// the latter is not recorded.
     pub manager_difference_ns: Option<i64>,
 }
 
-/// The boot on one axis; `None` when there is nothing but a recording, or nothing at all.
+/// The boot on one axis; `None` without firmware tables and capture.
 #[must_use]
 pub fn axis(
     recording: Option<&AxisRecording<'_>>,
@@ -100,26 +97,27 @@ pub fn axis(
         },
         start_ns,
         end_ns,
-        total_ns: start_ns
-            .zip(end_ns)
-            .map(|(start, end)| without_person(end.saturating_sub(start), recording.map_or(0, |it| it.person_ns))),
+        total_ns: start_ns.zip(end_ns).map(|(start, end)| {
+            without_person(end.saturating_sub(start), recording.map_or(0, |recording| recording.person_ns))
+        }),
         stages,
         joins: all,
     })
 }
 
-/// What the report of a boot knows of the firmware.
-pub(crate) struct Beside<'a> {
-    /// The firmware's times as the report places them.
+/// The inputs to the axis from a boot report.
+pub(crate) struct AxisInputs<'a> {
+    /// The firmware's times as placed by the report.
     pub(crate) firmware_table: Option<&'a FirmwareBeforeKernel>,
-    /// The table's end of firmware and loader less the service manager's, ns.
+    /// End of firmware and loader in the table, minus the same end as reported by the service manager, ns.
     pub(crate) manager_difference_ns: Option<i64>,
-    /// Time from the first known moment to the end in which a person was waited for, ns.
+    /// Time spent waiting for user input between the start of the axis and the end of the boot, ns.
     pub(crate) person_ns: i64,
 }
 
-impl Beside<'_> {
-    /// The axis of a recorded boot: its kernel's start, its phases and its end, with the firmware and the packets at hand.
+impl AxisInputs<'_> {
+    /// Builds the axis of a recorded boot from its kernel start, phases and end, and the available firmware data and
+    /// packets.
     pub(crate) fn axis(
         &self,
         trace: &Trace,
@@ -148,14 +146,14 @@ impl Beside<'_> {
     }
 }
 
-/// The station addresses that a recording tells: those of its adapters, and the one that a network boot's kernel was given
+/// MAC addresses of the recorded machine: those of its adapters, and the one that a network boot passed to the kernel
 /// (`BOOTIF`).
 #[must_use]
 pub(crate) fn stations(trace: &Trace) -> Vec<String> {
     let system = &trace.system;
     let adapters = system.network_adapters.iter().map(|adapter| adapter.physical_address.as_str());
     let words = system.kernel_command_line.split_ascii_whitespace();
-    // PXELINUX, GRUB and iPXE hand over the hardware type (01: Ethernet) and the address that they booted from.
+    // PXELINUX, GRUB and iPXE pass the hardware type (01: Ethernet) and the address they booted from.
     let booted_from = words.filter_map(|word| word.strip_prefix("BOOTIF=")?.strip_prefix("01-"));
     let mut stations: Vec<String> = adapters.chain(booted_from).filter_map(digits).collect();
     stations.sort();
@@ -163,11 +161,11 @@ pub(crate) fn stations(trace: &Trace) -> Vec<String> {
     stations
 }
 
-/// The twelve digits of a station address, whatever stands between them; `None` for what is none, or all zeros.
+/// The twelve digits of a MAC address, without separators; `None` if it is not a MAC address or all zeros.
 fn digits(address: &str) -> Option<String> {
-    let kept: String =
+    let digits: String =
         address.chars().filter(|letter| !matches!(letter, ':' | '-' | '.')).collect::<String>().to_ascii_lowercase();
-    let is_one =
-        kept.len() == 12 && kept.bytes().all(|byte| byte.is_ascii_hexdigit()) && kept.bytes().any(|b| b != b'0');
-    is_one.then_some(kept)
+    let is_address =
+        digits.len() == 12 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) && digits.bytes().any(|b| b != b'0');
+    is_address.then_some(digits)
 }

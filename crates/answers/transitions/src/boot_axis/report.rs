@@ -1,46 +1,47 @@
-//! A boot on one axis. Its serialized names are part of the documented contract of `boot --format json`.
+//! A boot on one time axis. The serialized names are part of the documented interface of `boot --format json`.
 
 use serde::Serialize;
 
 use onoff_evidence::Certainty;
 
-/// A boot from its first known moment to its end, whoever saw which part of it.
+/// A boot from the earliest known moment to its end, combined from several sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootAxis {
-    /// What its times count from.
+    /// Time zero of the axis.
     pub zero: AxisZero,
-    /// First moment on the axis, ns: the processor's reset where the firmware's times are placed; `None` when nothing is.
+    /// The earliest moment on the axis, ns: processor reset if firmware times are placed; `None` if the axis is empty.
     pub start_ns: Option<i64>,
-    /// End of the boot, ns: when the computer had settled; without a recording the end of the last stage. `None` when not recorded.
+    /// End of the boot, ns: when the computer was idle; without a recording, the end of the last stage. `None` if not
+    /// recorded.
     pub end_ns: Option<i64>,
-    /// From start to end, without the time in which a person was waited for, ns; `None` when either is unknown.
+    /// From start to end without the time spent waiting for user input, ns; `None` if either is unknown.
     pub total_ns: Option<i64>,
-    /// The stages, one after the other.
+    /// The stages, in order.
     pub stages: Vec<AxisStage>,
-    /// What put each part on the axis, or why it is not on it.
+    /// How each source was aligned with the axis, or why it was not.
     pub joins: Vec<AxisJoin>,
 }
 
-/// What the times of an axis count from.
+/// Time zero of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisZero {
-    /// The recording's first event, or the kernel's start.
+    /// The first event of the recording, or the kernel start.
     Recording,
-    /// The processor's reset.
+    /// Processor reset.
     Reset,
-    /// The capture's first frame.
+    /// The first frame of the capture.
     Capture,
 }
 
-/// Who saw a part of the boot.
+/// The source of a part of the boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisSource {
-    /// The firmware's own tables.
+    /// Firmware tables.
     Firmware,
     /// A network capture.
     Capture,
@@ -48,68 +49,59 @@ pub enum AxisSource {
     Recording,
 }
 
-/// A stage of the boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisStage {
-    /// Name: a stage of the firmware's table, a phase of the recording, or `network_boot`.
+    /// Stage of the firmware table, phase of the recording, or `network_boot`.
     pub name: String,
-    /// Who saw it.
     pub source: AxisSource,
-    /// Start, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
-    /// What others saw of it, by start: stages of the network boot, phases of the firmware.
+    /// Parts from other sources, ordered by start: network boot stages, firmware phases.
     pub inside: Vec<AxisPart>,
-    /// Time in which the network boot was under way and no file and no dialogue was, ns; `None` when the network boot was not under
-    /// way, or the operating system ran.
+    /// Time within the network boot without a file transfer or DHCP exchange, ns; `None` outside the network boot or
+    /// once the operating system runs.
     pub off_network_ns: Option<i64>,
 }
 
-/// A part of a stage, cut to the stage's ends.
+/// A part of a stage, clipped to the stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisPart {
-    /// Name: a stage of the network boot, or a phase of the firmware.
+    /// Network boot stage, or firmware phase.
     pub name: String,
-    /// Who saw it.
     pub source: AxisSource,
-    /// A file's name or an address; empty when there is none.
+    /// File name or address; empty if there is none.
     pub detail: String,
-    /// Start, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
 }
 
-/// How one source's times came onto the axis.
+/// The alignment of one source with the axis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisJoin {
-    /// Whose times.
+    /// The source.
     pub source: AxisSource,
-    /// Whether they are on the axis.
+    /// Whether the source is on the axis.
     pub joined: bool,
-    /// How certain that is; `missing` when they are not on it.
+    /// Certainty of the join; `missing` if not joined.
     pub certainty: Certainty,
-    /// What was added to its times, ns; `None` when not joined.
+    /// Shift that was added to the times, ns; `None` if not joined.
     pub shift_ns: Option<i64>,
-    /// Its times may lie up to this much earlier, ns; `None` when nothing bounds it.
+    /// Its times may be up to this much earlier, ns; `None` if unbounded.
     pub earlier_by_at_most_ns: Option<i64>,
-    /// What speaks for the join.
+    /// Evidence for the join.
     pub evidence: Vec<AxisEvidence>,
-    /// What speaks against it; empty for a join.
+    /// Evidence against the join; empty if joined.
     pub against: Vec<AxisEvidence>,
-    /// Boots of the capture that fit equally well, when they are more than one; else 0.
+    /// Number of boots in the capture that fit equally well, if more than one; otherwise 0.
     pub equally_good: u64,
 }
 
-/// A moment that a join rests on.
+/// A moment used as evidence for a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -132,69 +124,68 @@ pub enum AxisMoment {
     NextRequest,
     /// The acknowledgment of the last byte before the operating system's network.
     LastByte,
-    /// The first frame of the operating system's own network.
+    /// The first frame of the operating system's own network stack.
     SystemNetwork,
 }
 
-/// What speaks for or against a join.
+/// Evidence for or against a join.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisEvidence {
-    /// Which kind of evidence.
     pub kind: AxisEvidenceKind,
-    /// The first of two moments; `None` where the kind has none.
+    /// The first of two moments; `None` for kinds without moments.
     pub first: Option<AxisMoment>,
-    /// The second of them.
+    /// The second of two moments.
     pub second: Option<AxisMoment>,
-    /// How far apart two moments, clocks or accounts are, ns; `order`: negative when they would come in the wrong order; `clocks`:
-    /// capture less recording; `fills`: what address and boot program leave of the firmware's load.
+    /// Difference between two moments, clocks or reported times, ns. `order`: negative if they are in the wrong order.
+    /// `clocks`: capture minus recording. `fills`: the part of the firmware's load time that the DHCP exchange and the
+    /// boot program do not fill.
     pub apart_ns: Option<i64>,
-    /// `fills`: the firmware's load, ns.
+    /// `fills`: the firmware's load time, ns.
     pub of_ns: Option<i64>,
-    /// `station`: the client's address; `other_times`: the differences. Empty elsewhere.
+    /// `station`: the client's address; `other_times`: the differences; otherwise empty.
     pub detail: String,
 }
 
-/// Kinds of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AxisEvidenceKind {
-    /// Two sources saw the same moment; what lies between is not measured.
+    /// Two sources contain the same moment; the time between their events is not measured.
     SameMoment,
     /// The tables are part of the recording.
     InRecording,
-    /// The recording holds the same five times.
+    /// The recording contains the same five times.
     SameTimes,
-    /// The recording holds other times.
+    /// The recording contains different times.
     OtherTimes,
-    /// The table's end of firmware and loader less the service manager's.
+    /// End of firmware and loader in the table, compared with the service manager's.
     Manager,
-    /// The times do not start at this boot's reset: the firmware's clock ran on over earlier boots.
+    /// The times do not start at the reset of this boot: the firmware's clock kept running over earlier boots.
     OverResets,
-    /// The times lack the return of `ExitBootServices`, as those of a legacy boot do.
+    /// The times do not include the return of `ExitBootServices`, as after a legacy boot.
     NoPlace,
-    /// The capture's client and the station addresses that the recording tells: the same, or, against a join, none of them.
+    /// The capture's client has a MAC address of the recorded machine; as evidence against a join: it has none of them.
     Station,
-    /// The capture's clock and the recording's, where the join puts them.
+    /// The clocks of the capture and the recording, as placed by the join.
     Clocks,
-    /// A moment that can only come before another did.
+    /// The moments are in the only possible order.
     Order,
-    /// Dialogue and transfer of the boot program fill the firmware's load of the loader.
+    /// The DHCP exchange and transfer of the boot program fill the firmware's load time.
     Fills,
-    /// The capture holds no network boot that loaded a file to its end.
+    /// The capture contains no network boot that loaded a file completely.
     NoLoadedBoot,
-    /// Nothing tells whether the sources are of the same boot.
+    /// No evidence shows whether the sources belong to the same boot.
     NothingJoins,
 }
 
 impl AxisEvidence {
-    /// Evidence of a kind that needs no more.
+    /// Evidence of a kind without further data.
     pub(super) fn of(kind: AxisEvidenceKind) -> Self {
         Self { kind, first: None, second: None, apart_ns: None, of_ns: None, detail: String::new() }
     }
 
-    /// Two moments.
+    /// Evidence about two moments.
     pub(super) fn moments(kind: AxisEvidenceKind, first: AxisMoment, second: AxisMoment) -> Self {
         Self { first: Some(first), second: Some(second), ..Self::of(kind) }
     }

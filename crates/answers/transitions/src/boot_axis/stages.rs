@@ -1,4 +1,4 @@
-//! The stages of a boot on its axis, and what lies inside each.
+//! The stages of a boot on its axis, and their parts.
 
 use super::joins::PlacedBoot;
 use super::report::{AxisPart, AxisSource, AxisStage};
@@ -7,7 +7,7 @@ use onoff_evidence::phase_name::PhaseName;
 use onoff_firmware_times::stages as firmware_stages;
 use onoff_network::report::{NetworkBoot, StageKind};
 
-/// The stages, by start: those of the firmware, of the recording, and before them what only packets show.
+/// The stages, ordered by start: firmware, recording, and before them the part that only packets show.
 pub(super) fn stages(
     recording: Option<&AxisRecording<'_>>,
     firmware: Option<(&AxisFirmware<'_>, i64)>,
@@ -35,14 +35,14 @@ pub(super) fn stages(
             stage(part.name.as_str(), AxisSource::Firmware, start, end);
         }
     }
-    // The service manager's account of firmware and loader is the same stretch as the firmware's own.
-    let told_already = |name| firmware.is_some() && matches!(name, PhaseName::Firmware | PhaseName::Loader);
+    // The service manager's times of firmware and loader cover the same interval as the firmware's own.
+    let is_duplicate = |name| firmware.is_some() && matches!(name, PhaseName::Firmware | PhaseName::Loader);
     for &(name, start_ns, end_ns) in recording.map_or(&[][..], |recording| recording.phases) {
-        if name == PhaseName::TraceTail || told_already(name) {
+        if name == PhaseName::TraceTail || is_duplicate(name) {
             continue;
         }
         if let (Some(start), Some(end)) = (start_ns, end_ns) {
-            // What settles ends with idle time that is nobody's.
+            // PostBoot ends with required idle time, which does not count.
             let settled = recording.and_then(|recording| recording.settled_ns).filter(|_| name == PhaseName::PostBoot);
             stage(name.as_str(), AxisSource::Recording, start, settled.unwrap_or(end).min(end));
         }
@@ -80,7 +80,7 @@ fn stages_start(stages: &[AxisStage]) -> Option<i64> {
     stages.iter().map(|stage| stage.start_ns).min()
 }
 
-/// The outer phases of the firmware that run in a stage of its own.
+/// Adds the firmware's outer phases to the firmware stages.
 fn firmware_parts(stage: &mut AxisStage, firmware: &AxisFirmware<'_>, shift_ns: i64) {
     if stage.source != AxisSource::Firmware {
         return;
@@ -91,7 +91,7 @@ fn firmware_parts(stage: &mut AxisStage, firmware: &AxisFirmware<'_>, shift_ns: 
     }
 }
 
-/// The stages of the network boot that lie in a stage, and what of it was off the network.
+/// Adds the network boot stages to a stage, and computes its time off the network.
 fn network_parts(stage: &mut AxisStage, (boot, shift_ns): (&NetworkBoot, i64)) {
     let from = stage.start_ns.max(boot.start_ns.saturating_add(shift_ns));
     let until = stage.end_ns.min(boot.end_ns.saturating_add(shift_ns));
@@ -104,17 +104,17 @@ fn network_parts(stage: &mut AxisStage, (boot, shift_ns): (&NetworkBoot, i64)) {
             continue;
         }
         let ends = (part.start_ns.saturating_add(shift_ns), part.end_ns.saturating_add(shift_ns));
-        // The stages of a network boot follow each other without overlap: their lengths add up.
+        // The stages of a network boot do not overlap, so their durations add up.
         let name = part.kind.as_str();
         on_network_ns = on_network_ns.saturating_add(add_part(stage, (name, AxisSource::Capture, &part.detail), ends));
     }
-    // The system's own work is not measured against the network.
+    // Time in the operating system does not count as off-network time.
     let loads = stage.source != AxisSource::Recording
         || [PhaseName::Firmware, PhaseName::Loader].iter().any(|phase| phase.as_str() == stage.name);
     stage.off_network_ns = loads.then(|| until.saturating_sub(from).saturating_sub(on_network_ns).max(0));
 }
 
-/// Adds what of a part lies in the stage; how long that is, ns.
+/// Adds the part clipped to the stage; returns its duration, ns.
 fn add_part(stage: &mut AxisStage, (name, source, detail): (&str, AxisSource, &str), (start, end): (i64, i64)) -> i64 {
     let (start_ns, end_ns) = (start.max(stage.start_ns), end.min(stage.end_ns));
     if end_ns <= start_ns {

@@ -1,4 +1,4 @@
-//! Transitions of a computer with Linux: the same questions, answered from other landmarks.
+//! Transitions of Linux computers.
 
 pub mod boot;
 pub mod shutdown;

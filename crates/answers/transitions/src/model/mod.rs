@@ -1,4 +1,4 @@
-//! What every transition is made of, whatever system recorded it.
+//! The parts of a transition that all systems share.
 
 mod phase;
 mod transition;

@@ -1,4 +1,4 @@
-//! Phases: one struct for all transitions of all systems.
+//! Phases of transitions, common to all systems.
 
 use serde::Serialize;
 
@@ -8,113 +8,109 @@ use onoff_usage::cpu::CpuUsage;
 use onoff_usage::disk::DiskUsage;
 use onoff_usage::person::{PersonTime, without_person};
 
-/// A phase: when it was, what set that, and what the machine did in it.
+/// A phase: its interval, the rules that set its ends, and what the machine did in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
-    /// Which.
     pub name: PhaseName,
-    /// Its part of a sleep; `None` in other transitions.
+    /// Its part of a suspend and resume; `None` in other transitions.
     pub half: Option<Half>,
-    /// Start, ns; negative before the kernel; `None` when no rule found it.
+    /// Start, ns; negative before the kernel. `None` if no rule matched.
     pub start_ns: Option<i64>,
-    /// End, ns; `None` when no rule found it or it is not in the recording.
+    /// End, ns; `None` if no rule matched or the recording ended earlier.
     pub end_ns: Option<i64>,
-    /// Length, ns; `None` when it is not known.
+    /// Length, ns; `None` if unknown.
     pub duration_ns: Option<i64>,
-    /// Time of it in which a person was waited for, ns: the computer did not take that.
+    /// Time spent waiting for user input, ns.
     pub person_ns: i64,
-    /// How much of it is in the recording, ns: a lower bound of its length.
+    /// The recorded part, ns: a lower bound of the length.
     pub recorded_ns: i64,
-    /// How certain the weaker end is.
+    /// Certainty of the weaker end.
     pub certainty: Certainty,
-    /// What set the start.
+    /// The boundary at the start.
     pub starts: Boundary,
-    /// What set the end; of a phase that only an account of the system names, what set its length.
+    /// The boundary at the end. If only the system's own times name the phase: what set its length.
     pub ends: Boundary,
-    /// Detail as recorded, e.g. which processors; empty when there is none.
+    /// Detail as recorded, e.g. which CPUs; empty if there is none.
     pub detail: String,
-    /// The applications, services or devices' callbacks in it.
+    /// The applications, services or device callbacks in it.
     pub work: PhaseWork,
-    /// Who used the processors; `None` when that was not recorded or an end is unknown.
+    /// CPU usage; `None` if not recorded or an end is unknown.
     pub cpu: Option<CpuUsage>,
-    /// What the disks did; `None` when no disk request was recorded or an end is unknown.
+    /// Disk activity; `None` if no disk request was recorded or an end is unknown.
     pub disk: Option<DiskUsage>,
-    /// Names of the losses that touch its ends.
+    /// Names of the losses that can affect its ends.
     pub touched_by: Vec<String>,
 }
 
-/// What was asked of applications, services or devices in a phase.
+/// Requests to applications, services or devices in a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseWork {
-    /// How many.
+    /// Number of requests.
     pub items: u64,
-    /// Lengths of those that ended, added up, ns.
+    /// Sum of the durations of completed requests, ns.
     pub total_ns: i64,
-    /// Time of the phase in which at least one of them was under way, ns.
+    /// Time in which at least one request was in flight, ns.
     pub covered_ns: i64,
-    /// The phase's length less `total_ns`, ns; negative where they overlap. `None` when the length is unknown or none ended.
+    /// Length of the phase minus `total_ns`, ns; negative if requests overlap. `None` if the length is unknown or no
+    /// request completed.
     pub beyond_ns: Option<i64>,
-    /// What ended last, and so ended the phase; of Windows.
+    /// Windows: the request that completed last and so ended the phase.
     pub last: Option<LastEnded>,
-    /// What the phase's end waited for, latest first: the callback that ended last, what that one waited for, and so on; of Linux.
+    /// Linux: the critical path of the phase, latest first: the callback that ended last, the one it waited for, and so
+    /// on.
     pub path: Vec<CallbackStep>,
-    /// Time of the phase that the path's callbacks took, ns; the rest is the kernel's own work between them.
+    /// Time in the callbacks of the path, ns; the rest is kernel work between them.
     pub path_ns: i64,
 }
 
-/// What ended last in a phase.
+/// The request that completed last in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastEnded {
-    /// Its name.
+    /// Name of the application, service or device.
     pub name: String,
-    /// Its driver, of a device; empty when not known.
+    /// Driver of a device; empty if unknown.
     pub driver: String,
-    /// Its length, ns.
     pub duration_ns: i64,
-    /// Its end, ns.
     pub end_ns: i64,
-    /// How much earlier the second last ended, ns: what the phase would gain if this one took no longer; `None` for an only one.
+    /// Time since the second-last request completed, ns: how much shorter the phase could be. `None` if it is the only
+    /// one.
     pub after_others_ns: Option<i64>,
 }
 
-/// Why a callback is on a phase's path.
+/// Why a callback is on the critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallbackReason {
     /// It ended last in the phase.
     EndedLast,
-    /// The next one hangs on the device below this one, and waits for it: on the way down children come first.
+    /// The next callback's device is the parent of this one and waits for it: children suspend first.
     Child,
-    /// The next one's device hangs on this one, and waits for it: on the way up parents come first.
+    /// The next callback's device is a child of this one and waits for it: parents resume first.
     Parent,
-    /// The next one ran on the same thread, after this one.
+    /// The next callback ran on the same thread, after this one.
     SameThread,
 }
 
-/// A callback on a phase's path.
+/// A callback on the critical path of a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallbackStep {
-    /// Device.
     pub device: String,
-    /// Driver; empty when the device has none.
+    /// Empty if the device has no driver.
     pub driver: String,
-    /// Start, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
-    /// Its time on the path, ns: its length, but what the step before it on the path covers.
+    /// Time on the path, ns: its duration minus what the previous step on the path covers.
     pub duration_ns: i64,
-    /// Why it is on the path.
     pub because: CallbackReason,
 }
 
 impl Phase {
-    /// A phase of which nothing is known.
+    /// A phase with unknown ends.
     pub fn unknown(name: PhaseName) -> Self {
         Self {
             name,
@@ -135,27 +131,26 @@ impl Phase {
         }
     }
 
-    /// The phase between two boundaries.
     pub(crate) fn between(name: PhaseName, starts: &Boundary, ends: &Boundary) -> Self {
-        let span = Span::between(starts, ends);
+        let interval = Span::between(starts, ends);
         Self {
-            start_ns: span.start_ns,
-            end_ns: span.end_ns,
-            duration_ns: span.duration_ns,
-            recorded_ns: span.duration_ns.unwrap_or(0).max(0),
-            certainty: span.certainty,
+            start_ns: interval.start_ns,
+            end_ns: interval.end_ns,
+            duration_ns: interval.duration_ns,
+            recorded_ns: interval.duration_ns.unwrap_or(0).max(0),
+            certainty: interval.certainty,
             starts: starts.clone(),
             ends: ends.clone(),
             ..Self::unknown(name)
         }
     }
 
-    /// The same as a part of a sleep.
-    pub(crate) fn of_sleep(self) -> Self {
+    /// Marks it as a part of a suspend and resume.
+    pub(crate) fn with_half(self) -> Self {
         Self { half: self.name.half(), ..self }
     }
 
-    /// The same, recorded up to `until_ns` where its end is not known.
+    /// If the end is unknown, counts the time up to `until_ns` as recorded.
     pub(crate) fn recorded_until(self, until_ns: i64) -> Self {
         let recorded_ns = match (self.start_ns, self.end_ns) {
             (Some(start), None) => until_ns.saturating_sub(start).max(0),
@@ -164,27 +159,26 @@ impl Phase {
         Self { recorded_ns, ..self }
     }
 
-    /// What the computer took of it, ns: its length without the time in which a person was waited for. `None` when its length is not
-    /// known.
+    /// Length without the time spent waiting for user input, ns. `None` if the length is unknown.
     #[must_use]
     pub fn took_ns(&self) -> Option<i64> {
         Some(without_person(self.duration_ns?, self.person_ns))
     }
 
-    /// Sets the time in which a person was waited for.
+    /// Sets the time spent waiting for user input.
     pub(crate) fn set_person_time(&mut self, person: &PersonTime) {
         if let Some(window) = self.recorded() {
             self.person_ns = person.within(window);
         }
     }
 
-    /// Its name and its ends.
+    /// Its name, start and end.
     #[must_use]
     pub const fn span(&self) -> PhaseSpan {
         (self.name, self.start_ns, self.end_ns)
     }
 
-    /// Start and end of what is recorded of it, ns; `None` when there is none, or its end is neither known nor assumed.
+    /// Start and end of the recorded part, ns. `None` if it has none, or its end is neither known nor assumed.
     #[must_use]
     pub fn recorded(&self) -> Option<(i64, i64)> {
         let start = self.start_ns.filter(|&start| start >= 0)?;
@@ -192,8 +186,8 @@ impl Phase {
         (start <= end).then_some((start, end))
     }
 
-    /// Whether something that starts at `time_ns` starts in it; an open end reaches to `until_ns`.
-    pub(crate) fn holds(&self, time_ns: i64, until_ns: i64) -> bool {
+    /// Whether `time_ns` is in the phase; an unknown end counts as `until_ns`.
+    pub(crate) fn contains(&self, time_ns: i64, until_ns: i64) -> bool {
         self.start_ns.is_some_and(|start| start <= time_ns) && time_ns <= self.end_ns.unwrap_or(until_ns)
     }
 }
@@ -203,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_end_is_recorded_only_as_far_as_it_is_assumed() {
+    fn an_unknown_end_counts_as_recorded_only_up_to_the_assumed_end() {
         let at = |time_ns| Boundary { time_ns, ..Boundary::default() };
         let open = Phase::between(PhaseName::PostBoot, &at(Some(10)), &at(None));
         assert_eq!((open.recorded(), open.recorded_ns), (None, 0));

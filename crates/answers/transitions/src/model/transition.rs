@@ -1,4 +1,4 @@
-//! One transition, whatever system it is of and whatever recorded it.
+//! A transition, common to all systems and sources.
 
 use onoff_trace::{Losses, SystemKind};
 use serde::Serialize;
@@ -16,46 +16,44 @@ use onoff_evidence::{Certainty, Span};
 use onoff_usage::idle::Settling;
 use onoff_usage::units::Unit;
 
-/// Which transition of its kind, in the words of its system.
+/// The variant of a transition, in the terms of its system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
-    /// A boot from power-off, everything initialized.
+    /// A boot from power-off with full initialization.
     Cold,
     /// A resume from hibernation, recorded as a boot.
     Resume,
-    /// Fast startup of Windows: the user's session ends or begins, the kernel's goes to a file or comes from it.
+    /// Windows fast startup: the user session ends or begins; the kernel session is written to or read from a file.
     FastStartup,
-    /// The computer is turned off.
     PowerOff,
-    /// The computer starts again.
+    /// The computer reboots.
     Restart,
-    /// Linux: the computer stops and stays on.
+    /// Linux: the system stops and the computer stays on.
     Halt,
-    /// Linux: another kernel is started at once.
+    /// Linux: another kernel starts directly.
     Kexec,
-    /// Windows: only a user's session ends.
+    /// Windows: only a user session ends.
     Logoff,
-    /// Memory stays powered: S1 to S3 of Windows, suspend to memory (S3, `mem`) of Linux.
+    /// Memory stays powered: S1 to S3 on Windows, suspend-to-RAM (S3, `mem`) on Linux.
     Sleep,
-    /// Memory goes to a file, the computer off (S4).
+    /// Memory is written to disk and the computer powers off (S4).
     Hibernate,
-    /// Windows: memory goes to a file and stays powered as well.
+    /// Windows: memory is written to disk and also stays powered.
     HybridSleep,
     /// Windows: the computer stays on in its deepest idle state (S0).
     ModernStandby,
-    /// Linux: processes frozen, devices asleep, processors in their deepest idle state (S0ix, `freeze`).
+    /// Linux: processes are frozen, devices suspended and CPUs in their deepest idle state (S0ix, `freeze`).
     SuspendToIdle,
     /// Linux: standby (S1, `standby`).
     Standby,
-    /// The recording cannot tell.
+    /// Not recorded.
     #[default]
     Unknown,
 }
 
 impl Variant {
-    /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -78,75 +76,72 @@ impl Variant {
     }
 }
 
-/// A transition of a computer: what every one has, and in `details` what only its system and kind have.
+/// A transition. `details` has the fields that are specific to its system and kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TransitionOf{D}"))]
 pub struct Transition<D = Details> {
-    /// Which system the computer has.
     pub system: SystemKind,
-    /// Which kind of transition.
     pub kind: TransitionKind,
-    /// Which of its kind.
     pub variant: Variant,
-    /// Its number among those of its kind in the recording, from 1: what `--transition` takes.
+    /// Number among the transitions of its kind in the recording, from 1 (the value for `--transition`).
     pub number: u32,
-    /// Start, ns: of a boot the kernel's start (of Linux the firmware's, where it is known), of a shutdown the request, of a sleep the
-    /// decision. `None` when no rule found it.
+    /// Start, ns. Boot: kernel start (Linux: firmware start, if known). Shutdown: the request. Suspend: the decision to
+    /// suspend. `None` if no rule matched.
     pub start_ns: Option<i64>,
-    /// End, ns: of a boot when the computer had settled, of a shutdown the kernel's last step, of a sleep the end of the resume. `None`
-    /// when it is not in the recording.
+    /// End, ns. Boot: the computer is idle. Shutdown: the last kernel step. Suspend: end of the resume. `None` if not
+    /// recorded.
     pub end_ns: Option<i64>,
-    /// What it took, ns: without the idle time that ends a boot, without the time asleep, and without the time in which a person was
-    /// waited for. `None` when an end is not known.
+    /// Duration, ns, without required idle time (boot), time asleep, and time spent waiting for user input. `None` if
+    /// an end is unknown.
     pub total_ns: Option<i64>,
-    /// A lower bound of it, ns: the total itself when known, else what is recorded of it.
+    /// Lower bound of the duration, ns: the total if known, otherwise the recorded part.
     pub total_at_least_ns: i64,
-    /// How certain the total is; what the lower bound rests on when there is no total.
+    /// Certainty of the total, or of the lower bound if there is no total.
     pub total_certainty: Certainty,
-    /// Time in which the computer waited for a person, ns: to log on, and at the loader that a resume counts from. It is in no total.
+    /// Time spent waiting for user input, ns: at logon and at the resume loader. No total includes it.
     pub person_ns: i64,
-    /// The phases, in order; of boots and shutdowns also those that no rule found, without times.
+    /// The phases, in order. Boots and shutdowns include phases that no rule found, without times.
     pub phases: Vec<Phase>,
-    /// Services or units that started or stopped in it, by start; none for sleeps.
+    /// Services or units that started or stopped, ordered by start; empty for suspends.
     pub units: Vec<Unit>,
-    /// How long the computer took to settle after a boot or a resume; `None` for shutdowns.
+    /// How long the computer took to become idle after a boot or resume; `None` for shutdowns.
     pub settling: Option<Settling>,
-    /// Names of the losses that touch its phases.
+    /// Names of the losses that can affect its phases.
     pub touched_by: Vec<String>,
-    /// What the recording lacked for a full answer, and what to record next time.
+    /// Evidence that the recording does not contain, and how to record it.
     pub lacking: Lacking,
-    /// Everything that was lost of the recording.
+    /// All losses of the recording.
     pub losses: Losses,
-    /// Who made it slow, by the account of its phases, who took longest first; empty where nobody did, or no account was made.
+    /// The subjects that made it slow, longest first, from the accounts of its phases; may be empty.
     pub culprits: Vec<Culprit>,
-    /// What to change first, as `diagnose` reports it; `None` where no finding has a cost.
+    /// What to fix first, as reported by `diagnose`; `None` if no finding has a cost.
     pub fix_first: Option<FixFirst>,
-    /// What only transitions of this kind and system have.
+    /// Fields specific to this kind and system.
     #[serde(flatten)]
     pub details: D,
 }
 
 impl<D> Transition<D> {
-    /// The first phase of that name.
+    /// The first phase with this name.
     #[must_use]
     pub fn phase(&self, name: PhaseName) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
     }
 
-    /// The search for the end of a boot or of the work after a resume, where it found one.
+    /// The idle detection after a boot or resume, if it found an end.
     #[must_use]
     pub fn settled(&self) -> Option<&Settling> {
         self.settling.as_ref().filter(|settling| settling.end_ns.is_some())
     }
 
-    /// The start, ns; that of the recording when no rule found it.
+    /// The start, ns; 0 if unknown.
     #[must_use]
     pub fn start_or_zero_ns(&self) -> i64 {
         self.start_ns.unwrap_or(0)
     }
 
-    /// The culprit that [`Self::fix_first`] is about; the first one where there is no such finding, `None` where it is about something
-    /// else.
+    /// The culprit that [`Self::fix_first`] is about, or `None` if it is about something else. Without such a finding:
+    /// the first culprit.
     #[must_use]
     pub fn first_culprit(&self) -> Option<&Culprit> {
         let Some(fix) = &self.fix_first else { return self.culprits.first() };
@@ -158,13 +153,14 @@ impl<D> Transition<D> {
         self.culprits.iter().find(is_about)
     }
 
-    /// The work after a boot's desktop or a resume, as far as it was recorded, ns; `None` where the search for its end did not begin.
+    /// Recorded work after the desktop or resume until the computer was idle, ns; `None` if idle detection did not
+    /// start.
     #[must_use]
     pub fn work_after_ns(&self) -> Option<i64> {
         self.settling.as_ref().filter(|settling| settling.start_ns.is_some()).map(|settling| settling.busy_ns)
     }
 
-    /// The same with other details.
+    /// Replaces the details.
     #[must_use]
     pub fn map<E>(self, change: impl FnOnce(D) -> E) -> Transition<E> {
         let (common, details) = self.split();
@@ -191,7 +187,7 @@ impl<D> Transition<D> {
         }
     }
 
-    /// What every transition has, and the details.
+    /// Separates the common fields from the details.
     fn split(self) -> (Transition<()>, D) {
         let common = Transition {
             system: self.system,
@@ -218,7 +214,7 @@ impl<D> Transition<D> {
     }
 }
 
-/// What both halves of a sleep took: the total, its lower bound, and how certain the total is.
+/// Duration of suspend plus resume: the total, its lower bound, and the certainty of the total.
 pub(crate) fn total_of_halves(suspend: &Span, resume: &Span) -> (Option<i64>, i64, Certainty) {
     let total_ns = suspend.duration_ns.zip(resume.duration_ns).map(|(down, up)| down.saturating_add(up));
     let known = |half: &Span| half.duration_ns.unwrap_or(0);
@@ -230,7 +226,7 @@ pub(crate) fn total_of_halves(suspend: &Span, resume: &Span) -> (Option<i64>, i6
     (total_ns, at_least_ns, certainty)
 }
 
-/// Names of the losses that touch any of `phases` but the rest of the recording, each once.
+/// Names of the losses that can affect any of `phases` except `TraceTail`, without duplicates.
 pub(crate) fn losses_touching(phases: &[Phase]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let phases = phases.iter().filter(|phase| phase.name != PhaseName::TraceTail);
@@ -243,7 +239,7 @@ pub(crate) fn losses_touching(phases: &[Phase]) -> Vec<String> {
 }
 
 impl Transition {
-    /// How long it took, ns; of a boot of Linux that did not settle in the recording, until every job of the start was done.
+    /// Duration, ns. For a Linux boot that did not become idle in the recording: until all start jobs were done.
     #[must_use]
     pub fn duration_ns(&self) -> Option<i64> {
         match &self.details {
@@ -253,24 +249,24 @@ impl Transition {
     }
 }
 
-/// Transitions of one kind that a recording holds.
+/// The transitions of one kind in a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TransitionsOf{D}"))]
 pub struct Transitions<D = Details> {
-    /// How many the recording holds.
+    /// Number of transitions in the recording.
     pub found: u32,
-    /// Those that were chosen, by start; at least one.
+    /// The selected transitions, ordered by start; at least one.
     pub transitions: Vec<Transition<D>>,
 }
 
 impl<D> Transitions<D> {
-    /// What the recording lacked; the same for all of them.
+    /// Missing evidence, the same for all transitions.
     #[must_use]
     pub fn lacking(&self) -> Option<&Lacking> {
         self.transitions.first().map(|transition| &transition.lacking)
     }
 
-    /// Everything that was lost; the same for all of them.
+    /// All losses, the same for all transitions.
     #[must_use]
     pub fn losses(&self) -> Option<&Losses> {
         self.transitions.first().map(|transition| &transition.losses)
@@ -279,7 +275,7 @@ impl<D> Transitions<D> {
 
 macro_rules! details {
     ($($(#[$comment:meta])* $name:ident,)*) => {
-        /// What only transitions of one kind and system have.
+        /// Fields specific to one kind and system.
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(untagged)]
@@ -287,7 +283,7 @@ macro_rules! details {
             $($(#[$comment])* $name(Box<$name>),)*
         }
 
-        /// A transition with the details of its kind and system, for what only one of them has.
+        /// A transition with typed details.
         #[derive(Clone, Debug, PartialEq)]
         pub enum TypedTransition {
             $($(#[$comment])* $name(Box<Transition<$name>>),)*
@@ -311,16 +307,16 @@ macro_rules! details {
 }
 
 details! {
-    /// A boot of Windows.
+    /// A Windows boot.
     WindowsBoot,
-    /// A boot of Linux.
+    /// A Linux boot.
     LinuxBoot,
-    /// A shutdown of Windows.
+    /// A Windows shutdown.
     WindowsShutdown,
-    /// A shutdown of Linux.
+    /// A Linux shutdown.
     LinuxShutdown,
-    /// A sleep of Windows.
+    /// A Windows suspend and resume.
     WindowsSuspend,
-    /// A sleep of Linux.
+    /// A Linux suspend and resume.
     LinuxSuspend,
 }

@@ -1,17 +1,17 @@
-//! The course of a shutdown: where it begins, where each phase begins and ends, and what kind of shutdown it is.
+//! Finds the boundaries of a shutdown and of its phases, and the kind of shutdown.
 //!
-//! Sources of the rules: the Microsoft paper for what each phase is; for the events, the providers' manifests.
+//! Sources: the Microsoft paper for the meaning of each phase; provider manifests for the events.
 
 use crate::PhaseName;
 use crate::Variant;
 use onoff_trace::{Activity, ActivityKind, NotificationKind, Trace, milestone, shutdown_step};
 
 use super::exits::Burst;
-use crate::search::{Found, Search, first_of, milestone_at, milestones};
+use crate::search::{Match, Search, first_of, milestone_at, milestones};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// `POWER_ACTION` as the kernel records it.
+/// `POWER_ACTION` values, as recorded by the kernel.
 const HIBERNATE: i64 = 3;
 const SHUTDOWN: i64 = 4;
 const RESTART: i64 = 5;
@@ -22,7 +22,7 @@ const S4: i64 = 5;
 
 /// The boundaries of a shutdown.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct ShutdownBoundaries {
     pub variant: Variant,
     pub variant_rule: Rule,
     pub starts: Boundary,
@@ -32,7 +32,7 @@ pub(super) struct Course {
     pub kernel: (Boundary, Boundary),
 }
 
-impl Course {
+impl ShutdownBoundaries {
     pub(super) fn phase(&self, name: PhaseName) -> &(Boundary, Boundary) {
         match name {
             PhaseName::UserSession => &self.user,
@@ -42,22 +42,22 @@ impl Course {
     }
 }
 
-/// What was recorded about a shutdown.
-pub(super) struct Facts<'a> {
+/// The recorded events of a shutdown.
+pub(super) struct Events<'a> {
     trace: &'a Trace,
-    /// Ends of processes that look like one.
+    /// A burst of process exits that looks like a shutdown.
     pub burst: Option<Burst>,
-    /// The applications of sessions are ended, by start.
+    /// Session shutdowns, ordered by start.
     sessions: Vec<Activity>,
-    /// Steps of ending sessions, by start.
+    /// Steps of ending sessions, ordered by start.
     steps: Vec<Activity>,
-    /// Steps of the kernel, by start.
+    /// Kernel steps, ordered by start.
     kernel_steps: Vec<Activity>,
-    /// A memory image is made instead of a kernel's shutdown: since when.
-    power: Option<Found>,
+    /// Start of writing a memory image, if the kernel does that instead of shutting down.
+    power: Option<Match>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> Events<'a> {
     pub(super) fn of(trace: &'a Trace, burst: Option<Burst>) -> Self {
         let rows = |kind: ActivityKind| -> Vec<Activity> {
             let mut rows: Vec<Activity> = trace.activities.iter().filter(|row| row.kind == kind).collect();
@@ -74,8 +74,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether anything recorded is of a shutdown.
-    pub(super) fn hold_a_shutdown(&self) -> bool {
+    /// Whether any event belongs to a shutdown.
+    pub(super) fn show_a_shutdown(&self) -> bool {
         !self.sessions.is_empty()
             || !self.steps.is_empty()
             || !self.kernel_steps.is_empty()
@@ -95,16 +95,16 @@ impl<'a> Facts<'a> {
         rows.iter().find(|row| self.trace.text(row.name) == name).copied()
     }
 
-    fn found(&self, time_ns: i64, row: &Activity) -> Found {
+    fn matched(&self, time_ns: i64, row: &Activity) -> Match {
         (time_ns, self.trace.text(row.event).to_owned())
     }
 
-    fn begin(&self, row: Option<Activity>) -> Option<Found> {
-        row.map(|row| self.found(row.start_ns, &row))
+    fn start(&self, row: Option<Activity>) -> Option<Match> {
+        row.map(|row| self.matched(row.start_ns, &row))
     }
 
-    fn end(&self, row: Option<Activity>) -> Option<Found> {
-        row.and_then(|row| Some(self.found(row.end_ns?, &row)))
+    fn end(&self, row: Option<Activity>) -> Option<Match> {
+        row.and_then(|row| Some(self.matched(row.end_ns?, &row)))
     }
 
     fn system_session(&self) -> Option<Activity> {
@@ -116,15 +116,15 @@ impl<'a> Facts<'a> {
         self.step(&self.steps, shutdown_step::PRE_SHUTDOWN_NOTIFICATION)
     }
 
-    /// The user's sessions are over by then, as far as recorded.
-    fn system_goes_down(&self) -> Option<Found> {
+    /// Start of the system shutdown: the user sessions have ended by then, as far as recorded.
+    fn system_shutdown(&self) -> Option<Match> {
         [
-            self.begin(self.pre_shutdown()),
-            self.begin(self.system_session()),
+            self.start(self.pre_shutdown()),
+            self.start(self.system_session()),
             milestones(self.trace, milestone::KERNEL_SHUTDOWN)
                 .next()
                 .map(|row| (row.time_ns, self.trace.text(row.event).to_owned())),
-            self.begin(self.kernel_steps.first().copied()),
+            self.start(self.kernel_steps.first().copied()),
             self.power.clone(),
         ]
         .into_iter()
@@ -132,17 +132,17 @@ impl<'a> Facts<'a> {
         .min()
     }
 
-    /// The request that led to this shutdown: the last one before the last user's session was ended. Earlier ones were
-    /// refused or are another logoff's.
-    fn request(&self) -> Option<Found> {
-        let goes_down = self.system_goes_down().map_or(i64::MAX, |found| found.0);
+    /// The request that led to this shutdown: the last one before the last user session ended. Earlier requests were
+    /// refused or belong to another logoff.
+    fn request(&self) -> Option<Match> {
+        let shutdown_ns = self.system_shutdown().map_or(i64::MAX, |found| found.0);
         let last_user = self
             .sessions
             .iter()
-            .filter(|row| row.session != Some(0) && row.start_ns <= goes_down)
+            .filter(|row| row.session != Some(0) && row.start_ns <= shutdown_ns)
             .map(|row| row.start_ns)
             .next_back()
-            .unwrap_or(goes_down);
+            .unwrap_or(shutdown_ns);
         milestones(self.trace, milestone::SHUTDOWN_REQUEST)
             .filter(|row| row.time_ns <= last_user)
             .max_by_key(|row| row.time_ns)
@@ -158,26 +158,26 @@ impl<'a> Facts<'a> {
             &[
                 Search::measured(Rule::RequestForShutdown, |_| self.request()),
                 Search::measured(Rule::LogonProcessRequestsShutdown, |_| {
-                    self.begin(self.step(&self.steps, shutdown_step::INITIATE_SHUTDOWN))
+                    self.start(self.step(&self.steps, shutdown_step::INITIATE_SHUTDOWN))
                 }),
                 Search::inferred(Rule::RequestToLogOff, |from| {
                     milestone_at(self.trace, milestone::LOGOFF_REQUEST, from)
                 }),
-                Search::inferred(Rule::FirstSessionStep, |_| self.begin(self.steps.first().copied())),
-                Search::inferred(Rule::FirstSessionNotified, |_| self.begin(self.sessions.first().copied())),
+                Search::inferred(Rule::FirstSessionStep, |_| self.start(self.steps.first().copied())),
+                Search::inferred(Rule::FirstSessionNotified, |_| self.start(self.sessions.first().copied())),
                 Search::inferred(Rule::FirstApplicationNotified, first_application),
                 Search::inferred(Rule::KernelRequested, |from| {
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
-                Search::inferred(Rule::KernelFirstStep, |_| self.begin(self.kernel_steps.first().copied())),
+                Search::inferred(Rule::KernelFirstStep, |_| self.start(self.kernel_steps.first().copied())),
                 Search::inferred(Rule::FirstProcessEnds, |_| Some((self.burst?.first_ns, "Process/End".to_owned()))),
             ],
             0,
         )
     }
 
-    /// The course of the shutdown.
-    pub(super) fn course(&self) -> Course {
+    /// The boundaries of the shutdown and its phases.
+    pub(super) fn boundaries(&self) -> ShutdownBoundaries {
         let starts = self.starts();
         let from = starts.time_ns.unwrap_or(0);
         let (variant, variant_rule) = self.variant(from);
@@ -197,32 +197,40 @@ impl<'a> Facts<'a> {
             Variant::Logoff => Some(user.1.clone()),
             _ => None,
         };
-        // Before a fast startup all of it is the end of the user's session, with the logoff's subscribers and scripts: so the power
-        // transition that follows has it too.
+        // Before a fast startup, everything belongs to the end of the user session, including logoff subscribers and
+        // scripts; the power transition that follows uses the same interval.
         let user = match (&ends, variant) {
             (Some(ends), Variant::FastStartup) if starts.time_ns <= ends.time_ns => (starts.clone(), ends.clone()),
             _ => user,
         };
-        Course { variant, variant_rule, starts, ends: ends.unwrap_or_else(|| kernel.1.clone()), user, system, kernel }
+        ShutdownBoundaries {
+            variant,
+            variant_rule,
+            starts,
+            ends: ends.unwrap_or_else(|| kernel.1.clone()),
+            user,
+            system,
+            kernel,
+        }
     }
 
     fn user(&self, from: i64) -> (Boundary, Boundary) {
         let rows: Vec<&Activity> =
             self.sessions.iter().filter(|row| row.session != Some(0) && row.start_ns >= from).collect();
-        let told: Vec<_> = self
+        let notified: Vec<_> = self
             .applications()
             .filter(|row| row.session.is_some_and(|session| session > 0) && row.start_ns >= from)
             .collect();
-        // Ends of processes speak only where nothing better does.
+        // Process exits are used only if there is no better evidence.
         let exits = || {
-            let silent = self.sessions.is_empty() && told.is_empty();
-            self.burst.filter(|_| silent && self.steps.is_empty()).and_then(|burst| burst.users)
+            let unnotified = self.sessions.is_empty() && notified.is_empty();
+            self.burst.filter(|_| unnotified && self.steps.is_empty()).and_then(|burst| burst.users)
         };
         let starts = first_of(
             &[
-                Search::measured(Rule::FirstUserSessionNotified, |_| self.begin(rows.first().map(|&&row| row))),
+                Search::measured(Rule::FirstUserSessionNotified, |_| self.start(rows.first().map(|&&row| row))),
                 Search::inferred(Rule::FirstUserApplicationNotified, |_| {
-                    let first = told.iter().min_by_key(|row| row.start_ns)?;
+                    let first = notified.iter().min_by_key(|row| row.start_ns)?;
                     Some((first.start_ns, self.trace.text(first.event).to_owned()))
                 }),
                 Search::inferred(Rule::FirstUserProgramEnds, |_| Some((exits()?.0, "Process/End".to_owned()))),
@@ -238,12 +246,12 @@ impl<'a> Facts<'a> {
                     self.end(Some(**last).filter(|_| all_ended))
                 }),
                 Search::inferred(Rule::AfterUserSessions, |from| {
-                    let follows = self.system_goes_down().filter(|found| found.0 >= from)?;
+                    let follows = self.system_shutdown().filter(|found| found.0 >= from)?;
                     starts.time_ns.map(|_| follows)
                 }),
                 Search::inferred(Rule::LastUserApplicationAnswered, |_| {
-                    let last = told.iter().max_by_key(|row| row.end_ns)?;
-                    let answered = rows.is_empty() && told.iter().all(|row| row.end_ns.is_some());
+                    let last = notified.iter().max_by_key(|row| row.end_ns)?;
+                    let answered = rows.is_empty() && notified.iter().all(|row| row.end_ns.is_some());
                     let end = last.end_ns.filter(|_| answered)?;
                     Some((end, self.trace.text(last.event).to_owned()))
                 }),
@@ -261,8 +269,8 @@ impl<'a> Facts<'a> {
         let session = self.system_session().filter(|row| row.start_ns >= from);
         let pre_shutdown = self.pre_shutdown().filter(|row| row.start_ns >= from);
         let exits = || {
-            let silent = session.is_none() && pre_shutdown.is_none() && self.steps.is_empty();
-            self.burst.filter(|_| silent)?.last_host_ns
+            let unnotified = session.is_none() && pre_shutdown.is_none() && self.steps.is_empty();
+            self.burst.filter(|_| unnotified)?.last_host_ns
         };
         let first_stop = |from: i64| {
             let stops = self
@@ -275,8 +283,8 @@ impl<'a> Facts<'a> {
         };
         let starts = first_of(
             &[
-                Search::measured(Rule::PreShutdownNotified, |_| self.begin(pre_shutdown)),
-                Search::measured(Rule::SystemSessionNotified, |_| self.begin(session)),
+                Search::measured(Rule::PreShutdownNotified, |_| self.start(pre_shutdown)),
+                Search::measured(Rule::SystemSessionNotified, |_| self.start(session)),
                 Search::inferred(Rule::FirstServiceToldToStop, |from| {
                     first_stop(from).filter(|_| !self.ends_with_user_sessions())
                 }),
@@ -301,7 +309,7 @@ impl<'a> Facts<'a> {
                 }),
                 Search::inferred(Rule::KernelFirstStep, |from| {
                     starts.time_ns?;
-                    self.begin(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
+                    self.start(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
                 }),
                 Search::inferred(Rule::LastServiceHostEnds, |from| {
                     let last = exits().filter(|&last| last >= from)?;
@@ -323,7 +331,7 @@ impl<'a> Facts<'a> {
                     milestone_at(self.trace, milestone::KERNEL_SHUTDOWN, from)
                 }),
                 Search::measured(Rule::KernelFirstStep, |from| {
-                    self.begin(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
+                    self.start(self.kernel_steps.first().copied()).filter(|found| found.0 >= from)
                 }),
                 Search::inferred(Rule::KernelRecordsAction, |from| {
                     milestone_at(self.trace, milestone::SHUTDOWN_ACTION, from)
@@ -335,7 +343,8 @@ impl<'a> Facts<'a> {
         );
         let reached = starts.time_ns.unwrap_or(from);
         let whole = self.step(&self.kernel_steps, shutdown_step::GRACEFUL_SHUTDOWN);
-        // The kernel may do more after it says that the orderly part is over: until all of that has ended the end is not known.
+        // The kernel may continue after it reports the end of the orderly part. The end is unknown until all of that
+        // has ended.
         let over_ns = whole.and_then(|whole| whole.end_ns).unwrap_or(i64::MAX);
         let is_later = |row: &&Activity| row.end_ns.map_or(row.start_ns >= over_ns, |end| end > over_ns);
         let later = || self.kernel_steps.iter().filter(is_later);
@@ -351,9 +360,9 @@ impl<'a> Facts<'a> {
         (starts, ends)
     }
 
-    /// Nothing but users' sessions were ended.
+    /// Whether only user sessions ended.
     fn ends_with_user_sessions(&self) -> bool {
-        !self.sessions.is_empty() && self.system_goes_down().is_none()
+        !self.sessions.is_empty() && self.system_shutdown().is_none()
     }
 
     fn variant(&self, from: i64) -> (Variant, Rule) {
@@ -378,10 +387,10 @@ impl<'a> Facts<'a> {
         if let Some((_, event)) = self.power.as_ref().filter(|_| users && !kernel) {
             return (Variant::FastStartup, Rule::KindImageAfterSession { event: event.clone() });
         }
-        let asked = |name| milestones(self.trace, name).next().is_some();
+        let requested = |name| milestones(self.trace, name).next().is_some();
         if self.ends_with_user_sessions()
-            && asked(milestone::LOGOFF_REQUEST)
-            && !asked(milestone::SHUTDOWN_REQUEST)
+            && requested(milestone::LOGOFF_REQUEST)
+            && !requested(milestone::SHUTDOWN_REQUEST)
             && self.burst.is_none()
         {
             return (Variant::Logoff, Rule::LogoffAndNoShutdown);
@@ -401,8 +410,8 @@ fn not_part(variant: Variant) -> Boundary {
     }
 }
 
-/// Since when the system goes into a memory image, if it does.
-fn power(trace: &Trace) -> Option<Found> {
+/// When the system started to write a memory image, if it did.
+fn power(trace: &Trace) -> Option<Match> {
     let hibernates = milestones(trace, milestone::HIBERNATE).next().is_some()
         || milestones(trace, milestone::HYBRID_SHUTDOWN_TIME).next().is_some()
         || milestones(trace, milestone::SLEEP)

@@ -1,5 +1,5 @@
-//! What the ends of processes, threads and modules tell of a shutdown. It is all there is where the providers of the
-//! shutdown were not recorded, and it is always inferred.
+//! Derives a shutdown from the exits of processes and threads and the unloads of modules. Always inferred; used alone
+//! if the shutdown providers were not recorded.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{Process, TableName, Trace};
@@ -9,51 +9,51 @@ use onoff_evidence::touched_by;
 use onoff_usage::owners::file_name;
 use onoff_usage::processes::runs;
 
-/// Ends of processes further apart than this, ns, are not of the same shutdown: 30 s, longer than any documented time-out
-/// of one.
+/// Process exits further apart than this, ns, do not belong to the same shutdown: longer than any documented shutdown
+/// time-out.
 const GAP_NS: i64 = 30_000_000_000;
 
-/// Fewer ends of processes are no shutdown.
+/// Minimum number of process exits in a shutdown.
 const MIN_EXITS: usize = 10;
 
-/// Fewer ends of services' hosts are no shutdown: services come and go.
+/// Minimum number of service host exits in a shutdown; services also stop at other times.
 const MIN_HOSTS: usize = 3;
 
-/// Ends of processes that look like a shutdown.
+/// A burst of process exits that looks like a shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Burst {
-    /// First end, ns.
+    /// First exit, ns.
     pub first_ns: i64,
-    /// Last end, ns.
+    /// Last exit, ns.
     pub last_ns: i64,
-    /// First and last end of a program of a user, ns.
+    /// First and last exit of a user's program, ns.
     pub users: Option<(i64, i64)>,
-    /// Last end of a service's host, ns.
+    /// Last exit of a service host, ns.
     pub last_host_ns: Option<i64>,
 }
 
-/// The service control managers of a recording: who their children are.
-struct Hosts(HashSet<u32>);
+/// Process ids of the service control managers, whose children are service hosts.
+struct ServiceManagers(HashSet<u32>);
 
-impl Hosts {
+impl ServiceManagers {
     fn of(trace: &Trace) -> Self {
         let managers = trace.processes.iter().filter(|process| runs(trace, process, "services.exe"));
         Self(managers.map(|process| process.pid).collect())
     }
 
-    fn has(&self, process: &Process) -> bool {
+    fn has_child(&self, process: &Process) -> bool {
         process.parent_pid.is_some_and(|pid| self.0.contains(&pid))
     }
 }
 
-/// The ends of processes with which the recording ends, if they look like a shutdown.
+/// The burst of process exits at the end of the recording, if it looks like a shutdown.
 pub(super) fn burst(trace: &Trace) -> Option<Burst> {
-    let hosts = Hosts::of(trace);
+    let managers = ServiceManagers::of(trace);
     let mut ended: Vec<(i64, bool, bool)> = trace
         .processes
         .iter()
         .filter_map(|process| {
-            let is_host = hosts.has(&process) || process.session == Some(0);
+            let is_host = managers.has_child(&process) || process.session == Some(0);
             let is_users = process.session.is_some_and(|session| session > 0) && !is_host;
             Some((process.end_ns?, is_host, is_users))
         })
@@ -87,8 +87,8 @@ pub(super) fn burst(trace: &Trace) -> Option<Burst> {
     })
 }
 
-/// Where the ends of processes are all that a shutdown recorded: from each end to the next, with the process that ended then. The
-/// system waits until all of them have.
+/// If process exits are the only evidence of a shutdown: the intervals from each exit to the next, with the process
+/// that exited at its end. The system waits for all of them.
 pub fn ends_waited_for(trace: &Trace) -> Vec<(i64, i64, u32)> {
     if !trace.notifications.is_empty() || !trace.context_switches.is_empty() {
         return Vec::new();
@@ -98,42 +98,42 @@ pub fn ends_waited_for(trace: &Trace) -> Vec<(i64, i64, u32)> {
     ends.map(|exit| (exit.end_ns.saturating_sub(exit.since_previous_ns), exit.end_ns, exit.pid)).collect()
 }
 
-/// Ends of a process's threads or modules: the first, and how many.
-type Parts = HashMap<u32, Vec<i64>>;
+/// Sorted exit times of threads, or unload times of modules, by process id.
+type EndTimes = HashMap<u32, Vec<i64>>;
 
-fn parts(rows: impl Iterator<Item = (u32, Option<i64>)>, from_ns: i64) -> Parts {
-    let mut parts = Parts::new();
+fn end_times(rows: impl Iterator<Item = (u32, Option<i64>)>, from_ns: i64) -> EndTimes {
+    let mut times = EndTimes::new();
     for (pid, end_ns) in rows {
         if let Some(end) = end_ns.filter(|&end| end >= from_ns) {
-            parts.entry(pid).or_default().push(end);
+            times.entry(pid).or_default().push(end);
         }
     }
-    for ends in parts.values_mut() {
+    for ends in times.values_mut() {
         ends.sort();
     }
-    parts
+    times
 }
 
-/// Of a process that ended: the first end of a part of it, and how many there were up to its own.
-fn of_process(parts: &Parts, pid: u32, from_ns: i64, end_ns: i64) -> (Option<i64>, u64) {
-    let ends = parts.get(&pid).map_or(&[][..], Vec::as_slice);
+/// The first end and the number of ends within a process's lifetime, from `from_ns` to its exit at `end_ns`.
+fn of_process(times: &EndTimes, pid: u32, from_ns: i64, end_ns: i64) -> (Option<i64>, u64) {
+    let ends = times.get(&pid).map_or(&[][..], Vec::as_slice);
     let from = ends.partition_point(|&end| end < from_ns);
     let to = ends.partition_point(|&end| end <= end_ns);
     let ends = ends.get(from..to).unwrap_or_default();
     (ends.first().copied(), ends.len() as u64)
 }
 
-/// What ended at or after `from_ns`, the start of the shutdown.
+/// Everything that exited at or after `from_ns`, the start of the shutdown.
 pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
-    let hosts = Hosts::of(trace);
-    let threads = parts(trace.threads.iter().map(|row| (row.pid, row.end_ns)), from_ns);
-    let images = parts(trace.images.iter().map(|row| (row.pid, row.unload_ns)), from_ns);
+    let managers = ServiceManagers::of(trace);
+    let threads = end_times(trace.threads.iter().map(|row| (row.pid, row.end_ns)), from_ns);
+    let images = end_times(trace.images.iter().map(|row| (row.pid, row.unload_ns)), from_ns);
     let mut processes: Vec<ProcessExit> = trace
         .processes
         .iter()
         .filter_map(|row| {
             let end_ns = row.end_ns.filter(|&end| end >= from_ns)?;
-            // A process id may have been another's before.
+            // Process ids are reused.
             let since = row.start_ns.unwrap_or(i64::MIN).max(from_ns);
             let (first_thread, threads_ended) = of_process(&threads, row.pid, since, end_ns);
             let (_, images_unloaded) = of_process(&images, row.pid, since, end_ns);
@@ -141,7 +141,7 @@ pub(super) fn exits(trace: &Trace, from_ns: i64) -> Exits {
                 image: file_name(trace.text(row.image)).to_owned(),
                 pid: row.pid,
                 session: row.session,
-                is_service_host: hosts.has(&row),
+                is_service_host: managers.has_child(&row),
                 end_ns,
                 since_first_ns: 0,
                 since_previous_ns: 0,

@@ -1,4 +1,4 @@
-//! The one piece of work that took most of a shutdown, and why.
+//! Finds the work that took the largest part of a shutdown, and why.
 
 use onoff_trace::{Trace, shutdown_step};
 
@@ -8,8 +8,8 @@ use onoff_evidence::reason::Reason;
 use onoff_usage::cpu::percent_of;
 use onoff_usage::units::{ServiceNotification, TimeOutKind, Unit};
 
-/// The longest work of `report`. The service control manager is no candidate: its time is its services'. Work that did
-/// not end lasts to the end of its phase, or the recording's.
+/// The longest work in `report`. The service control manager is not a candidate, because its time is that of its
+/// services. Unfinished work lasts until the end of its phase or of the recording.
 pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestWork> {
     let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
     let mut candidates: Vec<LongestWork> = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn longest(trace: &Trace, report: &ShutdownReport) -> Option<LongestW
             });
         }
     }
-    // Of two that are as long, the one that began first.
+    // Among equally long ones, the first to start.
     candidates
         .into_iter()
         .filter(|work| work.duration_ns > 0)

@@ -1,6 +1,7 @@
-//! Where the time of a shutdown went.
+//! Analyzes a Windows shutdown.
 //!
-//! [`analyze`] turns a [`Trace`] into a [`ShutdownReport`], or says that the recording holds no shutdown.
+//! [`analyze`] turns a [`Trace`] into a [`ShutdownReport`]. If the recording contains no shutdown, it returns what the
+//! recording contains instead.
 
 mod boundaries;
 mod exits;
@@ -26,14 +27,14 @@ pub use sessions::{APPLICATION_TIME_OUT_NS, FORCED_ORDER_NS, FORCED_QUESTION_NS}
 use crate::Variant;
 use crate::usage;
 use crate::{TransitionKind, contents};
-use boundaries::{Course, Facts};
+use boundaries::{Events, ShutdownBoundaries};
 use onoff_evidence::activity::{Work, of_kind, worst_first};
 use onoff_evidence::missing_evidence;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty, Span, touched_by};
 use services::Windows;
 
-/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+/// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -52,27 +53,27 @@ pub const TABLES: Tables = Tables::of(&[
 const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::Processes, TableName::Milestones, TableName::Activities, TableName::Notifications];
 
-/// Analyses the shutdown that `trace` holds. There can be only one: the recording ends with it.
+/// Analyzes the shutdown in `trace`. There is at most one, because the recording ends with it.
 ///
 /// # Errors
-/// The recording holds no shutdown; the error says what it holds instead.
+/// The recording contains no shutdown; the error describes what it contains instead.
 pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownReport, Box<NotAShutdown>> {
-    let facts = Facts::of(trace, exits::burst(trace));
-    if !facts.hold_a_shutdown() {
+    let events = Events::of(trace, exits::burst(trace));
+    if !events.show_a_shutdown() {
         return Err(Box::new(not_a_shutdown(trace)));
     }
-    let course = facts.course();
-    let from = course.starts.time_ns.unwrap_or(0);
-    let total_ns = course.starts.time_ns.zip(course.ends.time_ns).map(|(start, end)| end.saturating_sub(start));
+    let boundaries = events.boundaries();
+    let from = boundaries.starts.time_ns.unwrap_or(0);
+    let total_ns = boundaries.starts.time_ns.zip(boundaries.ends.time_ns).map(|(start, end)| end.saturating_sub(start));
     let total_at_least_ns = total_ns.unwrap_or_else(|| trace.duration_ns.saturating_sub(from));
-    let phases = phases(trace, &course);
+    let phases = phases(trace, &boundaries);
     let sessions = sessions::sessions(trace, from);
     let service_time_out = services::time_out(trace, options);
-    let (pre_shutdown, service_shutdown) = service_windows(trace, from, &sessions, &course);
+    let (pre_shutdown, service_shutdown) = service_windows(trace, from, &sessions, &boundaries);
     let windows = Windows { pre_shutdown: &pre_shutdown, shutdown: &service_shutdown };
     let units = services::services(trace, from, &windows, &service_time_out);
-    // What follows a fast startup's memory image is the next session's.
-    let until = course.ends.time_ns.filter(|_| course.variant == Variant::FastStartup).unwrap_or(i64::MAX);
+    // After the memory image of a fast startup, work belongs to the next session.
+    let until = boundaries.ends.time_ns.filter(|_| boundaries.variant == Variant::FastStartup).unwrap_or(i64::MAX);
     let since = |kind: ActivityKind| -> Vec<Work> {
         let mut works = of_kind(trace, kind);
         works.retain(|work| work.start_ns >= from && work.start_ns <= until);
@@ -85,9 +86,9 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         works
     };
     let details = WindowsShutdown {
-        variant_rule: course.variant_rule.clone(),
+        variant_rule: boundaries.variant_rule.clone(),
         longest: None,
-        intervals: intervals(trace, &course),
+        intervals: intervals(trace, &boundaries),
         difference: difference(&sessions, &phases, total_ns, total_at_least_ns),
         sessions,
         sessions_touched_by: touched_by(trace, &[TableName::Notifications, TableName::Activities]),
@@ -100,18 +101,18 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         scripts: longest_first(ActivityKind::GroupPolicyScript),
         session_steps: since(ActivityKind::ShutdownStep),
         kernel_steps: since(ActivityKind::KernelShutdownStep),
-        devices: devices(trace, &course),
+        devices: devices(trace, &boundaries),
         exits: exits::exits(trace, from),
-        starts: course.starts.clone(),
-        ends: course.ends.clone(),
+        starts: boundaries.starts.clone(),
+        ends: boundaries.ends.clone(),
     };
     let mut report = ShutdownReport {
         system: SystemKind::Windows,
         kind: TransitionKind::Shutdown,
-        variant: course.variant,
+        variant: boundaries.variant,
         number: 1,
-        start_ns: course.starts.time_ns,
-        end_ns: course.ends.time_ns,
+        start_ns: boundaries.starts.time_ns,
+        end_ns: boundaries.ends.time_ns,
         settling: None,
         touched_by: losses_touching(&phases),
         details,
@@ -119,7 +120,7 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
         total_at_least_ns,
         person_ns: 0,
         total_certainty: match total_ns {
-            Some(_) => course.starts.certainty.and(course.ends.certainty),
+            Some(_) => boundaries.starts.certainty.and(boundaries.ends.certainty),
             None => Certainty::Missing,
         },
         phases,
@@ -134,10 +135,9 @@ pub fn analyze(trace: &Trace, options: &ShutdownOptions) -> Result<ShutdownRepor
 }
 
 fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
-    let contents = contents::instead_of(trace, TransitionKind::Shutdown);
+    let contents = contents::describe_instead(trace, TransitionKind::Shutdown);
     NotAShutdown {
-        reason: "no application, service or kernel is asked to end, and processes do not end as in a shutdown"
-            .to_owned(),
+        reason: "no request to an application, service or the kernel to end, and no burst of process exits".to_owned(),
         found: contents.found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.duration_ns,
@@ -148,14 +148,14 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
     }
 }
 
-/// The three phases, with what the machine did in each.
-fn phases(trace: &Trace, course: &Course) -> Vec<Phase> {
+/// The three phases, with CPU and disk usage.
+fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
     let touched_by = touched_by(trace, &BOUNDARY_TABLES);
     let mut phases: Vec<Phase> = PhaseName::WINDOWS_SHUTDOWN
         .into_iter()
         .map(|name| {
-            let (starts, ends) = course.phase(name);
-            // A phase that the recording cuts off is described up to the recording's end.
+            let (starts, ends) = boundaries.phase(name);
+            // If a phase did not end in the recording, it is described up to the end of the recording.
             let phase = Phase::between(name, starts, ends).recorded_until(trace.duration_ns);
             Phase { touched_by: touched_by.clone(), ..phase }
         })
@@ -164,8 +164,8 @@ fn phases(trace: &Trace, course: &Course) -> Vec<Phase> {
     phases
 }
 
-/// What lies between the request and the phases.
-fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
+/// The intervals between the request and the phases.
+fn intervals(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<ShutdownInterval> {
     let mut works: Vec<Work> = [
         ActivityKind::ShutdownStep,
         ActivityKind::LogonNotification,
@@ -178,9 +178,9 @@ fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
     .collect();
     works.sort_by_key(|work| work.start_ns);
     let mut intervals = Vec::new();
-    let mut before = ("request", course.starts.time_ns);
+    let mut before = ("request", boundaries.starts.time_ns);
     for name in PhaseName::WINDOWS_SHUTDOWN {
-        let (start, end) = course.phase(name);
+        let (start, end) = boundaries.phase(name);
         if let (Some(from), Some(to)) = (before.1, start.time_ns)
             && to > from
         {
@@ -200,8 +200,8 @@ fn intervals(trace: &Trace, course: &Course) -> Vec<ShutdownInterval> {
     intervals
 }
 
-/// When services were notified: those before all others, and the rest.
-fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &Course) -> (Span, Span) {
+/// When services were notified: pre-shutdown services, and all others.
+fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], boundaries: &ShutdownBoundaries) -> (Span, Span) {
     let step = of_kind(trace, ActivityKind::ShutdownStep)
         .into_iter()
         .find(|work| work.name == shutdown_step::PRE_SHUTDOWN_NOTIFICATION && work.start_ns >= from);
@@ -228,10 +228,10 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
             certainty: Certainty::Measured,
             missing: Vec::new(),
         },
-        // Without it, what is left of the phase after those that were told first.
+        // Without it: the rest of the phase after the pre-shutdown services.
         None => {
-            let (start, end) = &course.system;
-            let told_first = pre_shutdown.end_ns.map(|end_ns| Boundary {
+            let (start, end) = &boundaries.system;
+            let pre_shutdown_end = pre_shutdown.end_ns.map(|end_ns| Boundary {
                 time_ns: Some(end_ns),
                 rule: Rule::PreShutdownNotificationEnds,
                 certainty: Certainty::Inferred,
@@ -240,7 +240,7 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
             let stops =
                 trace.service_transitions.iter().any(|row| row.kind == ServiceChange::Stop && row.start_ns >= from);
             if stops {
-                Span::between(told_first.as_ref().unwrap_or(start), end)
+                Span::between(pre_shutdown_end.as_ref().unwrap_or(start), end)
             } else {
                 Span::absent([Rule::SystemSession])
             }
@@ -249,7 +249,7 @@ fn service_windows(trace: &Trace, from: i64, sessions: &[SessionEnd], course: &C
     (pre_shutdown, shutdown)
 }
 
-/// The kernel's part as xperf's readers work it out.
+/// Kernel time by subtraction, as computed by readers of xperf's output.
 fn difference(
     sessions: &[SessionEnd],
     phases: &[Phase],
@@ -272,9 +272,9 @@ fn difference(
     }
 }
 
-/// Devices told to power down by the kernel, longest first.
-fn devices(trace: &Trace, course: &Course) -> Vec<DeviceEnd> {
-    let Some(from) = course.kernel.0.time_ns else { return Vec::new() };
+/// Devices that the kernel asked to power down, longest first.
+fn devices(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<DeviceEnd> {
+    let Some(from) = boundaries.kernel.0.time_ns else { return Vec::new() };
     let mut devices: Vec<DeviceEnd> = trace
         .power_requests
         .iter()

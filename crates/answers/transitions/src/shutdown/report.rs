@@ -1,4 +1,4 @@
-//! The result of the shutdown analysis. Its serialized names are the documented contract of `shutdown --format json`.
+//! Result of the shutdown analysis. The serialized names are the documented interface of `shutdown --format json`.
 
 use crate::Transition;
 use onoff_trace::Losses;
@@ -13,292 +13,268 @@ use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty, Span};
 use onoff_usage::units::TimeOut;
 
-/// What a caller can choose.
+/// Options of the shutdown analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShutdownOptions {
-    /// How long the recorded computer waits for its services, ns (its `WaitToKillServiceTimeout`); `None` for what its
-    /// version does by default.
+    /// `WaitToKillServiceTimeout` of the recorded computer, ns; `None` for the default of its Windows version.
     pub service_time_out_ns: Option<i64>,
 }
 
-/// What lies between two phases.
+/// The interval between two phases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShutdownInterval {
-    /// Between what, e.g. `request to UserSession`.
+    /// E.g. `request to UserSession`.
     pub name: String,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// End, ns.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
-    /// Work that was under way in it, by start: scripts, subscribers, waits.
+    /// Work in the interval, ordered by start: scripts, subscribers, waits.
     pub work: Vec<Work>,
 }
 
-/// The applications of one session were ended.
+/// The end of the applications of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionEnd {
-    /// Session: 0 is the system's, 1 and more are users'; `None` when the recording does not tell.
+    /// Session id: 0 is the system session, others are user sessions; `None` if not recorded.
     pub session: Option<u32>,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// End, ns; `None` when it is not in the recording.
+    /// `None` if not in the recording.
     pub end_ns: Option<i64>,
-    /// Length, ns.
     pub duration_ns: Option<i64>,
-    /// Time in which at least one of its applications was being ended, ns.
+    /// Time in which at least one of its applications was ending, ns.
     pub applications_ns: i64,
-    /// The rest of its length, ns: nobody was being asked.
+    /// The rest of its duration, ns.
     pub other_ns: Option<i64>,
-    /// Its applications, in the order in which they were notified.
+    /// Its applications, in the order of their notifications.
     pub applications: Vec<ApplicationEnd>,
-    /// The record that set the start; empty when the applications stand in for it.
+    /// The record that set the start; empty if derived from the applications.
     pub event: String,
 }
 
-/// An application was asked to end.
+/// A request to an application to end.
 pub type ApplicationEnd = Notified<EndRequest>;
 
-/// What only a request to end has.
+/// Fields specific to a request to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndRequest {
-    /// Its process's end, ns; `None` when it outlived the recording. It may lie before or after the answer.
+    /// Exit of its process, ns, before or after the response; `None` if it was still running when the recording ended.
     pub process_end_ns: Option<i64>,
-    /// Shutdown level as recorded: higher levels are notified first.
+    /// Shutdown level, as recorded; higher levels are notified first.
     pub level: Option<u32>,
-    /// Flags as recorded.
+    /// Flags, as recorded.
     pub flags: Option<u32>,
-    /// What kind of program the questions to it show.
+    /// The kind of program, inferred from the requests to it.
     pub program: ProgramKind,
-    /// It was terminated because it did not end by itself.
+    /// True if it was terminated because it did not exit.
     pub terminated: bool,
-    /// Time-outs it ran into, by time.
+    /// Time-outs it exceeded, ordered by time.
     pub time_outs: Vec<TimeOut>,
-    /// Threads with windows that were asked, by start.
+    /// Requests to its GUI threads, ordered by start.
     pub threads: Vec<ThreadAsked>,
 }
 
-/// What kind of program was notified.
+/// The kind of program that was notified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramKind {
-    /// Its threads have windows, which were asked.
+    /// A GUI program: its windows were asked.
     Window,
-    /// It has none: its console handler was called.
+    /// A console program: its control handler was called.
     Console,
-    /// The recording does not tell: the window server's questions were not recorded.
+    /// Unknown: requests of the window server were not recorded.
     #[default]
     Unknown,
 }
 
-/// A thread with windows was asked to end its session.
+/// A request to a GUI thread to end its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadAsked {
     /// Thread id.
     pub tid: Option<u32>,
-    /// Asked, ns.
+    /// When it was asked, ns.
     pub start_ns: i64,
-    /// It answered or was given up, ns.
+    /// When it responded or Windows stopped waiting, ns.
     pub end_ns: Option<i64>,
-    /// From one to the other, ns.
     pub duration_ns: Option<i64>,
-    /// Flags as recorded.
+    /// Flags, as recorded.
     pub flags: Option<u32>,
 }
 
-/// How long the service control manager waits for services.
+/// The time-out of the service control manager for services.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceTimeOut {
-    /// Length, ns; `None` when neither the caller nor the version of the system tells.
+    /// The time-out, ns; `None` if neither given nor known from the Windows version.
     pub limit_ns: Option<i64>,
     /// Where it comes from.
     pub rule: Rule,
-    /// How certain it is.
     pub certainty: Certainty,
 }
 
-/// How xperf's readers work out the kernel's part, whether it was recorded or not.
+/// Kernel time by subtraction, as computed by readers of xperf's output, even if the kernel's part was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelDifference {
-    /// From the start of the shutdown to its end or the recording's, ns.
+    /// From the start of the shutdown to its end, or to the end of the recording, ns.
     pub shutdown_ns: i64,
-    /// All sessions, the system's too, ns.
+    /// All sessions, including the system session, ns.
     pub sessions_ns: i64,
-    /// The difference, ns: the kernel's part and everything between the phases.
+    /// The difference, ns: kernel time plus everything between the phases.
     pub kernel_ns: i64,
-    /// Whether the recording holds the end: if not, the difference is a lower bound.
+    /// True if the recording contains the end; otherwise the difference is a lower bound.
     pub ended: bool,
 }
 
-/// A device was asked to power down.
+/// A request to a device to power down.
 pub type DeviceEnd = DeviceWork<PowerDown>;
 
-/// What only a device's end has: nothing so far.
+/// Fields specific to a power-down request: none so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerDown {}
 
-/// A process ended in the shutdown.
+/// The exit of a process during the shutdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessExit {
-    /// Image file name; empty when not known.
+    /// Image file name; empty if unknown.
     pub image: String,
-    /// Process id.
     pub pid: u32,
-    /// Session.
     pub session: Option<u32>,
-    /// Whether it is a service's host: a child of the service control manager.
+    /// Whether it is a service host: a child of the service control manager.
     pub is_service_host: bool,
-    /// End, ns.
+    /// Exit, ns.
     pub end_ns: i64,
-    /// Since the first end of the shutdown, ns.
+    /// Time since the first exit of the shutdown, ns.
     pub since_first_ns: i64,
-    /// Since the end before, ns: nobody ended meanwhile.
+    /// Time since the previous exit, ns.
     pub since_previous_ns: i64,
-    /// From the end of its first thread in the shutdown to its own, ns; `None` when no end of a thread was recorded.
+    /// From the first exit of its threads in the shutdown to its own exit, ns; `None` if no thread exit was recorded.
     pub dying_ns: Option<i64>,
-    /// Threads of it that ended in the shutdown.
+    /// Number of its threads that exited in the shutdown.
     pub threads_ended: u64,
-    /// Modules of it that were unloaded in the shutdown.
     pub images_unloaded: u64,
     /// Exit status.
     pub exit_status: Option<i32>,
 }
 
-/// What the ends of processes, threads and modules tell, whatever else was recorded. Always inferred.
+/// Exits of processes and threads and unloads of modules during the shutdown. Always inferred.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exits {
-    /// Processes that ended in the shutdown, by end.
+    /// Process exits, in order.
     pub processes: Vec<ProcessExit>,
-    /// First end, ns.
+    /// First exit, ns.
     pub first_ns: Option<i64>,
-    /// Last end, ns.
+    /// Last exit, ns.
     pub last_ns: Option<i64>,
-    /// From the first to the last, ns.
+    /// From the first to the last exit, ns.
     pub duration_ns: Option<i64>,
-    /// Processes that still ran at the recording's end, the system's own left out.
+    /// Processes that were still running when the recording ended, except system processes.
     pub still_running: u64,
-    /// Names of the losses that touch this.
+    /// Names of the losses that can affect exits.
     pub touched_by: Vec<String>,
 }
 
-/// What kind of work was the longest.
+/// The kind of the longest work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LongestKind {
-    /// An application.
     Application,
-    /// A service.
     Service,
-    /// A step of the kernel.
     KernelStep,
-    /// A policy script.
     Script,
-    /// A subscriber of the logon process's notifications.
+    /// A Winlogon notification subscriber.
     Subscriber,
-    /// A process that ended last after nobody had ended for long; always inferred.
+    /// The last process to exit, after a long time without exits; always inferred.
     Exit,
 }
 
-/// The one piece of work that took most of the shutdown.
+/// The work that took the largest part of the shutdown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongestWork {
-    /// What it was.
     pub kind: LongestKind,
-    /// Its name.
     pub name: String,
-    /// Its process.
     pub pid: Option<u32>,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// Length, ns; up to the recording's end for work that did not end in it.
+    /// Duration, ns; up to the end of the recording if it did not finish.
     pub duration_ns: i64,
     /// Percentage of the shutdown.
     pub percent: f64,
-    /// Why it took so long; `none` when nothing tells.
+    /// Why it took so long; `none` if unknown.
     pub because: Reason,
-    /// How certain it is.
     pub certainty: Certainty,
 }
 
-/// Where the time of a shutdown of Windows went.
+/// A Windows shutdown.
 pub type ShutdownReport = Transition<WindowsShutdown>;
 
-/// What only a shutdown of Windows has.
+/// Fields specific to a Windows shutdown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsShutdown {
-    /// What says so, as a phrase.
+    /// The rule that set the variant.
     pub variant_rule: Rule,
-    /// The begin.
     pub starts: Boundary,
-    /// The end.
     pub ends: Boundary,
-    /// The work that took most; `None` when nothing tells.
+    /// The work that took longest; `None` if unknown.
     pub longest: Option<LongestWork>,
-    /// What lies between the phases, by start.
+    /// The intervals between the phases, ordered by start.
     pub intervals: Vec<ShutdownInterval>,
-    /// Sessions, by start.
+    /// Sessions, ordered by start.
     pub sessions: Vec<SessionEnd>,
-    /// Names of the losses that touch sessions and applications.
+    /// Names of the losses that can affect sessions and applications.
     pub sessions_touched_by: Vec<String>,
-    /// Services that ask for it are notified before all others: when that was.
+    /// The interval in which pre-shutdown services were notified.
     pub pre_shutdown: Span,
-    /// All other services are notified: when that was.
+    /// The interval in which all other services were notified.
     pub service_shutdown: Span,
-    /// How long the service control manager waits for them.
+    /// The service shutdown time-out.
     pub service_time_out: ServiceTimeOut,
-    /// Names of the losses that touch services.
+    /// Names of the losses that can affect services.
     pub units_touched_by: Vec<String>,
-    /// Notifications of the logon process to its subscribers, by start.
+    /// Winlogon notifications to its subscribers, ordered by start.
     pub notifications: Vec<Work>,
-    /// Those subscribers, longest first.
+    /// Winlogon subscribers, longest first.
     pub subscribers: Vec<Work>,
     /// Policy scripts, longest first.
     pub scripts: Vec<Work>,
-    /// Steps of ending the sessions, by start.
+    /// Steps of ending the sessions, ordered by start.
     pub session_steps: Vec<Work>,
-    /// Steps of the kernel, by start.
+    /// Kernel steps, ordered by start.
     pub kernel_steps: Vec<Work>,
-    /// Devices that were told to power down, longest first.
+    /// Devices that were asked to power down, longest first.
     pub devices: Vec<DeviceEnd>,
-    /// The kernel's part by subtraction, as xperf's readers work it out.
+    /// Kernel time by subtraction, as computed by readers of xperf's output.
     pub difference: KernelDifference,
-    /// What the ends of processes tell.
+    /// Process exits.
     pub exits: Exits,
 }
 
-/// The recording holds no shutdown. Says what it holds instead.
+/// The recording contains no shutdown. Describes what it contains instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[error("the recording holds no shutdown ({reason}); {found}")]
+#[error("no shutdown in this recording ({reason}): {found}")]
 pub struct NotAShutdown {
-    /// Why it is no shutdown: what was looked for.
+    /// What was looked for and not found.
     pub reason: String,
-    /// What it holds instead, as a clause.
+    /// What the recording contains instead, as a clause.
     pub found: String,
-    /// Name of the recorder or session.
     pub recorder: String,
     /// Length of the recording, ns.
     pub duration_ns: i64,
-    /// Processes that were there when the recording began.
+    /// Processes that were running when the recording started.
     pub processes_before: u64,
-    /// Processes that started in it.
     pub processes_started: u64,
-    /// Processes that ended in it.
+    /// Processes that exited in it.
     pub processes_ended: u64,
-    /// Everything that was lost.
+    /// All losses.
     pub losses: Losses,
 }

@@ -1,31 +1,31 @@
-//! Services: how long each took to stop, and which did not.
+//! Services: stop times and time-outs.
 
 use onoff_trace::{ServiceChange, ServiceTransition, Trace};
 
 use super::report::{ServiceTimeOut, ShutdownOptions};
-use super::sessions::CLOCK_GRAIN_NS;
+use super::sessions::CLOCK_RESOLUTION_NS;
 use onoff_evidence::reason::Reason;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, Span};
 use onoff_usage::processes::Images;
 use onoff_usage::units::{ServiceNotification, TimeOut, TimeOutKind, Unit, unit};
 
-/// How long Windows Vista waits for services, ns (source: the Microsoft paper "Windows On/Off Transition Performance
+/// Service shutdown time-out of Windows Vista, ns (source: the Microsoft paper "Windows On/Off Transition Performance
 /// Analysis").
 pub const VISTA_TIME_OUT_NS: i64 = 20_000_000_000;
 
-/// How long Windows 7 waits for services, ns (same source).
+/// Service shutdown time-out of Windows 7, ns (same source).
 pub const WINDOWS_7_TIME_OUT_NS: i64 = 12_000_000_000;
 
-/// How long later versions wait unless they are configured otherwise, ns.
+/// Default service shutdown time-out of later versions, ns.
 pub const LATER_TIME_OUT_NS: i64 = 5_000_000_000;
 
-/// First build of Windows Vista, of Windows 7, and after it.
+/// First builds of Windows Vista, of Windows 7, and after Windows 7.
 const VISTA: u32 = 6_000;
 const WINDOWS_7: u32 = 7_600;
 const AFTER_WINDOWS_7: u32 = 7_602;
 
-/// How long the recorded computer waits for its services.
+/// The service shutdown time-out of the recorded computer.
 pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeOut {
     if let Some(limit) = options.service_time_out_ns {
         return ServiceTimeOut { limit_ns: Some(limit), rule: Rule::Given, certainty: Certainty::Measured };
@@ -42,15 +42,15 @@ pub(super) fn time_out(trace: &Trace, options: &ShutdownOptions) -> ServiceTimeO
     ServiceTimeOut { limit_ns: Some(limit_ns), rule, certainty: Certainty::Inferred }
 }
 
-/// When services were notified, as far as recorded.
+/// The intervals in which services were notified, as far as recorded.
 pub(super) struct Windows<'a> {
-    /// Before all others.
+    /// Pre-shutdown services.
     pub pre_shutdown: &'a Span,
-    /// All others.
+    /// All other services.
     pub shutdown: &'a Span,
 }
 
-/// The services that were told to stop at or after `from_ns`, by start.
+/// The services that were asked to stop at or after `from_ns`, ordered by start.
 pub(super) fn services(trace: &Trace, from_ns: i64, windows: &Windows<'_>, limit: &ServiceTimeOut) -> Vec<Unit> {
     let images = Images::of(trace);
     let mut services: Vec<Unit> = trace
@@ -79,11 +79,11 @@ fn service(
 }
 
 fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
-    let begun = |span: &Span| span.start_ns.is_some_and(|start| start <= start_ns);
-    let over = |span: &Span| span.end_ns.is_some_and(|end| end < start_ns);
-    if begun(windows.shutdown) {
+    let started = |window: &Span| window.start_ns.is_some_and(|start| start <= start_ns);
+    let over = |window: &Span| window.end_ns.is_some_and(|end| end < start_ns);
+    if started(windows.shutdown) {
         ServiceNotification::Shutdown
-    } else if begun(windows.pre_shutdown) {
+    } else if started(windows.pre_shutdown) {
         if over(windows.pre_shutdown) { ServiceNotification::Unknown } else { ServiceNotification::PreShutdown }
     } else if windows.shutdown.start_ns.is_some() || windows.pre_shutdown.start_ns.is_some() {
         ServiceNotification::Earlier
@@ -92,10 +92,9 @@ fn notification(start_ns: i64, windows: &Windows<'_>) -> ServiceNotification {
     }
 }
 
-/// The time-out that a service ran into, if it did.
+/// The time-out that a service exceeded, if any.
 ///
-/// Services notified before all others have time-outs of their own, which are not recorded: of those only the ones that never
-/// stopped count.
+/// Pre-shutdown services have time-outs of their own, which are not recorded: only those that never stopped count.
 fn time_out_of(
     trace: &Trace,
     row: &ServiceTransition,
@@ -103,7 +102,7 @@ fn time_out_of(
     windows: &Windows<'_>,
     limit: &ServiceTimeOut,
 ) -> Option<TimeOut> {
-    let told_for = |until: i64| until.saturating_sub(row.start_ns);
+    let waited_ns = |until: i64| until.saturating_sub(row.start_ns);
     let of = |at_ns, limit_ns, certainty, evidence: Reason| {
         Some(TimeOut { kind: TimeOutKind::Service, at_ns, limit_ns: Some(limit_ns), certainty, evidence })
     };
@@ -113,16 +112,18 @@ fn time_out_of(
     };
     let known = limit.limit_ns.filter(|_| notification != ServiceNotification::PreShutdown);
     match (row.end_ns, known, window.end_ns) {
-        (Some(end), Some(limit_ns), _) if told_for(end) >= limit_ns - CLOCK_GRAIN_NS => {
+        (Some(end), Some(limit_ns), _) if waited_ns(end) >= limit_ns - CLOCK_RESOLUTION_NS => {
             of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, limit.certainty, Reason::StoppedAfterTimeOut)
         }
         (Some(_), ..) => None,
-        (None, Some(limit_ns), Some(over)) if told_for(over) >= limit_ns - CLOCK_GRAIN_NS => {
+        (None, Some(limit_ns), Some(over)) if waited_ns(over) >= limit_ns - CLOCK_RESOLUTION_NS => {
             of(Some(row.start_ns.saturating_add(limit_ns)), limit_ns, Certainty::Measured, Reason::NeverStopped)
         }
-        // The time-out is not the one assumed, or nobody waited for this one.
-        (None, _, Some(over)) => of(Some(over), told_for(over), Certainty::Inferred, Reason::NotStoppedWhenWaitWasOver),
-        (None, Some(limit_ns), None) if told_for(trace.duration_ns) >= limit_ns => of(
+        // The time-out differs from the assumed one, or Windows did not wait for this service.
+        (None, _, Some(over)) => {
+            of(Some(over), waited_ns(over), Certainty::Inferred, Reason::NotStoppedWhenWaitWasOver)
+        }
+        (None, Some(limit_ns), None) if waited_ns(trace.duration_ns) >= limit_ns => of(
             Some(row.start_ns.saturating_add(limit_ns)),
             limit_ns,
             Certainty::Inferred,

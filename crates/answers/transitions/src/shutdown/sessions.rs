@@ -1,7 +1,7 @@
-//! Sessions and their applications: who was told, how long each took, and which time-outs it ran into.
+//! Sessions and their applications: notifications, durations and time-outs.
 //!
-//! A time-out is not recorded as such. It is *measured* where what follows it was recorded (the process is terminated, or
-//! the question is repeated), else *inferred* from the length.
+//! A time-out is not recorded as such. It is *measured* if its consequence was recorded (the process is terminated, or
+//! the request is repeated), otherwise *inferred* from the duration.
 
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, Notification, NotificationKind, Trace};
@@ -13,43 +13,44 @@ use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
 use onoff_usage::units::{TimeOut, TimeOutKind};
 
-/// How long an application has to answer, window or console, ns (source: the Microsoft paper "Windows On/Off Transition
+/// Time-out for a GUI or console application to respond, ns (source: the Microsoft paper "Windows On/Off Transition
 /// Performance Analysis").
 pub const APPLICATION_TIME_OUT_NS: i64 = 5_000_000_000;
 
-/// How long a window has to answer the question when the shutdown is forced, ns (same source).
+/// Time-out for a window to respond to the query in a forced shutdown, ns (same source).
 pub const FORCED_QUESTION_NS: i64 = 250_000_000;
 
-/// How long a window has to act on the order when the shutdown is forced, ns (same source).
+/// Time-out for a window to end its session in a forced shutdown, ns (same source).
 pub const FORCED_ORDER_NS: i64 = 500_000_000;
 
-/// A time-out is measured by a coarse clock: by so much less than it, an answer still counts as none.
-pub(super) const CLOCK_GRAIN_NS: i64 = 16_000_000;
+/// Resolution of the clock that measures time-outs: a response this much before the time-out still counts as a
+/// time-out.
+pub(super) const CLOCK_RESOLUTION_NS: i64 = 16_000_000;
 
 /// `STATUS_TIMEOUT`.
 const STATUS_TIME_OUT: u32 = 0x102;
 
-/// More threads or terminations than these of one application are not looked at: no program has so many windows.
-const MAX_INSIDE: usize = 1_024;
+/// Maximum number of threads or terminations considered per application; no program has as many windows.
+const MAX_ROWS_PER_APPLICATION: usize = 1_024;
 
-/// Whom a row is about: the process it names, or, where it names nobody, the one that the same thread tells.
+/// The process that a row is about: named in the row, or the process that the notifying thread is working on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Whose {
+enum Recipient {
     Process(u32),
-    Teller(Option<u32>, Option<u32>),
+    NotifiedBy(Option<u32>, Option<u32>),
 }
 
-/// Rows of one kind by whom they are about, by start.
-type ByWhom = HashMap<Whose, Vec<Notification>>;
+/// Rows of one kind by recipient, ordered by start.
+type ByRecipient = HashMap<Recipient, Vec<Notification>>;
 
-/// The rows that a session's applications are read from.
+/// The rows from which a session's applications are built.
 struct Rows {
-    /// Applications that were notified, by start.
+    /// Notified applications, ordered by start.
     applications: Vec<Notification>,
-    /// Threads with windows that were asked.
-    threads: ByWhom,
-    /// Processes that were terminated.
-    terminations: ByWhom,
+    /// Requests to GUI threads.
+    threads: ByRecipient,
+    /// Terminations of processes.
+    terminations: ByRecipient,
 }
 
 impl Rows {
@@ -60,23 +61,24 @@ impl Rows {
             rows.sort_by_key(|row| row.start_ns);
             rows
         };
-        let by_whom = |kind| {
-            let mut groups = ByWhom::new();
+        let by_recipient = |kind| {
+            let mut groups = ByRecipient::new();
             for row in rows(kind) {
-                let whose = row.pid.map_or(Whose::Teller(row.teller_pid, row.teller_tid), Whose::Process);
-                groups.entry(whose).or_default().push(row);
+                let recipient =
+                    row.pid.map_or(Recipient::NotifiedBy(row.teller_pid, row.teller_tid), Recipient::Process);
+                groups.entry(recipient).or_default().push(row);
             }
             groups
         };
         Self {
             applications: rows(NotificationKind::ApplicationShutdown),
-            threads: by_whom(NotificationKind::ThreadShutdown),
-            terminations: by_whom(NotificationKind::Termination),
+            threads: by_recipient(NotificationKind::ThreadShutdown),
+            terminations: by_recipient(NotificationKind::Termination),
         }
     }
 }
 
-/// The sessions that were ended at or after `from_ns`, by start.
+/// The sessions that ended at or after `from_ns`, ordered by start.
 pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
     let rows = Rows::of(trace, from_ns);
     let images = Images::of(trace);
@@ -105,7 +107,7 @@ pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
             .rposition(|session| of_session(session) && session.start_ns <= row.start_ns)
             .or_else(|| sessions.iter().position(of_session));
         let at = at.unwrap_or_else(|| {
-            // Its session's own records are not there: the applications stand in for them.
+            // The session's own records are missing: derive the session from its applications.
             sessions.push(SessionEnd {
                 session: row.session,
                 start_ns: row.start_ns,
@@ -123,14 +125,14 @@ pub(super) fn sessions(trace: &Trace, from_ns: i64) -> Vec<SessionEnd> {
         }
     }
     for (at, session) in sessions.iter_mut().enumerate() {
-        settle(trace, session, at >= reported);
+        set_totals(trace, session, at >= reported);
     }
     sessions.sort_by_key(|session| session.start_ns);
     sessions
 }
 
-/// Fills in what follows from a session's applications.
-fn settle(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
+/// Sets the fields that are derived from a session's applications.
+fn set_totals(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
     let ends = session.applications.iter().map(|row| row.end_ns);
     if by_applications {
         session.end_ns = ends.max().flatten();
@@ -154,20 +156,20 @@ fn settle(trace: &Trace, session: &mut SessionEnd, by_applications: bool) {
 fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notification) -> ApplicationEnd {
     let process = row.pid.and_then(|pid| images.row_at(pid, row.start_ns)).and_then(|at| trace.processes.get(at));
     let until = row.end_ns.unwrap_or(i64::MAX);
-    let inside = |rows: &ByWhom| -> Vec<Notification> {
-        let groups = [row.pid.map(Whose::Process), Some(Whose::Teller(row.teller_pid, row.teller_tid))];
+    let inside = |rows: &ByRecipient| -> Vec<Notification> {
+        let groups = [row.pid.map(Recipient::Process), Some(Recipient::NotifiedBy(row.teller_pid, row.teller_tid))];
         let mut found = Vec::new();
         for rows in groups.into_iter().flatten().filter_map(|key| rows.get(&key)) {
             let first = rows.partition_point(|inner| inner.start_ns < row.start_ns);
             let rows = rows.get(first..).unwrap_or_default().iter();
-            found.extend(rows.take(MAX_INSIDE).take_while(|inner| inner.start_ns <= until));
+            found.extend(rows.take(MAX_ROWS_PER_APPLICATION).take_while(|inner| inner.start_ns <= until));
         }
         found.sort_by_key(|inner: &Notification| inner.start_ns);
         found
     };
-    let asked = inside(&rows.threads);
-    let killed = inside(&rows.terminations).first().copied();
-    let program = match (rows.threads.is_empty(), asked.is_empty()) {
+    let requests = inside(&rows.threads);
+    let termination = inside(&rows.terminations).first().copied();
+    let program = match (rows.threads.is_empty(), requests.is_empty()) {
         (_, false) => ProgramKind::Window,
         (true, true) => ProgramKind::Unknown,
         (false, true) => ProgramKind::Console,
@@ -190,9 +192,9 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
             level: row.level,
             flags: row.flags,
             program,
-            terminated: killed.is_some(),
-            time_outs: time_outs(trace, row, program, &asked, killed),
-            threads: asked
+            terminated: termination.is_some(),
+            time_outs: time_outs(trace, row, program, &requests, termination),
+            threads: requests
                 .iter()
                 .map(|thread| ThreadAsked {
                     tid: thread.tid,
@@ -206,16 +208,16 @@ fn application(trace: &Trace, images: &Images<'_>, rows: &Rows, row: &Notificati
     }
 }
 
-/// The time-outs that an application ran into.
+/// The time-outs that an application exceeded.
 fn time_outs(
     trace: &Trace,
     row: &Notification,
     program: ProgramKind,
-    asked: &[Notification],
-    killed: Option<Notification>,
+    requests: &[Notification],
+    termination: Option<Notification>,
 ) -> Vec<TimeOut> {
     let length = |from: i64, to: Option<i64>| to.unwrap_or(trace.duration_ns).saturating_sub(from);
-    let killed_at = killed.map(|row| row.start_ns);
+    let terminated_at = termination.map(|row| row.start_ns);
     let mut found = Vec::new();
     let mut add = |kind, from: i64, limit_ns: i64, certainty, evidence: Reason| {
         found.push(TimeOut {
@@ -227,25 +229,26 @@ fn time_outs(
         });
     };
     let mut waited_for_a_window = false;
-    for (at, thread) in asked.iter().enumerate() {
+    for (at, thread) in requests.iter().enumerate() {
         let took = length(thread.start_ns, thread.end_ns);
-        let again = asked.iter().skip(at + 1).any(|later| later.tid == thread.tid);
-        let forced = waited_for_a_window && asked.iter().take(at).any(|earlier| earlier.tid == thread.tid);
-        let no_answer_in_5_s = took >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS;
-        if forced && !no_answer_in_5_s {
+        let again = requests.iter().skip(at + 1).any(|later| later.tid == thread.tid);
+        let forced = waited_for_a_window && requests.iter().take(at).any(|earlier| earlier.tid == thread.tid);
+        let timed_out = took >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS;
+        if forced && !timed_out {
             let both = FORCED_QUESTION_NS + FORCED_ORDER_NS;
-            let limit =
-                [both, FORCED_ORDER_NS, FORCED_QUESTION_NS].into_iter().find(|limit| took >= limit - CLOCK_GRAIN_NS);
+            let limit = [both, FORCED_ORDER_NS, FORCED_QUESTION_NS]
+                .into_iter()
+                .find(|limit| took >= limit - CLOCK_RESOLUTION_NS);
             if let Some(limit) = limit {
-                let (certainty, evidence) = match killed_at {
+                let (certainty, evidence) = match terminated_at {
                     Some(_) => (Certainty::Measured, Reason::AskedAgainAndTerminated),
                     None => (Certainty::Inferred, Reason::AskedAgain),
                 };
                 add(TimeOutKind::Forced, thread.start_ns, limit, certainty, evidence);
             }
-        } else if no_answer_in_5_s {
+        } else if timed_out {
             waited_for_a_window = true;
-            let (certainty, evidence) = match (again, killed_at) {
+            let (certainty, evidence) = match (again, terminated_at) {
                 (true, _) => (Certainty::Measured, Reason::WindowSilentTwice),
                 (false, Some(_)) => (Certainty::Measured, Reason::WindowSilentAndTerminated),
                 _ => (Certainty::Inferred, Reason::WindowSilent),
@@ -253,22 +256,22 @@ fn time_outs(
             add(TimeOutKind::Window, thread.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
     }
-    if !waited_for_a_window && length(row.start_ns, row.end_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS {
+    if !waited_for_a_window && length(row.start_ns, row.end_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS {
         let kind = match program {
             ProgramKind::Console => TimeOutKind::Console,
             _ => TimeOutKind::Application,
         };
-        let (certainty, evidence) = match killed_at {
-            Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_GRAIN_NS => {
+        let (certainty, evidence) = match terminated_at {
+            Some(at) if at.saturating_sub(row.start_ns) >= APPLICATION_TIME_OUT_NS - CLOCK_RESOLUTION_NS => {
                 (Certainty::Measured, Reason::TerminatedAfterNotification)
             }
             _ if row.status == Some(STATUS_TIME_OUT) => (Certainty::Measured, Reason::StatusOfTimeOut),
             _ => (Certainty::Inferred, Reason::Silent),
         };
-        // Windows that answer slowly one after the other run into no time-out, and in the system's session the service manager
-        // answers when its services have.
-        let answers_late = program == ProgramKind::Window || row.session == Some(0);
-        if !answers_late || certainty == Certainty::Measured {
+        // Windows that respond slowly one after another do not exceed a time-out. In the system session, the service
+        // manager responds when its services have stopped.
+        let responds_late = program == ProgramKind::Window || row.session == Some(0);
+        if !responds_late || certainty == Certainty::Measured {
             add(kind, row.start_ns, APPLICATION_TIME_OUT_NS, certainty, evidence);
         }
     }

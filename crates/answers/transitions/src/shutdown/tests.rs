@@ -1,4 +1,4 @@
-//! Whole shutdowns, hand-made. The first has the numbers with which the Microsoft paper explains KernelShutdown.
+//! Whole synthetic shutdowns. The first has the numbers from the Microsoft paper's explanation of KernelShutdown.
 
 use crate::Variant;
 use onoff_trace::{ActivityKind, IoPriority, NotificationKind as Kind, Trace, milestone, shutdown_step};
@@ -13,8 +13,8 @@ use onoff_usage::units::{ServiceNotification, TimeOutKind};
 const US: i64 = 1_000;
 const S: i64 = 1_000 * MS;
 
-/// Session 1 from 448 to 7091 ms in 6642, session 0 from 8335 to 11010 in 2675, all of it 13066: the kernel's part is
-/// 3749 by subtraction. The last parts of a millisecond are what cutting allows.
+/// Session 1 lasts from 448 to 7091 ms (6642 ms), session 0 from 8335 to 11010 ms (2675 ms), the whole shutdown 13066
+/// ms: 3749 ms remain for the kernel. The fractions of a millisecond are within what truncation allows.
 fn paper() -> Trace {
     let mut trace = Trace { duration_ns: 13_066_900 * US, ..Trace::default() };
     trace.system.os_build = 7601;
@@ -25,16 +25,16 @@ fn paper() -> Trace {
     process(&mut trace, 908, "spoolsv.exe", None, Some(10_990 * MS));
     milestone(&mut trace, 100 * US, milestone::SHUTDOWN_REQUEST, "1");
     session_shutdown(&mut trace, 1, 448_300 * US, Some(7_091_100 * US));
-    let told = (Kind::ApplicationShutdown, Some(900), None, 1);
-    notification(&mut trace, told, 450 * MS, Some(4_650 * MS));
-    let told = (Kind::ApplicationShutdown, Some(904), None, 1);
-    notification(&mut trace, told, 4_650 * MS, Some(4_960 * MS));
+    let notified = (Kind::ApplicationShutdown, Some(900), None, 1);
+    notification(&mut trace, notified, 450 * MS, Some(4_650 * MS));
+    let notified = (Kind::ApplicationShutdown, Some(904), None, 1);
+    notification(&mut trace, notified, 4_650 * MS, Some(4_960 * MS));
     let name = shutdown_step::PRE_SHUTDOWN_NOTIFICATION;
     activity(&mut trace, ActivityKind::ShutdownStep, name, 7_100 * MS, Some(7_800 * MS));
     service_stop(&mut trace, "Search", 912, (7_101 * MS, Some(7_106 * MS), Some(7_799 * MS)));
     session_shutdown(&mut trace, 0, 8_335_200 * US, Some(11_010_400 * US));
-    let told = (Kind::ApplicationShutdown, Some(600), None, 0);
-    notification(&mut trace, told, 8_336 * MS, Some(11_010 * MS));
+    let notified = (Kind::ApplicationShutdown, Some(600), None, 0);
+    notification(&mut trace, notified, 8_336 * MS, Some(11_010 * MS));
     service_stop(&mut trace, "Spooler", 908, (8_340 * MS, Some(8_342 * MS), Some(10_940 * MS)));
     service_stop(&mut trace, "Dhcp", 916, (8_341 * MS, None, Some(8_461 * MS)));
     milestone(&mut trace, 11_020 * MS, milestone::KERNEL_SHUTDOWN, "");
@@ -52,12 +52,12 @@ fn analyzed(trace: &Trace) -> ShutdownReport {
     analyze(trace, &ShutdownOptions::default()).unwrap()
 }
 
-fn cut(ns: i64) -> i64 {
+fn ms(ns: i64) -> i64 {
     ns / MS
 }
 
 #[test]
-fn the_papers_arithmetic() {
+fn kernel_time_matches_the_paper() {
     let report = analyzed(&paper());
     assert_eq!(report.variant, Variant::PowerOff);
     assert_eq!(report.total_ns, Some(13_066_600 * US));
@@ -67,21 +67,21 @@ fn the_papers_arithmetic() {
         .details
         .sessions
         .iter()
-        .map(|row| (row.session, cut(row.start_ns), row.end_ns.map(cut), row.duration_ns.map(cut)))
+        .map(|row| (row.session, ms(row.start_ns), row.end_ns.map(ms), row.duration_ns.map(ms)))
         .collect();
     assert_eq!(sessions, [(Some(1), 448, Some(7_091), Some(6_642)), (Some(0), 8_335, Some(11_010), Some(2_675)),]);
     let difference = report.details.difference;
     assert!(difference.ended);
-    assert_eq!(cut(difference.shutdown_ns) - 6_642 - 2_675, 3_749);
+    assert_eq!(ms(difference.shutdown_ns) - 6_642 - 2_675, 3_749);
     assert_eq!(difference.kernel_ns, (13_066_600 - 6_642_800 - 2_675_200) * US);
 }
 
 #[test]
-fn a_shutdown_lasts_until_the_kernels_last_step() {
-    // A step within the orderly part ends nothing.
+fn a_shutdown_lasts_until_the_last_kernel_step() {
+    // A step within the orderly part does not set the end.
     let report = analyzed(&paper());
     assert_eq!(report.details.ends.rule, Rule::KernelOrderlyShutdownEnds);
-    // After the record that the orderly part is over, the page file is cleared for 3 s.
+    // After the orderly part, the page file is cleared for 3 s.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
     let kernel = ActivityKind::KernelShutdownStep;
@@ -89,7 +89,7 @@ fn a_shutdown_lasts_until_the_kernels_last_step() {
     let report = analyzed(&trace);
     assert_eq!(report.total_ns, Some(16_067 * MS - 100 * US));
     assert_eq!(report.details.ends.rule, Rule::KernelLastStepEnds);
-    // A last step that does not end in the recording leaves the end open: at least so long, not 13 s.
+    // A last step that does not end in the recording leaves the end of the shutdown unknown.
     let mut trace = paper();
     trace.duration_ns = 17 * S;
     activity(&mut trace, kernel, shutdown_step::ZERO_PAGE_FILE, 13_067 * MS, None);
@@ -98,14 +98,14 @@ fn a_shutdown_lasts_until_the_kernels_last_step() {
 }
 
 #[test]
-fn phases_and_what_lies_between_them_are_the_whole() {
+fn phases_and_intervals_between_them_add_up_to_the_total() {
     let report = analyzed(&paper());
     let phases: Vec<(&str, Option<i64>, Option<i64>, Certainty)> = report
         .phases
         .iter()
         .map(|phase| {
             let name = phase.name.as_str();
-            (name, phase.start_ns.map(cut), phase.end_ns.map(cut), phase.certainty)
+            (name, phase.start_ns.map(ms), phase.end_ns.map(ms), phase.certainty)
         })
         .collect();
     let measured = Certainty::Measured;
@@ -122,7 +122,7 @@ fn phases_and_what_lies_between_them_are_the_whole() {
     assert_eq!(Some(inside + between), report.total_ns);
     let names: Vec<&str> = report.details.intervals.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["request to UserSession", "UserSession to SystemSession", "SystemSession to KernelShutdown"]);
-    // Disk requests belong to the phase they completed in.
+    // Disk requests count in the phase in which they completed.
     let reads = |name| {
         let disk = report.phase(name).unwrap().disk.as_ref().unwrap();
         disk.operations.read.operations
@@ -133,7 +133,7 @@ fn phases_and_what_lies_between_them_are_the_whole() {
 }
 
 #[test]
-fn applications_and_services_have_their_times() {
+fn applications_and_services_have_durations() {
     let report = analyzed(&paper());
     let user = &report.details.sessions[0];
     assert_eq!(user.applications_ns, 4_510 * MS);
@@ -148,7 +148,7 @@ fn applications_and_services_have_their_times() {
         .units
         .iter()
         .map(|row| {
-            let took = row.duration_ns.map(cut);
+            let took = row.duration_ns.map(ms);
             (row.name.as_str(), took, row.notification, row.time_out.is_some())
         })
         .collect();
@@ -161,25 +161,25 @@ fn applications_and_services_have_their_times() {
         ]
     );
     assert_eq!(report.details.service_time_out.limit_ns, Some(12 * S));
-    // The service control manager's own time is its services'.
+    // The service control manager is skipped: its time is that of its services.
     let longest = report.details.longest.unwrap();
     assert_eq!((longest.kind, longest.name.as_str()), (LongestKind::Application, "mail.exe"));
 }
 
-/// The paper's Appendix A: a console program that does not answer, about 5 of 17 s.
+/// Appendix A of the paper: a console program that does not respond takes 5 of 17 s.
 #[test]
-fn a_console_program_is_killed_after_its_time_out() {
+fn a_console_program_is_terminated_after_its_time_out() {
     let mut trace = Trace { duration_ns: 17 * S, ..Trace::default() };
     process(&mut trace, 900, "slow_shutdown.exe", None, Some(6_020 * MS));
     process(&mut trace, 904, "editor.exe", None, Some(400 * MS));
     milestone(&mut trace, 0, milestone::SHUTDOWN_REQUEST, "1");
     session_shutdown(&mut trace, 1, 200 * MS, Some(6_100 * MS));
-    let told = (Kind::ApplicationShutdown, Some(904), None, 1);
-    notification(&mut trace, told, 300 * MS, Some(450 * MS));
-    let told = (Kind::ThreadShutdown, None, Some(5_000), 1);
-    notification(&mut trace, told, 310 * MS, Some(440 * MS));
-    let told = (Kind::ApplicationShutdown, Some(900), None, 1);
-    notification(&mut trace, told, 1_000 * MS, Some(6_050 * MS));
+    let notified = (Kind::ApplicationShutdown, Some(904), None, 1);
+    notification(&mut trace, notified, 300 * MS, Some(450 * MS));
+    let notified = (Kind::ThreadShutdown, None, Some(5_000), 1);
+    notification(&mut trace, notified, 310 * MS, Some(440 * MS));
+    let notified = (Kind::ApplicationShutdown, Some(900), None, 1);
+    notification(&mut trace, notified, 1_000 * MS, Some(6_050 * MS));
     let killed = (Kind::Termination, None, None, 1);
     notification(&mut trace, killed, 6_001 * MS, Some(6_030 * MS));
     milestone(&mut trace, 7 * S, milestone::KERNEL_SHUTDOWN, "");
@@ -202,17 +202,17 @@ fn a_console_program_is_killed_after_its_time_out() {
     let longest = report.details.longest.unwrap();
     assert_eq!(longest.name, "slow_shutdown.exe");
     assert_eq!(longest.duration_ns, 5_050 * MS);
-    assert_eq!(longest.because.to_string(), "console program, killed after its 5.00 s time-out");
+    assert_eq!(longest.because.to_string(), "console program, terminated after its 5.00 s time-out");
 }
 
-/// A person forces the shutdown: the window is asked once more, for 0.25 and 0.5 s.
+/// The user forces the shutdown: the window is asked again, for 0.25 and 0.5 s.
 #[test]
-fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
+fn a_hung_window_is_asked_again_in_a_forced_shutdown() {
     let mut trace = Trace { duration_ns: 12 * S, ..Trace::default() };
     process(&mut trace, 900, "hung.exe", None, Some(8 * S));
     session_shutdown(&mut trace, 1, 0, Some(9 * S));
-    let told = (Kind::ApplicationShutdown, Some(900), None, 1);
-    notification(&mut trace, told, 0, Some(8 * S));
+    let notified = (Kind::ApplicationShutdown, Some(900), None, 1);
+    notification(&mut trace, notified, 0, Some(8 * S));
     let asked = (Kind::ThreadShutdown, Some(900), Some(904), 1);
     notification(&mut trace, asked, 10 * MS, Some(5_010 * MS));
     notification(&mut trace, asked, 7 * S, Some(7_750 * MS));
@@ -230,27 +230,27 @@ fn a_hung_window_is_asked_again_when_the_shutdown_is_forced() {
 }
 
 #[test]
-fn a_service_that_never_stops_is_set_apart() {
+fn a_service_that_never_stops_has_a_measured_time_out() {
     let mut trace = paper();
     trace.system.os_build = 7601;
-    // The system's session lasts as long as the service control manager waits.
+    // The system session lasts as long as the service control manager waits.
     let mut waits = Trace { duration_ns: 30 * S, ..Trace::default() };
     waits.system.os_build = 7601;
     session_shutdown(&mut waits, 0, S, Some(13_100 * MS));
-    service_stop(&mut waits, "Deaf", 700, (1_050 * MS, Some(1_060 * MS), None));
+    service_stop(&mut waits, "Stuck", 700, (1_050 * MS, Some(1_060 * MS), None));
     service_stop(&mut waits, "Good", 704, (1_051 * MS, Some(1_052 * MS), Some(2 * S)));
     let report = analyzed(&waits);
-    let deaf = report.units.iter().find(|row| row.name == "Deaf").unwrap();
-    assert!(deaf.time_out.is_some());
-    let limit = deaf.time_out.as_ref().unwrap();
+    let stuck = report.units.iter().find(|row| row.name == "Stuck").unwrap();
+    assert!(stuck.time_out.is_some());
+    let limit = stuck.time_out.as_ref().unwrap();
     assert_eq!((limit.limit_ns, limit.certainty), (Some(12 * S), Certainty::Measured));
     assert_eq!(limit.at_ns, Some(13_050 * MS));
-    assert!(report.units.iter().all(|row| row.name == "Deaf" || row.time_out.is_none()));
+    assert!(report.units.iter().all(|row| row.name == "Stuck" || row.time_out.is_none()));
     let longest = report.details.longest.unwrap();
-    assert_eq!(longest.name, "Deaf");
-    assert_eq!(longest.because.to_string(), "did not stop in the 12.0 s that services have");
+    assert_eq!(longest.name, "Stuck");
+    assert_eq!(longest.because.to_string(), "did not stop within the service time-out of 12.0 s");
 
-    // What the machine is configured to do goes before its version.
+    // A configured time-out overrides the default of the Windows version.
     let options = ShutdownOptions { service_time_out_ns: Some(900 * MS) };
     let report = analyze(&waits, &options).unwrap();
     assert!(report.units.iter().all(|row| row.time_out.is_some()));
@@ -258,7 +258,7 @@ fn a_service_that_never_stops_is_set_apart() {
 }
 
 #[test]
-fn the_time_out_of_services_is_the_versions() {
+fn service_time_out_depends_on_the_version() {
     let limit = |build: u32| {
         let mut trace = Trace::default();
         trace.system.os_build = build;
@@ -271,7 +271,7 @@ fn the_time_out_of_services_is_the_versions() {
 }
 
 #[test]
-fn a_recording_that_stops_in_the_kernels_part_says_so() {
+fn a_recording_that_ends_in_the_kernel_phase_has_no_total() {
     let mut trace = paper();
     trace.duration_ns = 12 * S;
     trace.activities = trace
@@ -297,7 +297,7 @@ fn a_recording_that_stops_in_the_kernels_part_says_so() {
 }
 
 #[test]
-fn the_users_half_of_a_fast_startup_ends_where_the_memory_image_begins() {
+fn the_user_part_of_a_fast_startup_ends_where_the_memory_image_starts() {
     let mut trace = Trace { duration_ns: 9 * S, ..Trace::default() };
     milestone(&mut trace, 10 * MS, milestone::LOGOFF_REQUEST, "1");
     session_shutdown(&mut trace, 1, 100 * MS, Some(900 * MS));
@@ -307,7 +307,7 @@ fn the_users_half_of_a_fast_startup_ends_where_the_memory_image_begins() {
     assert_eq!(report.variant, Variant::FastStartup);
     assert_eq!(report.total_ns, Some(1_490 * MS));
     let user = report.phase(PhaseName::UserSession).unwrap();
-    // All of it is the session's end, from the request on: what follows the applications is the logoff's.
+    // All of it is the end of the session, from the request on: work after the applications belongs to the logoff.
     assert_eq!((user.start_ns, user.end_ns), (Some(10 * MS), Some(1_500 * MS)));
     assert_eq!(report.phase(PhaseName::KernelShutdown).unwrap().start_ns, None);
 }
@@ -326,11 +326,11 @@ fn an_earlier_logoff_is_not_part_of_the_shutdown() {
     assert_eq!(report.details.starts.time_ns, Some(100 * US));
 }
 
-/// Only processes, threads and modules: what the system's own recorder of shutdowns holds.
+/// Only processes, threads and modules, as recorded by Windows' built-in shutdown recorder.
 fn only_exits() -> Trace {
     let mut trace = Trace { duration_ns: 105 * S, ..Trace::default() };
     process(&mut trace, 600, "services.exe", None, None);
-    // Somebody closed a program long before.
+    // A program that exited long before the shutdown.
     process(&mut trace, 899, "notepad.exe", None, Some(S));
     for at in 0..12_u32 {
         let end = 100 * S + i64::from(at) * 100 * MS;
@@ -356,12 +356,12 @@ fn only_exits() -> Trace {
 }
 
 #[test]
-fn ends_of_processes_tell_an_inferred_answer() {
+fn process_exits_give_an_inferred_result() {
     let report = analyzed(&only_exits());
     assert_eq!(report.details.starts.time_ns, Some(100 * S));
     assert_eq!(report.details.starts.certainty, Certainty::Inferred);
     let phases: Vec<(Option<i64>, Option<i64>, Certainty)> =
-        report.phases.iter().map(|phase| (phase.start_ns.map(cut), phase.end_ns.map(cut), phase.certainty)).collect();
+        report.phases.iter().map(|phase| (phase.start_ns.map(ms), phase.end_ns.map(ms), phase.certainty)).collect();
     assert_eq!(
         phases,
         [
@@ -386,18 +386,18 @@ fn ends_of_processes_tell_an_inferred_answer() {
 }
 
 #[test]
-fn a_few_ends_of_processes_are_no_shutdown() {
+fn a_few_process_exits_are_not_a_shutdown() {
     let mut trace = only_exits();
     trace.processes = trace.processes.iter().filter(|row| row.pid < 1_000).collect();
     let answer = analyze(&trace, &ShutdownOptions::default()).unwrap_err();
     assert_eq!(answer.processes_ended, 13);
     let text = answer.to_string();
-    assert!(text.starts_with("the recording holds no shutdown ("), "{text}");
-    assert!(text.ends_with("0 processes start and 13 processes end"), "{text}");
+    assert!(text.starts_with("no shutdown in this recording ("), "{text}");
+    assert!(text.ends_with("0 processes started and 13 exited in 105 s"), "{text}");
 }
 
 #[test]
-fn anything_gets_an_answer() {
+fn random_traces_are_analyzed_without_panic() {
     let mut answered = 0;
     for seed in 0..600 {
         let trace = hostile(seed);
@@ -410,5 +410,5 @@ fn anything_gets_an_answer() {
             assert!(report.details.intervals.iter().all(|row| row.duration_ns >= 0), "seed {seed}");
         }
     }
-    assert!(answered > 100, "only {answered} recordings held a shutdown");
+    assert!(answered > 100, "only {answered} recordings contained a shutdown");
 }

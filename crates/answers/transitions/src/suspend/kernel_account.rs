@@ -1,43 +1,42 @@
-//! The kernel's own account of a transition, and what it says of a resume from a memory image, of modern standby, and of
-//! the firmware.
+//! The kernel's own times of a transition: resume from a memory image, modern standby, firmware.
 
 use onoff_trace::{Trace, milestone};
 
 use super::report::{FirmwareSleep, KernelFigure, ResumeParts, StandbyFigures};
 use onoff_usage::asleep::cycles::Cycle;
 
-/// Milestones that carry a length, and how the report calls them.
+/// Milestones with a duration, and their labels in the report.
 const FIGURES: &[(&str, &str)] = &[
     (milestone::POWER_SUSPEND_TIME, "suspend"),
     (milestone::POWER_RESUME_TIME, "resume"),
-    (milestone::POWER_DRIVER_WAKE_TIME, "devices woken"),
-    (milestone::POWER_HIBERNATE_WRITE_TIME, "memory image written"),
+    (milestone::POWER_DRIVER_WAKE_TIME, "device wake-up"),
+    (milestone::POWER_HIBERNATE_WRITE_TIME, "memory image write"),
     (milestone::POWER_HIBERNATE_READ_TIME, "memory image read"),
     (milestone::POWER_FIRMWARE_TIME, "firmware"),
     (milestone::HIBERNATE_TIME, "hibernation"),
     (milestone::HIBERNATE_FILE_TIME, "hibernation file"),
-    (milestone::HIBERNATE_INIT_TIME, "hibernation prepared"),
-    (milestone::HYBRID_SHUTDOWN_TIME, "shutdown for a fast startup"),
-    (milestone::HYBRID_SHUTDOWN_FILE_TIME, "hibernation file of that"),
-    (milestone::RESUME_TIME, "resume as a whole"),
+    (milestone::HIBERNATE_INIT_TIME, "hibernation preparation"),
+    (milestone::HYBRID_SHUTDOWN_TIME, "fast startup, shutdown"),
+    (milestone::HYBRID_SHUTDOWN_FILE_TIME, "fast startup, hibernation file"),
+    (milestone::RESUME_TIME, "whole resume"),
     (milestone::RESUME_FIRMWARE_TIME, "firmware before the resume"),
     (milestone::RESUME_BOOT_MANAGER_TIME, "boot manager"),
     (milestone::RESUME_LOADER_TIME, "resume loader"),
-    (milestone::RESUME_LOADER_READ_TIME, "read by the loader"),
-    (milestone::RESUME_USER_TIME, "waited for a person"),
-    (milestone::RESUME_KERNEL_READ_TIME, "read by the kernel"),
+    (milestone::RESUME_LOADER_READ_TIME, "memory image read by the loader"),
+    (milestone::RESUME_USER_TIME, "user input"),
+    (milestone::RESUME_KERNEL_READ_TIME, "memory image read by the kernel"),
     (milestone::RESUME_DEVICES_TIME, "devices"),
-    (milestone::RESUME_SERVICES_TIME, "services notified"),
-    (milestone::RESUME_APPS_TIME, "applications notified"),
+    (milestone::RESUME_SERVICES_TIME, "service notifications"),
+    (milestone::RESUME_APPS_TIME, "application notifications"),
     (milestone::HYBRID_BOOT_MAIN_PATH, "fast startup, main path"),
     (milestone::HYBRID_BOOT_FIRMWARE, "fast startup, firmware"),
     (milestone::HYBRID_BOOT_RESUME, "fast startup, resume"),
 ];
 
-/// Figures of one transition, at most.
+/// Maximum number of figures per transition.
 const MAX_FIGURES: usize = 256;
 
-/// Everything the kernel counted, in the order of the table above.
+/// All times recorded by the kernel, in the order of the table above.
 pub(super) fn account(trace: &Trace, cycle: &Cycle) -> Vec<KernelFigure> {
     let known = FIGURES.iter().filter_map(|&(name, label)| Some((trace.strings.find(name)?, label)));
     known
@@ -85,19 +84,19 @@ pub(super) fn resume_parts(trace: &Trace, cycle: &Cycle) -> Option<ResumeParts> 
     Some(parts)
 }
 
-/// The kernel's count of a modern standby and the recording's clock agree within a tenth of it, or a second.
-const STANDBY_AGREES_WITHIN: i64 = 10;
-const STANDBY_AGREES_NS: i64 = 1_000_000_000;
+/// The kernel's duration of modern standby must agree with the recording's clock within a tenth, or within a second.
+const STANDBY_TOLERANCE_DIVISOR: i64 = 10;
+const STANDBY_TOLERANCE_NS: i64 = 1_000_000_000;
 
-/// Modern standby.
+/// Modern standby figures; `None` for other kinds.
 pub(super) fn standby(trace: &Trace, cycle: &Cycle) -> Option<StandbyFigures> {
     let (enter, exit) = cycle.standby?;
     let on_axis = enter.zip(exit).map(|(enter, exit)| exit.time_ns.saturating_sub(enter.time_ns));
     let total_ns = cycle.value(trace, milestone::STANDBY_TIME).map(|(ns, _)| ns);
-    // The fields are microseconds by their names only. The recording's own clock went on in the standby: where it and the total agree, that
-    // is the unit; else nothing is said.
+    // The fields are microseconds only by name. The recording's clock keeps running in standby, so the unit is
+    // confirmed if the clock agrees with the total; otherwise the values are not reported.
     let is_confirmed = on_axis.zip(total_ns).is_some_and(|(axis, total)| {
-        axis.saturating_sub(total).saturating_abs() <= (axis / STANDBY_AGREES_WITHIN).max(STANDBY_AGREES_NS)
+        axis.saturating_sub(total).saturating_abs() <= (axis / STANDBY_TOLERANCE_DIVISOR).max(STANDBY_TOLERANCE_NS)
     });
     let value = |name: &str| cycle.value(trace, name).map(|(ns, _)| ns).filter(|_| is_confirmed);
     Some(StandbyFigures {
@@ -110,7 +109,7 @@ pub(super) fn standby(trace: &Trace, cycle: &Cycle) -> Option<StandbyFigures> {
     })
 }
 
-/// The firmware's own account.
+/// The firmware's own times.
 pub(super) fn firmware(trace: &Trace, cycle: &Cycle) -> FirmwareSleep {
     let value = |name: &str| cycle.value(trace, name).map(|(ns, _)| ns);
     FirmwareSleep {

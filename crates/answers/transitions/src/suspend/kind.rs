@@ -1,4 +1,4 @@
-//! What kind of transition it was, and what says so.
+//! Decides the kind of a suspend, with the evidence.
 
 use crate::Variant;
 use onoff_trace::{Milestone, PowerRequest, PowerRequestKind, PowerStateKind, Trace, milestone};
@@ -9,13 +9,13 @@ use onoff_evidence::rule::Rule;
 use onoff_usage::asleep::cycles::Cycle;
 use onoff_usage::asleep::cycles::is_kernel_logger;
 
-/// `SYSTEM_POWER_STATE`: hibernation and off; 2 to 4 are S1 to S3.
+/// `SYSTEM_POWER_STATE` values: hibernation and off; 2 to 4 are S1 to S3.
 const HIBERNATE: i64 = 5;
 const OFF: i64 = 6;
 
-/// The kind of a transition, and what it rests on.
+/// The kind of a transition, and its evidence.
 #[derive(Debug, Default)]
-pub(super) struct Kinship {
+pub(super) struct KindDecision {
     pub variant: Variant,
     pub rule: Rule,
     pub certainty: Certainty,
@@ -25,42 +25,42 @@ pub(super) struct Kinship {
     pub woke_from_state: Option<i64>,
 }
 
-/// What was recorded about the kind.
+/// The recorded facts about the kind.
 #[derive(Default)]
 struct Facts {
     target: Option<i64>,
     effective: Option<i64>,
     woke_from: Option<i64>,
-    /// A memory image was written, or was about to be.
+    /// A memory image was written or was about to be written.
     written: bool,
-    /// It was read.
+    /// A memory image was read.
     read: bool,
-    /// The kernel's account says that none was read.
+    /// The kernel reported that no image was read.
     not_read: bool,
     fast_startup: bool,
     session_ended: bool,
     boot_type: Option<i64>,
     idle_detection: String,
-    /// The deepest system state that was requested of devices.
-    asked_state: Option<i64>,
+    /// The deepest system state that devices were requested to enter.
+    requested_state: Option<i64>,
     action: Option<u32>,
     evidence: Vec<KindEvidence>,
 }
 
-/// Decides the kind of `cycle`; `session_ended` says that the user's session ended just before it.
-pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Kinship {
+/// Decides the kind of `cycle`. `session_ended`: whether the user session ended just before it.
+pub(super) fn decide(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> KindDecision {
     if cycle.standby.is_some() {
-        return Kinship {
+        return KindDecision {
             variant: Variant::ModernStandby,
             rule: Rule::KindModernStandby,
             certainty: Certainty::Measured,
             evidence: standby_evidence(trace, cycle),
-            ..Kinship::default()
+            ..KindDecision::default()
         };
     }
     let facts = gather(trace, cycle, requests, session_ended);
     let (variant, rule, certainty) = judge(&facts);
-    Kinship {
+    KindDecision {
         variant,
         rule,
         certainty,
@@ -113,7 +113,7 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
     if facts.idle_detection == "sleep" {
         return (Variant::Sleep, Rule::KindSleepBySystem, Measured);
     }
-    match (facts.asked_state, facts.action) {
+    match (facts.requested_state, facts.action) {
         (Some(HIBERNATE), _) => (Variant::Hibernate, Rule::KindDevicesToldToHibernate, Inferred),
         (Some(2..=4), _) => (Variant::Sleep, Rule::KindDevicesToldToSleep, Inferred),
         (_, Some(3)) => (Variant::Hibernate, Rule::KindHibernationAction, Inferred),
@@ -125,35 +125,35 @@ fn judge(facts: &Facts) -> (Variant, Rule, Certainty) {
 fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended: bool) -> Facts {
     let mut facts = Facts { session_ended, ..Facts::default() };
     let mut evidence: Vec<KindEvidence> = Vec::new();
-    let mut say = |says: KindFact, row: Milestone| evidence.push(KindEvidence::of(says, trace.text(row.event)));
+    let mut add = |fact: KindFact, row: Milestone| evidence.push(KindEvidence::of(fact, trace.text(row.event)));
     if let Some((target, row)) = cycle.value(trace, milestone::SLEEP) {
         facts.target = Some(target);
         facts.effective = trace.text(row.detail).parse().ok();
-        say(KindFact::Requested { state: target, prepared_for: facts.effective }, row);
+        add(KindFact::Requested { state: target, prepared_for: facts.effective }, row);
     }
     if let Some((state, row)) = cycle.value(trace, milestone::WAKE) {
         facts.woke_from = Some(state);
-        say(KindFact::Woke { from_state: state }, row);
+        add(KindFact::Woke { from_state: state }, row);
     }
     if let Some(row) = cycle.milestone(trace, milestone::HIBERNATE) {
         facts.written = true;
-        say(KindFact::ImageAboutToBeWritten, row);
+        add(KindFact::ImageAboutToBeWritten, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_WRITE_TIME) {
         facts.written |= ns > 0;
-        say(KindFact::ImageWriteTime { spent: ns > 0 }, row);
+        add(KindFact::ImageWriteTime { spent: ns > 0 }, row);
     }
     if let Some((ns, row)) = cycle.value(trace, milestone::POWER_HIBERNATE_READ_TIME) {
         facts.read = ns > 0;
         facts.not_read = ns == 0;
-        say(KindFact::ImageReadTime { spent: ns > 0 }, row);
+        add(KindFact::ImageReadTime { spent: ns > 0 }, row);
     }
     for name in [milestone::RESUME_KERNEL_READ_TIME, milestone::RESUME_LOADER_READ_TIME] {
         if let Some((_, row)) = cycle.length(trace, name)
             && !facts.read
         {
             facts.read = true;
-            say(KindFact::ImageReadTime { spent: true }, row);
+            add(KindFact::ImageReadTime { spent: true }, row);
         }
     }
     for (name, fact) in [
@@ -162,17 +162,17 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
     ] {
         if let Some((_, row)) = cycle.length(trace, name) {
             facts.fast_startup = true;
-            say(fact, row);
+            add(fact, row);
         }
     }
     if let Some(row) = cycle.milestone(trace, milestone::IDLE_DETECTION_BEGIN) {
         trace.text(row.detail).clone_into(&mut facts.idle_detection);
         facts.fast_startup |= facts.idle_detection == "fast_startup";
-        say(KindFact::IdleDetection { after: facts.idle_detection.clone() }, row);
+        add(KindFact::IdleDetection { after: facts.idle_detection.clone() }, row);
     }
     if let Some((kind, row)) = cycle.value(trace, milestone::BOOT_TYPE) {
         facts.boot_type = Some(kind);
-        say(KindFact::BootType { value: kind }, row);
+        add(KindFact::BootType { value: kind }, row);
     }
     if session_ended {
         evidence.push(KindEvidence::of(KindFact::SessionEndedBefore, ""));
@@ -183,16 +183,16 @@ fn gather(trace: &Trace, cycle: &Cycle, requests: &[PowerRequest], session_ended
             evidence.push(KindEvidence::of(KindFact::PowerAction { value }, trace.text(row.event)));
         }
     }
-    facts.asked_state = asked_state(requests, cycle);
-    if let Some(state) = facts.asked_state {
+    facts.requested_state = requested_state(requests, cycle);
+    if let Some(state) = facts.requested_state {
         evidence.push(KindEvidence::of(KindFact::DevicesRequested { state }, ""));
     }
     facts.evidence = evidence;
     facts
 }
 
-/// The deepest system state that devices were told to enter on the way down; `requests` are by start.
-fn asked_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
+/// The deepest system state that devices were requested to enter; `requests` must be sorted by start.
+fn requested_state(requests: &[PowerRequest], cycle: &Cycle) -> Option<i64> {
     let first = requests.partition_point(|row| row.start_ns < cycle.first_ns);
     requests
         .iter()
@@ -209,6 +209,6 @@ fn standby_evidence(trace: &Trace, cycle: &Cycle) -> Vec<KindEvidence> {
     let Some((enter, exit)) = &cycle.standby else { return Vec::new() };
     [(enter, KindFact::StandbyEntered), (exit, KindFact::StandbyLeft)]
         .into_iter()
-        .filter_map(|(row, says)| Some(KindEvidence::of(says, trace.text(row.as_ref()?.event))))
+        .filter_map(|(row, fact)| Some(KindEvidence::of(fact, trace.text(row.as_ref()?.event))))
         .collect()
 }

@@ -1,79 +1,74 @@
-//! What was recorded that speaks about the kind of a sleep: codes with their arguments, and the words of each.
+//! Evidence about the kind of a suspend: codes with arguments, and their wording.
 
 use std::fmt::{Display, Formatter, Result};
 
 use serde::Serialize;
 
-/// One record that speaks about the kind.
+/// A record that indicates the kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindEvidence {
-    /// What it says.
     pub says: KindFact,
-    /// The event that says it; empty for what other parts of the recording say.
+    /// The event; empty if the evidence comes from another part of the recording.
     pub event: String,
 }
 
 impl KindEvidence {
-    pub(super) fn of(says: KindFact, event: &str) -> Self {
-        Self { says, event: event.to_owned() }
+    pub(super) fn of(fact: KindFact, event: &str) -> Self {
+        Self { says: fact, event: event.to_owned() }
     }
 }
 
-/// What a record says about the kind of a sleep. States are counted as Windows does: 2 to 4 sleeping (S1 to S3), 5 hibernation (S4), 6 off
-/// (S5).
+/// What a record says about the kind of a suspend. States are numbered as in Windows: 2 to 4 sleep (S1 to S3), 5
+/// hibernation (S4), 6 off (S5).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum KindFact {
     /// A state was requested.
     Requested {
-        /// Which.
         state: i64,
-        /// The state that devices were prepared for, where it was recorded.
+        /// The state that devices were prepared for, if recorded.
         prepared_for: Option<i64>,
     },
     /// The computer woke.
-    Woke {
-        /// From which state.
-        from_state: i64,
-    },
-    /// The memory image is about to be written.
+    Woke { from_state: i64 },
+    /// The memory image was about to be written.
     ImageAboutToBeWritten,
-    /// Time for writing a memory image was recorded.
+    /// The time for writing a memory image was recorded.
     ImageWriteTime {
-        /// Whether it was more than nothing.
+        /// False if it was zero.
         spent: bool,
     },
-    /// Time for reading a memory image was recorded.
+    /// The time for reading a memory image was recorded.
     ImageReadTime {
-        /// Whether it was more than nothing.
+        /// False if it was zero.
         spent: bool,
     },
-    /// Windows reports the time of a shutdown for a fast startup.
+    /// Windows recorded the time of a shutdown with fast startup.
     FastStartupShutdownTime,
-    /// Windows reports the time of a fast startup.
+    /// Windows recorded the time of a fast startup.
     FastStartupTime,
-    /// Windows looks for idle time.
+    /// Windows started idle detection.
     IdleDetection {
-        /// After which transition, as Windows names it.
+        /// The transition before it, as named by Windows.
         after: String,
     },
-    /// The type of the boot was recorded.
+    /// The boot type was recorded.
     BootType {
-        /// As recorded: 0 cold, 1 fast startup, 2 from hibernation.
+        /// As recorded: 0 cold, 1 fast startup, 2 resume from hibernation.
         value: i64,
     },
-    /// The user's session ended just before.
+    /// The user session ended just before.
     SessionEndedBefore,
     /// A power action was recorded.
     PowerAction {
-        /// `POWER_ACTION` as recorded.
+        /// `POWER_ACTION`, as recorded.
         value: u32,
     },
     /// Devices were requested to enter a state.
     DevicesRequested {
-        /// The deepest of them.
+        /// The deepest requested state.
         state: i64,
     },
     /// Modern standby was entered.
@@ -82,7 +77,7 @@ pub enum KindFact {
     StandbyLeft,
 }
 
-/// A phrase, with the event in brackets.
+/// The phrase, with the event in parentheses.
 impl Display for KindEvidence {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         self.says.fmt(f)?;
@@ -98,18 +93,18 @@ impl Display for KindFact {
                 write!(f, "{} requested, devices prepared for {}", state_name(*state), state_name(*prepared))
             }
             Self::Woke { from_state } => write!(f, "woke from {}", state_name(*from_state)),
-            Self::ImageAboutToBeWritten => f.write_str("the memory image is about to be written"),
-            Self::ImageWriteTime { spent: true } => f.write_str("time for writing a memory image"),
-            Self::ImageWriteTime { spent: false } => f.write_str("no time for writing a memory image"),
-            Self::ImageReadTime { spent: true } => f.write_str("time for reading a memory image"),
-            Self::ImageReadTime { spent: false } => f.write_str("no time for reading a memory image"),
-            Self::FastStartupShutdownTime => f.write_str("time of a shutdown for a fast startup"),
-            Self::FastStartupTime => f.write_str("time of a fast startup"),
+            Self::ImageAboutToBeWritten => f.write_str("memory image about to be written"),
+            Self::ImageWriteTime { spent: true } => f.write_str("memory image write time recorded"),
+            Self::ImageWriteTime { spent: false } => f.write_str("memory image write time is zero"),
+            Self::ImageReadTime { spent: true } => f.write_str("memory image read time recorded"),
+            Self::ImageReadTime { spent: false } => f.write_str("memory image read time is zero"),
+            Self::FastStartupShutdownTime => f.write_str("fast startup shutdown time recorded"),
+            Self::FastStartupTime => f.write_str("fast startup time recorded"),
             Self::IdleDetection { after } => {
-                write!(f, "the system looks for idle time after {}", after.replace('_', " "))
+                write!(f, "idle detection started after {}", after.replace('_', " "))
             }
             Self::BootType { value } => write!(f, "boot type {value}"),
-            Self::SessionEndedBefore => f.write_str("the user's session ended just before"),
+            Self::SessionEndedBefore => f.write_str("the user session ended just before"),
             Self::PowerAction { value } => write!(f, "power action {value}"),
             Self::DevicesRequested { state } => write!(f, "devices requested {}", state_name(*state)),
             Self::StandbyEntered => f.write_str("modern standby entered"),
@@ -118,7 +113,7 @@ impl Display for KindFact {
     }
 }
 
-/// A system power state as people call it.
+/// The display name of a system power state.
 #[must_use]
 pub fn state_name(state: i64) -> String {
     match state {

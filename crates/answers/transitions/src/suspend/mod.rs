@@ -1,20 +1,20 @@
-//! Where the time of sleeping, hibernating and waking went.
+//! Analyzes the power transitions of Windows: suspend, hibernation and resume.
 //!
-//! [`analyze`] turns a [`Trace`] into a [`SuspendReport`] with every power transition of the recording: sleep,
-//! hibernation, hybrid sleep, modern standby, and both halves of a fast startup.
+//! [`analyze`] turns a [`Trace`] into a [`SuspendReport`] with every power transition in the recording: sleep,
+//! hibernation, hybrid sleep, modern standby, and both parts of a fast startup.
 
-mod down_and_up;
-#[cfg(test)]
-mod hostile;
 mod kernel_account;
 mod kind;
 mod kind_evidence;
 mod notified;
 mod phase_parts;
 mod phases;
+#[cfg(test)]
+mod random_traces;
 pub mod report;
 mod requests;
 mod session;
+mod suspend_resume;
 #[cfg(test)]
 mod tests;
 
@@ -38,7 +38,7 @@ use onoff_usage::owners::Owners;
 use onoff_usage::person::PersonTime;
 use onoff_usage::processes::Images;
 
-/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+/// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -51,21 +51,21 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::PowerRequests,
 ]);
 
-/// The tables that say when what happened.
+/// The tables that set boundaries.
 const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::Milestones, TableName::Activities, TableName::Notifications, TableName::PowerRequests];
 
-/// How long after a resume idle time is looked for, at most, ns.
+/// Maximum time after a resume in which idle time is searched, ns.
 const MAX_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
-/// Analyses the power transitions that `trace` holds.
+/// Analyzes the power transitions in `trace`.
 ///
 /// # Errors
-/// It holds none, or not the requested one; the error says what it holds instead.
+/// `trace` contains no transition, or not the requested one; the error describes what it contains instead.
 pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport, NoSuspend> {
     let cycles = cycles::find(trace);
     if cycles.is_empty() {
-        return Err(NoSuspend::None(what_it_holds(trace)));
+        return Err(NoSuspend::None(describe_recording(trace)));
     }
     let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
     let source = Source::of(trace);
@@ -91,7 +91,7 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<SuspendReport,
     Ok(SuspendReport { found, transitions })
 }
 
-/// The start half of a fast startup, if `trace` holds one: what a boot is on a computer with fast startup.
+/// The fast startups in `trace`, if any: on a computer with fast startup, these are its boots.
 #[must_use]
 pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendReport> {
     let mut report = analyze(trace, options).ok()?;
@@ -102,19 +102,19 @@ pub fn fast_startup(trace: &Trace, options: &SuspendOptions) -> Option<SuspendRe
     (!report.transitions.is_empty()).then_some(report)
 }
 
-fn what_it_holds(trace: &Trace) -> String {
+fn describe_recording(trace: &Trace) -> String {
     let recorder = match trace.recorder.as_str() {
         "" => "an unnamed session",
         name => name,
     };
     format!(
-        "it is {} long, recorded by {recorder}; a transition needs the provider \
-         Microsoft-Windows-Kernel-Power or the kernel logger's power events",
+        "the recording is {} long, from {recorder}; transitions need events of the provider \
+         Microsoft-Windows-Kernel-Power, or power events of the NT Kernel Logger",
         Duration::from_ns(trace.duration_ns)
     )
 }
 
-/// A trace with the rows in the order in which they are asked about.
+/// A trace, with rows sorted by start.
 struct Source<'a> {
     trace: &'a Trace,
     images: Images<'a>,
@@ -151,29 +151,29 @@ impl<'a> Source<'a> {
         let trace = self.trace;
         let mut phases = phases::recorded(trace, cycle);
         let session_end =
-            self.sessions.told_to_end(trace, before_ns, cycle.first_ns).filter(|_| cycle.standby.is_none());
-        let kinship = kind::decide(trace, cycle, &self.requests, session_end.is_some());
-        let is_fast = kinship.variant == Variant::FastStartup;
+            self.sessions.end_request(trace, before_ns, cycle.first_ns).filter(|_| cycle.standby.is_none());
+        let decision = kind::decide(trace, cycle, &self.requests, session_end.is_some());
+        let is_fast = decision.variant == Variant::FastStartup;
         let mut from_ns = cycle.first_ns;
-        if let Some(begin) = session_end.filter(|_| is_fast) {
-            from_ns = begin.time_ns.unwrap_or(from_ns);
-            phases.push(session::ending(&begin, &phases, cycle.first_ns));
+        if let Some(start) = session_end.filter(|_| is_fast) {
+            from_ns = start.time_ns.unwrap_or(from_ns);
+            phases.push(session::user_session(&start, &phases, cycle.first_ns));
         }
         let window = (from_ns, cycle.until_ns);
         let mut notifications = notified::between(trace, &self.notifications, &self.images, window, is_fast);
-        phases::infer_from_told(&mut phases, &notifications);
-        // In modern standby devices sleep and wake all the time, of themselves.
+        phases::infer_from_notifications(&mut phases, &notifications);
+        // In modern standby, devices sleep and wake on their own all the time.
         if cycle.standby.is_none() {
             requests::infer_phases(&mut phases, &self.requests, window);
         }
-        let mut halves = down_and_up::of(trace, cycle, &phases, kinship.variant);
+        let mut halves = suspend_resume::of(trace, cycle, &phases, decision.variant);
         let asleep = &halves.asleep.measured;
         if asleep.duration_ns.is_some() {
-            let name = match kinship.variant {
+            let name = match decision.variant {
                 Variant::ModernStandby => PhaseName::Standby,
                 _ => PhaseName::Asleep,
             };
-            phases.push(phases::spanning(name, asleep));
+            phases.push(phases::of_interval(name, asleep));
         }
 
         let resumed = Boundary {
@@ -184,15 +184,15 @@ impl<'a> Source<'a> {
             missing: Vec::new(),
         };
         let mut person_ns = match halves.resume.unrecorded_ns {
-            Some(_) => phases::person_at_loader(trace, cycle, &mut phases),
+            Some(_) => phases::set_loader_person_time(trace, cycle, &mut phases),
             None => 0,
         };
         if is_fast {
-            phases.extend(session::beginning(trace, &resumed, cycle.until_ns, &options.shell));
+            phases.extend(session::new_session(trace, &resumed, cycle.until_ns, &options.shell));
             let desktop_ns = desktop(&phases).and_then(|phase| phase.end_ns);
-            // A way up that the recording lacks has no session either.
+            // If the resume was not recorded, neither was the session.
             if halves.resume.is_recorded() {
-                halves.resume.reach(desktop_ns);
+                halves.resume.extend_to_desktop(desktop_ns);
             }
             if let Some((awake_ns, desktop_ns)) = halves.resume.measured.start_ns.zip(desktop_ns) {
                 let person = PersonTime::before_desktop(trace, &options.shell, (awake_ns, desktop_ns));
@@ -201,7 +201,7 @@ impl<'a> Source<'a> {
                 person_ns = person_ns.saturating_add(person.ns());
             }
         }
-        halves.resume.leave_out(person_ns);
+        halves.resume.subtract_person_time(person_ns);
         let post_resume = self.settle(&resumed, &phases, cycle, owners, options);
         phases.extend(post_resume_phase(&post_resume, &phases, is_fast));
 
@@ -226,11 +226,11 @@ impl<'a> Source<'a> {
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
         let number_of = |id: StringId| trace.text(id).parse::<u32>().ok();
         let by_power_manager = cycle.whole.filter(|row| !is_kernel_logger(trace, row.event));
-        let (total_ns, total_at_least_ns, total_certainty) = halves.total(kinship.variant);
+        let (total_ns, total_at_least_ns, total_certainty) = halves.total(decision.variant);
         let mut transition = PowerTransition {
             system: SystemKind::Windows,
             kind: TransitionKind::Suspend,
-            variant: kinship.variant,
+            variant: decision.variant,
             number,
             start_ns: Some(start_ns),
             end_ns: halves.end_ns,
@@ -247,12 +247,12 @@ impl<'a> Source<'a> {
             culprits: Vec::new(),
             fix_first: None,
             details: WindowsSuspend {
-                variant_rule: kinship.rule,
-                variant_certainty: kinship.certainty,
-                evidence: kinship.evidence,
-                target_state: kinship.target_state,
-                effective_state: kinship.effective_state,
-                woke_from_state: kinship.woke_from_state,
+                variant_rule: decision.rule,
+                variant_certainty: decision.certainty,
+                evidence: decision.evidence,
+                target_state: decision.target_state,
+                effective_state: decision.effective_state,
+                woke_from_state: decision.woke_from_state,
                 reason: by_power_manager.and_then(|row| number_of(row.name)),
                 status: cycle.whole.and_then(|row| row.status),
                 wake_source: cycle
@@ -278,7 +278,7 @@ impl<'a> Source<'a> {
         transition
     }
 
-    /// When the computer had settled, counting from the end of the resume, or from the desktop of a new session.
+    /// Finds when the computer was idle, from the end of the resume or the desktop of a new session.
     fn settle(
         &self,
         resumed: &Boundary,
@@ -302,7 +302,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The phase whose end is a new session's desktop.
+/// The phase that ends with the desktop of a new session.
 fn desktop(phases: &[Phase]) -> Option<&Phase> {
     phases.iter().find(|phase| phase.name == PhaseName::ExplorerInit)
 }
@@ -323,10 +323,10 @@ fn post_resume_phase(settling: &Settling, phases: &[Phase], is_fast: bool) -> Op
         certainty: settling.certainty,
         missing: settling.missing.clone(),
     };
-    Some(Phase::between(name, &starts, &ends).of_sleep())
+    Some(Phase::between(name, &starts, &ends).with_half())
 }
 
-/// What all parts of a transition lacked, each once.
+/// The rules that did not match in any part of a transition, without duplicates.
 fn missing(transition: &PowerTransition) -> Vec<Rule> {
     let mut all: Vec<Rule> = Vec::new();
     let parts = [&transition.details.suspend.measured.missing, &transition.details.resume.measured.missing];

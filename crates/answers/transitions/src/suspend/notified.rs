@@ -1,4 +1,4 @@
-//! Applications and services that were notified, how long each took, and whether it ran into its time-out.
+//! Suspend and resume notifications of applications and services: durations and time-outs.
 
 use crate::PhaseName;
 use onoff_trace::{Notification, NotificationKind, Trace};
@@ -10,17 +10,18 @@ use onoff_usage::owners::file_name;
 use onoff_usage::processes::Images;
 use onoff_usage::units::{TimeOut, TimeOutKind};
 
-/// How long an application has to answer that the system suspends, ns (source: the Microsoft paper "Windows On/Off
+/// Time-out for an application to respond to a suspend notification, ns (source: the Microsoft paper "Windows On/Off
 /// Transition Performance Analysis", 2011).
 pub const APPLICATION_TIME_OUT_NS: i64 = 2_000_000_000;
 
-/// How long a service has, ns (same source).
+/// Time-out for a service, ns (same source).
 pub const SERVICE_TIME_OUT_NS: i64 = 30_000_000_000;
 
-/// A time-out is measured by a coarse clock: by so much less than it, an answer still counts as none.
-const CLOCK_GRAIN_NS: i64 = 16_000_000;
+/// Resolution of the clock that measures time-outs: a response this much before the time-out still counts as a
+/// time-out.
+const CLOCK_RESOLUTION_NS: i64 = 16_000_000;
 
-/// The phase in which this is told; `None` for what is not about suspending.
+/// The phase in which this notification is sent; `None` if it is not about suspend or resume.
 const fn phase_of(kind: NotificationKind) -> Option<PhaseName> {
     Some(match kind {
         NotificationKind::ApplicationShutdown => PhaseName::UserSession,
@@ -34,7 +35,7 @@ const fn phase_of(kind: NotificationKind) -> Option<PhaseName> {
     })
 }
 
-/// Whoever was notified between two times; `with_session` takes in the end of the user's session.
+/// The notifications between two times. `with_session` includes those at the end of the user session.
 pub(super) fn between(
     trace: &Trace,
     rows: &[Notification],
@@ -83,7 +84,7 @@ fn time_out(kind: NotificationKind, start_ns: i64, duration_ns: i64) -> Option<T
         NotificationKind::ServiceSuspend => (TimeOutKind::Service, SERVICE_TIME_OUT_NS),
         _ => return None,
     };
-    (duration_ns >= limit_ns - CLOCK_GRAIN_NS).then(|| TimeOut {
+    (duration_ns >= limit_ns - CLOCK_RESOLUTION_NS).then(|| TimeOut {
         kind: of,
         at_ns: Some(start_ns.saturating_add(limit_ns)),
         limit_ns: Some(limit_ns),

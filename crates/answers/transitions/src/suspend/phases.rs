@@ -1,4 +1,4 @@
-//! The phases of a transition: from their own records, from the kernel's account, or from who was told in them.
+//! Finds the phases of a transition from their own records, from the kernel's own times, or from notifications.
 
 use crate::Half;
 use crate::{Phase, PhaseName};
@@ -12,24 +12,24 @@ use onoff_usage::asleep::lengths::{BEFORE_THE_KERNEL, first, image_write};
 use PhaseName as Name;
 use onoff_evidence::rule::Rule;
 
-/// Phases of one transition, at most: there are a few dozen kinds, and failed attempts repeat some.
+/// Maximum number of phases per transition; there are a few dozen kinds, and failed attempts repeat some.
 const MAX_PHASES: usize = 64;
 
-/// A phase whose start and end `rule` set together.
-pub(super) fn spanning(name: PhaseName, span: &Span) -> Phase {
-    let edge = |time_ns| Boundary {
+/// A phase whose start and end were set by the same rule.
+pub(super) fn of_interval(name: PhaseName, interval: &Span) -> Phase {
+    let boundary = |time_ns| Boundary {
         time_ns,
-        rule: span.rule.clone(),
-        event: span.event.clone(),
-        certainty: span.certainty,
+        rule: interval.rule.clone(),
+        event: interval.event.clone(),
+        certainty: interval.certainty,
         missing: Vec::new(),
     };
-    let ends = Boundary { missing: span.missing.clone(), ..edge(span.end_ns) };
-    Phase { duration_ns: span.duration_ns, ..Phase::between(name, &edge(span.start_ns), &ends).of_sleep() }
+    let ends = Boundary { missing: interval.missing.clone(), ..boundary(interval.end_ns) };
+    Phase { duration_ns: interval.duration_ns, ..Phase::between(name, &boundary(interval.start_ns), &ends).with_half() }
 }
 
-/// A phase of which only the kernel's account of its length tells.
-fn counted(name: PhaseName, ns: i64, event: &str) -> Phase {
+/// A phase of which only the duration is known, from the kernel's own times.
+fn of_kernel_time(name: PhaseName, ns: i64, event: &str) -> Phase {
     Phase {
         duration_ns: Some(ns),
         certainty: Certainty::Measured,
@@ -39,11 +39,11 @@ fn counted(name: PhaseName, ns: i64, event: &str) -> Phase {
             certainty: Certainty::Measured,
             ..Boundary::default()
         },
-        ..Phase::unknown(name).of_sleep()
+        ..Phase::unknown(name).with_half()
     }
 }
 
-/// The phases that have records of their own, and those that the kernel's account tells.
+/// The phases with records of their own, and those from the kernel's own times.
 pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     let mut phases: Vec<Phase> = cycle
         .phases
@@ -56,16 +56,16 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
                 Some(end_ns) => at(Some(end_ns), Rule::EndRecorded, event),
                 None => Boundary { missing: vec![Rule::PhaseEnds { phase: *name }], ..Boundary::default() },
             };
-            Phase::between(*name, &starts, &ends).of_sleep()
+            Phase::between(*name, &starts, &ends).with_half()
         })
         .collect();
-    for (name, account) in
+    for (name, kernel_time) in
         [(Name::ResumeApps, milestone::RESUME_APPS_TIME), (Name::ResumeServices, milestone::RESUME_SERVICES_TIME)]
     {
-        // Older versions record no end of these.
+        // Older versions do not record the end of these.
         if let Some(phase) = phases.iter_mut().find(|phase| phase.name == name)
             && phase.end_ns.is_none()
-            && let Some((ns, row)) = cycle.length(trace, account)
+            && let Some((ns, row)) = cycle.length(trace, kernel_time)
         {
             phase.duration_ns = Some(ns);
             phase.certainty = Certainty::Inferred;
@@ -75,7 +75,7 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
             phase.ends.missing.clear();
         }
     }
-    phases.extend(accounted(trace, cycle));
+    phases.extend(from_kernel_times(trace, cycle));
     phases
 }
 
@@ -83,57 +83,57 @@ fn at(time_ns: Option<i64>, rule: Rule, event: &str) -> Boundary {
     Boundary { time_ns, rule, event: event.to_owned(), certainty: Certainty::Measured, missing: Vec::new() }
 }
 
-/// The phases of which only the kernel's account tells: the system was not there to record them.
-fn accounted(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
+/// The phases that are only known from the kernel's own times, because the system was not running.
+fn from_kernel_times(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     let length = |names: &[&str]| first(trace, cycle, names);
-    let told = |name: Name, found: Option<(i64, Milestone)>| {
+    let phase = |name: Name, found: Option<(i64, Milestone)>| {
         let (ns, row) = found?;
-        Some(counted(name, ns, trace.text(row.event)))
+        Some(of_kernel_time(name, ns, trace.text(row.event)))
     };
     let hibernate = cycle.image_begins(trace);
-    let mut write = told(Name::HiberWrite, image_write(trace, cycle));
+    let mut write = phase(Name::HiberWrite, image_write(trace, cycle));
     if let Some(begin) = hibernate {
         let phase = write.get_or_insert_with(|| {
             let missing = Rule::KernelAccountOfImageWrite;
             let ends = Boundary { missing: vec![missing], ..Boundary::default() };
-            Phase { ends, ..Phase::unknown(Name::HiberWrite).of_sleep() }
+            Phase { ends, ..Phase::unknown(Name::HiberWrite).with_half() }
         });
         phase.starts = at(Some(begin.time_ns), Rule::StartRecorded, trace.text(begin.event));
         phase.start_ns = Some(begin.time_ns);
     }
-    let before = BEFORE_THE_KERNEL.into_iter().filter_map(|(name, length)| told(name, length(trace, cycle)));
+    let before = BEFORE_THE_KERNEL.into_iter().filter_map(|(name, length)| phase(name, length(trace, cycle)));
     let critical =
-        told(Name::ResumeCritical, length(&[milestone::POWER_DRIVER_WAKE_TIME, milestone::RESUME_DEVICES_TIME]));
+        phase(Name::ResumeCritical, length(&[milestone::POWER_DRIVER_WAKE_TIME, milestone::RESUME_DEVICES_TIME]));
     write.into_iter().chain(before).chain(critical).collect()
 }
 
-/// Time that a person took at the resume loader, ns, which is part of the loader's.
-pub(super) fn person_at_loader(trace: &Trace, cycle: &Cycle, phases: &mut [Phase]) -> i64 {
-    let Some((asked_ns, _)) = cycle.length(trace, milestone::RESUME_USER_TIME) else { return 0 };
+/// Sets the time spent waiting for user input at the resume loader, ns; it is part of the loader phase.
+pub(super) fn set_loader_person_time(trace: &Trace, cycle: &Cycle, phases: &mut [Phase]) -> i64 {
+    let Some((person_ns, _)) = cycle.length(trace, milestone::RESUME_USER_TIME) else { return 0 };
     let Some(loader) = phases.iter_mut().find(|phase| phase.name == Name::ResumeLoader) else { return 0 };
-    loader.person_ns = asked_ns.clamp(0, loader.duration_ns.unwrap_or(0).max(0));
+    loader.person_ns = person_ns.clamp(0, loader.duration_ns.unwrap_or(0).max(0));
     loader.person_ns
 }
 
-/// A phase without records of its own, from what was told in it: `times` are begins and ends.
+/// A phase without records of its own, derived from the notifications in it; `times` are their starts and ends.
 pub(super) fn inferred(name: PhaseName, times: impl Iterator<Item = (i64, Option<i64>)>) -> Option<Phase> {
     let (start, end) = times
         .map(|(start, end)| (start, end.unwrap_or(start)))
         .reduce(|(first, last), (start, end)| (first.min(start), last.max(end)))?;
-    let edge = |time_ns, rule: Rule, lacking: Rule| Boundary {
+    let boundary = |time_ns, rule: Rule, missing: Rule| Boundary {
         time_ns: Some(time_ns),
         rule,
         certainty: Certainty::Inferred,
-        missing: vec![lacking],
+        missing: vec![missing],
         ..Boundary::default()
     };
-    let starts = edge(start, Rule::FirstNotifiedInIt, Rule::PhaseStarts { phase: name });
-    let ends = edge(end, Rule::LastNotifiedInIt, Rule::PhaseEnds { phase: name });
-    Some(Phase::between(name, &starts, &ends).of_sleep())
+    let starts = boundary(start, Rule::FirstNotifiedInIt, Rule::PhaseStarts { phase: name });
+    let ends = boundary(end, Rule::LastNotifiedInIt, Rule::PhaseEnds { phase: name });
+    Some(Phase::between(name, &starts, &ends).with_half())
 }
 
-/// Adds the phases of which only the notifications tell.
-pub(super) fn infer_from_told(phases: &mut Vec<Phase>, told: &[PowerNotification]) {
+/// Adds phases that can only be derived from notifications.
+pub(super) fn infer_from_notifications(phases: &mut Vec<Phase>, notifications: &[PowerNotification]) {
     for name in [
         Name::QueryApps,
         Name::QueryServices,
@@ -145,14 +145,13 @@ pub(super) fn infer_from_told(phases: &mut Vec<Phase>, told: &[PowerNotification
         if phases.iter().all(|phase| phase.name != name) {
             phases.extend(inferred(
                 name,
-                told.iter().filter(|row| row.details.phase == name).map(|row| (row.start_ns, row.end_ns)),
+                notifications.iter().filter(|row| row.details.phase == name).map(|row| (row.start_ns, row.end_ns)),
             ));
         }
     }
 }
 
-/// Puts the phases in order: by half, then by begin. What has no begin was before all others on the way up, and after
-/// them on the way down.
+/// Sorts the phases by half, then by start. Phases without a start come last in the suspend, and first otherwise.
 pub(super) fn sort(phases: &mut [Phase]) {
     phases.sort_by_key(|phase| {
         let unknown = match phase.half {

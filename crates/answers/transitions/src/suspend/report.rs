@@ -1,4 +1,4 @@
-//! The result of the suspend analysis. Its serialized names are the documented contract of `suspend --format json`.
+//! Result of the suspend analysis. The serialized names are the documented interface of `suspend --format json`.
 
 use super::kind_evidence::KindEvidence;
 use crate::{Half, Phase, PhaseName};
@@ -14,14 +14,14 @@ use onoff_usage::device_work::DeviceWork;
 use onoff_usage::idle::IdleMetric;
 use onoff_usage::units::TimeOut;
 
-/// What a caller can choose.
+/// Options of the suspend analysis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspendOptions {
-    /// Number of the only transition to analyze; all of them when `None`.
+    /// Number of the transition to analyze; `None` for all.
     pub transition: Option<u32>,
-    /// How the end of PostResume is found.
+    /// How to decide that the computer is idle.
     pub idle: IdleMetric,
-    /// Image name of the user's shell, compared without case: it ends a fast startup.
+    /// Image name of the user's shell, case-insensitive; it ends a fast startup.
     pub shell: String,
 }
 
@@ -31,65 +31,61 @@ impl Default for SuspendOptions {
     }
 }
 
-/// The sleeps of a recording of Windows.
+/// The suspends in a Windows recording.
 pub type SuspendReport = Transitions<WindowsSuspend>;
 
-/// A sleep of Windows: both halves, and the time asleep between.
+/// A Windows suspend and resume, with the time asleep.
 pub type PowerTransition = Transition<WindowsSuspend>;
 
-/// What only a sleep of Windows has.
+/// Fields specific to a Windows suspend.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowsSuspend {
-    /// The rule that decided the kind.
+    /// The rule that set the variant.
     pub variant_rule: Rule,
-    /// How certain the kind is.
     pub variant_certainty: Certainty,
-    /// Everything recorded that speaks about the kind.
+    /// All recorded evidence about the variant.
     pub evidence: Vec<KindEvidence>,
-    /// Requested state: 2 to 4 sleeping (S1 to S3), 5 hibernate (S4), 6 off (S5).
+    /// Requested state: 2 to 4 sleep (S1 to S3), 5 hibernation (S4), 6 off (S5).
     pub target_state: Option<i64>,
-    /// State that devices were prepared for, counted likewise.
+    /// State that devices were prepared for, with the same values.
     pub effective_state: Option<i64>,
-    /// State it woke from, counted likewise.
+    /// State that the computer woke from, with the same values.
     pub woke_from_state: Option<i64>,
-    /// Reason as recorded.
+    /// Reason, as recorded.
     pub reason: Option<u32>,
-    /// Result status as recorded with the end; 0 is success.
+    /// Result status, as recorded at the end; 0 is success.
     pub status: Option<u32>,
-    /// What woke it, as recorded; empty when not recorded.
+    /// What woke the computer, as recorded; empty if not recorded.
     pub wake_source: String,
-    /// The way down.
     pub suspend: PowerTotal,
-    /// Between the halves.
     pub asleep: SleepGap,
-    /// The way up.
     pub resume: PowerTotal,
-    /// Applications and services that were notified, by start.
+    /// Notified applications and services, ordered by start.
     pub notifications: Vec<PowerNotification>,
-    /// Devices that were asked, by start; what a device then asked of itself is under it.
+    /// Power requests to devices, ordered by start; requests that a device's drivers send to themselves are nested.
     pub devices: Vec<PowerDevice>,
-    /// Drivers by phase, the longest time first.
+    /// Driver totals by phase, longest first.
     pub drivers: Vec<PowerDriverTotal>,
-    /// The parts of a resume from a memory image; `None` when they were not recorded.
+    /// The parts of a resume from a memory image; `None` if not recorded.
     pub resume_parts: Option<ResumeParts>,
     /// Modern standby; `None` for other kinds.
     pub standby: Option<StandbyFigures>,
-    /// Firmware's own account of sleeping.
+    /// Sleep times reported by the firmware.
     pub firmware: FirmwareSleep,
-    /// The kernel's own account, as recorded.
+    /// The kernel's own times, as recorded.
     pub kernel_account: Vec<KernelFigure>,
-    /// Size of the file of the memory image, bytes.
+    /// Size of the hibernation file, bytes.
     pub hibernate_file_bytes: Option<i64>,
     /// Pages in the memory image.
     pub hibernate_pages: Option<i64>,
-    /// What a better answer would have needed, each once.
+    /// Better rules that did not match, without duplicates.
     pub missing: Vec<Rule>,
 }
 
 impl WindowsSuspend {
-    /// Whether a phase is part of what the transition took: what the kernel counts as critical overlaps the others, the work after is
-    /// nobody's wait, and a half that the recording lacks is another recording's.
+    /// Whether a phase counts toward the duration of the transition. `ResumeCritical` overlaps other phases, work after
+    /// the resume does not delay it, and a half that was not recorded belongs to another recording.
     #[must_use]
     pub fn counts(&self, phase: &Phase) -> bool {
         match phase.half {
@@ -101,179 +97,169 @@ impl WindowsSuspend {
     }
 }
 
-/// A half of a transition: by the events, and by the kernel's own account.
+/// A half of a transition, measured by events and by the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerTotal {
-    /// As the events measure it.
+    /// As measured by events.
     pub measured: Span,
-    /// As the kernel counted it, ns; to the millisecond.
+    /// As measured by the kernel, ns; to the millisecond.
     pub kernel_ns: Option<i64>,
-    /// The record of that; empty when none.
+    /// The record with the kernel's time; empty if there is none.
     pub kernel_event: String,
-    /// What the events measure beyond the kernel's count, ns; negative when the kernel counted more.
+    /// Time measured by events minus time measured by the kernel, ns.
     pub difference_ns: Option<i64>,
-    /// What no event of this half spans and the kernel counted, ns: on the way down writing the memory image, on the way up firmware, boot
-    /// manager, loader and reading the image. `None` when a memory image was written or read and nothing says how long that took.
+    /// Time of this half that is not covered by events but was measured by the kernel, ns. Suspend: writing the memory
+    /// image. Resume: firmware, boot manager, loader and reading the image. `None` if an image was written or read but
+    /// its time is unknown.
     pub unrecorded_ns: Option<i64>,
-    /// All of this half, ns: `unrecorded_ns`, and what the events measure; the way up of a fast startup reaches to the new session's
-    /// desktop. Without the time in which a person was waited for. `None` when a part is not known.
+    /// Duration of this half, ns: time measured by events plus `unrecorded_ns`, without the time spent waiting for user
+    /// input. The resume of a fast startup extends to the desktop of the new session. `None` if a part is unknown.
     pub whole_ns: Option<i64>,
-    /// A lower bound of `whole_ns`, ns: the parts that are known.
+    /// Lower bound of `whole_ns`, ns: the known parts.
     pub at_least_ns: i64,
 }
 
 impl PowerTotal {
-    /// Whether any of this half was recorded.
+    /// Whether any part of this half was recorded.
     #[must_use]
     pub const fn is_recorded(&self) -> bool {
         self.measured.start_ns.is_some() || self.measured.end_ns.is_some()
     }
 
-    /// All of this half by the kernel's own account alone, ns; for a half of which no event was recorded.
+    /// Duration of this half by the kernel's own times alone, ns; for a half without recorded events.
     #[must_use]
     pub fn by_kernel_ns(&self) -> Option<i64> {
         self.kernel_ns.map(|ns| ns.saturating_add(self.unrecorded_ns.unwrap_or(0)))
     }
 }
 
-/// The sleep, and how the clock of the recording got over it.
+/// The time asleep, and how far the recording's clock covers it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SleepGap {
-    /// The sleep on the recording's axis: from the last record before it to the first after it, less what of the halves no event spans where
-    /// the recording's clock went on in it.
+    /// The time asleep on the recording's axis: from the last record before to the first record after. If the
+    /// recording's clock kept running, without the unrecorded parts of suspend and resume.
     pub measured: Span,
-    /// How long it was by the clock of the wall, ns: all of the transition less both halves, with what of them no event spans. `None` when
-    /// no clock tells, or the clocks contradict each other.
+    /// The time asleep by the wall clock, ns: the whole transition minus both halves and their unrecorded parts. `None`
+    /// if no clock was recorded or clocks contradict each other.
     pub wall_ns: Option<i64>,
-    /// How certain that is.
     pub wall_certainty: Certainty,
-    /// The rule that set it.
+    /// The rule that set `wall_ns`.
     pub wall_rule: Rule,
-    /// How much of it the recording's clock missed, ns; around zero when it went on.
+    /// Part of the time asleep that the recording's clock missed, ns; about zero if it kept running.
     pub clock_missed_ns: Option<i64>,
-    /// Real begin of the transition, ns since 1970-01-01 UTC.
+    /// Wall-clock start of the transition, ns since 1970-01-01 UTC.
     pub start_unix_ns: Option<i64>,
-    /// Real end of the transition, ns since 1970-01-01 UTC.
+    /// Wall-clock end of the transition, ns since 1970-01-01 UTC.
     pub end_unix_ns: Option<i64>,
-    /// By how much the system's clock was set during the transition, ns; `None` when it was not.
+    /// By how much the system clock was changed during the transition, ns; `None` if it was not.
     pub clock_set_ns: Option<i64>,
 }
 
-/// An application or a service is notified of a sleep or a resume.
+/// A suspend or resume notification to an application or service.
 pub type PowerNotification = Notified<SleepNotice>;
 
-/// What only a notification of a sleep or a resume has.
+/// Fields specific to a suspend or resume notification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SleepNotice {
-    /// What it is notified of.
     pub kind: NotificationKind,
-    /// The phase.
     pub phase: PhaseName,
-    /// Whether records of this kind have an end at all: those of a resume have none.
+    /// Whether records of this kind have an end; resume notifications do not.
     pub has_end: bool,
-    /// The time-out it ran into; `None` when it answered.
+    /// The time-out it exceeded; `None` if it responded in time.
     pub time_out: Option<TimeOut>,
 }
 
-/// A device is requested to enter another power state.
+/// A request to a device to change its power state.
 pub type PowerDevice = DeviceWork<StateRequest>;
 
-/// What only a request for another power state has.
+/// Fields specific to a power state request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateRequest {
-    /// The phase in which it was asked; `None` between phases.
+    /// The phase in which it was sent; `None` between phases.
     pub phase: Option<PhaseName>,
-    /// What was asked.
+    /// The kind of request.
     pub kind: PowerRequestKind,
-    /// Whose states `state` counts.
+    /// Whether `state` is a system or a device power state.
     pub state_kind: PowerStateKind,
     /// Requested state.
     pub state: Option<u8>,
-    /// When the power manager had nothing left to do but wait for it, ns.
+    /// When the power manager had nothing left to do but wait for this request, ns.
     pub waiting_ns: Option<i64>,
-    /// Time of its phase in which no other device was under way, ns: what it cost the phase alone.
+    /// Time in its phase without any other device request in flight, ns: what it cost the phase alone.
     pub alone_ns: Option<i64>,
-    /// Whether it ended last of its phase's devices, and so ended the phase.
+    /// Whether it was the last device request to complete, and so ended the phase.
     pub ends_phase: bool,
     /// Result status.
     pub status: Option<u32>,
-    /// Driver that failed the request; empty for none.
+    /// The driver that failed the request; empty if none did.
     pub failed_driver: String,
-    /// Request packet, in hexadecimal.
+    /// Address of the IRP, hexadecimal.
     pub irp: String,
-    /// Thread that sent it.
+    /// The thread that sent it.
     pub tid: Option<u32>,
-    /// What each driver of the device's stack held, by start.
+    /// The part of each driver in the device stack, ordered by start.
     pub drivers: Vec<PowerDriverPart>,
-    /// Requests that the device's own drivers sent to it meanwhile, by start.
+    /// Requests that the device's own drivers sent to it in the meantime, ordered by start.
     pub nested: Vec<PowerDevice>,
 }
 
-/// A driver's part of a request.
+/// A driver's part of a power request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerDriverPart {
-    /// Driver.
     pub driver: String,
-    /// Entered, ns.
+    /// When the request entered the driver, ns.
     pub start_ns: i64,
-    /// Left, ns.
+    /// When it left the driver, ns.
     pub end_ns: Option<i64>,
-    /// Length, ns.
     pub duration_ns: Option<i64>,
 }
 
-/// A driver's work in one phase.
+/// A driver's total in one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PowerDriverTotal {
-    /// The phase.
     pub phase: PhaseName,
-    /// Driver.
     pub driver: String,
-    /// Requests or parts of them.
+    /// Number of requests, or of parts of requests.
     pub requests: u64,
-    /// Their lengths added up, ns.
+    /// Sum of their durations, ns.
     pub total_ns: i64,
-    /// The longest, ns.
+    /// Longest duration, ns.
     pub longest_ns: i64,
-    /// Whether it is the driver's own part of requests; else it is whole requests to devices of which it is the
-    /// function driver.
+    /// True: the driver's own part of requests. False: whole requests to devices whose function driver it is.
     pub own_part: bool,
 }
 
-/// The parts of a resume from a memory image, as the kernel recorded them, to the millisecond.
+/// The parts of a resume from a memory image, as recorded by the kernel, to the millisecond.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResumeParts {
-    /// Firmware, ns.
     pub firmware_ns: Option<i64>,
-    /// Boot manager, ns.
     pub boot_manager_ns: Option<i64>,
-    /// Resume loader, with its share of reading, ns.
+    /// Resume loader, including its part of reading the image, ns.
     pub loader_ns: Option<i64>,
-    /// Of that, reading, ns.
+    /// Reading the image in the loader, ns.
     pub loader_read_ns: Option<i64>,
-    /// Time a person took at the resume loader, ns.
+    /// User input at the resume loader, ns.
     pub user_input_ns: Option<i64>,
-    /// Reading by the kernel, ns.
+    /// Reading the image in the kernel, ns.
     pub kernel_read_ns: Option<i64>,
-    /// Devices, ns.
     pub devices_ns: Option<i64>,
-    /// The sum of firmware, boot manager, loader, kernel's reading and devices, ns, which fleet tools call the time of a
-    /// fast boot; `None` when one of them is missing.
+    /// Firmware, boot manager, loader, reading by the kernel, and devices, ns: what fleet tools report as the fast
+    /// startup time. `None` if a part is missing.
     pub total_ns: Option<i64>,
-    /// The system's own account of a fast startup: main path, ns.
+    /// Main path of a fast startup, as reported by Windows, ns.
     pub main_path_ns: Option<i64>,
     /// The record.
     pub event: String,
 }
 
-/// Modern standby, by the kernel's account.
+/// Modern standby, by the kernel's own times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StandbyFigures {
@@ -281,62 +267,58 @@ pub struct StandbyFigures {
     pub enter_reason: Option<i64>,
     /// Why it was left, as recorded.
     pub exit_reason: Option<i64>,
-    /// How long it was, ns.
+    /// Duration, ns.
     pub total_ns: Option<i64>,
-    /// Of that, in the deepest idle state, ns.
+    /// Time in the deepest idle state, ns.
     pub deepest_ns: Option<i64>,
-    /// Of that, in the deepest idle state as the hardware counted it, ns.
+    /// Time in the deepest idle state as counted by hardware, ns.
     pub hardware_ns: Option<i64>,
-    /// Leaving it, ns.
+    /// Time to leave modern standby, ns.
     pub exit_ns: Option<i64>,
 }
 
-/// Firmware's own account of sleeping.
+/// Sleep times reported by the firmware.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareSleep {
-    /// Suspend, ns.
     pub suspend_ns: Option<i64>,
-    /// The last resume, ns.
+    /// Last resume, ns.
     pub resume_ns: Option<i64>,
-    /// Resumes on average, ns.
+    /// Average resume, ns.
     pub average_resume_ns: Option<i64>,
 }
 
-/// A figure of the kernel's own account.
+/// One of the kernel's own times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelFigure {
-    /// What it counts.
+    /// What was measured.
     pub name: &'static str,
-    /// Length, ns; to the millisecond.
+    /// Duration, ns; to the millisecond.
     pub duration_ns: i64,
     /// When it was recorded, ns.
     pub time_ns: i64,
-    /// The record.
     pub event: String,
 }
 
-/// Why there is no report.
+/// Why there is no suspend report.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NoSuspend {
-    /// The recording holds no power transition.
+    /// The recording contains no power transition.
     #[error(
-        "the recording holds no sleep, hibernation, modern standby or fast startup (no such record of the kernel's \
-         power manager); {0}"
+        "no sleep, hibernation, modern standby or fast startup in this recording (no such record of the kernel's power \
+         manager): {0}"
     )]
     None(String),
-    /// The recording, of Linux, holds no sleep.
-    #[error(
-        "the recording holds no suspend and no hibernation (no such event of the tracer or line of the kernel's log); {0}"
-    )]
+    /// The Linux recording contains no suspend.
+    #[error("no suspend or hibernation in this recording (no such trace event or kernel log line): {0}")]
     NoneOnLinux(String),
-    /// It holds others than the requested one.
-    #[error("the recording holds {found}, so there is no transition {number}")]
+    /// The recording contains transitions, but not the requested one.
+    #[error("no transition {number}: this recording has {found}")]
     NoSuch {
         /// The requested number.
         number: u32,
-        /// What there is, as a phrase.
+        /// What the recording contains, as a phrase.
         found: String,
     },
 }

@@ -1,7 +1,8 @@
-//! Devices that were asked for another power state, with what happened inside each request.
+//! Device power requests, with the parts of each request.
 //!
-//! The system's request to a device makes its function driver send requests for the device's own state; each request
-//! passes the drivers of the device's stack. Rows of one request share a request packet, whose address is used again.
+//! The system's power request to a device makes its function driver send requests for the device's own power state;
+//! each request passes through the drivers of the device stack. Rows of one request share an IRP, whose address is
+//! reused.
 
 use crate::{Phase, PhaseName};
 use hashbrown::HashMap;
@@ -11,7 +12,7 @@ use super::report::{PowerDevice, PowerDriverPart, PowerDriverTotal, StateRequest
 
 use PhaseName as Name;
 
-/// The phases in which devices are asked.
+/// The phases in which devices receive power requests.
 pub(super) const DEVICE_PHASES: [PhaseName; 3] = [Name::QueryDevices, Name::SuspendDevices, Name::ResumeDevices];
 
 /// The requests of one transition.
@@ -21,18 +22,18 @@ pub(super) struct Requests {
     pub drivers: Vec<PowerDriverTotal>,
 }
 
-/// The phase that a request would belong to, by what it asks.
+/// The phase that a request belongs to, judging by what it requests.
 fn phase_of(row: &PowerRequest) -> Option<PhaseName> {
     match (row.kind, row.state) {
         (PowerRequestKind::Query, _) => Some(Name::QueryDevices),
-        // State 1 is working, of the system as of a device.
+        // State 1 is the working state, for the system and for devices.
         (PowerRequestKind::Set, Some(1)) => Some(Name::ResumeDevices),
         (PowerRequestKind::Set, Some(_)) => Some(Name::SuspendDevices),
         _ => None,
     }
 }
 
-/// Adds the phases of which only the requests for the system's states tell.
+/// Adds phases that can only be derived from requests for system power states.
 pub(super) fn infer_phases(phases: &mut Vec<Phase>, rows: &[PowerRequest], (from_ns, until_ns): (i64, i64)) {
     for name in DEVICE_PHASES {
         if phases.iter().any(|phase| phase.name == name) {
@@ -52,7 +53,7 @@ fn window(rows: &[PowerRequest], from_ns: i64, until_ns: i64) -> impl Iterator<I
     rows.iter().skip(first).take_while(move |row| row.start_ns < until_ns)
 }
 
-/// The requests between two times; `rows` are by start.
+/// The requests between two times; `rows` must be sorted by start.
 pub(super) fn between(
     trace: &Trace,
     rows: &[PowerRequest],
@@ -76,7 +77,7 @@ pub(super) fn between(
                 }
             }
             PowerRequestScope::Driver => {
-                // Rows are by begin, so the packet's latest request is the one it passes.
+                // Rows are sorted by start, so this row belongs to the latest request with the same IRP.
                 let request = by_packet.get(&row.irp).and_then(|requests| devices.get_mut(*requests.last()?)?.as_mut());
                 if let Some(request) = request {
                     request.details.drivers.push(PowerDriverPart {
@@ -93,7 +94,7 @@ pub(super) fn between(
         }
     }
     let parents = parents(&of_devices);
-    // From the last on, so that what goes under another one is complete; parents never go under anything.
+    // In reverse order, so that nested requests are complete before they move; parents are never nested themselves.
     for (at, parent) in parents.iter().enumerate().rev() {
         if let Some(parent) = *parent
             && let Some(nested) = devices.get_mut(at).and_then(Option::take)
@@ -110,18 +111,18 @@ pub(super) fn between(
 }
 
 fn phase_at(phases: &[Phase], row: &PowerRequest, until_ns: i64) -> Option<PhaseName> {
-    let holding = || {
+    let candidates = || {
         phases
             .iter()
             .filter(|phase| DEVICE_PHASES.contains(&phase.name))
-            .filter(|phase| phase.holds(row.start_ns, until_ns))
+            .filter(|phase| phase.contains(row.start_ns, until_ns))
     };
-    // Where one phase ends as the next begins, what is asked decides.
-    let asked = phase_of(row);
-    holding().find(|phase| Some(phase.name) == asked).or_else(|| holding().next()).map(|phase| phase.name)
+    // At the boundary of two phases, the kind of request decides.
+    let requested = phase_of(row);
+    candidates().find(|phase| Some(phase.name) == requested).or_else(|| candidates().next()).map(|phase| phase.name)
 }
 
-/// For each request for a device's own state, the system's request to the same device that it is part of.
+/// For each device power request, the system power request to the same device that it is part of.
 fn parents(rows: &[&PowerRequest]) -> Vec<Option<usize>> {
     let mut latest: HashMap<StringId, usize> = HashMap::new();
     rows.iter()
@@ -175,7 +176,7 @@ fn describe(trace: &Trace, row: &PowerRequest, phase: Option<PhaseName>) -> Powe
     }
 }
 
-/// Sums by phase, driver, and whether it is the driver's own part.
+/// Sums by phase, driver, and whether the time is the driver's own part of requests.
 #[derive(Default)]
 struct DriverTotals {
     sums: HashMap<(PhaseName, StringId, bool), (u64, i64, i64)>,
@@ -184,7 +185,7 @@ struct DriverTotals {
 impl DriverTotals {
     fn add(&mut self, phase: PhaseName, row: &PowerRequest, own_part: bool) {
         let Some(end) = row.end_ns.filter(|_| !row.driver.is_empty()) else { return };
-        // A request for a device's own state is part of the system's request, which is counted.
+        // A device power request is part of the system power request, which is already counted.
         if !own_part && row.state_kind == PowerStateKind::Device {
             return;
         }
@@ -195,7 +196,7 @@ impl DriverTotals {
         *longest = took.max(*longest);
     }
 
-    /// The longest time first. Where drivers' own parts were recorded, those alone.
+    /// Sorted by total time, longest first. If drivers' own parts were recorded, only those.
     fn finish(self, trace: &Trace) -> Vec<PowerDriverTotal> {
         let own_parts = self.sums.keys().any(|&(.., own_part)| own_part);
         let mut totals: Vec<PowerDriverTotal> = self

@@ -1,4 +1,5 @@
-//! The user's session in a fast startup: it ends before the kernel's session goes to a file, and a new one begins after.
+//! The user session in a fast startup: it ends before the memory image is written, and a new one starts after the
+//! resume.
 
 use crate::{Phase, PhaseName};
 use onoff_trace::{ActivityKind, StringId, Trace, milestone};
@@ -8,11 +9,11 @@ use crate::search::first_of;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// Milestones of a session that begins.
-const LOGON: [&str; 4] =
+/// Milestones at the start of a session.
+const LOGON_MILESTONES: [&str; 4] =
     [milestone::SHELL_LAUNCH, milestone::DESKTOP_READY, milestone::USER_BOOT_BEGIN, milestone::SYSTEM_BOOT_END];
 
-/// When sessions began and when they were told to end, each by time.
+/// Session starts and requests to end a session, sorted by time.
 pub(super) struct Sessions {
     logons: Vec<i64>,
     ends: Vec<(i64, Rule, StringId)>,
@@ -22,7 +23,7 @@ impl Sessions {
     pub(super) fn of(trace: &Trace) -> Self {
         let named =
             |names: &[&str]| -> Vec<StringId> { names.iter().filter_map(|name| trace.strings.find(name)).collect() };
-        let of_logon = named(&LOGON);
+        let of_logon = named(&LOGON_MILESTONES);
         let of_end = named(&[milestone::LOGOFF_REQUEST, milestone::SHUTDOWN_REQUEST]);
         let mut logons = Vec::new();
         let mut ends = Vec::new();
@@ -45,8 +46,8 @@ impl Sessions {
         Self { logons, ends }
     }
 
-    /// When the user's session was told to end after one time and before another, if no session began after that.
-    pub(super) fn told_to_end(&self, trace: &Trace, after_ns: i64, before_ns: i64) -> Option<Boundary> {
+    /// When the user session was requested to end between two times, if no session started after that.
+    pub(super) fn end_request(&self, trace: &Trace, after_ns: i64, before_ns: i64) -> Option<Boundary> {
         let logons = self.logons.partition_point(|&time| time < before_ns);
         let last_logon = logons.checked_sub(1).and_then(|at| self.logons.get(at));
         let after_ns = last_logon.map_or(after_ns, |&logon| logon.max(after_ns));
@@ -62,8 +63,8 @@ impl Sessions {
     }
 }
 
-/// The phase in which the user's session ends: until the first row of the power manager.
-pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase {
+/// The phase in which the user session ends: until the first record of the power manager.
+pub(super) fn user_session(start: &Boundary, phases: &[Phase], first_ns: i64) -> Phase {
     let apps = phases
         .iter()
         .find(|phase| phase.name == PhaseName::SuspendApps)
@@ -84,11 +85,11 @@ pub(super) fn ending(begin: &Boundary, phases: &[Phase], first_ns: i64) -> Phase
             ..Boundary::default()
         },
     };
-    Phase::between(PhaseName::UserSession, begin, &end).of_sleep()
+    Phase::between(PhaseName::UserSession, start, &end).with_half()
 }
 
-/// The new session after the resume that ended at `resumed`, and its desktop, by the rules of a boot.
-pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<Phase> {
+/// The phases of the new session after the resume that ended at `resumed`, up to its desktop, by the rules of a boot.
+pub(super) fn new_session(trace: &Trace, resumed: &Boundary, until_ns: i64, shell: &str) -> Vec<Phase> {
     let Some(from_ns) = resumed.time_ns else { return Vec::new() };
     let within = |boundary: Boundary| boundary.time_ns.is_some_and(|time_ns| time_ns < until_ns).then_some(boundary);
     let shell_start = within(first_of(&shell_start_rules(trace, shell), from_ns));
@@ -96,11 +97,11 @@ pub(super) fn beginning(trace: &Trace, resumed: &Boundary, until_ns: i64, shell:
     let desktop = within(first_of(&desktop_ready_rules(trace), reached_ns));
     let mut phases = Vec::new();
     if let Some(shell_start) = &shell_start {
-        phases.push(Phase::between(PhaseName::WinLogonInit, resumed, shell_start).of_sleep());
+        phases.push(Phase::between(PhaseName::WinLogonInit, resumed, shell_start).with_half());
     }
     if let Some(desktop) = &desktop {
-        let begin = shell_start.as_ref().unwrap_or(resumed);
-        phases.push(Phase::between(PhaseName::ExplorerInit, begin, desktop).of_sleep());
+        let start = shell_start.as_ref().unwrap_or(resumed);
+        phases.push(Phase::between(PhaseName::ExplorerInit, start, desktop).with_half());
     }
     phases
 }

@@ -1,13 +1,13 @@
-//! Finds the power transitions of a recording: which rows belong to which.
+//! Finds the power transitions in a recording, and the rows of each.
 //!
-//! A transition goes down and comes up; whatever goes down after something came up belongs to the next one.
+//! A transition consists of suspend and resume; a suspend row after a resume row starts the next transition.
 //!
 //! ```text
-//!   begin  phases down  sleep │ wake  phases up  end  accounts │ begin …
-//!   └────────────── one transition ────────────────────────────┘
+//!   start  suspend phases  sleep │ wake  resume phases  end  kernel times │ start …
+//!   └────────────────────────── one transition ───────────────────────────┘
 //! ```
 //!
-//! A recording may hold only one half of the first and of the last one, and may lack the records of begin and end.
+//! The first and last transitions may be only half recorded, and the records of start and end may be missing.
 
 use super::names::phase_of_row;
 use onoff_evidence::phase_name::{Half, PhaseName};
@@ -18,71 +18,73 @@ use onoff_trace::{Activity, ActivityKind, Milestone, StringId, Trace, milestone}
 pub struct Cycle {
     /// The row of the whole transition.
     pub whole: Option<Activity>,
-    /// Phases, by start.
+    /// Phases, ordered by start.
     pub phases: Vec<(PhaseName, Activity)>,
-    /// Milestones, by time.
+    /// Milestones, ordered by time.
     pub milestones: Vec<Milestone>,
-    /// Modern standby: begin and end.
+    /// Modern standby: entry and exit.
     pub standby: Option<(Option<Milestone>, Option<Milestone>)>,
-    /// First row, ns.
+    /// Time of the first row, ns.
     pub first_ns: i64,
-    /// First row of the next transition, ns.
+    /// Time of the first row of the next transition, ns.
     pub until_ns: i64,
-    /// Whether it is on its way up.
-    rising: bool,
+    /// Whether the resume has started.
+    resuming: bool,
     /// Whether its end was recorded.
     ended: bool,
 }
 
 impl Cycle {
-    /// The first milestone of that name.
+    /// The first milestone with this name.
     pub fn milestone(&self, trace: &Trace, name: &str) -> Option<Milestone> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().find(|row| row.name == name).copied()
     }
 
-    /// The first record after the sleep. The kernel writes it before it sets the wall clock for the sleep: on an axis that is the wall
-    /// clock it stands before the sleep, and the setting is the first record after it.
+    /// The first record after the sleep. The kernel writes it before it sets the wall clock for the sleep: if the axis
+    /// is the wall clock, this record has a time before the sleep, and the clock change is the first record after it.
     pub fn wake(&self, trace: &Trace) -> Option<Milestone> {
-        /// A clock that was set by less says nothing, ns.
+        /// Minimum clock change to consider, ns.
         const MIN_NS: i64 = 1_000_000_000;
         let wake = self.milestone(trace, milestone::WAKE)?;
-        let jumped = self.clock_sets(trace).find_map(|(row, for_sleep)| {
+        let clock_set = self.clock_sets(trace).find_map(|(row, for_sleep)| {
             let set_ns = row.value?.saturating_mul(1_000_000);
             let later_ns = row.time_ns.saturating_sub(wake.time_ns);
             (for_sleep && set_ns >= MIN_NS && later_ns >= set_ns).then_some(row)
         });
-        Some(jumped.unwrap_or(wake))
+        Some(clock_set.unwrap_or(wake))
     }
 
-    /// Every setting of the wall clock, with whether it was set for the sleep: older systems do not say why.
+    /// All changes of the wall clock, and whether each was made for the sleep; true if the reason was not recorded, as
+    /// on older systems.
     pub(crate) fn clock_sets(&self, trace: &Trace) -> impl Iterator<Item = (Milestone, bool)> {
-        /// The system had slept.
+        /// Reason code: the system had slept.
         const SLEPT: i64 = 2;
         let [set, reason] = [milestone::CLOCK_SET, milestone::CLOCK_SET_REASON].map(|name| trace.strings.find(name));
         let rows = self.milestones.iter().enumerate().filter(move |(_, row)| Some(row.name) == set);
         rows.map(move |(at, row)| {
-            // Both are of one event.
+            // Both milestones come from the same event.
             let mut of_event = self.milestones.iter().skip(at).take_while(|other| other.time_ns == row.time_ns);
             let reason = of_event.find(|other| Some(other.name) == reason).and_then(|row| row.value);
             (*row, reason.is_none_or(|reason| reason == SLEPT))
         })
     }
 
-    /// When the computer was awake again: the record of it, or the first phase of the way up; `None` when neither is recorded.
+    /// When the computer was awake again: the wake record, or the first resume phase; `None` if neither was recorded.
     pub fn awake_ns(&self, trace: &Trace) -> Option<i64> {
         let wake = self.wake(trace).map(|row| row.time_ns);
-        let rises = self.phases.iter().filter(|(name, _)| name.half() == Some(Half::Resume));
-        rises.map(|(_, row)| row.start_ns).chain(wake).min()
+        let resume_phases = self.phases.iter().filter(|(name, _)| name.half() == Some(Half::Resume));
+        resume_phases.map(|(_, row)| row.start_ns).chain(wake).min()
     }
 
-    /// When writing the memory image began. A record of the memory image that stands after the resume tells that there was one, not when.
+    /// When writing the memory image started. An image record after the resume only shows that there was an image, so
+    /// it does not count.
     pub fn image_begins(&self, trace: &Trace) -> Option<Milestone> {
         let row = self.milestone(trace, milestone::HIBERNATE)?;
         self.awake_ns(trace).is_none_or(|awake_ns| row.time_ns < awake_ns).then_some(row)
     }
 
-    /// Whether a record of the memory image speaks of this transition, which is already on its way up.
+    /// Whether an image record belongs to this transition, whose resume has already started.
     fn takes_image_record(&self, trace: &Trace) -> bool {
         /// `SYSTEM_POWER_STATE`: hibernation.
         const HIBERNATE: i64 = 5;
@@ -91,32 +93,32 @@ impl Cycle {
             milestone::SLEEP => row.value == Some(HIBERNATE) || trace.text(row.detail) == "5",
             _ => false,
         };
-        self.rising
+        self.resuming
             && !self.ended
             && self.milestone(trace, milestone::HIBERNATE).is_none()
             && self.milestones.iter().any(of_image)
     }
 
-    /// The first milestone of that name that carries a value, with its value.
+    /// The first milestone with this name that has a value: the value and the record.
     pub fn value(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         let name = trace.strings.find(name)?;
         self.milestones.iter().filter(|row| row.name == name).find_map(|row| Some((row.value?, *row)))
     }
 
-    /// A length of the kernel's account that says something happened, ns.
+    /// One of the kernel's own times, if positive, ns.
     pub fn length(&self, trace: &Trace, name: &str) -> Option<(i64, Milestone)> {
         self.value(trace, name).filter(|&(ns, _)| ns > 0)
     }
 }
 
-/// What a milestone does to the transition it belongs to.
+/// How a milestone affects the current transition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It goes down.
+    /// Belongs to the suspend.
     Down,
-    /// It comes up, and a recording may begin with this.
+    /// Belongs to the resume; a recording may start with it.
     Up,
-    /// It speaks of one that was there before.
+    /// Describes an existing transition.
     Account,
 }
 
@@ -169,7 +171,7 @@ enum Item {
 }
 
 impl Item {
-    /// Which of those at one time comes first.
+    /// Order of items at the same time.
     fn rank(&self) -> u8 {
         match self {
             Self::End => 0,
@@ -179,7 +181,7 @@ impl Item {
     }
 }
 
-/// The transitions, by start.
+/// The transitions, ordered by start.
 pub fn find(trace: &Trace) -> Vec<Cycle> {
     let mut cycles = power_cycles(trace);
     let last_step_ns = trace
@@ -191,9 +193,9 @@ pub fn find(trace: &Trace) -> Vec<Cycle> {
     cycles.retain(|cycle| !is_a_shutdown(trace, cycle, last_step_ns));
     cycles.extend(standbys(trace));
     cycles.sort_by_key(|cycle| cycle.first_ns);
-    let begins: Vec<i64> = cycles.iter().map(|cycle| cycle.first_ns).collect();
+    let starts: Vec<i64> = cycles.iter().map(|cycle| cycle.first_ns).collect();
     for (at, cycle) in cycles.iter_mut().enumerate() {
-        cycle.until_ns = begins.get(at + 1).copied().unwrap_or(i64::MAX);
+        cycle.until_ns = starts.get(at + 1).copied().unwrap_or(i64::MAX);
     }
     cycles
 }
@@ -204,19 +206,20 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
         let current = cycles.last();
         let fresh = match &item {
             Item::End | Item::Milestone(Role::Account, _) => false,
-            Item::Whole(_) => current.is_none_or(|cycle| cycle.rising || cycle.whole.is_some()),
+            Item::Whole(_) => current.is_none_or(|cycle| cycle.resuming || cycle.whole.is_some()),
             Item::Phase(name, _) => match name.half() {
-                // Zeroing comes long after, and says nothing on where the transition stands.
+                // Zeroing happens much later and does not show the state of the transition.
                 _ if *name == PhaseName::ZeroHiberFile => false,
                 Some(Half::Suspend) => current.is_none_or(|cycle| {
                     let again = || cycle.phases.iter().any(|(other, _)| other == name);
-                    cycle.rising || (cycle.whole.is_none() && again())
+                    cycle.resuming || (cycle.whole.is_none() && again())
                 }),
                 _ => current.is_none(),
             },
             Item::Milestone(Role::Down, row) => current.is_none_or(|cycle| {
-                let is_its = || trace.text(row.name) == milestone::HIBERNATE && cycle.takes_image_record(trace);
-                cycle.rising && !is_its()
+                let is_image_record =
+                    || trace.text(row.name) == milestone::HIBERNATE && cycle.takes_image_record(trace);
+                cycle.resuming && !is_image_record()
             }),
             Item::Milestone(Role::Up, _) => current.is_none(),
         };
@@ -225,14 +228,14 @@ fn power_cycles(trace: &Trace) -> Vec<Cycle> {
         }
         let Some(cycle) = cycles.last_mut() else { continue };
         match item {
-            Item::End => (cycle.rising, cycle.ended) = (true, true),
+            Item::End => (cycle.resuming, cycle.ended) = (true, true),
             Item::Whole(row) => cycle.whole = Some(row),
             Item::Phase(name, row) => {
-                cycle.rising |= name.half() == Some(Half::Resume);
+                cycle.resuming |= name.half() == Some(Half::Resume);
                 cycle.phases.push((name, row));
             }
             Item::Milestone(role, row) => {
-                cycle.rising |= role == Role::Up;
+                cycle.resuming |= role == Role::Up;
                 cycle.milestones.push(row);
             }
         }
@@ -273,7 +276,7 @@ fn role_of(trace: &Trace, row: &Milestone, known: &[(StringId, Role)]) -> Option
         return Some(role);
     }
     match trace.text(row.name) {
-        // A boot from power-off is no end of a transition.
+        // A boot from power-off does not end a transition.
         milestone::BOOT_TYPE => matches!(row.value, Some(1 | 2)).then_some(Role::Up),
         milestone::IDLE_DETECTION_BEGIN => match trace.text(row.detail) {
             "sleep" | "hibernate" | "fast_startup" => Some(Role::Up),
@@ -283,8 +286,8 @@ fn role_of(trace: &Trace, row: &Milestone, known: &[(StringId, Role)]) -> Option
     }
 }
 
-/// Whether it is a shutdown, which the power manager begins like a transition: the kernel's own steps say so, and nothing
-/// sleeps.
+/// Whether it is a shutdown, which the power manager starts like a transition: the kernel records shutdown steps, and
+/// there is no sleep.
 fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> bool {
     let sleeps = cycle
         .milestones
@@ -292,7 +295,7 @@ fn is_a_shutdown(trace: &Trace, cycle: &Cycle, last_step_ns: Option<i64>) -> boo
         .any(|row| !matches!(trace.text(row.name), milestone::POWER_BEGIN_UTC | milestone::POWER_END_UTC))
         || cycle.phases.iter().any(|(name, _)| name.half() == Some(Half::Resume));
     let by_kernel_logger = cycle.whole.filter(|row| is_kernel_logger(trace, row.event));
-    // `POWER_ACTION`: 4 shutdown, 5 and restart, 6 and off, 7 eject, 8 display off.
+    // `POWER_ACTION`: 4 shutdown, 5 restart, 6 power off, 7 eject, 8 display off.
     let action = by_kernel_logger.and_then(|row| trace.text(row.name).parse::<u32>().ok());
     let steps = last_step_ns.is_some_and(|step| step >= cycle.first_ns);
     !sleeps && (matches!(action, Some(4..=8)) || steps)
@@ -329,7 +332,7 @@ fn standbys(trace: &Trace) -> Vec<Cycle> {
     cycles
 }
 
-/// Whether a row is from the kernel logger, not from the provider Kernel-Power.
+/// Whether a row is from the NT Kernel Logger rather than the Kernel-Power provider.
 pub fn is_kernel_logger(trace: &Trace, event: StringId) -> bool {
     trace.text(event).starts_with("Power/")
 }

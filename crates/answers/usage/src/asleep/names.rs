@@ -1,9 +1,9 @@
-//! Which phases rows of the tables are about.
+//! Maps row names to phases.
 
 use onoff_evidence::phase_name::PhaseName;
 use onoff_trace::power_phase;
 
-/// The phase that a row of the model is about.
+/// The phase that a row belongs to.
 pub(crate) fn phase_of_row(name: &str) -> Option<PhaseName> {
     Some(match name {
         power_phase::QUERY_APPS => PhaseName::QueryApps,

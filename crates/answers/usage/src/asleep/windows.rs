@@ -1,4 +1,4 @@
-//! Where on the axis the sleeps of a recording are, from the records of its transitions alone.
+//! Finds the bounds of sleeps from the records of their transitions.
 
 use onoff_trace::{Activity, ActivityKind, Milestone, Trace, milestone};
 
@@ -7,11 +7,11 @@ use super::cycles::{self, Cycle};
 use super::lengths::{before_the_kernel_ns, image_beyond, real_gap, went_on};
 use onoff_evidence::phase_name::{Half, PhaseName};
 
-/// A machine that runs switches many times a second.
-const QUIET_NS: i64 = 1_000_000_000;
+/// Maximum time without CPU activity on a running machine, ns; a running machine switches many times a second.
+const MAX_SILENCE_NS: i64 = 1_000_000_000;
 
-/// The sleeps, each between the last record of the way down and the first one of the way up. Where one of them was not recorded, the
-/// transition bounds it: it slept somewhere in it, longer than a running machine is silent.
+/// The sleeps, each between the last suspend record and the first resume record. If one of them was not recorded, the
+/// transition bounds the sleep, which must be longer than a running machine can be silent.
 pub(super) fn of_windows(trace: &Trace) -> Vec<SleepWindow> {
     let cycles = cycles::find(trace);
     cycles.iter().filter(|cycle| cycle.standby.is_none()).filter_map(|cycle| window(trace, cycle)).collect()
@@ -21,11 +21,11 @@ fn window(trace: &Trace, cycle: &Cycle) -> Option<SleepWindow> {
     let up_ns = cycle.awake_ns(trace);
     let down_ns = down_ns(trace, cycle, up_ns.unwrap_or(i64::MAX));
     let whole = cycle.whole.and_then(|row| Some((row.start_ns, row.end_ns?)));
-    let (between, least_ns) = match (down_ns, up_ns) {
+    let (between, min_ns) = match (down_ns, up_ns) {
         (Some(down), Some(up)) => ((down, up), 0),
-        (Some(down), None) => ((down, whole?.1), QUIET_NS),
-        (None, Some(up)) => ((whole?.0, up), QUIET_NS),
-        (None, None) => (whole?, QUIET_NS),
+        (Some(down), None) => ((down, whole?.1), MAX_SILENCE_NS),
+        (None, Some(up)) => ((whole?.0, up), MAX_SILENCE_NS),
+        (None, None) => (whole?, MAX_SILENCE_NS),
     };
     let on_axis = between.1.saturating_sub(between.0);
     let real_ns = real_gap(trace, cycle, on_axis, Some(cycle.first_ns)).map(|(ns, ..)| ns);
@@ -35,14 +35,14 @@ fn window(trace: &Trace, cycle: &Cycle) -> Option<SleepWindow> {
     } else {
         (0, 0)
     };
-    (between.0 < between.1).then_some(SleepWindow { between, least_ns, unrecorded })
+    (between.0 < between.1).then_some(SleepWindow { between, min_ns, unrecorded })
 }
 
-/// When the last record of the way down was written, ns.
+/// Time of the last suspend record, ns.
 fn down_ns(trace: &Trace, cycle: &Cycle, awake_ns: i64) -> Option<i64> {
     let time = |row: Option<Milestone>| row.map(|row| row.time_ns);
-    let going_down = cycle.phases.iter().filter(|(name, _)| name.half() == Some(Half::Suspend));
-    going_down
+    let suspend_phases = cycle.phases.iter().filter(|(name, _)| name.half() == Some(Half::Suspend));
+    suspend_phases
         .filter_map(|(_, row)| row.end_ns)
         .chain(time(cycle.milestone(trace, milestone::SLEEP)))
         .chain(time(cycle.image_begins(trace)))
@@ -50,10 +50,10 @@ fn down_ns(trace: &Trace, cycle: &Cycle, awake_ns: i64) -> Option<i64> {
         .max()
 }
 
-/// The times in which the machine slept, each between two records.
+/// The intervals in which the machine slept, each between two records.
 pub(super) fn of_linux(trace: &Trace) -> Vec<SleepWindow> {
     let machine = |row: &Activity| PhaseName::of(trace.text(row.name)) == Some(PhaseName::Machine);
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase && machine(row));
     let ends = rows.filter_map(|row| Some((row.start_ns, row.end_ns.filter(|&end| end > row.start_ns)?)));
-    ends.map(|between| SleepWindow { between, least_ns: 0, unrecorded: (0, 0) }).collect()
+    ends.map(|between| SleepWindow { between, min_ns: 0, unrecorded: (0, 0) }).collect()
 }

@@ -1,4 +1,4 @@
-//! Who ran when, on each processor: every stretch of time between two cuts is charged to the thread that ran.
+//! Attributes CPU time to threads: every interval between two cuts, on each CPU.
 
 use std::ops::Range;
 
@@ -8,33 +8,31 @@ use super::{CpuSource, recorded, source};
 use crate::asleep::Asleep;
 use crate::owners::{OwnerIndex, Owners};
 
-/// Time that one thread had one processor, within one of the intervals asked for.
+/// An interval in which one thread ran on one CPU, within one of the requested intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Which of the intervals.
+    /// Index of the requested interval.
     pub interval: usize,
-    /// Processor.
     pub processor: u16,
-    /// Thread; 0 is the processor's idle thread.
+    /// Thread id; 0 is the idle thread of the CPU.
     pub tid: u32,
-    /// Its process.
     pub owner: OwnerIndex,
-    /// Which life of the thread id; see [`Owners::whose`].
+    /// Lifetime of the thread id; see [`Owners::whose`].
     pub life: u32,
-    /// Priority it ran at, 0–31.
+    /// Thread priority, 0 to 31.
     pub priority: u8,
-    /// Instruction that a sample found running; 0 from context switches.
+    /// Instruction address from a sample; 0 for context switches.
     pub address: u64,
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
     /// Length, ns.
     pub ns: i64,
-    /// Whether the thread had the processor before too: the machine slept in between.
+    /// Whether the thread was already running before this interval, with a sleep in between.
     pub continues: bool,
 }
 
-/// Charges all processor time between the first and the last of `cuts`, which ascend. Stretches of one processor come in
-/// the order of time.
+/// Attributes all CPU time between the first and the last of `cuts`, which must be in ascending order. Calls for one
+/// CPU are in order of time.
 pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(Stretch)) -> CpuSource {
     let source = source(trace);
     match source {
@@ -45,7 +43,7 @@ pub fn charge(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnM
     source
 }
 
-/// The same from profile samples even where there are context switches: only samples tell addresses.
+/// Like [`charge`], but always from profile samples: only samples have addresses.
 pub fn charge_samples_of(trace: &Trace, owners: &mut Owners, cuts: &[i64], charge: impl FnMut(Stretch)) -> CpuSource {
     if trace.samples.is_empty() {
         return CpuSource::None;
@@ -54,7 +52,7 @@ pub fn charge_samples_of(trace: &Trace, owners: &mut Owners, cuts: &[i64], charg
     CpuSource::Samples
 }
 
-/// The same from context switches only, exact.
+/// Like [`charge`], but only from context switches, which are exact.
 pub(crate) fn charge_switches_of(
     trace: &Trace,
     owners: &mut Owners,
@@ -68,7 +66,7 @@ pub(crate) fn charge_switches_of(
     CpuSource::ContextSwitches
 }
 
-/// What one processor does now, and since when that is not yet charged.
+/// The running thread of a CPU, and the time since which it is not yet charged.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     tid: u32,
@@ -82,7 +80,8 @@ struct Running {
 }
 
 impl Running {
-    /// Charges the running thread up to `time_ns`, split where intervals end. Time that goes backwards charges nothing.
+    /// Charges the running thread up to `time_ns`, split at the ends of intervals. Time that goes backwards charges
+    /// nothing.
     #[inline]
     fn charge_until(&mut self, time_ns: i64, (cuts, asleep): (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
         while time_ns > self.interval_end_ns {
@@ -93,10 +92,10 @@ impl Running {
         self.charge_one(time_ns, asleep, charge);
     }
 
-    /// The same where a row takes the thread `tid` off the processor. If another one was put on it, what came between was lost, and nobody
-    /// knows who ran how long.
+    /// Like [`charge_until`](Self::charge_until), for a row that switches away from thread `tid`. If another thread was
+    /// running, rows in between were lost, and the time is unknown.
     #[inline]
-    fn taken_off(&mut self, tid: u32, time_ns: i64, within: (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
+    fn switch_from(&mut self, tid: u32, time_ns: i64, within: (&[i64], &Asleep), charge: &mut impl FnMut(Stretch)) {
         if self.tid == tid {
             self.charge_until(time_ns, within, charge);
         } else {
@@ -109,7 +108,7 @@ impl Running {
         if time_ns <= self.since_ns {
             return;
         }
-        let mut stretch = Stretch {
+        let mut ran = Stretch {
             interval: self.interval,
             processor: self.processor,
             tid: self.tid,
@@ -123,11 +122,11 @@ impl Running {
         };
         self.since_ns = time_ns;
         if asleep.is_never() {
-            return charge(stretch);
+            return charge(ran);
         }
-        for (start_ns, end_ns) in asleep.awake(stretch.start_ns, time_ns) {
-            charge(Stretch { start_ns, ns: end_ns.saturating_sub(start_ns), ..stretch });
-            stretch.continues = true;
+        for (start_ns, end_ns) in asleep.awake(ran.start_ns, time_ns) {
+            charge(Stretch { start_ns, ns: end_ns.saturating_sub(start_ns), ..ran });
+            ran.continues = true;
         }
     }
 }
@@ -157,14 +156,14 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
             interval_end_ns: cuts.get(interval + 1).copied().unwrap_or(i64::MAX),
         });
     }
-    for (piece, rows) in range.rows(&trace.context_switches) {
-        let threads = part(&piece.new_tid, &rows).iter().zip(part(&piece.old_tid, &rows));
-        let changes = threads.zip(part(&piece.new_priority, &rows));
+    for (chunk, rows) in range.rows(&trace.context_switches) {
+        let threads = part(&chunk.new_tid, &rows).iter().zip(part(&chunk.old_tid, &rows));
+        let changes = threads.zip(part(&chunk.new_priority, &rows));
         for ((&time_ns, &cpu), ((&new_tid, &old_tid), &new_priority)) in
-            part(&piece.time_ns, &rows).iter().zip(part(&piece.cpu, &rows)).zip(changes)
+            part(&chunk.time_ns, &rows).iter().zip(part(&chunk.cpu, &rows)).zip(changes)
         {
             let Some(Some(processor)) = running.get_mut(usize::from(cpu)) else { continue };
-            processor.taken_off(old_tid, time_ns.min(end), within, &mut charge);
+            processor.switch_from(old_tid, time_ns.min(end), within, &mut charge);
             processor.tid = new_tid;
             (processor.owner, processor.life) = owners.whose(new_tid, time_ns);
             processor.priority = clamped(new_priority);
@@ -172,33 +171,33 @@ fn charge_switches(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge:
     }
     for (processor, occupant) in range.after() {
         let Some(Some(running)) = running.get_mut(usize::from(processor)) else { continue };
-        running.taken_off(occupant.next_off().unwrap_or(running.tid), end, within, &mut charge);
+        running.switch_from(occupant.next_off().unwrap_or(running.tid), end, within, &mut charge);
     }
 }
 
-/// The values of a column in some rows.
+/// Some rows of a column.
 fn part<'c, T>(column: &'c [T], rows: &Range<usize>) -> &'c [T] {
     column.get(rows.clone()).unwrap_or_default()
 }
 
-#[allow(clippy::cast_sign_loss, reason = "clamped to 0–31 before")]
+#[allow(clippy::cast_sign_loss, reason = "clamped to 0..=31")]
 fn clamped(priority: i8) -> u8 {
     priority.clamp(0, 31) as u8
 }
 
-/// Every sample stands for one sampling period; the period is the commonest distance between two samples of a processor.
+/// Every sample represents one sampling period: the most common distance between two samples of a CPU.
 fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: impl FnMut(Stretch)) {
     let (Some(&begin), Some(&end)) = (cuts.first(), cuts.last()) else { return };
     let period_ns = sampling_period(trace);
     let mut interval = 0;
-    for (piece, rows) in trace.samples_between(begin, end) {
-        let rows = part(&piece.time_ns, &rows)
+    for (chunk, rows) in trace.samples_between(begin, end) {
+        let rows = part(&chunk.time_ns, &rows)
             .iter()
-            .zip(part(&piece.cpu, &rows).iter().zip(part(&piece.tid, &rows)))
-            .zip(part(&piece.count, &rows).iter().zip(part(&piece.source, &rows)))
-            .zip(part(&piece.address, &rows));
+            .zip(part(&chunk.cpu, &rows).iter().zip(part(&chunk.tid, &rows)))
+            .zip(part(&chunk.count, &rows).iter().zip(part(&chunk.source, &rows)))
+            .zip(part(&chunk.address, &rows));
         for (((&time_ns, (&processor, &tid)), (&count, &source)), &address) in rows {
-            // Other sources count cache misses and the like, not time.
+            // Other sources count cache misses and the like rather than time.
             if source != 0 || time_ns < begin || time_ns >= end {
                 continue;
             }
@@ -222,15 +221,15 @@ fn charge_samples(trace: &Trace, owners: &mut Owners, cuts: &[i64], mut charge: 
     }
 }
 
-/// The median distance between consecutive samples of one processor, ns, of the first few thousand; 1 ms, Windows'
-/// default, when there are too few to tell.
+/// The median distance between consecutive samples of one CPU, ns, from the first few thousand samples; 1 ms, the
+/// Windows default, if there are too few.
 pub fn sampling_period(trace: &Trace) -> i64 {
-    const ENOUGH: usize = 8192;
+    const MAX_DISTANCES: usize = 8192;
     const DEFAULT_NS: i64 = 1_000_000;
     let mut last: Vec<Option<i64>> = Vec::new();
     let mut distances = Vec::new();
-    for piece in trace.samples.pieces() {
-        for ((&time_ns, &cpu), &source) in piece.time_ns.iter().zip(&piece.cpu).zip(&piece.source) {
+    for chunk in trace.samples.pieces() {
+        for ((&time_ns, &cpu), &source) in chunk.time_ns.iter().zip(&chunk.cpu).zip(&chunk.source) {
             let cpu = usize::from(cpu);
             if source != 0 {
                 continue;
@@ -243,7 +242,7 @@ pub fn sampling_period(trace: &Trace) -> i64 {
             {
                 distances.push(time_ns.saturating_sub(before));
             }
-            if distances.len() >= ENOUGH {
+            if distances.len() >= MAX_DISTANCES {
                 break;
             }
         }

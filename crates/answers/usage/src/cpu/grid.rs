@@ -1,4 +1,4 @@
-//! How busy each processor was, interval by interval.
+//! Utilization of each CPU per interval.
 
 use onoff_trace::Trace;
 
@@ -7,30 +7,30 @@ use super::{CpuSource, processors};
 use crate::interruptions::Interruptions;
 use crate::owners::{IDLE, NORMAL_PRIORITY, Owners};
 
-/// How busy each processor was in each of some consecutive intervals.
+/// Utilization of each CPU in consecutive intervals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorGrid {
-    /// What it was taken from; [`CpuSource::None`] when the source asked for was not recorded.
+    /// Source of the data; [`CpuSource::None`] if the requested source was not recorded.
     pub source: CpuSource,
-    /// Logical processors.
+    /// Number of logical processors.
     pub processors: u32,
-    /// Begin and end of each interval, ns.
+    /// Start and end of each interval, ns.
     pub intervals: Vec<(i64, i64)>,
-    /// Busy time, ns: those of all processors in the first interval, then those in the next.
+    /// Busy time, ns: all CPUs in the first interval, then all CPUs in the next one, and so on.
     pub busy_ns: Vec<i64>,
-    /// The part of it at a priority below normal, ns, in the same order.
+    /// Busy time at a priority below normal, ns, in the same order.
     pub low_ns: Vec<i64>,
 }
 
 impl ProcessorGrid {
-    /// Busy time of each processor in the interval at `index`, ns.
+    /// Busy time of each CPU in the interval at `index`, ns.
     #[must_use]
     pub fn interval(&self, index: usize) -> &[i64] {
         let width = self.processors as usize;
         self.busy_ns.get(index * width..(index + 1) * width).unwrap_or_default()
     }
 
-    /// The part of it at a priority below normal, ns.
+    /// Busy time of each CPU at a priority below normal, ns.
     #[must_use]
     pub fn low(&self, index: usize) -> &[i64] {
         let width = self.processors as usize;
@@ -38,11 +38,11 @@ impl ProcessorGrid {
     }
 }
 
-/// Most intervals that a grid is made of: a table of more is no answer, and must not exhaust memory.
+/// Maximum number of intervals in a grid, to bound its memory.
 pub const INTERVALS: usize = 100_000;
 
-/// The ends of intervals of `step_ns` each from `start_ns` to `end_ns`, the last one shorter; `None` when there would be
-/// more than [`INTERVALS`], or none at all.
+/// The boundaries of intervals of `step_ns` from `start_ns` to `end_ns`, the last one shorter if needed; `None` if
+/// there would be more than [`INTERVALS`] or none.
 #[must_use]
 pub fn steps(start_ns: i64, end_ns: i64, step_ns: i64) -> Option<Vec<i64>> {
     let length_ns = end_ns.checked_sub(start_ns).filter(|&length| length > 0)?;
@@ -56,8 +56,8 @@ pub fn steps(start_ns: i64, end_ns: i64, step_ns: i64) -> Option<Vec<i64>> {
     Some(cuts)
 }
 
-/// How busy each processor was between consecutive `cuts`, which ascend, by `source`; with or without the time that
-/// interrupts and deferred procedure calls took.
+/// Utilization of each CPU between consecutive `cuts`, which must be in ascending order, from `source`; with or without
+/// the time of interrupts and deferred procedure calls.
 #[must_use]
 pub fn grid(trace: &Trace, cuts: &[i64], source: CpuSource, without_interrupts: bool) -> ProcessorGrid {
     let processors = processors(trace);
@@ -98,7 +98,7 @@ mod tests {
     use onoff_trace::InterruptKind;
 
     #[test]
-    fn steps_cover_the_range_and_the_last_is_shorter() {
+    fn steps_cover_the_range_with_a_shorter_last_step() {
         assert_eq!(steps(5, 30, 10), Some(vec![5, 15, 25, 30]));
         assert_eq!(steps(0, 20, 10), Some(vec![0, 10, 20]));
         assert_eq!(steps(0, 20, 0), None);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn each_processor_has_its_busy_time_with_or_without_interrupts() {
+    fn busy_time_per_cpu_with_and_without_interrupts() {
         let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         trace.system.processors = 2;
         process(&mut trace, 100, "busy.exe", Some(0), None);

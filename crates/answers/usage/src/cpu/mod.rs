@@ -1,11 +1,10 @@
-//! Who used the processors: by process, by priority, idle; exact from context switches, else estimated from samples.
+//! CPU usage by process and priority; exact from context switches, otherwise estimated from samples.
 //!
-//! A processor runs the thread that its last context switch put on it until the next one takes it off. Before a
-//! processor's first switch it ran the thread that this switch took off; after its last one, the thread that it put on.
-//! But where no processor switches for more than [`QUIET_NS`] at the recording's begin or end, switches were not recorded
-//! there (a recorder that started later or stopped earlier than another), and nothing is said about that time.
-//! Interrupts and deferred procedure calls count for the thread they interrupted. While the machine is asleep no thread runs, whichever one
-//! the last switch had put on a processor.
+//! A CPU runs the thread that was switched in last until the next switch. Before the first switch it ran the thread
+//! that was switched out; after the last one, the thread that was switched in. If no CPU switches for more than
+//! [`QUIET_NS`] at the start or end of the recording, switches were not recorded there (the recorder started later or
+//! stopped earlier than another one), and that time is unknown. Interrupts and deferred procedure calls count for the
+//! interrupted thread. No thread runs while the machine is asleep, whatever the last switches were.
 
 mod charge;
 pub mod grid;
@@ -25,78 +24,76 @@ pub use ready::{ReadyWait, ready_waits};
 pub use totals::Capacity;
 pub use totals::CpuTotals;
 
-/// What processor times were taken from.
+/// Source of CPU times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CpuSource {
     /// Context switches: exact.
     ContextSwitches,
-    /// Profile samples: each counts as the time to the next one; an estimate.
+    /// Profile samples, an estimate: each counts as one sampling period.
     Samples,
     /// Neither was recorded.
     #[default]
     None,
 }
 
-/// Processor time of one process in an interval.
+/// CPU time of a process in an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessCpu {
-    /// Process id; `None` for threads whose process is not known.
+    /// Process id; `None` for threads of unknown processes.
     pub pid: Option<u32>,
-    /// Image file name; empty when not known.
+    /// Image file name; empty if unknown.
     pub image: String,
-    /// Processor time, ns.
+    /// CPU time, ns.
     pub cpu_ns: i64,
-    /// Percentage of the interval's length times the number of processors.
+    /// Percentage of the interval's length times the number of CPUs.
     pub percent: f64,
 }
 
-/// Processor time at one thread priority in an interval.
+/// CPU time at one thread priority in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PriorityCpu {
-    /// Priority, 0–31.
+    /// Thread priority, 0 to 31.
     pub priority: u8,
-    /// Processor time, ns; the idle thread's left out.
+    /// CPU time, ns, without idle threads.
     pub cpu_ns: i64,
-    /// Percentage of the interval's length times the number of processors.
+    /// Percentage of the interval's length times the number of CPUs.
     pub percent: f64,
 }
 
-/// Who used the processors in an interval. `capacity_ns` = `busy_ns` + `idle_ns` + `asleep_ns` + `unknown_ns`.
+/// CPU usage in an interval. `capacity_ns` = `busy_ns` + `idle_ns` + `asleep_ns` + `unknown_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuUsage {
-    /// What it was taken from.
     pub source: CpuSource,
-    /// How certain it is.
     pub certainty: Certainty,
-    /// Logical processors.
+    /// Number of logical processors.
     pub processors: u32,
-    /// The interval's length times the number of processors, ns.
+    /// Length of the interval times the number of CPUs, ns.
     pub capacity_ns: i64,
-    /// Time in which threads ran, ns.
+    /// Time in which threads other than idle threads ran, ns.
     pub busy_ns: i64,
     /// Time in which idle threads ran, ns.
     pub idle_ns: i64,
-    /// Time in which the machine was asleep, ns: no thread ran.
+    /// Time in which the machine was asleep and no thread ran, ns.
     pub asleep_ns: i64,
-    /// Time about which the recording says nothing, ns.
+    /// Time that was not recorded, ns.
     pub unknown_ns: i64,
-    /// By process, most first; the idle thread's time is `idle_ns` only.
+    /// By process, most CPU time first, without idle threads.
     pub by_process: Vec<ProcessCpu>,
     /// By priority, highest priority first.
     pub by_priority: Vec<PriorityCpu>,
-    /// Names of the losses that touch this.
+    /// Names of the losses that can affect these values.
     pub touched_by: Vec<String>,
 }
 
-/// Thread priorities are 0–31.
+/// Number of thread priorities.
 const PRIORITIES: usize = 32;
 
-/// What processor time can be taken from in `trace`: the best that was recorded.
+/// The best recorded source of CPU times in `trace`.
 #[must_use]
 pub fn source(trace: &Trace) -> CpuSource {
     if !trace.context_switches.is_empty() {
@@ -109,7 +106,7 @@ pub fn source(trace: &Trace) -> CpuSource {
 }
 
 impl CpuSource {
-    /// How certain processor times from this source are.
+    /// Certainty of CPU times from this source.
     #[must_use]
     pub const fn certainty(self) -> Certainty {
         match self {
@@ -119,7 +116,7 @@ impl CpuSource {
         }
     }
 
-    /// The tables whose losses touch processor times from this source.
+    /// The tables whose losses can affect CPU times from this source.
     #[must_use]
     pub const fn tables(self) -> &'static [TableName] {
         match self {
@@ -130,35 +127,35 @@ impl CpuSource {
     }
 }
 
-/// Logical processors of the recorded machine: as configured, or as many as are seen to work.
+/// Number of logical processors: the configured number, or as many as were active if that is higher.
 #[must_use]
 pub fn processors(trace: &Trace) -> u32 {
     trace.processors_seen().max(trace.system.processors).clamp(1, MAX_PROCESSORS)
 }
 
-/// A machine that goes without any context switch or sample for longer than this, ns, at the recording's begin or end was
-/// not recorded there: 1 s. Even an idle Windows switches many times a second.
+/// Time without any context switch or sample, ns, at the start or end of a recording, beyond which that part counts as
+/// not recorded: 1 s. Even an idle Windows switches many times a second.
 pub const QUIET_NS: i64 = 1_000_000_000;
 
-/// The time for which the recording has processor times, ns: from begin to end, or less where switches or samples begin
-/// late or end early. `None` when neither was recorded.
+/// The interval with CPU times, ns: the whole recording, or less if switches or samples start late or end early. `None`
+/// if neither was recorded.
 #[must_use]
 pub fn recorded(trace: &Trace) -> Option<(i64, i64)> {
     recorded_by(trace, source(trace))
 }
 
 fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
-    fn ends<'a>(mut pieces: impl DoubleEndedIterator<Item = &'a [i64]>) -> Option<(i64, i64)> {
-        let first = pieces.next()?;
-        let last = pieces.next_back().unwrap_or(first);
+    fn ends<'a>(mut chunks: impl DoubleEndedIterator<Item = &'a [i64]>) -> Option<(i64, i64)> {
+        let first = chunks.next()?;
+        let last = chunks.next_back().unwrap_or(first);
         Some((*first.first()?, *last.last()?))
     }
     let (first, last) = match source {
         CpuSource::ContextSwitches => {
-            let pieces = trace.context_switches.pieces().iter();
-            ends(pieces.map(|piece| &*piece.time_ns))
+            let chunks = trace.context_switches.pieces().iter();
+            ends(chunks.map(|chunk| &*chunk.time_ns))
         }
-        CpuSource::Samples => ends(trace.samples.pieces().iter().map(|piece| &*piece.time_ns)),
+        CpuSource::Samples => ends(trace.samples.pieces().iter().map(|chunk| &*chunk.time_ns)),
         CpuSource::None => None,
     }?;
     let begin = if first.saturating_sub(trace.start_ns) > QUIET_NS { first } else { trace.start_ns };
@@ -166,29 +163,29 @@ fn recorded_by(trace: &Trace, source: CpuSource) -> Option<(i64, i64)> {
     Some((begin, end))
 }
 
-/// Sums of one call at most: what each owner of threads used in each interval.
+/// Maximum number of sums per batch: one for each owner of threads in each interval.
 const MAX_SUMS: usize = 1 << 22;
 
-/// Who used the processors in each of the intervals between consecutive `cuts`, which ascend.
+/// CPU usage in the intervals between consecutive `cuts`, which must be in ascending order.
 #[must_use]
 pub fn usage(trace: &Trace, cuts: &[i64]) -> Vec<CpuUsage> {
     usage_by(trace, &mut Owners::of(trace), cuts)
 }
 
-/// The same, where the owners of threads are known already.
+/// Like [`usage`], with known thread owners.
 pub fn usage_by(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
-    let at_once = (MAX_SUMS / owners.list().len().max(1)).max(1);
+    let batch_len = (MAX_SUMS / owners.list().len().max(1)).max(1);
     let mut usages = Vec::with_capacity(cuts.len());
     let mut rest = cuts;
     while rest.len() > 1 {
-        let some = &rest[..rest.len().min(at_once + 1)];
-        usages.append(&mut usage_at_once(trace, owners, some));
-        rest = &rest[some.len() - 1..];
+        let batch = &rest[..rest.len().min(batch_len + 1)];
+        usages.append(&mut usage_of_batch(trace, owners, batch));
+        rest = &rest[batch.len() - 1..];
     }
     usages
 }
 
-fn usage_at_once(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
+fn usage_of_batch(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsage> {
     let intervals = cuts.len().saturating_sub(1);
     let stride = owners.list().len();
     let mut by_owner = vec![0_i64; stride * intervals];
@@ -251,8 +248,8 @@ fn usage_at_once(trace: &Trace, owners: &mut Owners, cuts: &[i64]) -> Vec<CpuUsa
         .collect()
 }
 
-/// Time of normal priority in each of the slices between consecutive `cuts`, ns, summed over processors: neither idle
-/// nor of a thread whose priority is below `lowest_priority`.
+/// Busy time in each slice between consecutive `cuts`, ns, summed over CPUs, without idle threads and threads with a
+/// priority below `lowest_priority`.
 pub(crate) fn busy(trace: &Trace, owners: &mut Owners, cuts: &[i64], lowest_priority: u8) -> (CpuSource, Vec<i64>) {
     let mut busy = vec![0_i64; cuts.len().saturating_sub(1)];
     let source = charge(trace, owners, cuts, |ran| {
@@ -266,8 +263,8 @@ pub(crate) fn busy(trace: &Trace, owners: &mut Owners, cuts: &[i64], lowest_prio
     (source, busy)
 }
 
-/// `part` as a percentage of `whole`; 0 of nothing.
-#[allow(clippy::cast_precision_loss, reason = "a percentage needs no more than 52 bits")]
+/// `part` as a percentage of `whole`; 0 if `whole` is not positive.
+#[allow(clippy::cast_precision_loss, reason = "a percentage needs at most 52 bits")]
 pub fn percent_of(part: i64, whole: i64) -> f64 {
     if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }

@@ -1,7 +1,6 @@
-//! How long threads that could have run waited for a processor.
+//! Time that ready threads waited for a CPU.
 //!
-//! The wait begins when the thread is made ready, or when it is taken off a processor although it could go on, and ends
-//! when it is put on one.
+//! A wait starts when the thread is readied, or when it is preempted, and ends when it is switched in.
 
 use hashbrown::HashMap;
 use onoff_trace::{ContextSwitches, ReadyThreads, Trace};
@@ -10,28 +9,26 @@ use super::charge::Stretch;
 use crate::owners::{IDLE, OwnerIndex, Owners};
 use onoff_evidence::interval::Interval;
 
-/// State of a thread that could run but does not (`KTHREAD_STATE`).
+/// State of a ready thread (`KTHREAD_STATE`).
 const READY: u8 = 1;
 
-/// A wait for a processor, as far as it lies in the range asked for.
+/// A wait for a CPU, clipped to the requested range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadyWait {
-    /// Thread.
     pub tid: u32,
-    /// Its process.
     pub owner: OwnerIndex,
-    /// Which life of the thread id.
+    /// Lifetime of the thread id.
     pub life: u32,
-    /// Priority it then ran at.
+    /// Priority at which it then ran.
     pub priority: u8,
-    /// Processor it then ran on.
+    /// CPU on which it then ran.
     pub processor: u16,
-    /// How long, ns.
+    /// Length, ns.
     pub ns: i64,
 }
 
 impl ReadyWait {
-    /// As the start of the time it then ran, of no length.
+    /// An empty interval at the time it was switched in.
     pub const fn stretch(&self) -> Stretch {
         Stretch {
             interval: 0,
@@ -48,24 +45,24 @@ impl ReadyWait {
     }
 }
 
-/// Tells every wait for a processor that overlaps `range` and ended in the recording.
-pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut tell: impl FnMut(ReadyWait)) {
+/// Calls `report` for every wait for a CPU that overlaps `range` and ended in the recording.
+pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut report: impl FnMut(ReadyWait)) {
     let asleep = owners.asleep();
     let mut since: HashMap<u32, i64> = HashMap::new();
     let mut readies = trace
         .ready_threads
         .pieces()
         .iter()
-        .flat_map(|piece: &ReadyThreads| piece.time_ns.iter().zip(&piece.ready_tid))
+        .flat_map(|chunk: &ReadyThreads| chunk.time_ns.iter().zip(&chunk.ready_tid))
         .peekable();
-    for piece in trace.context_switches.pieces() {
-        let piece: &ContextSwitches = piece;
-        let rows = piece
+    for chunk in trace.context_switches.pieces() {
+        let chunk: &ContextSwitches = chunk;
+        let rows = chunk
             .time_ns
             .iter()
-            .zip(piece.cpu.iter().zip(&piece.new_priority))
-            .zip(piece.new_tid.iter().zip(&piece.old_tid))
-            .zip(&piece.old_state);
+            .zip(chunk.cpu.iter().zip(&chunk.new_priority))
+            .zip(chunk.new_tid.iter().zip(&chunk.old_tid))
+            .zip(&chunk.old_state);
         for (((&time_ns, (&processor, &priority)), (&new_tid, &old_tid)), &old_state) in rows {
             while let Some((&ready_ns, &tid)) = readies.next_if(|&(&ready, _)| ready <= time_ns) {
                 if ready_ns < range.end_ns {
@@ -80,7 +77,7 @@ pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut tell
                 let ns = to.saturating_sub(from).saturating_sub(asleep.silent_ns(from, to));
                 let (owner, life) = owners.whose(new_tid, time_ns);
                 if ns > 0 && owner != IDLE {
-                    tell(ReadyWait {
+                    report(ReadyWait {
                         tid: new_tid,
                         owner,
                         life,
@@ -94,7 +91,7 @@ pub fn ready_waits(trace: &Trace, owners: &mut Owners, range: Interval, mut tell
                 if old_state == READY && time_ns < range.end_ns {
                     since.insert(old_tid, time_ns);
                 } else {
-                    // It ran until now: whatever made it ready before is answered.
+                    // It ran until now, so any earlier ready-thread event is obsolete.
                     since.remove(&old_tid);
                 }
             }
@@ -108,7 +105,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, process, readies, switches, thread};
 
     #[test]
-    fn a_wait_lasts_from_ready_to_running_within_the_range() {
+    fn a_wait_lasts_from_ready_to_switch_in_within_the_range() {
         let mut trace = Trace { duration_ns: 100 * MS, ..Trace::default() };
         process(&mut trace, 100, "busy.exe", Some(0), None);
         thread(&mut trace, 8, 100, Some(0), None);

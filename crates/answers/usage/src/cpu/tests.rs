@@ -1,4 +1,4 @@
-//! Processor times of hand-made recordings.
+//! CPU times of synthetic recordings.
 
 use super::*;
 use onoff_testkit::synthetic::{MS, milestone_value, process, switches, thread};
@@ -15,7 +15,7 @@ fn machine() -> Trace {
 }
 
 #[test]
-fn time_is_charged_to_the_running_thread_and_split_at_the_cuts() {
+fn time_is_charged_to_the_running_thread_and_split_at_cuts() {
     let mut trace = machine();
     switches(
         &mut trace,
@@ -23,7 +23,7 @@ fn time_is_charged_to_the_running_thread_and_split_at_the_cuts() {
     );
     let usage = usage(&trace, &[0, 20 * MS, 100 * MS]);
     let first = &usage[0];
-    // Processor 0: idle 10, busy.exe 10. Processor 1: thread 8 before its first switch, 20.
+    // CPU 0: idle 10, busy.exe 10. CPU 1: thread 8 before its first switch, 20.
     assert_eq!(first.source, CpuSource::ContextSwitches);
     assert_eq!(first.capacity_ns, 40 * MS);
     assert_eq!((first.busy_ns, first.idle_ns, first.unknown_ns), (30 * MS, 10 * MS, 0));
@@ -33,7 +33,7 @@ fn time_is_charged_to_the_running_thread_and_split_at_the_cuts() {
     let priorities: Vec<_> = first.by_priority.iter().map(|row| (row.priority, row.cpu_ns)).collect();
     assert_eq!(priorities, [(9, 10 * MS), (8, 20 * MS)]);
 
-    // Processor 0: busy.exe 10, lazy.exe 10, idle 60 to the end. Processor 1: thread 8 30, idle 50.
+    // CPU 0: busy.exe 10, lazy.exe 10, idle 60 to the end. CPU 1: thread 8 30, idle 50.
     let second = &usage[1];
     let processes: Vec<_> = second.by_process.iter().map(|row| (row.image.as_str(), row.pid, row.cpu_ns)).collect();
     assert_eq!(processes, [("busy.exe", Some(100), 40 * MS), ("lazy.exe", Some(200), 10 * MS)]);
@@ -42,7 +42,7 @@ fn time_is_charged_to_the_running_thread_and_split_at_the_cuts() {
 }
 
 #[test]
-fn a_processor_that_never_switches_is_unknown_and_an_unlisted_thread_has_no_process() {
+fn a_cpu_without_switches_is_unknown_and_an_unlisted_thread_has_no_process() {
     let mut trace = machine();
     switches(&mut trace, &[(10 * MS, 0, 0, 400, 8)]);
     let usage = usage(&trace, &[0, 30 * MS]);
@@ -53,7 +53,7 @@ fn a_processor_that_never_switches_is_unknown_and_an_unlisted_thread_has_no_proc
 }
 
 #[test]
-fn time_that_goes_backwards_charges_nothing_twice() {
+fn time_that_goes_backwards_is_not_charged_twice() {
     let mut trace = machine();
     switches(&mut trace, &[(30 * MS, 0, 0, 8, 8), (20 * MS, 0, 8, 0, 0), (40 * MS, 0, 0, 8, 8)]);
     let usage = usage(&trace, &[0, 50 * MS]);
@@ -61,7 +61,7 @@ fn time_that_goes_backwards_charges_nothing_twice() {
 }
 
 #[test]
-fn pieces_and_events_outside_the_cuts_leave_no_gap() {
+fn chunks_and_events_outside_the_cuts_leave_no_gap() {
     let mut trace = machine();
     switches(&mut trace, &[(10 * MS, 0, 0, 8, 8)]);
     switches(&mut trace, &[(90 * MS, 0, 8, 0, 0)]);
@@ -71,7 +71,7 @@ fn pieces_and_events_outside_the_cuts_leave_no_gap() {
 }
 
 #[test]
-fn nothing_is_said_where_switches_were_not_recorded() {
+fn time_without_recorded_switches_is_unknown() {
     let mut trace = machine();
     trace.duration_ns = 20_000 * MS;
     switches(&mut trace, &[(3000 * MS, 0, 8, 0, 0), (3000 * MS, 1, 0, 8, 8), (9000 * MS, 0, 0, 8, 8)]);
@@ -83,7 +83,7 @@ fn nothing_is_said_where_switches_were_not_recorded() {
 }
 
 #[test]
-fn samples_stand_for_a_period_each() {
+fn each_sample_represents_one_period() {
     let mut trace = machine();
     let samples: Samples = (0..100)
         .map(|at| Sample {
@@ -104,15 +104,15 @@ fn samples_stand_for_a_period_each() {
 }
 
 #[test]
-fn nothing_recorded_is_missing() {
+fn without_data_the_usage_is_missing() {
     let usage = usage(&machine(), &[0, 10 * MS]);
     assert_eq!(usage[0].source, CpuSource::None);
     assert_eq!(usage[0].certainty, Certainty::Missing);
     assert_eq!(usage[0].unknown_ns, 20 * MS);
 }
 
-/// System leads a sleep of 20 s on processor 0, which nothing takes it off; processor 1 idles. The records of the sleep are 1 s apart from
-/// the last switch before it and the first after it.
+/// The System process starts a sleep of 20 s on CPU 0, where no other thread is switched in; CPU 1 is idle. The sleep's
+/// records are 1 s after the last switch before it and 1 s before the first one after it.
 fn slept() -> Trace {
     const SECOND: i64 = 1_000 * MS;
     let mut trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
@@ -133,18 +133,18 @@ fn with_sleep_records(trace: &mut Trace) {
 }
 
 #[test]
-fn nobody_runs_while_the_machine_sleeps() {
+fn no_thread_runs_while_the_machine_sleeps() {
     const SECOND: i64 = 1_000 * MS;
     let whole = [0, 30 * SECOND];
     let mut trace = slept();
-    // A recording without those records does not say that it slept.
+    // Without the sleep's records, the sleep is not known.
     let without = usage(&trace, &whole);
     assert_eq!((without[0].busy_ns, without[0].asleep_ns), (25 * SECOND + SECOND / 2, 0));
     with_sleep_records(&mut trace);
     let with = &usage(&trace, &whole)[0];
     assert_eq!((with.busy_ns, with.asleep_ns, with.unknown_ns), (4 * SECOND + SECOND / 2, 42 * SECOND, 0));
     assert_eq!(with.by_process.iter().map(|row| row.cpu_ns).sum::<i64>(), with.busy_ns);
-    // In parts, and of each processor.
+    // In parts, and per CPU.
     let cuts = [0, 10 * SECOND, 25 * SECOND, 30 * SECOND];
     let parts: Vec<(i64, i64)> = usage(&trace, &cuts).iter().map(|part| (part.busy_ns, part.asleep_ns)).collect();
     assert_eq!(parts, [(2 * SECOND + SECOND / 2, 14 * SECOND), (SECOND, 28 * SECOND), (SECOND, 0)]);
@@ -152,9 +152,10 @@ fn nobody_runs_while_the_machine_sleeps() {
     assert_eq!(grid.interval(1), [SECOND, 0]);
 }
 
-/// What the machine did in the sleep that is no sleep: the image was written for 5 s, the firmware ran for 2 s. No record says who did what.
+/// Time in the sleep window that is not time asleep: 5 s of writing the image and 2 s of firmware, neither of which has
+/// records.
 #[test]
-fn writing_the_image_is_not_recorded_and_no_sleep() {
+fn writing_the_image_is_neither_recorded_nor_time_asleep() {
     const SECOND: i64 = 1_000 * MS;
     let mut trace = slept();
     with_sleep_records(&mut trace);
@@ -165,9 +166,9 @@ fn writing_the_image_is_not_recorded_and_no_sleep() {
     assert_eq!(usage.unknown_ns, 14 * SECOND);
 }
 
-/// Processors that work between the records of a sleep were awake: it slept where they were silent.
+/// CPUs that are active between the sleep's records were awake: the machine slept where they were silent.
 #[test]
-fn a_sleep_begins_with_the_last_record_of_the_processors() {
+fn a_sleep_starts_with_the_last_cpu_activity() {
     const SECOND: i64 = 1_000 * MS;
     let mut trace = Trace { duration_ns: 30 * SECOND, ..Trace::default() };
     trace.system.processors = 1;
@@ -178,6 +179,6 @@ fn a_sleep_begins_with_the_last_record_of_the_processors() {
     let rows: Vec<_> = at.iter().map(|&at| (at, 0, 8, 8, 9)).collect();
     switches(&mut trace, &rows);
     let usage = &usage(&trace, &[0, 30 * SECOND])[0];
-    // After the last switch nothing says who ran.
+    // The time after the last switch is unknown.
     assert_eq!((usage.busy_ns, usage.asleep_ns, usage.unknown_ns), (13 * SECOND, 15 * SECOND, 2 * SECOND));
 }

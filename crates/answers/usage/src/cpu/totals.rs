@@ -1,4 +1,4 @@
-//! How much processor time a range had, and what became of it.
+//! CPU capacity of a range, divided into busy, idle, asleep and unknown.
 
 use std::sync::Arc;
 
@@ -11,31 +11,29 @@ use crate::owners::Owners;
 use onoff_evidence::Certainty;
 use onoff_evidence::interval::Interval;
 
-/// What became of the processor time of a range. `capacity_ns` = `busy_ns` + `idle_ns` + `asleep_ns` + `unknown_ns`.
+/// CPU capacity of a range, divided. `capacity_ns` = `busy_ns` + `idle_ns` + `asleep_ns` + `unknown_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuTotals {
-    /// What it was taken from.
     pub source: CpuSource,
-    /// How certain it is.
     pub certainty: Certainty,
-    /// Logical processors.
+    /// Number of logical processors.
     pub processors: u32,
-    /// The range's length times the number of processors, ns.
+    /// Length of the range times the number of CPUs, ns.
     pub capacity_ns: i64,
-    /// Time in which threads ran, ns.
+    /// Time in which threads other than idle threads ran, ns.
     pub busy_ns: i64,
     /// Time in which idle threads ran, ns.
     pub idle_ns: i64,
-    /// Time in which the machine was asleep, ns: no thread ran.
+    /// Time in which the machine was asleep and no thread ran, ns.
     pub asleep_ns: i64,
-    /// Time about which the recording says nothing, ns.
+    /// Time that was not recorded, ns.
     pub unknown_ns: i64,
-    /// Of `busy_ns`, the time of threads whose process is not known, ns.
+    /// The part of `busy_ns` in threads of unknown processes, ns.
     pub unattributed_ns: i64,
 }
 
-/// What the totals of every range of a recording rest on.
+/// What the totals of all ranges of a recording have in common.
 #[derive(Clone, Debug)]
 pub struct Capacity {
     source: CpuSource,
@@ -45,25 +43,25 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Of `trace`, whose threads are those of `owners`.
+    /// For `trace`, with the thread owners `owners`.
     pub fn of(trace: &Trace, owners: &Owners) -> Self {
         Self::from_source(trace, owners, source(trace))
     }
 
-    /// Of `trace`, where times are taken from `source`.
+    /// For `trace`, with CPU times from `source`.
     pub fn from_source(trace: &Trace, owners: &Owners, source: CpuSource) -> Self {
         let recorded = recorded_by(trace, source);
         Self { source, processors: processors(trace), recorded, asleep: owners.asleep() }
     }
 
-    /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` for no known process, and
-    /// idle threads were seen to run for `idle_ns`.
+    /// The totals of `range`, in which threads ran for `busy_ns`, of which `unattributed_ns` in unknown processes, and
+    /// idle threads for `idle_ns`.
     pub fn totals(&self, range: Interval, busy_ns: i64, idle_ns: i64, unattributed_ns: i64) -> CpuTotals {
         let processors = i64::from(self.processors);
         let capacity_ns = range.length_ns().saturating_mul(processors);
         let asleep_ns = self.asleep.asleep_ns(range.start_ns, range.end_ns).saturating_mul(processors);
         let idle_ns = match self.source {
-            // Idle processors need not be sampled.
+            // Idle CPUs are not necessarily sampled.
             CpuSource::Samples => self
                 .recorded
                 .map_or(0, |(begin, end)| {

@@ -1,4 +1,4 @@
-//! Which requests reached the disks, for whom, and how long they took.
+//! Disk requests: which ones, by which process, and how long they took.
 
 use std::collections::BTreeMap;
 
@@ -15,105 +15,96 @@ use onoff_evidence::touched_by;
 /// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::DiskIos, TableName::Processes]);
 
-/// The answer of `onoff disk`.
+/// The result of `onoff disk`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskReport {
-    /// The time asked about.
+    /// The analyzed interval.
     pub range: Interval,
-    /// What the groups are grouped by.
     pub by: Vec<Key>,
-    /// Each disk, whoever used it.
+    /// Activity of each disk, by all processes.
     pub disks: Vec<DiskActivity>,
-    /// All requests of the processes asked about.
+    /// Totals of the selected processes.
     pub total: DiskAmounts,
-    /// Requests that share what is grouped by, most service time first.
+    /// Requests by group, most disk time first.
     pub groups: Vec<DiskGroup>,
-    /// Requests in the recording, whatever was asked for.
+    /// Number of requests in the recording, regardless of the selection.
     pub recorded: u64,
-    /// Names of the losses that touch this.
+    /// Names of the losses that can affect the result.
     pub touched_by: Vec<String>,
-    /// What was lost.
     pub losses: Losses,
 }
 
-/// What one disk did in the range.
+/// Activity of one disk in the range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskActivity {
-    /// Disk number.
     pub disk: u32,
-    /// Manufacturer and model; empty when not recorded.
+    /// Manufacturer and model; empty if not recorded.
     pub model: String,
     /// The requests that completed in the range.
     #[serde(flatten)]
     pub operations: DiskOperations,
-    /// Of the reads, those ahead of need: on Windows those that name no file, which on a boot are the read-ahead's; on Linux those that
-    /// the kernel flags so.
+    /// Read-ahead requests among the reads. Windows: reads without a file, which during a boot are those of ReadyBoot.
+    /// Linux: reads flagged by the kernel.
     pub read_ahead: DiskWork,
     /// Time in the range in which the disk worked on a request, ns.
     pub busy_ns: i64,
     /// The rest of the range, ns.
     pub idle_ns: i64,
-    /// Mean number of requests outstanding over the range.
+    /// Mean number of outstanding requests over the range.
     pub mean_queue: f64,
-    /// Most requests outstanding at once.
+    /// Maximum number of outstanding requests.
     pub longest_queue: u32,
 }
 
-/// Requests of a group.
+/// Totals of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskGroup {
-    /// What they share.
     #[serde(flatten)]
     pub shared: Shared,
-    /// What they were.
     #[serde(flatten)]
     pub amounts: DiskAmounts,
 }
 
-/// Requests, bytes and times. A request's service is the time its disk worked on it; its response is the time from issue to
-/// completion, in the queue and at work.
+/// Totals of disk requests. The service time is the time that the disk worked on a request; the response time is the
+/// time from issue to completion, including the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskAmounts {
-    /// Requests of every operation.
+    /// Number of requests of all kinds.
     pub requests: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// Service of all requests, ns.
+    /// Total service time, ns.
     pub service_ns: i64,
-    /// Response of all requests, ns, summed.
+    /// Total response time, ns.
     pub response_ns: i64,
-    /// Response of a request, ns, on average.
+    /// Mean response time, ns.
     pub mean_response_ns: i64,
-    /// The longest response, ns.
+    /// Longest response time, ns.
     pub longest_response_ns: i64,
-    /// Reads.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Service of reads, ns.
+    /// Service time of reads, ns.
     pub read_service_ns: i64,
-    /// Writes.
     pub writes: u64,
-    /// Bytes written.
     pub write_bytes: u64,
-    /// Service of writes, ns.
+    /// Service time of writes, ns.
     pub write_service_ns: i64,
-    /// Flushes of the device's cache.
+    /// Flushes of the device cache.
     pub flushes: u64,
-    /// Service of flushes, ns.
+    /// Service time of flushes, ns.
     pub flush_service_ns: i64,
-    /// Requests that each found outstanding on its disk when it was issued, summed; divided by `requests` it is the mean
-    /// queue they met.
+    /// Sum over all requests of the number of requests outstanding on the disk at their issue; divided by `requests`,
+    /// the mean queue length at issue.
     pub queued_before: u64,
-    /// Most requests that one of them found outstanding.
+    /// Maximum number of requests outstanding at the issue of one of them.
     pub longest_queue_before: u32,
 }
 
-/// What the disks did in `scope`, grouped by `by`; without keys there is one group.
+/// Disk requests in `scope`, grouped by `by`; without keys there is one group.
 #[must_use]
 pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
     let range = scope.range;
@@ -124,7 +115,7 @@ pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> DiskReport {
     let found = neighbors(trace);
     for (io, neighbors) in trace.disk_ios.iter().zip(found) {
         let meter = disks.entry(io.disk).or_default();
-        meter.see(&io, neighbors.at_issue, range);
+        meter.add(&io, neighbors.at_issue, range);
         if !range.contains(io.complete_ns) {
             continue;
         }
@@ -160,7 +151,7 @@ impl DiskAmounts {
         let (requests, bytes, sum_ns) = match io.operation {
             DiskOperation::Read => (&mut self.reads, &mut self.read_bytes, &mut self.read_service_ns),
             DiskOperation::Write => (&mut self.writes, &mut self.write_bytes, &mut self.write_service_ns),
-            // A flush moves no bytes, whatever its record holds.
+            // A flush transfers no bytes, whatever its record contains.
             DiskOperation::Flush => (&mut self.flushes, &mut 0, &mut self.flush_service_ns),
         };
         *requests += 1;
@@ -178,30 +169,30 @@ impl DiskAmounts {
     }
 }
 
-/// One disk's time.
+/// Accumulates the activity of one disk.
 #[derive(Debug, Default)]
 struct Meter {
     operations: DiskOperations,
     read_ahead: DiskWork,
     busy_ns: i64,
-    /// End of the last service seen.
+    /// End of the latest service so far, ns.
     busy_until_ns: Option<i64>,
     outstanding_ns: i128,
     longest_queue: u32,
-    /// Outstanding when the range begins.
+    /// Outstanding requests at the start of the range.
     at_start: u32,
 }
 
 impl Meter {
-    /// Takes the part of a request that lies in the range.
-    fn see(&mut self, io: &DiskIo, queued_before: u32, range: Interval) {
+    /// Adds the part of a request in the range.
+    fn add(&mut self, io: &DiskIo, queued_before: u32, range: Interval) {
         let issued_ns = issued_ns(io);
-        // Requests come by completion: what a disk worked on at the same time counts once.
-        let begun_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
-        let begun_ns = begun_ns.max(self.busy_until_ns.unwrap_or(i64::MIN));
+        // Requests are in order of completion. Overlapping service times count once.
+        let start_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
+        let start_ns = start_ns.max(self.busy_until_ns.unwrap_or(i64::MIN));
         self.busy_until_ns = self.busy_until_ns.max(Some(io.complete_ns));
         let within = |from: i64| range.overlap_ns(from, io.complete_ns);
-        self.busy_ns = self.busy_ns.saturating_add(within(begun_ns));
+        self.busy_ns = self.busy_ns.saturating_add(within(start_ns));
         self.outstanding_ns += i128::from(within(issued_ns));
         if range.contains(issued_ns) {
             self.longest_queue = self.longest_queue.max(queued_before.saturating_add(1));
@@ -240,7 +231,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, disk, process, request};
     use onoff_trace::{IoPriority, Pattern};
 
-    /// A request as (disk, operation, issue, begin of service, completion, bytes, priority, process, file).
+    /// A request: (disk, operation, [issue, start of service, completion], bytes, priority, process, file).
     type Row = (u32, DiskOperation, [i64; 3], u64, IoPriority, u32, &'static str);
 
     fn recording(rows: &[Row]) -> Trace {
@@ -270,7 +261,7 @@ mod tests {
         trace
     }
 
-    /// Two requests queue on disk 0 while a third is served; disk 1 flushes.
+    /// Two requests are queued on disk 0 while a third is served; disk 1 flushes.
     fn busy() -> Trace {
         use DiskOperation::{Flush, Read, Write};
         use IoPriority::{Normal, VeryLow};
@@ -284,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_close_to_the_total_whatever_they_are_grouped_by() {
+    fn groups_add_up_to_the_total_for_any_keys() {
         let trace = busy();
         for by in [
             &[][..],
@@ -306,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_tells_what_its_members_share() {
+    fn a_group_has_the_values_its_members_share() {
         let trace = busy();
         let report = analyze(&trace, &Scope::whole(&trace), &[Key::Process, Key::Extension]);
         let rows: Vec<_> = report
@@ -337,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_busy_or_idle_whoever_asks() {
+    fn disk_activity_does_not_depend_on_the_selected_processes() {
         let trace = busy();
         let scope = Scope::whole(&trace).of_processes(vec![Pattern::new("scan.exe")]);
         let report = analyze(&trace, &scope, &[Key::Process]);
@@ -355,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_takes_the_busy_time_within_it_and_the_requests_that_end_in_it() {
+    fn a_range_has_the_busy_time_within_it_and_the_requests_that_complete_in_it() {
         let trace = busy();
         let scope = Scope::between(&trace, 15 * MS, 30 * MS).unwrap();
         let report = analyze(&trace, &scope, &[]);
@@ -364,12 +355,12 @@ mod tests {
         assert_eq!(report.disks[0].idle_ns, 0);
         assert_eq!(report.disks[0].longest_queue, 3);
         assert_eq!(report.disks[1].idle_ns, 15 * MS);
-        // Found by the request issued at 12 ms: one; by the one of 10 ms: none.
+        // Outstanding at the issue of the request at 12 ms: one; of the one at 10 ms: none.
         assert_eq!(report.total.queued_before, 1);
     }
 
     #[test]
-    fn times_beyond_reason_do_not_overflow() {
+    fn extreme_times_do_not_overflow() {
         let mut trace = Trace::default();
         disk(&mut trace, 5, i64::MAX, IoPriority::Normal, "a");
         request(&mut trace, 0, i64::MIN, i64::MAX);

@@ -1,4 +1,4 @@
-//! What programs asked of files, and what the disks did for it.
+//! File operations of programs, and the disk requests they caused.
 
 use hashbrown::HashMap;
 use onoff_trace::{DiskIo, DiskOperation, FileIo, FileOperation, Losses, TableName, Tables, Trace};
@@ -14,109 +14,100 @@ use onoff_evidence::touched_by;
 /// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::FileIos, TableName::DiskIos, TableName::Processes]);
 
-/// The answer of `onoff files`.
+/// The result of `onoff files`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileReport {
-    /// The time asked about.
+    /// The analyzed interval.
     pub range: Interval,
-    /// What the groups are grouped by.
     pub by: Vec<Key>,
-    /// All file operations of the processes asked about.
+    /// Totals of the selected processes.
     pub total: FileAmounts,
-    /// Operations that share what is grouped by, most time first.
+    /// Operations by group, most time first.
     pub groups: Vec<FileGroup>,
-    /// Disk requests that no group of operations accounts for: paging, read-ahead, writing back.
+    /// Disk requests that do not belong to any group: paging, read-ahead, write-back.
     pub disk_alone: DiskOperations,
-    /// Flushes that programs requested, by start.
+    /// Flushes requested by programs, ordered by start.
     pub flushes: Vec<FileFlush>,
-    /// File operations in the recording, whatever was asked for.
+    /// Number of file operations in the recording, regardless of the selection.
     pub recorded: u64,
-    /// Names of the losses that touch this.
+    /// Names of the losses that can affect the result.
     pub touched_by: Vec<String>,
-    /// What was lost.
     pub losses: Losses,
 }
 
-/// Operations of a group, and the requests to disks that share the same.
+/// Totals of one group, including the disk requests that match it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileGroup {
-    /// What they share.
     #[serde(flatten)]
     pub shared: Shared,
-    /// What they were.
     #[serde(flatten)]
     pub amounts: FileAmounts,
 }
 
-/// Operations, bytes and times. An operation that a file system passes on to another counts as two.
+/// Totals of file operations. An operation that one file system passes on to another counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileAmounts {
-    /// Operations of every kind.
+    /// Number of operations of all kinds.
     pub operations: u64,
-    /// Creates and opens, those that failed included.
+    /// Creates and opens, including failed ones.
     pub opens: u64,
     /// Creates and opens that failed.
     pub failed_opens: u64,
-    /// Reads.
     pub reads: u64,
-    /// Bytes asked for by reads.
+    /// Bytes requested by reads.
     pub read_bytes: u64,
-    /// Writes.
     pub writes: u64,
-    /// Bytes given to writes.
+    /// Bytes passed to writes.
     pub write_bytes: u64,
-    /// Flushes.
     pub flushes: u64,
     /// Operations other than opens, reads, writes and flushes.
     pub others: u64,
-    /// Operations of every kind that failed.
+    /// Failed operations of all kinds.
     pub failed: u64,
-    /// Operations whose end was not recorded; their time is not known.
+    /// Operations whose end was not recorded; their time is unknown.
     pub unfinished: u64,
-    /// Time from begin to end, ns, summed. Change notifications and file-system controls are left out: they wait until
-    /// something happens.
+    /// Total time from start to end, ns, without change notifications and file-system controls, which wait for events.
     pub time_ns: i64,
-    /// The longest time of one operation, ns.
+    /// Longest time of one operation, ns.
     pub longest_ns: i64,
-    /// Requests to disks that share the same.
+    /// Disk requests that match the group.
     pub disk_requests: u64,
-    /// Bytes that those read.
+    /// Bytes read by these requests.
     pub disk_read_bytes: u64,
-    /// Bytes that those wrote.
+    /// Bytes written by these requests.
     pub disk_write_bytes: u64,
-    /// Time the disks worked on them, ns.
+    /// Disk time of these requests, ns.
     pub disk_service_ns: i64,
 }
 
-/// A flush that a program asked for.
+/// A flush requested by a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileFlush {
-    /// Begin, ns.
+    /// Start, ns.
     pub start_ns: i64,
-    /// End, ns; `None` when it was not recorded.
+    /// `None` if not recorded.
     pub end_ns: Option<i64>,
-    /// Length, ns; `None` when the end was not recorded.
+    /// `None` if the end was not recorded.
     pub duration_ns: Option<i64>,
-    /// Process id.
     pub pid: Option<u32>,
-    /// Image file name of the process; empty when not known.
+    /// Image file name of the process; empty if unknown.
     pub image: String,
-    /// Path of the file; empty when not known.
+    /// Path of the file; empty if unknown.
     pub path: String,
-    /// Flushes of a disk's cache that its thread issued meanwhile.
+    /// Flushes of the disk cache that its thread issued in that time.
     pub disk_flushes: u64,
-    /// Time the disks worked on those, ns.
+    /// Disk time of these flushes, ns.
     pub disk_service_ns: i64,
 }
 
 /// The file operations in `scope`, grouped by `by`; without keys there is one group. Files have neither disk nor
-/// priority: those keys make the operations one group.
+/// priority: those keys are ignored.
 ///
-/// An operation without a recorded end counts where it began.
+/// An operation without a recorded end counts at its start.
 #[must_use]
 pub fn analyze(trace: &Trace, scope: &Scope, by: &[Key]) -> FileReport {
     let by: Vec<Key> = by.iter().copied().filter(|key| !matches!(key, Key::Disk | Key::Priority)).collect();
@@ -225,8 +216,8 @@ fn duration_ns(io: &FileIo) -> Option<i64> {
     io.end_ns.map(|end_ns| end_ns.saturating_sub(io.start_ns).max(0))
 }
 
-/// Whether a status is one of error: its two highest bits are set (source: the layout of `NTSTATUS`). Negative error
-/// numbers have them set too.
+/// Whether a status is an error: its two highest bits are set (source: the layout of `NTSTATUS`). This also holds for
+/// negative error numbers.
 fn is_failure(status: u32) -> bool {
     status >> 30 == 3
 }
@@ -246,10 +237,10 @@ fn flush(io: &FileIo, names: &Names<'_>, device_flushes: &DeviceFlushes) -> File
     }
 }
 
-/// The flushes of disks' caches by the thread that issued them.
+/// Disk cache flushes by the thread that issued them.
 #[derive(Debug)]
 struct DeviceFlushes {
-    /// (issue, service of all up to and including this one), ns, by issue.
+    /// (issue, cumulative service time including this flush), ns, ordered by issue.
     by_thread: HashMap<u32, Vec<(i64, i64)>>,
 }
 
@@ -273,7 +264,7 @@ impl DeviceFlushes {
         Self { by_thread }
     }
 
-    /// How many `tid` issued in a stretch of time, and their service time, ns.
+    /// Number of flushes that `tid` issued between two times, and their service time, ns.
     fn between(&self, tid: Option<u32>, start_ns: i64, end_ns: i64) -> (u64, i64) {
         let Some(flushes) = tid.and_then(|tid| self.by_thread.get(&tid)) else { return (0, 0) };
         let before = flushes.partition_point(|&(issue, _)| issue < start_ns);
@@ -315,14 +306,14 @@ mod tests {
         });
     }
 
-    /// A program that looks for a file twice, reads and flushes it; another that watches it.
+    /// A program that tries to open a file, opens, reads and flushes it, and watches it.
     fn recording() -> Trace {
         use FileOperation::{Create, DirectoryNotification, Flush, Read, Write};
         const FILE: &str = r"\Windows\a.dll";
         let mut trace = Trace::default();
         process(&mut trace, 4, "System", None, None);
         process(&mut trace, 100, "editor.exe", None, None);
-        for (of, size) in [
+        for (call, size) in [
             (Operation(Create, 0, Some(1), 0xc000_0034, FILE), 0),
             (Operation(Create, 1, Some(3), 0, FILE), 0),
             (Operation(Read, 3, Some(13), 0, FILE), 5000),
@@ -331,7 +322,7 @@ mod tests {
             (Operation(Flush, 40, None, 0, FILE), 0),
             (Operation(DirectoryNotification, 0, Some(90), 0, FILE), 64),
         ] {
-            operation(&mut trace, 100, of, size);
+            operation(&mut trace, 100, call, size);
         }
         request(&mut trace, 0, 4 * MS, 9 * MS);
         for issue in [21, 25, 35] {
@@ -354,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_of_a_file_and_the_disk_behind_them() {
+    fn file_operations_and_their_disk_requests() {
         let trace = recording();
         let report = analyze(&trace, &Scope::whole(&trace), &[Key::Path]);
         assert_eq!(report.groups.len(), 1);
@@ -363,33 +354,33 @@ mod tests {
         assert_eq!(group.shared.image.as_deref(), Some("editor.exe"));
         let amounts = group.amounts;
         assert_eq!((amounts.opens, amounts.failed_opens), (2, 1));
-        // A status that warns is no failure.
+        // A warning status is not a failure.
         assert_eq!((amounts.operations, amounts.failed), (7, 1));
         assert_eq!((amounts.reads, amounts.read_bytes), (1, 5000));
         assert_eq!((amounts.writes, amounts.write_bytes), (1, 700));
         assert_eq!((amounts.flushes, amounts.others), (2, 1));
         assert_eq!(amounts.unfinished, 1);
-        // The watch takes no time: it waits for others.
+        // The change notification does not count, because it waits for others.
         assert_eq!(amounts.time_ns, (1 + 2 + 10 + 1 + 10) * MS);
         assert_eq!(amounts.longest_ns, 10 * MS);
         assert_eq!(amounts.disk_read_bytes, 4096);
         assert_eq!(amounts.disk_service_ns, 5 * MS);
-        // Flushes of the device name no file: no path accounts for them.
+        // Flushes of the device have no file, so they do not belong to any path.
         assert_eq!(report.disk_alone.flush.operations, 3);
     }
 
     #[test]
-    fn the_disk_is_on_the_account_of_the_process_that_used_it() {
+    fn disk_requests_count_for_the_process_that_issued_them() {
         let trace = recording();
         let report = analyze(&trace, &Scope::whole(&trace), &[Key::Process]);
         assert_eq!(report.groups.len(), 1);
         assert_eq!(report.groups[0].amounts.disk_requests, 3);
-        // The system read the file: it did no file operation.
+        // The System process read from the disk but had no file operation.
         assert_eq!(report.disk_alone.read.operations, 1);
     }
 
     #[test]
-    fn flushes_are_listed_with_those_of_the_device_that_they_caused() {
+    fn flushes_are_listed_with_the_device_flushes_they_caused() {
         let trace = recording();
         let report = analyze(&trace, &Scope::whole(&trace), &[]);
         let flushes: Vec<_> = report

@@ -1,7 +1,7 @@
-//! Rows that share a process, a file, a priority: grouped by any of them together.
+//! Groups rows by process, file, priority and other keys.
 //!
-//! Each thing that can be shared becomes a small number, so that a row of a table is grouped with one look-up; texts are
-//! made once per distinct file and process.
+//! Every value of a key is interned as a small number, so that a row is grouped with one look-up; texts are created
+//! once per distinct file and process.
 
 use std::borrow::Cow;
 
@@ -16,36 +16,33 @@ use crate::owners::{extension, file_name};
 use crate::processes::Images;
 use onoff_evidence::scope::Scope;
 
-/// What rows can be grouped by.
+/// A key to group rows by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Key {
-    /// Process: image file name and id.
+    /// Image file name and process id.
     Process,
-    /// A file's whole path.
+    /// Full path of a file.
     Path,
-    /// A file's name without its folder.
+    /// File name without folder.
     File,
-    /// What follows the last dot of a file's name, in lower case.
+    /// File extension, lowercase.
     Extension,
-    /// Disk number.
     Disk,
     /// Priority of the request.
     Priority,
-    /// What was done: read, write, flush and the other file operations.
+    /// Kind of operation: read, write, flush and other file operations.
     Operation,
 }
 
 const KEYS: usize = 7;
 
 impl Key {
-    /// Every key.
     pub const ALL: [Self; KEYS] =
         [Self::Process, Self::Path, Self::File, Self::Extension, Self::Disk, Self::Priority, Self::Operation];
 
-    /// The name, as in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -60,36 +57,36 @@ impl Key {
     }
 }
 
-/// The name that reads without any file go by. On a boot they are those of the boot read-ahead (ReadyBoot), which works
-/// below files; xperf shows them as file `Unknown (0x0)`.
+/// File name shown for reads without a file. During a boot these are the reads of ReadyBoot, which works below the file
+/// system; xperf shows them as file `Unknown (0x0)`.
 pub const NO_FILE_READ: &str = "no file (read-ahead)";
 
-/// What the members of a group have in common, asked for or not: a group by process has a path when all of it is about
-/// one file.
+/// The values that all members of a group have in common, whether or not they are keys: a group by process has a path
+/// if all members use one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shared {
-    /// Process id; `None` when they differ or it is not known.
+    /// Process id; `None` if members differ or it is unknown.
     pub pid: Option<u32>,
-    /// Image file name of the process, empty when not known; `None` when they differ.
+    /// Image file name, empty if unknown; `None` if members differ.
     pub image: Option<String>,
-    /// Path of the file, with its drive letter where the recording tells it, empty when not known; `None` when they
-    /// differ. Reads without any file are `no file (read-ahead)`.
+    /// File path, with drive letter if known; empty if unknown; `None` if members differ. For reads without a file: `no
+    /// file (read-ahead)`.
     pub path: Option<String>,
-    /// Name of the file without its folder; `None` when they differ.
+    /// File name without folder; `None` if members differ.
     pub file: Option<String>,
-    /// What follows the last dot of the file's name, in lower case; `None` when they differ.
+    /// File extension, lowercase; `None` if members differ.
     pub extension: Option<String>,
-    /// Disk number; `None` when they differ or there is none.
+    /// Disk number; `None` if members differ or there is none.
     pub disk: Option<u32>,
-    /// Priority of the requests; `None` when they differ or there is none.
+    /// Priority; `None` if members differ or there is none.
     pub priority: Option<IoPriority>,
-    /// Operation; `None` when they differ.
+    /// Operation; `None` if members differ.
     pub operation: Option<&'static str>,
 }
 
 impl Shared {
-    /// An order for groups that are equal otherwise, so that the answer is the same each time.
+    /// A tie-breaker for groups that are otherwise equal, so that the order is deterministic.
     pub(super) fn order(&self) -> impl Ord + '_ {
         (
             self.image.as_deref(),
@@ -101,12 +98,12 @@ impl Shared {
     }
 }
 
-/// A row about to be grouped.
+/// The values of a row to be grouped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject {
-    /// A position in the list of processes.
+    /// Index in the list of processes.
     process: u32,
-    /// A position in the list of files.
+    /// Index in the list of files.
     file: u32,
     disk: Option<u32>,
     priority: Option<IoPriority>,
@@ -114,13 +111,13 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// The same without what only requests to disks have.
+    /// Removes the values that only disk requests have.
     pub(super) fn without_disk(self) -> Self {
         Self { disk: None, priority: None, ..self }
     }
 }
 
-/// Processes and files met so far, each known by a small number.
+/// Interned processes and files.
 #[derive(Debug)]
 pub(super) struct Names<'t> {
     trace: &'t Trace,
@@ -128,8 +125,8 @@ pub(super) struct Names<'t> {
     images: Images<'t>,
     paths: DrivePaths<'t>,
     processes: Interned<(Option<u32>, &'t str)>,
-    /// Whether each of the processes is asked about.
-    asked: Vec<bool>,
+    /// For each process, whether it is selected.
+    selected: Vec<bool>,
     files: Interned<FileKey>,
     described: Vec<FileDescription<'t>>,
     file_texts: Interned<String>,
@@ -157,7 +154,7 @@ impl<'t> Names<'t> {
             images: Images::of(trace),
             paths: DrivePaths::of(trace),
             processes: Interned::default(),
-            asked: Vec::new(),
+            selected: Vec::new(),
             files: Interned::default(),
             described: Vec::new(),
             file_texts: Interned::default(),
@@ -165,27 +162,27 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// The image file name of a process; empty when not known.
+    /// Image file name of a process; empty if unknown.
     pub(super) fn image(&self, pid: Option<u32>, time_ns: i64) -> &'t str {
         pid.and_then(|pid| self.images.at(pid, time_ns)).unwrap_or_default()
     }
 
-    /// The path of a subject's file as a person writes it; empty when not known.
+    /// Display path of a subject's file; empty if unknown.
     pub(super) fn path_of(&self, subject: Subject) -> &str {
         self.described.get(subject.file as usize).map_or("", |file| &file.path)
     }
 
-    /// The process of a subject: id, and image file name, empty when not known.
+    /// Process id and image file name of a subject; the name is empty if unknown.
     pub(super) fn process_of(&self, subject: Subject) -> (Option<u32>, &'t str) {
         self.processes.get(subject.process).copied().unwrap_or_default()
     }
 
-    /// The path as a person writes it.
+    /// Display path of a file.
     pub(super) fn path(&self, file: StringId) -> Cow<'t, str> {
         self.paths.readable(self.trace.text(file))
     }
 
-    /// The subject of a row, unless its process is not asked about.
+    /// The subject of a row, or `None` if its process is not selected.
     pub(super) fn subject(
         &mut self,
         (pid, time_ns): (Option<u32>, i64),
@@ -194,10 +191,10 @@ impl<'t> Names<'t> {
     ) -> Option<Subject> {
         let image = self.image(pid, time_ns);
         let process = self.processes.number((pid, image));
-        if process as usize == self.asked.len() {
-            self.asked.push(self.scope.has_process(pid, image));
+        if process as usize == self.selected.len() {
+            self.selected.push(self.scope.has_process(pid, image));
         }
-        (self.asked.get(process as usize) == Some(&true)).then(|| Subject {
+        (self.selected.get(process as usize) == Some(&true)).then(|| Subject {
             process,
             file: self.file(FileKey::Named(file)),
             disk: None,
@@ -206,7 +203,7 @@ impl<'t> Names<'t> {
         })
     }
 
-    /// The subject of a disk request, unless its process is not asked about.
+    /// The subject of a disk request, or `None` if its process is not selected.
     pub(super) fn of_request(&mut self, io: &DiskIo) -> Option<Subject> {
         let subject = self.subject((io.pid, issued_ns(io)), io.file, io.operation.as_str())?;
         let file =
@@ -235,7 +232,7 @@ impl<'t> Names<'t> {
     }
 }
 
-/// Distinct values and their numbers, in the order they were met.
+/// Distinct values, numbered in order of first use.
 #[derive(Debug)]
 struct Interned<T> {
     numbers: HashMap<T, u32>,
@@ -253,7 +250,7 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
         if let Some(&number) = self.numbers.get(&value) {
             return number;
         }
-        // A table has fewer rows than this: its texts and processes are numbered by u32 themselves.
+        // Tables have fewer rows than this, because texts and processes are also numbered by u32.
         let number = u32::try_from(self.values.len()).unwrap_or(u32::MAX);
         self.values.push(value.clone());
         self.numbers.insert(value, number);
@@ -265,10 +262,10 @@ impl<T: Clone + Eq + std::hash::Hash> Interned<T> {
     }
 }
 
-/// What a value is in a group's key; nothing is 0.
+/// The numbers of a group's values; 0 for none.
 type Values = [u32; KEYS];
 
-/// Groups in the making, each with amounts of type `A`.
+/// Groups under construction, with totals of type `A`.
 #[derive(Debug)]
 pub(super) struct Groups<A> {
     by: [bool; KEYS],
@@ -293,7 +290,7 @@ impl<A: Default> Groups<A> {
         Self { by, numbers: HashMap::new(), groups: Vec::new(), operations: Vec::new() }
     }
 
-    /// The amounts of the group that `subject` belongs to.
+    /// The totals of the group that `subject` belongs to.
     pub(super) fn entry(&mut self, names: &Names<'_>, subject: Subject) -> &mut A {
         let values = self.values(names, subject);
         let key = self.key(values);
@@ -309,7 +306,7 @@ impl<A: Default> Groups<A> {
         &mut group.amounts
     }
 
-    /// The amounts of the group that `subject` would belong to, if there is one. It does not become a member.
+    /// The totals of the group that `subject` would belong to, if it exists. `subject` does not become a member.
     pub(super) fn existing(&mut self, names: &Names<'_>, subject: Subject) -> Option<&mut A> {
         let values = self.values(names, subject);
         let number = *self.numbers.get(&self.key(values))?;
@@ -346,7 +343,7 @@ impl<A: Default> Groups<A> {
         values
     }
 
-    /// The groups, with what the members of each share.
+    /// The groups, with the values that their members share.
     pub(super) fn finish(self, names: &Names<'_>) -> Vec<(Shared, A)> {
         let operations = self.operations;
         self.groups

@@ -1,4 +1,4 @@
-//! Which files' pages were waited for: faults that had to be read from a disk, by process, file or extension.
+//! Hard faults (page faults that were read from disk), by process, file or extension.
 
 use onoff_trace::{Losses, TableName, Tables, Trace};
 use serde::Serialize;
@@ -11,49 +11,44 @@ use onoff_evidence::touched_by;
 /// The tables that [`analyze`] reads.
 pub const TABLES: Tables = Tables::of(&[TableName::HardFaults, TableName::Processes]);
 
-/// The answer of `onoff hardfaults`.
+/// The result of `onoff hardfaults`.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFaultReport {
-    /// The time asked about.
+    /// The analyzed interval.
     pub range: Interval,
-    /// What the groups are grouped by.
     pub by: Vec<Key>,
-    /// All hard faults of the processes asked about.
+    /// Totals of the selected processes.
     pub total: HardFaultAmounts,
-    /// Hard faults that share what is grouped by, most time waited first.
+    /// Hard faults by group, longest total wait first.
     pub groups: Vec<HardFaultGroup>,
-    /// Hard faults in the recording, whatever was asked for.
+    /// Number of hard faults in the recording, regardless of the selection.
     pub recorded: u64,
-    /// Names of the losses that touch this.
+    /// Names of the losses that can affect the result.
     pub touched_by: Vec<String>,
-    /// What was lost.
     pub losses: Losses,
 }
 
-/// Hard faults of a group.
+/// Totals of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFaultGroup {
-    /// What they share.
     #[serde(flatten)]
     pub shared: Shared,
-    /// What they were.
     #[serde(flatten)]
     pub amounts: HardFaultAmounts,
 }
 
-/// Hard faults, bytes and times.
+/// Totals of hard faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFaultAmounts {
-    /// Faults.
     pub faults: u64,
-    /// Bytes read for them.
+    /// Bytes read.
     pub bytes: u64,
-    /// Time that threads waited for their pages, ns, summed over faults.
+    /// Time that threads waited for their pages, ns.
     pub waited_ns: i64,
-    /// The longest wait, ns.
+    /// Longest wait, ns.
     pub longest_ns: i64,
 }
 
@@ -123,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_and_bytes_are_summed_by_what_is_asked_and_closed() {
+    fn waits_and_bytes_add_up_by_key() {
         let mut trace = Trace::default();
         process(&mut trace, 100, "editor.exe", None, None);
         process(&mut trace, 200, "mail.exe", None, None);

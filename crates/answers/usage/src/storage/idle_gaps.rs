@@ -1,4 +1,4 @@
-//! How long at a time a disk had nothing to do: what a disk that spins down, or a drive that saves power, can use.
+//! Idle gaps of disks: how long they could have spun down or saved power.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,17 @@ use super::queue::issued_ns;
 use onoff_evidence::interval::Interval;
 use onoff_evidence::scope::Scope;
 
-/// The times in which one disk had no request outstanding.
+/// The intervals in which a disk had no outstanding request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiskGaps {
-    /// Disk number.
     pub disk: u32,
-    /// The gaps, by start.
+    /// The gaps, ordered by start.
     pub gaps: Vec<Interval>,
 }
 
-/// The gaps of every disk in the range of `scope`. Requests of other processes, and requests to files that `ignored`
-/// answers yes to, count as if they had not been.
+/// The idle gaps of every disk in the range of `scope`. Requests of other processes, and requests to files that match
+/// `ignored`, do not count.
 #[must_use]
 pub fn gaps(trace: &Trace, scope: &Scope, ignored: &dyn Fn(&str) -> bool) -> Vec<DiskGaps> {
     let mut names = Names::of(trace, scope);
@@ -61,7 +60,7 @@ mod tests {
     use onoff_testkit::synthetic::{MS, request};
 
     #[test]
-    fn gaps_are_what_no_request_covers_cut_to_the_range() {
+    fn gaps_are_clipped_to_the_range() {
         let mut trace = Trace::default();
         for (disk, issued, completed) in [(0, 10, 20), (0, 5, 30), (0, 50, 60), (1, 0, 100)] {
             request(&mut trace, disk, issued * MS, completed * MS);

@@ -1,16 +1,16 @@
-//! What went to the disks and files, over any range of a recording.
+//! Disk and file activity over any range of a recording.
 //!
-//! | module | question |
+//! | module | content |
 //! | --- | --- |
-//! | [`disk`] | which requests reached the disks, for whom, and how long did they take? |
-//! | [`files`] | what did programs ask of files, and what did the disks do for it? |
-//! | [`hard_faults`] | which files' pages were waited for? |
-//! | [`requests`] | what was each request, one by one? |
-//! | [`utilization`] | how busy was each disk, interval by interval, and how deep its queue? |
-//! | [`queue`] | which requests waited for which? |
-//! | [`idle_gaps`] | how long at a time did a disk have nothing to do? |
+//! | [`disk`] | disk requests: which ones, by which process, and how long they took |
+//! | [`files`] | file operations, and the disk requests they caused |
+//! | [`hard_faults`] | hard faults by file and process |
+//! | [`requests`] | each request in detail |
+//! | [`utilization`] | utilization and queue depth per disk and interval |
+//! | [`queue`] | which requests waited for which |
+//! | [`idle_gaps`] | idle gaps of each disk |
 //!
-//! A request, an operation or a fault counts, as a whole, in the range in which it ends.
+//! A request, operation or fault counts entirely in the range in which it ends.
 
 pub mod disk;
 pub mod files;

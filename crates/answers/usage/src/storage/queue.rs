@@ -1,30 +1,30 @@
-//! Which requests waited for which: the queue of each disk as its requests found and left it.
+//! Disk queues: which requests waited for which.
 //!
-//! Two requests are outstanding together when each was issued before the other completed. Queues are those of one disk: a
-//! request to another disk waits for nobody here. Counting is by ranks and one Fenwick tree per disk, n log n in requests.
+//! Two requests are outstanding together if each was issued before the other completed. Queues are per disk: requests
+//! to other disks do not count. Counting uses completion ranks and one Fenwick tree per disk, in O(n log n).
 
 use std::collections::BTreeMap;
 
 use onoff_trace::{DiskIo, Trace};
 use serde::Serialize;
 
-/// The other requests of its disk that a request met.
+/// Numbers of other requests on the same disk relative to a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Neighbors {
-    /// Outstanding when it was issued.
+    /// Outstanding at its issue.
     pub at_issue: u32,
-    /// Outstanding when it completed.
+    /// Outstanding at its completion.
     pub at_completion: u32,
-    /// Issued before it, outstanding at its issue, and completed before it did.
+    /// Issued before it, outstanding at its issue, and completed before it.
     pub before_and_completed: u32,
-    /// Issued before it and completed after it did: it overtook them.
+    /// Issued before it and completed after it: it overtook them.
     pub before_and_outlived: u32,
-    /// Issued after it and completed before it did: they overtook it.
+    /// Issued after it and completed before it: they overtook it.
     pub after_and_completed: u32,
 }
 
-/// When a request was issued; at its completion when the recording cannot tell.
+/// When a request was issued; its completion time if the issue was not recorded.
 #[must_use]
 pub fn issued_ns(io: &DiskIo) -> i64 {
     io.issue_ns.unwrap_or(io.complete_ns)
@@ -56,7 +56,7 @@ struct Request {
 }
 
 fn of_one_disk(requests: &mut [Request], found: &mut [Neighbors]) {
-    // The position of a request from here on is its rank of completion.
+    // From here on, the index of a request is its completion rank.
     requests.sort_by_key(|request| (request.completed_ns, request.row));
     let mut by_issue: Vec<usize> = (0..requests.len()).collect();
     by_issue.sort_by_key(|&rank| (requests[rank].issued_ns, rank));
@@ -68,7 +68,7 @@ fn of_one_disk(requests: &mut [Request], found: &mut [Neighbors]) {
         let outstanding = issued_before.saturating_sub(completed_at_issue);
         let outlived = issued_before - issued_so_far.below(rank);
         let issued_at_completion = issues.partition_point(|&issue| issue < request.completed_ns);
-        // The request itself is among those issued by then, unless it took no time.
+        // The request itself was issued by then, unless it has no duration.
         let others = issued_at_completion.saturating_sub(usize::from(request.issued_ns < request.completed_ns));
         issued_so_far.add(rank);
         if let Some(found) = found.get_mut(request.row) {
@@ -87,7 +87,7 @@ fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// How many of a set's members lie below a rank: a Fenwick tree.
+/// Counts the members of a set with a rank below a given one: a Fenwick tree.
 #[derive(Debug)]
 struct Counts {
     sums: Vec<u32>,
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use onoff_testkit::synthetic::{MS, request};
 
-    /// The definitions, counted one by one.
+    /// The expected numbers, counted directly by their definitions.
     fn counted(rows: &[(u32, i64, i64)], at: usize) -> Neighbors {
         let (disk, issued, completed) = rows[at];
         let others = || {
@@ -142,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn ranks_count_what_the_definitions_count() {
-        // Times are distinct, so that the definitions have no ties; the numbers step through the ranges in no order.
+    fn counts_match_the_definitions() {
+        // Times are distinct to avoid ties; the numbers step through the ranges in pseudo-random order.
         let mut rows: Vec<(u32, i64, i64)> = (0..300_i64)
             .map(|number| {
                 let issued = number * 7_919 % 300 * 2 * MS;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_one_after_another_meet_nobody() {
+    fn sequential_requests_have_no_neighbors() {
         let mut trace = Trace::default();
         for number in 0..5 {
             request(&mut trace, 0, number * MS, (number + 1) * MS);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_no_length_do_not_wrap() {
+    fn requests_without_duration_do_not_wrap() {
         let mut trace = Trace::default();
         for _ in 0..4 {
             request(&mut trace, 0, MS, MS);

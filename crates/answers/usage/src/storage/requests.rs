@@ -1,4 +1,4 @@
-//! What each request was, one by one.
+//! Each disk request in detail.
 
 use onoff_trace::{DiskIo, Trace};
 
@@ -6,29 +6,26 @@ use super::grouping::Names;
 use super::queue::{Neighbors, issued_ns, neighbors};
 use onoff_evidence::scope::Scope;
 
-/// A request with what the recording says elsewhere about it.
+/// A request with related data.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'r> {
-    /// The request.
     pub io: DiskIo,
-    /// When it was issued, ns; at its completion when the recording cannot tell.
+    /// When it was issued, ns; its completion time if the issue was not recorded.
     pub issued_ns: i64,
     /// Time from issue to completion, ns.
     pub response_ns: i64,
-    /// The requests that it met.
     pub neighbors: Neighbors,
-    /// Process id.
     pub pid: Option<u32>,
-    /// Image file name of the process; empty when not known.
+    /// Image file name of the process; empty if unknown.
     pub image: &'r str,
-    /// Path of the file, with its drive letter where the recording tells it; empty when it has none or it is not known.
+    /// File path, with drive letter if known; empty if there is none or it is unknown.
     pub path: &'r str,
 }
 
-/// Has `visit` look at each request that completed in `scope`, in that order, until it fails.
+/// Calls `visit` for each request that completed in `scope`, in that order, until it fails.
 ///
 /// # Errors
-/// What `visit` answers.
+/// The error of `visit`.
 pub fn each<E>(trace: &Trace, scope: &Scope, visit: &mut dyn FnMut(&Request<'_>) -> Result<(), E>) -> Result<(), E> {
     let mut names = Names::of(trace, scope);
     let found = neighbors(trace);

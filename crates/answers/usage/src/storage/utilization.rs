@@ -1,4 +1,4 @@
-//! How busy each disk was, interval by interval, and for how long its queue had which depth.
+//! Utilization of each disk per interval, and time at each queue depth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,38 +8,36 @@ use serde::Serialize;
 use super::queue::issued_ns;
 use onoff_evidence::interval::Interval;
 
-/// Intervals that are distinguished at most, summed over disks; where there were more, each is longer.
-const INTERVALS: usize = 1 << 20;
+/// Maximum number of intervals, summed over disks; intervals are made longer to stay below it.
+const MAX_INTERVALS: usize = 1 << 20;
 
-/// How busy the disks were, interval by interval.
+/// Utilization of the disks per interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Utilization {
     /// Disk numbers.
     pub disks: Vec<u32>,
-    /// The intervals, in order.
     pub intervals: Vec<BusyInterval>,
 }
 
-/// How busy the disks were in one interval.
+/// Utilization of the disks in one interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BusyInterval {
-    /// The interval.
     pub range: Interval,
-    /// Time that each of the disks worked in it, ns, in the order of [`Utilization::disks`].
+    /// Time that each disk worked in it, ns, in the order of [`Utilization::disks`].
     pub busy_ns: Vec<i64>,
-    /// The part of it in which the request at work had a low or very low priority, ns, in the same order.
+    /// Part of it spent on requests with low or very low priority, ns, in the same order.
     #[serde(skip)]
     pub low_ns: Vec<i64>,
 }
 
-/// How busy each disk was in `range`, in intervals of `interval_ns`; the last one may be shorter.
+/// Utilization of each disk in `range`, in intervals of `interval_ns`; the last one may be shorter.
 #[must_use]
 pub fn utilization(trace: &Trace, range: Interval, interval_ns: i64) -> Utilization {
     let disks: BTreeSet<u32> = trace.disk_ios.iter().map(|io| io.disk).collect();
-    let most = i64::try_from((INTERVALS / disks.len().max(1)).max(1)).unwrap_or(1);
-    let interval_ns = interval_ns.max(1).max(range.length_ns() / most + 1);
+    let max_intervals = i64::try_from((MAX_INTERVALS / disks.len().max(1)).max(1)).unwrap_or(1);
+    let interval_ns = interval_ns.max(1).max(range.length_ns() / max_intervals + 1);
     let places: BTreeMap<u32, usize> = disks.iter().copied().zip(0..).collect();
     let mut intervals = Vec::new();
     let mut start_ns = range.start_ns;
@@ -49,23 +47,23 @@ pub fn utilization(trace: &Trace, range: Interval, interval_ns: i64) -> Utilizat
         intervals.push(BusyInterval { range: Interval::new(start_ns, end_ns), busy_ns: none.clone(), low_ns: none });
         start_ns = end_ns;
     }
-    // A disk that works on several requests at once is busy once: each adds what comes after those before it. That also
-    // bounds all steps together by requests and intervals.
+    // Overlapping requests on a disk count once: each adds only the time after earlier ones. This also bounds the total
+    // number of steps by requests plus intervals.
     let mut busy_until = vec![i64::MIN; disks.len()];
     for io in trace.disk_ios.iter() {
         let Some((place, until_ns)) = places.get(&io.disk).and_then(|&place| Some((place, busy_until.get_mut(place)?)))
         else {
             continue;
         };
-        let begun_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
-        let begun_ns = begun_ns.max(*until_ns);
+        let start_ns = io.complete_ns.saturating_sub(io.service_ns.max(0));
+        let start_ns = start_ns.max(*until_ns);
         *until_ns = io.complete_ns.max(*until_ns);
-        let first = intervals.partition_point(|interval| interval.range.end_ns <= begun_ns);
+        let first = intervals.partition_point(|interval| interval.range.end_ns <= start_ns);
         for interval in intervals.iter_mut().skip(first) {
             if interval.range.start_ns >= io.complete_ns {
                 break;
             }
-            let part_ns = interval.range.overlap_ns(begun_ns, io.complete_ns);
+            let part_ns = interval.range.overlap_ns(start_ns, io.complete_ns);
             if let Some(busy_ns) = interval.busy_ns.get_mut(place) {
                 *busy_ns = busy_ns.saturating_add(part_ns);
             }
@@ -77,24 +75,23 @@ pub fn utilization(trace: &Trace, range: Interval, interval_ns: i64) -> Utilizat
     Utilization { disks: disks.into_iter().collect(), intervals }
 }
 
-/// For how long one disk had a number of requests outstanding.
+/// Time during which a disk had a certain number of outstanding requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueDepth {
-    /// Disk number.
     pub disk: u32,
-    /// Requests outstanding.
+    /// Number of outstanding requests.
     pub outstanding: u64,
-    /// Time in the range with so many, ns.
+    /// Time in the range at this depth, ns.
     pub time_ns: i64,
-    /// Requests that were issued into it: each met so many before it.
+    /// Requests issued at this depth: each had this many requests before it.
     pub issued: u64,
 }
 
-/// For how long each disk had which number of requests outstanding in `range`, by disk and number.
+/// Time at each queue depth in `range`, by disk and depth.
 #[must_use]
 pub fn queue_depths(trace: &Trace, range: Interval) -> Vec<QueueDepth> {
-    // A request that completes makes room for one that is issued at the same time.
+    // A completion comes before an issue at the same time.
     let mut disks: BTreeMap<u32, Vec<(i64, bool)>> = BTreeMap::new();
     for io in trace.disk_ios.iter() {
         let steps = disks.entry(io.disk).or_default();
@@ -135,7 +132,7 @@ mod tests {
     const RANGE: Interval = Interval::new(0, 25 * MS);
 
     #[test]
-    fn busy_time_is_cut_at_the_intervals_and_closes() {
+    fn busy_time_is_split_at_interval_boundaries() {
         let mut trace = Trace::default();
         request(&mut trace, 0, 2 * MS, 12 * MS);
         request(&mut trace, 3, 0, 30 * MS);
@@ -148,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_range_of_centuries_has_a_bounded_number_of_intervals() {
+    fn a_huge_range_has_a_bounded_number_of_intervals() {
         let range = Interval::new(0, i64::MAX);
         let found = utilization(&Trace::default(), range, 1);
-        assert!(found.intervals.len() <= INTERVALS + 1);
+        assert!(found.intervals.len() <= MAX_INTERVALS + 1);
     }
 
     #[test]
-    fn depths_close_to_the_range() {
+    fn depth_times_add_up_to_the_range() {
         let mut trace = Trace::default();
         request(&mut trace, 0, 2 * MS, 12 * MS);
         request(&mut trace, 0, 4 * MS, 8 * MS);

@@ -1,8 +1,8 @@
-//! Who waited for whom where the order is declared: systemd.
+//! Waits between systemd units, from their declared order.
 //!
-//! systemd starts a unit once every unit that it is declared to come after is started (or has failed), as far as those are
-//! to be started at all; so the one of them whose start ended last released it. A unit that only does one thing is done when it
-//! is gone again: `systemd-analyze critical-chain` passes over those, because they never become active.
+//! systemd starts a unit once every unit ordered before it has started or failed, if that one is to be started at all.
+//! So the unit among them that finished last released it. A oneshot unit has finished once it has exited;
+//! `systemd-analyze critical-chain` skips those, because they never become active.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{
@@ -12,19 +12,19 @@ use onoff_trace::{
 use super::unit::{StillStarting, Unit, UnitWait, WaitKind};
 use onoff_evidence::Certainty;
 
-/// How long, ns, the service manager may take from the end of one start to the next before something else is held to have kept
-/// it: 100 ms.
+/// Maximum time, ns, from the end of one start to the next one that counts as immediate; after a longer gap, something
+/// else may have delayed the service manager: 100 ms.
 pub(crate) const NOTABLE_GAP_NS: i64 = 100_000_000;
 
-/// How far, ns, times that come from messages may be wrong against each other: 20 ms.
+/// Maximum error of times from log messages relative to each other, ns: 20 ms.
 const MESSAGE_ERROR_NS: i64 = 20_000_000;
 
-/// Starts of one unit that are looked at, at most: one that is restarted for ever waits for nobody.
+/// Maximum number of starts of one unit to analyze: a unit that restarts endlessly waits for nothing.
 const MAX_RESTARTS: usize = 64;
 
-/// Targets that no start is to reach: those of its end and of repair. Nearly every unit is declared to be stopped before
-/// `shutdown.target`, which the service manager writes as that target's `After`. Source: systemd.special(7).
-const NOT_OF_A_START: [&str; 11] = [
+/// Targets that are not part of a boot: shutdown and rescue targets. Nearly every unit is ordered to stop before
+/// `shutdown.target`, which systemd reports as `After` of that target. Source: systemd.special(7).
+const NON_BOOT_TARGETS: [&str; 11] = [
     "emergency.target",
     "exit.target",
     "final.target",
@@ -38,22 +38,22 @@ const NOT_OF_A_START: [&str; 11] = [
     "umount.target",
 ];
 
-/// The unit that tells the device manager to look for the devices that are there.
+/// The unit that triggers the scan for existing devices.
 const DEVICE_SCAN: &str = "systemd-udev-trigger.service";
 
-/// A recording's starts of units, and their waits.
+/// The unit starts in a recording, and their waits.
 pub struct Starts<'t> {
     trace: &'t Trace,
     rows: Vec<ServiceTransition>,
-    /// What each unit is declared to come after.
+    /// The units that each unit is ordered after.
     after: HashMap<StringId, Vec<StringId>>,
-    /// What units that were started are declared to come after.
+    /// The units that started units are ordered after.
     awaited: HashSet<StringId>,
-    /// Places among `rows`, by unit.
+    /// Indices in `rows`, by unit.
     places: HashMap<StringId, Vec<usize>>,
-    /// Ends with their places, by unit, in the order of time.
+    /// End times with indices, by unit, ordered by time.
     ends: HashMap<StringId, Vec<(i64, usize)>>,
-    /// When the service manager had read its units.
+    /// When the service manager had loaded its units.
     loaded_ns: Option<i64>,
 }
 
@@ -97,7 +97,7 @@ impl<'t> Starts<'t> {
         self.rows.get(at)
     }
 
-    /// The starts that were not over at `until_ns`, the longest first.
+    /// The starts that were unfinished at `until_ns`, longest first.
     pub fn unfinished(&self, until_ns: i64) -> Vec<StillStarting> {
         let last = |row: &ServiceTransition| {
             let last = self.places.get(&row.service).and_then(|places| self.rows.get(*places.last()?));
@@ -108,7 +108,7 @@ impl<'t> Starts<'t> {
         };
         let mut waiting: HashMap<StringId, Vec<String>> = HashMap::new();
         for (unit, after) in &self.after {
-            if !self.places.contains_key(unit) && !NOT_OF_A_START.contains(&self.trace.text(*unit)) {
+            if !self.places.contains_key(unit) && !NON_BOOT_TARGETS.contains(&self.trace.text(*unit)) {
                 for on in after {
                     waiting.entry(*on).or_default().push(self.trace.text(*unit).to_owned());
                 }
@@ -135,7 +135,7 @@ impl<'t> Starts<'t> {
         found
     }
 
-    /// The unit's start that was over at `end_ns`, or its first.
+    /// Index of the unit's start that finished at `end_ns`, otherwise its first start.
     pub fn place(&self, unit: &str, end_ns: i64) -> Option<usize> {
         let places = self.places.get(&self.trace.strings.find(unit)?)?;
         places
@@ -145,7 +145,7 @@ impl<'t> Starts<'t> {
             .or_else(|| places.first().copied())
     }
 
-    /// What released the start at `at`: the place of the other start where it is one, and the release.
+    /// What released the start at index `at`: the index of the other start, if it is one, and the release.
     pub fn release(&self, at: usize) -> Option<(Option<usize>, UnitWait)> {
         let row = self.rows.get(at)?;
         if !self.has_dependencies() {
@@ -185,8 +185,8 @@ impl<'t> Starts<'t> {
         ))
     }
 
-    /// A device is not started: it is announced. That began when the device manager was told to look for devices. One that was
-    /// there before anybody asked has no length, and is followed when somebody needs it.
+    /// Devices are not started but announced, after the device manager was told to scan for devices. A device that
+    /// existed before it was needed has no duration, and is only followed if another unit waits for it.
     fn device_scan(&self, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
         let places = self.places.get(&self.trace.strings.find(DEVICE_SCAN)?)?;
         let end_ns = row.end_ns?;
@@ -220,7 +220,7 @@ impl<'t> Starts<'t> {
         if self.trace.text(row.event).starts_with("journal") { MESSAGE_ERROR_NS } else { 0 }
     }
 
-    /// What released a start that is not one of endless restarts.
+    /// What released a start, unless it is beyond [`MAX_RESTARTS`].
     fn release_of_first(&self, at: usize, row: &ServiceTransition) -> Option<(Option<usize>, UnitWait)> {
         self.places
             .get(&row.service)
@@ -231,7 +231,7 @@ impl<'t> Starts<'t> {
     }
 }
 
-/// For each unit what it waited for, with its position where it is one that came before. `units` are by start.
+/// What each unit waited for, with the index of that unit if it is an earlier one. `units` must be sorted by start.
 pub(super) fn waits(trace: &Trace, units: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
     let mut waits: Vec<Option<(Option<usize>, UnitWait)>> = units.iter().map(|_| None).collect();
     let places: HashMap<(&str, i64), usize> = units
@@ -247,7 +247,7 @@ pub(super) fn waits(trace: &Trace, units: &[Unit]) -> Vec<Option<(Option<usize>,
             && let Some(unit) = place(row)
             && let Some(wait) = waits.get_mut(unit)
         {
-            // A device that came while the scan for devices went on did not wait for the scan's end.
+            // A device that appeared during the scan did not wait for its end.
             let held_up = |other: &ServiceTransition| {
                 release.kind != WaitKind::DeviceScan || other.end_ns.is_some_and(|end| Some(end) <= row.end_ns)
             };
@@ -259,7 +259,8 @@ pub(super) fn waits(trace: &Trace, units: &[Unit]) -> Vec<Option<(Option<usize>,
     waits
 }
 
-/// The first milestone of that name: by the service manager's own account, else by its messages, else by the kernel's log.
+/// The first milestone with this name: from the service manager's own timestamps, otherwise from its messages,
+/// otherwise from the kernel log.
 pub fn first(trace: &Trace, name: &str) -> Option<Milestone> {
     let name = trace.strings.find(name)?;
     trace.milestones.iter().filter(|row| row.name == name).min_by_key(|row| {
@@ -281,13 +282,13 @@ mod tests {
     use onoff_trace::{ServiceDependency, SystemKind};
 
     #[test]
-    fn declared_order_tells_who_waited_for_whom() {
+    fn declared_order_determines_waits() {
         let mut trace = Trace::default();
         trace.system.kind = SystemKind::Linux;
         for (name, start, end) in [("a.service", 10, 60), ("b.service", 10, 50), ("c.service", 61, 70)] {
             service(&mut trace, name, "system.slice", (start, None, None, Some(end)));
         }
-        // Of the same slice, and nothing else between them.
+        // In the same slice, with no other relation.
         assert_eq!(units(&trace)[2].waited_for, None);
         for on in ["a.service", "b.service"] {
             let row = ServiceDependency {
@@ -306,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scan_for_devices_holds_up_those_that_came_once_it_was_over() {
+    fn the_device_scan_holds_up_devices_that_appear_after_it() {
         let mut trace = Trace::default();
         trace.system.kind = SystemKind::Linux;
         for (name, start, end) in [
@@ -328,19 +329,20 @@ mod tests {
         }
         let services = units(&trace);
         let of = |name: &str| services.iter().find(|unit| unit.name == name).unwrap();
-        // Both were found by the scan; one that was there before it began was not.
+        // The scan found both; the third device existed before it started.
         for (device, found_by) in
             [("dev-early.device", DEVICE_SCAN), ("dev-late.device", DEVICE_SCAN), ("dev-before.device", "")]
         {
             let by = of(device).waited_for.as_ref().map_or("", |wait| wait.name.as_str());
             assert_eq!(by, found_by, "{device}");
         }
-        // Units are by start, and who holds up comes before: the devices' jobs began before the scan, so none is in its list.
+        // Units are sorted by start and only earlier ones hold up others: the device jobs started before the scan, so
+        // none is in its list.
         assert_eq!(of(DEVICE_SCAN).held_up, [""; 0]);
     }
 
     #[test]
-    fn a_device_that_came_while_the_scan_went_on_is_not_held_up_by_it() {
+    fn a_device_that_appears_during_the_scan_is_not_held_up() {
         let held_up = |device_end: i64| {
             let mut trace = Trace::default();
             trace.system.kind = SystemKind::Linux;
@@ -358,7 +360,7 @@ mod tests {
             assert_eq!((device.name.as_str(), device.kind), (DEVICE_SCAN, WaitKind::DeviceScan));
             services[0].held_up.clone()
         };
-        assert_eq!(held_up(250), [""; 0], "it came before the scan was over");
+        assert_eq!(held_up(250), [""; 0], "it appeared before the scan ended");
         assert_eq!(held_up(900), ["dev-sda1.device"]);
     }
 }

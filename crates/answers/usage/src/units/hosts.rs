@@ -1,4 +1,4 @@
-//! Which services each process hosts, or works for.
+//! The services hosted by each process.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use onoff_trace::{StringId, Trace};
 
 use crate::processes::Images;
 
-/// The services of each process, by its row in the table of processes: those that changed state in it, and those that the
-/// configuration says it had when the recording ended. Names are compared without case.
+/// The services of each process, by its row in the table of processes: those that changed state in it, and those that
+/// the configuration lists at the end of the recording. Names are compared case-insensitively.
 pub fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<String>> {
     let mut hosted: HashMap<usize, BTreeSet<String>> = HashMap::new();
     let mut add = |row: usize, name: &str| {
@@ -18,12 +18,12 @@ pub fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<Str
         }
     };
     for row in trace.service_transitions.iter() {
-        let seen_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
-        if let Some(host) = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, seen_ns)) {
+        let time_ns = row.checkpoint_ns.or(row.end_ns).unwrap_or(row.start_ns);
+        if let Some(host) = row.container_pid.filter(|&pid| pid != 0).and_then(|pid| images.row_at(pid, time_ns)) {
             add(host, trace.text(row.service));
         }
     }
-    // A process of a command lives while its service starts, stops or runs.
+    // A process of a service command lives while its service starts, stops or runs.
     if !trace.service_processes.is_empty() {
         let mut first_ns: HashMap<StringId, i64> = HashMap::new();
         for change in trace.service_transitions.iter() {
@@ -34,11 +34,11 @@ pub fn hosted(trace: &Trace, images: &Images<'_>) -> HashMap<usize, BTreeSet<Str
         for row in trace.service_processes.iter() {
             services.entry(row.pid).or_default().push(row.service);
         }
-        for (at, life) in trace.processes.iter().enumerate() {
-            let began = |service: &&StringId| {
-                first_ns.get(*service).zip(life.start_ns).is_some_and(|(&first, start)| first <= start)
+        for (at, process) in trace.processes.iter().enumerate() {
+            let has_started = |service: &&StringId| {
+                first_ns.get(*service).zip(process.start_ns).is_some_and(|(&first, start)| first <= start)
             };
-            for service in services.get(&life.pid).into_iter().flatten().filter(began) {
+            for service in services.get(&process.pid).into_iter().flatten().filter(has_started) {
                 add(at, trace.text(*service));
             }
         }

@@ -1,10 +1,10 @@
-//! Who waited for whom where only the order of starts shows it: Windows.
+//! Waits between Windows services, inferred from the order of starts.
 //!
-//! * A service of a group that was requested within [`WAIT_GAP_NS`] of another one's end is held to have waited for it.
-//! * A service that was requested within [`CONTAINER_GAP_NS`] of the moment at which the container of one requested before was there
-//!   is held to have waited for that: containers are made one after the other.
+//! * A service in a group that was requested within [`WAIT_GAP_NS`] of the end of another one's start counts as having waited for it.
+//! * A service that was requested within [`CONTAINER_GAP_NS`] of the creation of an earlier service's host process counts as having waited for
+//!   that: host processes are created one at a time.
 //!
-//! Of both, the later event is the cause.
+//! The later of the two events is the cause.
 
 use hashbrown::HashMap;
 use onoff_trace::{ActivityKind, ServiceChange, Trace};
@@ -13,23 +13,24 @@ use super::unit::{ServiceGroup, Unit, UnitWait, WaitKind};
 use onoff_evidence::Certainty;
 use onoff_evidence::activity::{Work, of_kind};
 
-/// Longest time, ns, from a service's end to the start of one that is held to have waited for it: 50 ms. In published
-/// summaries the next one starts 0 to 31 ms later.
+/// Maximum time, ns, from the end of a service start to the start of one that counts as having waited for it: 50 ms. In
+/// published summaries the gap is 0 to 31 ms.
 pub const WAIT_GAP_NS: i64 = 50_000_000;
 
-/// Longest time, ns, from the moment a container is there to the start of a service that is held to have waited for it:
-/// 10 ms. In published summaries the next one starts 0 to 2 ms later.
+/// Maximum time, ns, from the creation of a host process to the start of a service that counts as having waited for it:
+/// 10 ms. In published summaries the gap is 0 to 2 ms.
 pub const CONTAINER_GAP_NS: i64 = 10_000_000;
 
-/// A container that took less than this, ns, kept nobody waiting: 1 ms. Services that share a container find it there.
+/// Host process creation shorter than this, ns, did not delay other services: 1 ms. Services that share a host find it
+/// running.
 const NOTABLE_CONTAINER_NS: i64 = 1_000_000;
 
-/// For each service the position of the one it waited for, and the evidence. `services` are by start.
+/// For each service, the index of the one it waited for, and the evidence. `services` must be sorted by start.
 pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usize>, UnitWait)>> {
     let groups = of_kind(trace, ActivityKind::ServiceGroup);
     let starts = || services.iter().enumerate().filter(|(_, service)| is_ordered_start(service));
-    // What a start can have waited for, by time: of each, the latest before it is the candidate. Services without a group
-    // start side by side once the groups are done, so only services of groups are waited for to their end.
+    // The candidates, ordered by time; the latest one before a start counts. Services without a group start in parallel
+    // once the groups are done, so only services in groups can delay others until they have started.
     let mut ended: Vec<(i64, usize)> = starts()
         .filter(|(_, service)| holds_up(&groups, service))
         .filter_map(|(at, service)| Some((service.end_ns?, at)))
@@ -50,9 +51,9 @@ pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usiz
             let candidate = |events: &[(i64, usize)], gap_ns: i64| -> Option<(i64, usize)> {
                 let before = events.partition_point(|&(time, _)| time <= service.start_ns);
                 let (time, earlier) = *events.get(before.checked_sub(1)?)?;
-                // One that was asked for at the same time or later kept nobody waiting.
-                let asked_before = services.get(earlier)?.start_ns < service.start_ns;
-                (asked_before && service.start_ns.saturating_sub(time) <= gap_ns).then_some((time, earlier))
+                // A service that was requested at the same time or later did not delay it.
+                let is_earlier = services.get(earlier)?.start_ns < service.start_ns;
+                (is_earlier && service.start_ns.saturating_sub(time) <= gap_ns).then_some((time, earlier))
             };
             let end = candidate(&ended, WAIT_GAP_NS);
             let container = candidate(&contained, CONTAINER_GAP_NS);
@@ -68,26 +69,26 @@ pub(super) fn waits(trace: &Trace, services: &[Unit]) -> Vec<Option<(Option<usiz
         .collect()
 }
 
-/// Whether later load-order groups wait until `service` has started: it is started automatically, in a group, and where the
-/// service control manager recorded when it went on from that group, that was not before the service ran.
+/// Whether later load-order groups wait until `service` has started: it is an automatic start in a group, and the
+/// service control manager did not proceed to the next group before the service was running, if that was recorded.
 #[must_use]
 pub fn holds_up_its_group(trace: &Trace, service: &Unit) -> bool {
     holds_up(&of_kind(trace, ActivityKind::ServiceGroup), service)
 }
 
 fn holds_up(groups: &[Work], service: &Unit) -> bool {
-    if !is_ordered_start(service) || service.group.is_empty() || service.start_type == Some(ON_DEMAND) {
+    if !is_ordered_start(service) || service.group.is_empty() || service.start_type == Some(DEMAND_START) {
         return false;
     }
-    // The group that was being started when the service was; services of one name of a group may start later.
-    let mut its = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(&service.group)).peekable();
-    if its.peek().is_none() {
+    // The group during whose start the service was started; services naming the group may start later.
+    let mut same_group = groups.iter().filter(|group| group.name.eq_ignore_ascii_case(&service.group)).peekable();
+    if same_group.peek().is_none() {
         return true;
     }
-    its.any(|group| {
+    same_group.any(|group| {
         group.start_ns <= service.start_ns
             && match (group.end_ns, service.end_ns) {
-                // A group that was not done when the recording ended waits for whoever has not started.
+                // A group that was unfinished when the recording ended waits for any service that has not started.
                 (None, _) => true,
                 (Some(group_end), Some(end)) => end <= group_end,
                 (Some(_), None) => false,
@@ -95,8 +96,8 @@ fn holds_up(groups: &[Work], service: &Unit) -> bool {
     })
 }
 
-/// Start type of services that somebody else starts.
-const ON_DEMAND: u32 = 3;
+/// Start type of demand-start services.
+const DEMAND_START: u32 = 3;
 
 fn is_ordered_start(service: &Unit) -> bool {
     service.kind == ServiceChange::Start && service.automatic
@@ -113,7 +114,7 @@ fn waited_for(service: &Unit, before: &Unit, time_ns: i64, gap_ns: i64, by_conta
     UnitWait { name: before.name.clone(), kind, time_ns, gap_ns, certainty: Certainty::Inferred }
 }
 
-/// The load-order groups: as the service control manager reports them, else from their services.
+/// The load-order groups, as reported by the service control manager, otherwise derived from their services.
 #[must_use]
 pub fn groups(trace: &Trace, services: &[Unit]) -> Vec<ServiceGroup> {
     let mut groups: Vec<ServiceGroup> = Vec::new();
@@ -164,7 +165,7 @@ mod tests {
     use crate::units::units;
     use onoff_testkit::synthetic::{MS, activity, service};
 
-    /// The excerpt of the paper on Windows Embedded Standard 7.
+    /// The excerpt from the paper on Windows Embedded Standard 7.
     fn excerpt() -> Trace {
         let mut trace = Trace::default();
         let plug_play = "PlugPlay";
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn services_side_by_side_do_not_wait() {
+    fn parallel_services_do_not_wait() {
         let mut trace = Trace::default();
         service(&mut trace, "grouped", "AudioGroup", (0, None, None, Some(100)));
         service(&mut trace, "first", "", (110, None, None, Some(200)));
@@ -245,9 +246,9 @@ mod tests {
         assert_eq!(waited, [None, grouped, grouped, None, None]);
     }
 
-    /// The beginning of a published list of `xperf -a services`.
+    /// The beginning of published output of `xperf -a services`.
     #[test]
-    fn a_slow_container_keeps_the_next_service_waiting() {
+    fn slow_host_creation_delays_the_next_service() {
         let mut trace = Trace::default();
         let com = "COM Infrastructure";
         service(&mut trace, "DcomLaunch", com, (46_237, Some(46_238), Some(46_306), Some(46_319)));
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_measured_when_reported_else_inferred() {
+    fn groups_are_measured_if_reported_otherwise_inferred() {
         let mut trace = excerpt();
         let inferred = groups(&trace, &units(&trace));
         let rows: Vec<_> = inferred
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_on_demand_or_one_its_group_did_not_wait_for_holds_up_nobody() {
+    fn demand_start_services_and_those_the_group_did_not_wait_for_hold_up_nothing() {
         let held_up = |start_type: Option<u32>, group_end_ms: Option<i64>| {
             let mut trace = Trace::default();
             if let Some(end_ms) = group_end_ms {
@@ -317,9 +318,9 @@ mod tests {
         assert!(held_up(None, None));
         assert!(held_up(Some(2), None));
         assert!(held_up(Some(2), Some(3_001)));
-        // The manager went on to other groups long before it ran.
+        // The service control manager proceeded to other groups long before it was running.
         assert!(!held_up(Some(2), Some(200)));
-        // Somebody else asked for it while the group was being started.
+        // A demand start while the group was being started.
         assert!(!held_up(Some(3), None));
         assert!(!held_up(Some(3), Some(3_001)));
     }

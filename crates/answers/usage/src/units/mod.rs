@@ -1,8 +1,8 @@
-//! Services of Windows and units of systemd: how long each took to start or stop, in which part, and which other it waited for.
+//! Windows services and systemd units: start and stop times, their parts, and waits.
 //!
-//! Windows starts load-order groups one after the other; which services depend on which is not in a recording, so waits are inferred
-//! from the order of events (`load_order`). systemd declares its order, so a unit waited for whichever of those that it is declared to
-//! start after was done last (`declared_order`).
+//! Windows starts load-order groups in sequence; recordings do not contain service dependencies, so waits are inferred
+//! from the order of events (`load_order`). systemd units have a declared order, so a unit waited for the last to
+//! finish among the units it is ordered after (`declared_order`).
 
 pub mod declared_order;
 mod hosts;
@@ -19,7 +19,7 @@ pub use unit::{
 
 use crate::processes::Images;
 
-/// The starts and stops of a recording, by start, with their waits.
+/// The starts and stops in a recording, ordered by start, with their waits.
 #[must_use]
 pub fn units(trace: &Trace) -> Vec<Unit> {
     let images = Images::of(trace);
@@ -29,8 +29,8 @@ pub fn units(trace: &Trace) -> Vec<Unit> {
         SystemKind::Linux => declared_order::waits(trace, &units),
         _ => load_order::waits(trace, &units),
     };
-    // Who waits starts after the one it waits for, so from the last start to the first every count is complete when it
-    // is passed on.
+    // A waiting unit starts after the one it waits for. Going from the last start to the first, every count is complete
+    // before it is passed on.
     for (at, (earlier, wait)) in waits.into_iter().enumerate().rev().filter_map(|(at, wait)| Some((at, wait?))) {
         if let Some(earlier) = earlier {
             let name = units[at].name.clone();
@@ -46,20 +46,21 @@ pub fn units(trace: &Trace) -> Vec<Unit> {
     units
 }
 
-/// A row, without what the unit waited for.
+/// Converts a row, without what the unit waited for.
 pub fn unit(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Unit {
     let since = |from: Option<i64>, to: Option<i64>| from.zip(to).map(|(from, to)| to.saturating_sub(from).max(0));
-    // Parts that were not recorded count for the next one: without an image load, initialization begins when the
-    // process is there; without either, it is the whole start.
+    // Time of unrecorded parts counts toward the next part: without an image load, initialization starts when the
+    // process exists; without either, it is the whole start.
     let start = Some(row.start_ns);
     let loaded_from = row.checkpoint_ns.or(start);
     let initialized_from = row.load_ns.or(loaded_from);
-    // What starts has its process at the end, what stops at the start.
-    let lives_at = match row.kind {
+    // A starting unit has its process at the end, a stopping one at the start.
+    let process_time_ns = match row.kind {
         ServiceChange::Start => row.end_ns.unwrap_or(trace.duration_ns),
         ServiceChange::Stop => row.start_ns,
     };
-    let process = row.container_pid.and_then(|pid| images.row_at(pid, lives_at)).and_then(|at| trace.processes.get(at));
+    let process =
+        row.container_pid.and_then(|pid| images.row_at(pid, process_time_ns)).and_then(|at| trace.processes.get(at));
     Unit {
         name: trace.text(row.service).to_owned(),
         group: trace.text(row.group).to_owned(),
@@ -74,7 +75,7 @@ pub fn unit(trace: &Trace, images: &Images<'_>, row: &ServiceTransition) -> Unit
         initialization_ns: since(initialized_from, row.end_ns),
         command: trace.text(row.container).to_owned(),
         pid: row.container_pid,
-        image: row.container_pid.and_then(|pid| images.at(pid, lives_at)).unwrap_or_default().to_owned(),
+        image: row.container_pid.and_then(|pid| images.at(pid, process_time_ns)).unwrap_or_default().to_owned(),
         process_end_ns: process.and_then(|process| process.end_ns),
         outcome: row.outcome,
         result: trace.text(row.result).to_owned(),

@@ -1,4 +1,4 @@
-//! One start or stop of a service of Windows or of a unit of systemd.
+//! A start or stop of a Windows service or systemd unit.
 
 use onoff_trace::{Duration, ServiceChange, ServiceOutcome};
 use serde::Serialize;
@@ -6,22 +6,23 @@ use serde::Serialize;
 use onoff_evidence::Certainty;
 use onoff_evidence::reason::Reason;
 
-/// What shows that a unit waited for another.
+/// Evidence that a unit waited for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
-    /// Windows: the earlier service of the same load-order group had to finish.
+    /// Windows: an earlier service in the same load-order group had to start first.
     SameGroup,
-    /// Windows: the load-order group before had to finish.
+    /// Windows: the previous load-order group had to finish.
     EarlierGroup,
-    /// Windows: the container of a service that was requested before had to be there.
+    /// Windows: the host process of an earlier service had to be created.
     Container,
-    /// Linux: it is declared to start after the other (of a stop: to stop before it is), which was the last of those to be done.
+    /// Linux: the unit is ordered after the other (at a stop: the other is ordered after it), which was the last of
+    /// these to finish.
     DeclaredOrder,
-    /// Linux: a device, announced after the device manager began to look for the devices that are there.
+    /// Linux: a device, announced after the scan for existing devices started.
     DeviceScan,
-    /// Linux: nothing that it is declared to start after was started: it was free once the service manager had read its units.
+    /// Linux: no unit it is ordered after was started, so it could start once the service manager had loaded its units.
     Manager,
 }
 
@@ -31,209 +32,200 @@ pub enum WaitKind {
 pub struct UnitWait {
     /// The other unit; empty for the service manager itself.
     pub name: String,
-    /// What makes it the cause.
     pub kind: WaitKind,
-    /// When the other was done, or its container was there, ns.
+    /// When the other unit had finished, or its host process existed, ns.
     pub time_ns: i64,
-    /// From then until this one's start or stop, ns: the service manager was busy, or the unit was requested later.
+    /// Time from then until this unit's start or stop, ns: the service manager was busy, or the unit was requested
+    /// later.
     pub gap_ns: i64,
-    /// How certain it is; measured only where the order is declared: an order of starts alone is evidence, not proof.
+    /// Measured only if the order is declared: an observed order of starts is evidence, not proof.
     pub certainty: Certainty,
 }
 
 impl UnitWait {
-    /// What shows that the start of `unit` waited for this, as a phrase.
+    /// Describes why the start of `unit` waited for this.
     #[must_use]
     pub fn phrase(&self, unit: &str) -> String {
         let (other, gap) = (&self.name, Duration::from_ns(self.gap_ns));
         match self.kind {
             WaitKind::SameGroup => {
-                format!("{unit} was requested {gap} after {other} was done, and both are of one load-order group")
-            }
-            WaitKind::EarlierGroup => {
-                format!("{unit} was requested {gap} after {other} was done, whose load-order group comes first")
-            }
-            WaitKind::Container => {
                 format!(
-                    "{unit} was requested {gap} after {other} had its container: containers are made one after the other"
+                    "{unit} was requested {gap} after {other} had started, and both are in the same load-order group"
                 )
             }
+            WaitKind::EarlierGroup => {
+                format!("{unit} was requested {gap} after {other} had started, which is in an earlier load-order group")
+            }
+            WaitKind::Container => format!(
+                "{unit} was requested {gap} after the host process of {other} was created; host processes are created \
+                 one at a time"
+            ),
             WaitKind::DeclaredOrder if self.certainty == Certainty::Measured => {
-                format!("{unit} is declared to start after {other}, the last of those to be done, {gap} before")
+                format!("{unit} is ordered after {other}, which finished last, {gap} earlier")
             }
             WaitKind::DeclaredOrder => format!(
-                "{unit} is declared to start after {other}, the last of those to be done, but {gap} before: the service manager \
-                 was kept, or the unit was requested later"
+                "{unit} is ordered after {other}, which finished last, but {gap} earlier; the service manager was busy, or the unit was \
+                 requested later"
             ),
-            WaitKind::DeviceScan => format!("{unit} was announced after {other} began to look for devices"),
+            WaitKind::DeviceScan => format!("{unit} was announced after {other} started the device scan"),
             WaitKind::Manager => format!(
-                "nothing that {unit} comes after was started before it; the service manager had read its units {gap} earlier"
+                "no unit that {unit} is ordered after was started before it; the service manager had loaded its units {gap} earlier"
             ),
         }
     }
 }
 
-/// Whose time-out it is.
+/// The kind of a time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeOutKind {
-    /// A window did not answer in 5 s.
+    /// A window did not respond within 5 s.
     Window,
-    /// A console handler did not return in 5 s.
+    /// A console handler did not return within 5 s.
     Console,
-    /// An application did not answer; of a shutdown, one of these two, and the recording does not say which.
+    /// An application did not respond; for a shutdown, either of the two above.
     Application,
-    /// After a forced shutdown, a window did not answer the question in 0.25 s or the order in 0.5 s.
+    /// In a forced shutdown, a window did not respond to the query within 0.25 s or did not end within 0.5 s.
     Forced,
-    /// A service or unit had not started, stopped or answered when its manager gave up.
+    /// A service or unit had not started, stopped or responded when its manager stopped waiting.
     Service,
 }
 
-/// A time-out that was run into.
+/// A time-out that was exceeded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeOut {
-    /// Which.
     pub kind: TimeOutKind,
-    /// When it ran out, ns; `None` when not known.
+    /// When it expired, ns; `None` if unknown.
     pub at_ns: Option<i64>,
-    /// Its length, ns; `None` when not known.
+    /// Its length, ns; `None` if unknown.
     pub limit_ns: Option<i64>,
-    /// How certain it is: most time-outs are not recorded as such.
+    /// Most time-outs are not recorded as such.
     pub certainty: Certainty,
-    /// What shows it.
     pub evidence: Reason,
 }
 
-/// When in a shutdown of Windows a service was notified.
+/// When a Windows service was notified during a shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServiceNotification {
-    /// Before all others, one after the other.
+    /// Before all other services, one at a time.
     PreShutdown,
-    /// With all others, side by side.
+    /// With all other services, in parallel.
     Shutdown,
-    /// Before services were notified of the shutdown: it stopped for another reason.
+    /// It stopped before services were notified of the shutdown, for another reason.
     Earlier,
-    /// Not recorded, or no service of a shutdown.
+    /// Not recorded, or not a service in a shutdown.
     #[default]
     Unknown,
 }
 
-/// A process of a unit that is stopped.
+/// A process of a stopping unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitProcess {
-    /// Id.
     pub pid: u32,
-    /// Image.
     pub image: String,
-    /// Start, ns; `None` when it ran before the recording.
+    /// Start, ns; `None` if it was running before the recording.
     pub start_ns: Option<i64>,
-    /// Exit, ns; `None` when it outlived the recording.
+    /// Exit, ns; `None` if it was still running when the recording ended.
     pub end_ns: Option<i64>,
-    /// Whether it was started to stop the unit.
+    /// Whether it is a stop command of the unit.
     pub stops: bool,
-    /// How certain it is that it is the unit's.
+    /// How certain it is that the process belongs to the unit.
     pub certainty: Certainty,
 }
 
-/// One start or stop of a service of Windows or of a unit of systemd.
+/// A start or stop of a Windows service or systemd unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unit {
-    /// Name; of a service the short one.
+    /// Unit name, or short service name.
     pub name: String,
-    /// Load-order group, or slice; empty for none.
+    /// Load-order group or slice; empty if there is none.
     pub group: String,
-    /// Start or stop.
     pub kind: ServiceChange,
-    /// Requested, ns.
+    /// When it was requested, ns.
     pub start_ns: i64,
-    /// First checkpoint, ns: of a start its process was there, of a stop it first reported that it was stopping. `None` when not
-    /// recorded.
+    /// First checkpoint, ns. Start: its process existed. Stop: it reported for the first time that it was stopping.
+    /// `None` if not recorded.
     pub checkpoint_ns: Option<i64>,
-    /// Image loaded, ns; `None` when not recorded.
+    /// When the image was loaded, ns; `None` if not recorded.
     pub load_done_ns: Option<i64>,
-    /// Done, ns; `None` when it was under way at the end of the recording.
+    /// When it had finished, ns; `None` if it was unfinished when the recording ended.
     pub end_ns: Option<i64>,
-    /// All of it, ns; of Linux the time of `systemd-analyze blame`.
+    /// Duration, ns; on Linux, the time from `systemd-analyze blame`.
     pub duration_ns: Option<i64>,
-    /// Until the first checkpoint, ns: of a start, making the process.
+    /// Time until the first checkpoint, ns; for a start, creating the process.
     pub container_ns: Option<i64>,
-    /// Loading the service's image, ns.
+    /// Time to load the service image, ns.
     pub image_load_ns: Option<i64>,
-    /// The rest, ns: of a start, its initialization.
+    /// The rest, ns; for a start, initialization.
     pub initialization_ns: Option<i64>,
-    /// Command line of its process; empty when not known.
+    /// Command line of its process; empty if unknown.
     pub command: String,
-    /// Its process: a service's host, or a unit's main process.
+    /// The service host process, or the main process of the unit.
     pub pid: Option<u32>,
-    /// Image file name of that process; empty when not known.
+    /// Image file name of that process; empty if unknown.
     pub image: String,
-    /// End of that process, ns; `None` when it outlived the recording, or is not known.
+    /// Exit of that process, ns; `None` if it was still running when the recording ended, or unknown.
     pub process_end_ns: Option<i64>,
-    /// How it ended.
     pub outcome: ServiceOutcome,
-    /// The service manager's word for that, e.g. `timeout`; empty when it gives none.
+    /// The service manager's result, e.g. `timeout`; empty if none.
     pub result: String,
-    /// How long the service manager would have waited for this one, ns; `None` for ever, or when not recorded.
+    /// Time-out of the service manager for this unit, ns; `None` if infinite or not recorded.
     pub limit_ns: Option<i64>,
-    /// The time-out that it ran into; `None` when it ran into none.
+    /// The time-out that it exceeded, if any.
     pub time_out: Option<TimeOut>,
-    /// When in a shutdown of Windows it was notified.
+    /// When it was notified in a Windows shutdown.
     pub notification: ServiceNotification,
-    /// Whether it belongs to the start of the system: Windows' automatic starts, units before the start was finished.
+    /// Whether it is part of the boot: an automatic start on Windows, or a unit started before the end of the boot.
     pub automatic: bool,
-    /// Start type as Windows numbers them: 2 automatic, 3 on demand; `None` where the recording does not say.
+    /// Start type as on Windows: 2 automatic, 3 demand; `None` if not recorded.
     pub start_type: Option<u32>,
-    /// Whether the transition waited for it: it is on the way to the default target, or on the path of stopping. False where no
-    /// such path is known.
+    /// Whether it is on the critical path of the boot or of stopping. False if no such path is known.
     pub on_path: bool,
-    /// What it waited for last; `None` when nothing recorded shows it.
+    /// What it waited for last; `None` if not recorded.
     pub waited_for: Option<UnitWait>,
     /// Names of the units that waited for this one.
     pub held_up: Vec<String>,
-    /// Units that waited for this one, or for one that waited for it, and so on.
+    /// Number of units that waited for this one, directly or indirectly.
     pub held_up_in_turn: u64,
-    /// Of a stop of Linux, processes that were its own or ran to stop it, by end.
+    /// For a stop on Linux: its own processes and its stop commands, ordered by end.
     pub processes: Vec<UnitProcess>,
     /// The record that set the start.
     pub event: String,
 }
 
-/// A unit whose start was not over when the recording ended.
+/// A unit that was still starting when the recording ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StillStarting {
-    /// Unit.
     pub unit: String,
-    /// Began to start, ns.
+    /// When it began to start, ns.
     pub start_ns: i64,
-    /// From then until the recording's end, ns.
+    /// Time until the end of the recording, ns.
     pub for_ns: i64,
-    /// When the service manager gives up, counted from the begin, ns; `None` for never or not known.
+    /// Start time-out of the service manager, ns; `None` if infinite or unknown.
     pub limit_ns: Option<i64>,
-    /// Units that are declared to start after it and were not started; none where dependencies were not recorded.
+    /// Units that are ordered after it and were not started; empty if dependencies were not recorded.
     pub holds_up: Vec<String>,
 }
 
-/// A load-order group as the service control manager started it.
+/// A load-order group, as started by the service control manager.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceGroup {
-    /// Name.
     pub name: String,
     /// Start, ns.
     pub start_ns: i64,
-    /// End, ns; `None` when it did not end in the recording.
+    /// `None` if it did not end in the recording.
     pub end_ns: Option<i64>,
-    /// Length, ns.
     pub duration_ns: Option<i64>,
-    /// Services of the group that were started.
+    /// Number of services in the group that were started.
     pub services: u64,
-    /// How certain the ends are: measured from the manager's own events, inferred from its services' starts and ends.
+    /// Measured by events of the service control manager, inferred from the starts and ends of the services.
     pub certainty: Certainty,
 }

@@ -1,10 +1,11 @@
-//! Where the time of a Linux boot went.
+//! Analyzes a Linux boot.
 //!
-//! [`analyze`] turns a [`Trace`] into a [`LinuxBootReport`], or says that the recording holds no boot. Whatever part of a
-//! recording is missing narrows the answer: [`LinuxBootReport::lacking`] says by how much.
+//! [`analyze`] turns a [`Trace`] into a [`LinuxBootReport`]. If the recording contains no boot, it returns what the
+//! recording contains instead. Parts that are missing from a recording make the report less complete: see
+//! [`LinuxBootReport::lacking`].
 
 mod absence;
-mod lacking;
+mod missing_evidence;
 mod path;
 mod phases;
 pub mod report;
@@ -22,7 +23,7 @@ use onoff_trace::{
 pub use report::*;
 
 use crate::boot::{BootOptions, NotABoot};
-use crate::boot_axis::Beside;
+use crate::boot_axis::AxisInputs;
 use crate::usage;
 use onoff_evidence::call_graph;
 use onoff_evidence::rule::Rule;
@@ -34,9 +35,9 @@ use onoff_usage::idle::{self, Settling};
 use onoff_usage::processes;
 use onoff_usage::units::declared_order::{Starts, first};
 use onoff_usage::units::{Unit, units};
-use phases::Course;
+use phases::BootBoundaries;
 
-/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+/// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -50,75 +51,79 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::Activities,
 ]);
 
-/// Analyses the boot that `trace` holds. Of the options the shell has no meaning here.
+/// Analyzes the boot in `trace`. The `shell` option is ignored.
 ///
 /// # Errors
-/// The recording holds no boot; the error says what it holds instead.
+/// The recording contains no boot; the error describes what it contains instead.
 pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, Box<NotABoot>> {
-    if !absence::holds_a_boot(trace) {
+    if !absence::contains_a_boot(trace) {
         return Err(Box::new(absence::not_a_boot(trace)));
     }
     let target = phases::default_target(trace);
-    let course = phases::course(trace, target.as_ref());
-    let post_boot = match course.finished.time_ns {
+    let boundaries = phases::boundaries(trace, target.as_ref());
+    let post_boot = match boundaries.finished.time_ns {
         Some(start_ns) => idle::settle(trace, start_ns, options.idle),
         None => Settling {
             metric: options.idle,
             rule: Rule::IdleCountNeedsFinish,
-            missing: course.finished.missing.clone(),
+            missing: boundaries.finished.missing.clone(),
             ..Settling::default()
         },
     };
-    let phases = describe_phases(trace, &course, &post_boot);
+    let phases = describe_phases(trace, &boundaries, &post_boot);
     let starts = Starts::of(trace);
     let (critical_path, places) = path::critical_path(trace, &starts, target.as_ref());
-    let units = starts_of_units(trace, &starts, &places);
+    let units = unit_starts(trace, &starts, &places);
 
-    let begin_ns = course.begin_ns();
-    // Of a start whose begin is not known, its length is a bound.
-    let finished_ns = course.finished.time_ns.filter(|_| course.kernel.time_ns.is_some());
-    let startup_ns = finished_ns.map(|end| end.saturating_sub(begin_ns));
+    let start_ns = boundaries.start_ns();
+    // If the start is unknown, the length is only a lower bound.
+    let finished_ns = boundaries.finished.time_ns.filter(|_| boundaries.kernel.time_ns.is_some());
+    let startup_ns = finished_ns.map(|end| end.saturating_sub(start_ns));
     let total_ns = startup_ns.zip(post_boot.end_ns).map(|(startup, _)| startup.saturating_add(post_boot.busy_ns));
-    // Without an end the start was not over when the recording was, if something was still starting.
-    let still_starting = match course.finished.time_ns {
+    // Without an end: if units were still starting, the boot was not over when the recording ended.
+    let still_starting = match boundaries.finished.time_ns {
         None => starts.unfinished(trace.duration_ns),
         Some(_) => Vec::new(),
     };
-    let latest_ns = course.finished.time_ns.unwrap_or_else(|| {
+    let latest_ns = boundaries.finished.time_ns.unwrap_or_else(|| {
         let ends = units.iter().filter(|unit| unit.automatic).filter_map(|unit| unit.end_ns);
         let hung_ns = (!still_starting.is_empty()).then_some(trace.duration_ns);
-        let begun = [&course.initrd, &course.init_program].into_iter().flatten().filter_map(|begin| begin.time_ns);
-        ends.chain(course.user_space.time_ns).chain(begun).chain(hung_ns).max().unwrap_or(begin_ns)
+        let started =
+            [&boundaries.initrd, &boundaries.init_program].into_iter().flatten().filter_map(|start| start.time_ns);
+        ends.chain(boundaries.user_space.time_ns).chain(started).chain(hung_ns).max().unwrap_or(start_ns)
     });
     let devices = devices::operations(trace);
     let (processes, process_summary) = processes::lives(trace, &options.expected_processes);
     let firmware_table = firmware_table(trace, options.firmware.as_ref(), Some(0));
-    let told_ns = course.firmware.time_ns.map(i64::saturating_neg);
+    let manager_ns = boundaries.firmware.time_ns.map(i64::saturating_neg);
     let firmware_table_difference_ns = firmware_table
         .as_ref()
         .and_then(|table| table.checkpoints.exit_end_ns)
-        .zip(told_ns)
-        .map(|(table, told)| table.saturating_sub(told));
-    let finished_ns = course.finished.time_ns;
+        .zip(manager_ns)
+        .map(|(table, manager)| table.saturating_sub(manager));
+    let finished_ns = boundaries.finished.time_ns;
     let settled_ns = finished_ns.map(|end| match post_boot.end_ns {
         Some(_) => end.saturating_add(post_boot.busy_ns),
         None => end,
     });
-    let spans: Vec<_> = phases.iter().map(Phase::span).collect();
-    let axis = Beside {
+    let intervals: Vec<_> = phases.iter().map(Phase::span).collect();
+    let axis = AxisInputs {
         firmware_table: firmware_table.as_ref(),
         manager_difference_ns: firmware_table_difference_ns,
         person_ns: 0,
     }
-    .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &spans, settled_ns));
-    let lacking = lacking::lacking(trace, &course, &starts, &post_boot);
+    .axis(trace, (options.firmware.as_ref(), options.capture.as_deref()), (0, &intervals, settled_ns));
+    let missing_evidence = missing_evidence::missing_evidence(trace, &boundaries, &starts, &post_boot);
     let details = LinuxBoot {
         startup_ns,
-        initial_file_system: course.init_program.as_ref().map(|program| Span::between(program, &course.user_space)),
-        manager: manager(trace, &course),
+        initial_file_system: boundaries
+            .init_program
+            .as_ref()
+            .map(|program| Span::between(program, &boundaries.user_space)),
+        manager: manager(trace, &boundaries),
         critical_path,
         other_units: other_units(trace),
-        last_unit: last_unit(trace, course.finished.time_ns),
+        last_unit: last_unit(trace, boundaries.finished.time_ns),
         still_starting,
         units_touched_by: touched_by(trace, &[TableName::ServiceTransitions, TableName::ServiceDependencies]),
         drivers: devices::by_driver(&devices),
@@ -144,20 +149,20 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
         kind: TransitionKind::Boot,
         variant: Variant::Cold,
         number: 1,
-        start_ns: Some(begin_ns),
+        start_ns: Some(start_ns),
         end_ns: post_boot.end_ns,
         touched_by: losses_touching(&phases),
         total_ns,
-        total_at_least_ns: latest_ns.saturating_sub(begin_ns).saturating_add(post_boot.busy_ns),
+        total_at_least_ns: latest_ns.saturating_sub(start_ns).saturating_add(post_boot.busy_ns),
         person_ns: 0,
         total_certainty: match (startup_ns, total_ns) {
             (None, _) => Certainty::Missing,
-            (Some(_), Some(_)) => course.finished.certainty.and(post_boot.certainty),
-            (Some(_), None) => course.finished.certainty,
+            (Some(_), Some(_)) => boundaries.finished.certainty.and(post_boot.certainty),
+            (Some(_), None) => boundaries.finished.certainty,
         },
         phases,
         units,
-        lacking,
+        lacking: missing_evidence,
         losses: trace.losses.clone(),
         culprits: Vec::new(),
         fix_first: None,
@@ -167,22 +172,22 @@ pub fn analyze(trace: &Trace, options: &BootOptions) -> Result<LinuxBootReport, 
 }
 
 /// Start and end of the phases, ns.
-pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
-    let course = phases::course(trace, phases::default_target(trace).as_ref());
-    let settled_ns = course.finished.time_ns.and_then(|start_ns| {
+pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseSpan> {
+    let boundaries = phases::boundaries(trace, phases::default_target(trace).as_ref());
+    let settled_ns = boundaries.finished.time_ns.and_then(|start_ns| {
         let settling = idle::settle(trace, start_ns, BootOptions::default().idle);
         settling.end_ns.map(|end_ns| (start_ns, end_ns))
     });
     let settled = settled_ns.map(|(start_ns, end_ns)| (PhaseName::PostBoot, Some(start_ns), Some(end_ns)));
     PhaseName::LINUX_BOOT
         .into_iter()
-        .filter_map(|name| course.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)))
+        .filter_map(|name| boundaries.ends(name).map(|(start, end)| (name, start.time_ns, end.time_ns)))
         .chain(settled)
         .collect()
 }
 
-/// The starts of units; `places` are those of the critical path among `starts`.
-fn starts_of_units(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) -> Vec<Unit> {
+/// The starts of units; `places` are the indices in `starts` that are on the critical path.
+fn unit_starts(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) -> Vec<Unit> {
     let on_path: HashSet<(&str, i64)> =
         places.iter().filter_map(|&at| starts.row(at)).map(|row| (trace.text(row.service), row.start_ns)).collect();
     let mut units = units(trace);
@@ -193,12 +198,13 @@ fn starts_of_units(trace: &Trace, starts: &Starts<'_>, places: &HashSet<usize>) 
     units
 }
 
-/// The units on the way to the default target, and on to the end of the start, in order of time, each with begin, end and main process.
+/// The units on the critical path to the default target and on to the end of the boot, ordered by time: unit, start,
+/// end, main process.
 pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let target = phases::default_target(trace);
     let starts = Starts::of(trace);
     let (path, _) = path::steps(trace, &starts, target.as_ref());
-    let mut way: Vec<_> = path
+    let mut units: Vec<_> = path
         .steps
         .iter()
         .filter_map(|step| {
@@ -206,16 +212,16 @@ pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
             Some((row.service, step.start_ns, step.end_ns, row.container_pid))
         })
         .collect();
-    let reached_ns = way.last().map(|step| step.2);
-    let finished_ns = phases::course(trace, target.as_ref()).finished.time_ns;
+    let reached_ns = units.last().map(|step| step.2);
+    let finished_ns = phases::boundaries(trace, target.as_ref()).finished.time_ns;
     if let (Some(reached_ns), Some(finished_ns)) = (reached_ns, finished_ns) {
-        way.extend(after_target(trace, (reached_ns, finished_ns)));
+        units.extend(after_target(trace, (reached_ns, finished_ns)));
     }
-    way
+    units
 }
 
-/// The units that the end of the start waited for after the default target was reached: the one that ended last, and from its start back
-/// the one before it.
+/// The units that the end of the boot waited for after the default target was reached: the one that finished last, and
+/// before each start the one that finished last before it.
 fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(StringId, i64, i64, Option<u32>)> {
     let mut rows: Vec<(i64, i64, StringId, Option<u32>)> = trace
         .service_transitions
@@ -237,11 +243,11 @@ fn after_target(trace: &Trace, (reached_ns, finished_ns): (i64, i64)) -> Vec<(St
     tail
 }
 
-/// How units of containers are called: by Docker, Podman, containerd, CRI-O, systemd-nspawn and systemd-machined.
-const CONTAINERS: [&str; 7] =
+/// Unit name prefixes of containers: Docker, Podman, containerd, CRI-O, systemd-nspawn and systemd-machined.
+const CONTAINER_PREFIXES: [&str; 7] =
     ["docker-", "libpod-", "cri-containerd-", "crio-", "systemd-nspawn@", "machine-", "podman-"];
 
-/// The starts that are not the system's own.
+/// Starts of units that are not system units.
 fn other_units(trace: &Trace) -> Vec<OtherUnit> {
     let duration = |start_ns: i64, end_ns: Option<i64>| end_ns.map(|end| end.saturating_sub(start_ns));
     let of_users = trace.activities.iter().filter(|row| row.kind == ActivityKind::UserUnit).map(|row| OtherUnit {
@@ -254,7 +260,7 @@ fn other_units(trace: &Trace) -> Vec<OtherUnit> {
     });
     let is_container = |name: &str| {
         let is_process = name.ends_with(".scope") || name.ends_with(".service");
-        is_process && CONTAINERS.iter().any(|begin| name.starts_with(begin))
+        is_process && CONTAINER_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
     };
     let starts = trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
     let containers = starts.filter(|row| is_container(trace.text(row.service))).map(|row| OtherUnit {
@@ -271,14 +277,14 @@ fn other_units(trace: &Trace) -> Vec<OtherUnit> {
 }
 
 /// The service manager's own work before the first unit.
-fn manager(trace: &Trace, course: &Course) -> ManagerStart {
+fn manager(trace: &Trace, boundaries: &BootBoundaries) -> ManagerStart {
     let at = |name: &str, rule: Rule| match first(trace, name) {
         Some(row) => phases::boundary(trace, &row, rule),
         None => phases::missing(rule),
     };
     let loaded = at(milestone::UNITS_LOAD_END, Rule::UnitsRead);
     ManagerStart {
-        whole: Span::between(&course.user_space, &loaded),
+        whole: Span::between(&boundaries.user_space, &loaded),
         generators: Span::between(
             &at(milestone::GENERATORS_BEGIN, Rule::FirstGeneratorStarts),
             &at(milestone::GENERATORS_END, Rule::LastGeneratorEnds),
@@ -287,7 +293,7 @@ fn manager(trace: &Trace, course: &Course) -> ManagerStart {
     }
 }
 
-/// The unit whose start ended last before `finished_ns`.
+/// The unit that was the last to finish starting before `finished_ns`.
 fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
     let Some(finished_ns) = finished_ns else { return String::new() };
     trace
@@ -300,13 +306,13 @@ fn last_unit(trace: &Trace, finished_ns: Option<i64>) -> String {
         .map_or_else(String::new, |(_, unit)| trace.text(unit).to_owned())
 }
 
-/// Whether the trace covers most of the time that `usage` is about: one of a shutdown says nothing of the boot before.
+/// Whether the trace covers most of the interval: a trace of a shutdown does not cover the boot before it.
 fn is_recorded(usage: &CpuUsage) -> bool {
     usage.unknown_ns <= usage.capacity_ns / 2
 }
 
-/// The phases, with what the machine did in each.
-fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<Phase> {
+/// The phases, with CPU and disk usage.
+fn describe_phases(trace: &Trace, boundaries: &BootBoundaries, post_boot: &Settling) -> Vec<Phase> {
     let settled = Boundary {
         time_ns: post_boot.end_ns,
         rule: post_boot.rule.clone(),
@@ -325,9 +331,9 @@ fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<
     };
     let nothing = Boundary::default();
     let ends = |name: PhaseName| match name {
-        PhaseName::PostBoot => (&course.finished, &settled),
+        PhaseName::PostBoot => (&boundaries.finished, &settled),
         PhaseName::TraceTail => (&settled, &last_event),
-        _ => course.ends(name).unwrap_or((&nothing, &nothing)),
+        _ => boundaries.ends(name).unwrap_or((&nothing, &nothing)),
     };
     let mut tables = vec![TableName::Milestones];
     let boundary_losses = touched_by(trace, &tables);
@@ -339,7 +345,7 @@ fn describe_phases(trace: &Trace, course: &Course, post_boot: &Settling) -> Vec<
         .map(|name| {
             let (start, end) = ends(name);
             let phase = Phase::between(name, start, end);
-            // A PostBoot that the recording cuts off is described up to the recording's end.
+            // If PostBoot did not end in the recording, it is described up to the end of the recording.
             let phase = if name == PhaseName::PostBoot { phase.recorded_until(trace.duration_ns) } else { phase };
             let settles = matches!(name, PhaseName::PostBoot | PhaseName::TraceTail);
             Phase { touched_by: if settles { settling_losses.clone() } else { boundary_losses.clone() }, ..phase }

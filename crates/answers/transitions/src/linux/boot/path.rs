@@ -1,4 +1,4 @@
-//! The critical path: from the default target back, always to what released the unit.
+//! The critical path: from the default target backwards, always to what released the unit.
 
 use hashbrown::HashSet;
 use onoff_trace::Trace;
@@ -11,10 +11,10 @@ use onoff_usage::cpu::ProcessCpu;
 use onoff_usage::units::WaitKind;
 use onoff_usage::units::declared_order::Starts;
 
-/// Names beside each step.
-const BUSIEST: usize = 3;
+/// Number of processes listed with each step.
+const MAX_BUSIEST: usize = 3;
 
-/// The path, and the places of its units among `starts`.
+/// The path, and the indices of its units in `starts`.
 pub(super) fn critical_path(
     trace: &Trace,
     starts: &Starts<'_>,
@@ -31,7 +31,7 @@ pub(super) fn critical_path(
     (path, places)
 }
 
-/// The same without what the processors did meanwhile, and without sums.
+/// The path without CPU usage and sums.
 pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultTarget>) -> (UnitPath, HashSet<usize>) {
     let mut path = UnitPath::default();
     let mut places = HashSet::new();
@@ -46,7 +46,7 @@ pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultT
     let mut end_ns = target.reached_ns;
     while let Some(at) = next.filter(|&at| places.insert(at)) {
         let (Some(row), Some((other, release))) = (starts.row(at), starts.release(at)) else { break };
-        // A device is waited for from the moment at which somebody looked for it, not from when it was first named.
+        // The wait for a device starts when something looked for it, not when it was first mentioned.
         let start_ns = match release.kind {
             WaitKind::DeviceScan => release.time_ns.max(row.start_ns),
             _ => row.start_ns,
@@ -70,9 +70,9 @@ pub(super) fn steps(trace: &Trace, starts: &Starts<'_>, target: Option<&DefaultT
     (path, places)
 }
 
-/// What the processors did during each step and in the gap before it.
+/// Sets the CPU usage of each step and of the gap before it.
 fn fill_usage(trace: &Trace, steps: &mut [UnitPathStep]) {
-    let spans: Vec<Option<(i64, i64)>> = steps
+    let intervals: Vec<Option<(i64, i64)>> = steps
         .iter()
         .flat_map(|step| {
             let gap_ns = step.start_ns.saturating_sub(step.released_by.gap_ns);
@@ -80,10 +80,10 @@ fn fill_usage(trace: &Trace, steps: &mut [UnitPathStep]) {
         })
         .map(|(start, end)| (start < end).then_some((start, end)))
         .collect();
-    let usages = usage::of_spans(trace, &spans);
+    let usages = usage::of_intervals(trace, &intervals);
     let mut usages = usages.into_iter().map(|(cpu, _)| {
         let cpu = cpu.filter(super::is_recorded)?;
-        let busiest: Vec<ProcessCpu> = cpu.by_process.into_iter().take(BUSIEST).collect();
+        let busiest: Vec<ProcessCpu> = cpu.by_process.into_iter().take(MAX_BUSIEST).collect();
         let percent = if cpu.capacity_ns > 0 { cpu.busy_ns as f64 * 100.0 / cpu.capacity_ns as f64 } else { 0.0 };
         Some((percent, busiest))
     });

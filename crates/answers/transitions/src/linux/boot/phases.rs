@@ -1,4 +1,4 @@
-//! The ends of the phases, each by the best rule that finds one.
+//! Finds the ends of the phases, each by the best rule that matches.
 
 use crate::PhaseName;
 use onoff_trace::{DeviceOperationKind, Milestone, Trace, milestone};
@@ -8,22 +8,22 @@ use super::report::DefaultTarget;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// What ends the parts of the start. Each is the start of the next.
+/// The boundaries between the parts of a boot. Each one starts the next part.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct BootBoundaries {
     pub(super) firmware: Boundary,
     pub(super) loader: Boundary,
     pub(super) kernel: Boundary,
-    /// `None` where there is no initial file system with a service manager.
+    /// `None` without an initramfs that runs a service manager.
     pub(super) initrd: Option<Boundary>,
-    /// The kernel runs the initial file system's program, where that is no service manager: part of the kernel's phase.
+    /// Start of the initramfs program, if that is not a service manager: part of the kernel phase.
     pub(super) init_program: Option<Boundary>,
     pub(super) user_space: Boundary,
     pub(super) finished: Boundary,
 }
 
-impl Course {
-    /// Begin and end of a phase up to the end of the start.
+impl BootBoundaries {
+    /// Start and end of a phase up to the end of the boot.
     pub(super) fn ends(&self, name: PhaseName) -> Option<(&Boundary, &Boundary)> {
         Some(match name {
             PhaseName::Firmware => (&self.firmware, &self.loader),
@@ -38,24 +38,24 @@ impl Course {
         })
     }
 
-    /// The first begin that is known.
-    pub(super) fn begin_ns(&self) -> i64 {
+    /// The earliest known start.
+    pub(super) fn start_ns(&self) -> i64 {
         [&self.firmware, &self.loader].into_iter().find_map(|boundary| boundary.time_ns).unwrap_or(0)
     }
 }
 
-/// What ends each part of the start.
-pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
+/// Finds the boundaries of the boot.
+pub(super) fn boundaries(trace: &Trace, target: Option<&DefaultTarget>) -> BootBoundaries {
     let at = |name: &str, rule: Rule| match first(trace, name) {
         Some(row) => boundary(trace, &row, rule),
         None => missing(rule),
     };
     let user_space = match first(trace, milestone::USER_SPACE_BEGIN) {
         Some(row) => boundary(trace, &row, Rule::ServiceManagerStarts),
-        None => user_space_stand_in(trace),
+        None => user_space_from_initcalls(trace),
     };
     let initrd_row = first(trace, milestone::INITRD_BEGIN);
-    // The kernel's log tells every program of an initial file system, the service manager only itself.
+    // The kernel log has every initramfs program; the service manager only reports itself.
     let (init_program, initrd) = match initrd_row {
         Some(row) if user_space.certainty == Certainty::Measured && is_kernel_log(trace, &row) => {
             let rule = Rule::InitialProgramRuns;
@@ -80,10 +80,10 @@ pub(super) fn course(trace: &Trace, target: Option<&DefaultTarget>) -> Course {
             ..Boundary::default()
         },
     };
-    Course {
+    BootBoundaries {
         firmware: at(milestone::FIRMWARE, Rule::FirmwareStarts),
         loader: at(milestone::BOOT_MANAGER, Rule::LoaderStarts),
-        // A part whose times count from user space, and nothing else: then the kernel's start is not known.
+        // If all times count from user space, the kernel start is unknown.
         kernel: if user_space.time_ns == Some(0) {
             missing(Rule::KernelClockStarts)
         } else {
@@ -106,14 +106,14 @@ fn is_kernel_log(trace: &Trace, row: &Milestone) -> bool {
     trace.text(row.event).starts_with("kernel log")
 }
 
-/// Without the service manager's own word: when the kernel's own initialization was over.
-fn user_space_stand_in(trace: &Trace) -> Boundary {
+/// Without a message of the service manager: the end of the kernel's own initialization.
+fn user_space_from_initcalls(trace: &Trace) -> Boundary {
     let wanted = Rule::ServiceManagerStarts;
     let last_initcall = trace
         .device_operations
         .iter()
         .filter(|row| row.kind == DeviceOperationKind::Initcall)
-        // Modules have such functions too; what the kernel itself runs is over before the first program starts.
+        // Modules have initcalls too; those of the kernel itself end before the first program starts.
         .filter(|row| row.tid.is_none_or(|tid| tid == 1))
         .filter_map(|row| Some((row.end_ns?, row.event)))
         .max_by_key(|&(end_ns, _)| end_ns);
@@ -129,8 +129,9 @@ fn user_space_stand_in(trace: &Trace) -> Boundary {
     }
 }
 
-/// The target that the system is started for, once it is reached: the service manager's word, else the highest of the usual ones
-/// that was reached while the system started. Any other target says nothing: of a start that hung, the last one is not its end.
+/// The default target, once reached: as reported by the service manager, otherwise the highest of the standard targets
+/// that was reached during the boot. Other targets do not count: if the boot hung, the last target reached is not its
+/// end.
 pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
     let reached = trace.strings.find(milestone::TARGET_REACHED)?;
     let finished_ns = first(trace, milestone::STARTUP_FINISHED).map(|row| row.time_ns);
@@ -141,21 +142,21 @@ pub(super) fn default_target(trace: &Trace) -> Option<DefaultTarget> {
         .filter(|row| finished_ns.is_none_or(|finished| row.time_ns <= finished))
         .map(|row| (row.time_ns, trace.text(row.detail)))
         .collect();
-    let told =
+    let reported =
         first(trace, milestone::STARTUP_FINISHED).map(|row| trace.text(row.detail)).filter(|unit| !unit.is_empty());
     let named = |unit: &str| targets.iter().copied().find(|&(_, name)| name == unit);
-    let found = told.and_then(named).map(|found| (found, Rule::DefaultTargetIsAlias)).or_else(|| {
+    let found = reported.and_then(named).map(|found| (found, Rule::DefaultTargetIsAlias)).or_else(|| {
         ["graphical.target", "multi-user.target"]
             .into_iter()
             .find_map(named)
             .map(|found| (found, Rule::HighestUsualTarget))
     });
     let ((reached_ns, unit), rule) = found?;
-    let begin_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
+    let user_space_ns = first(trace, milestone::USER_SPACE_BEGIN).map(|row| row.time_ns);
     Some(DefaultTarget {
         unit: unit.to_owned(),
         reached_ns,
-        in_user_space_ns: begin_ns.map(|begin| reached_ns.saturating_sub(begin)),
+        in_user_space_ns: user_space_ns.map(|start| reached_ns.saturating_sub(start)),
         rule,
     })
 }

@@ -1,4 +1,4 @@
-//! The result of the analysis of a Linux boot. Its serialized names are the documented contract of `boot --format json`.
+//! Result of the Linux boot analysis. The serialized names are the documented interface of `boot --format json`.
 
 use crate::Transition;
 use onoff_evidence::missing_evidence::MissingRecords;
@@ -15,149 +15,145 @@ use onoff_usage::devices::{Device, DeviceTotal};
 use onoff_usage::processes::{ProcessLife, ProcessSummary};
 use onoff_usage::units::{StillStarting, UnitWait};
 
-/// The target that the system is started for.
+/// The default target of the boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DefaultTarget {
     /// Unit, e.g. `graphical.target`.
     pub unit: String,
-    /// Reached, ns.
+    /// When it was reached, ns.
     pub reached_ns: i64,
-    /// From the start of user space, ns; `None` when that is not known.
+    /// Time since the start of user space, ns; `None` if unknown.
     pub in_user_space_ns: Option<i64>,
-    /// How it was told that it is the default one.
+    /// How it was determined to be the default target.
     pub rule: Rule,
 }
 
-/// The start of a unit that is not the system's: of a user's service manager, or a container. Nothing of the system's start waits for it.
+/// The start of a unit that is not a system unit: of a user's service manager, or a container. The boot does not wait
+/// for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherUnit {
-    /// Unit.
     pub name: String,
-    /// Whose: the user's service manager as the system calls it (`user@1000.service`), or `container`.
+    /// Owner: the user's service manager (`user@1000.service`), or `container`.
     pub of: String,
-    /// Began to start, ns.
+    /// When it began to start, ns.
     pub start_ns: i64,
-    /// Was started, ns; `None` when that is not in the recording.
+    /// When it had started, ns; `None` if not in the recording.
     pub end_ns: Option<i64>,
-    /// From the one to the other, ns.
     pub duration_ns: Option<i64>,
-    /// Whether it failed.
     pub failed: bool,
 }
 
-/// What the service manager did before it started the first unit.
+/// The service manager's work before the first unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ManagerStart {
-    /// From the start of user space to the end of reading units: all of it.
+    /// From the start of user space until all units are loaded.
     pub whole: Span,
-    /// Programs that make units ran.
+    /// Generators ran.
     pub generators: Span,
-    /// Units were read.
+    /// Units were loaded.
     pub units_load: Span,
 }
 
-/// A step of the critical path: a unit, the time it took, and the time before that.
+/// A step of the critical path: a unit, its time, and the gap before it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitPathStep {
-    /// Unit.
     pub unit: String,
-    /// Started, ns.
+    /// Start, ns.
     pub start_ns: i64,
-    /// When it let the next step go on, ns.
+    /// When it released the next step, ns.
     pub end_ns: i64,
-    /// From its start until it let the next step go on, ns.
+    /// From its start until it released the next step, ns.
     pub duration_ns: i64,
     /// What released it.
     pub released_by: UnitWait,
-    /// Busy share of all processors while it started, percent; `None` without a trace.
+    /// CPU usage of the whole machine while it started, percent; `None` without a trace.
     pub busy_percent: Option<f64>,
-    /// Who used the processors most while it started; empty without a trace.
+    /// The processes that used the most CPU while it started; empty without a trace.
     pub busiest: Vec<ProcessCpu>,
-    /// The same for the gap before its start.
+    /// CPU usage of the whole machine in the gap before its start, percent; `None` without a trace.
     pub gap_busy_percent: Option<f64>,
-    /// The same for the gap before its start.
+    /// The processes that used the most CPU in that gap; empty without a trace.
     pub gap_busiest: Vec<ProcessCpu>,
 }
 
-/// Who was waited for on the way to the default target.
+/// The critical path to the default target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitPath {
-    /// The steps, in order of time; the last is the default target.
+    /// The steps, ordered by time; the last one is the default target.
     pub steps: Vec<UnitPathStep>,
-    /// Time of the steps themselves, ns.
     pub units_ns: i64,
     /// Time between the steps, ns.
     pub gaps_ns: i64,
-    /// How certain the weakest step is.
+    /// Certainty of the weakest step.
     pub certainty: Certainty,
-    /// Records that are lacking and would say more.
+    /// Missing records that would make the path more complete.
     pub missing: Vec<MissingRecords>,
 }
 
-/// Where the time of a boot of Linux went. Times are ns of the monotonic clock, from the kernel's start; firmware and loader lie before.
+/// A Linux boot. Times are ns of the monotonic clock since kernel start; firmware and loader have negative times.
 pub type LinuxBootReport = Transition<LinuxBoot>;
 
-/// What only a boot of Linux has.
+/// Fields specific to a Linux boot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxBoot {
-    /// From the firmware's begin (the loader's, or the kernel's, where no more is recorded) until every job of the start is
-    /// done, ns: the total of `systemd-analyze time`. `None` when an end is unknown.
+    /// From the start of the firmware (or of the loader or kernel, if nothing earlier was recorded) until all start
+    /// jobs are done, ns: the total of `systemd-analyze time`. `None` if either end is unknown.
     pub startup_ns: Option<i64>,
-    /// The initial file system, where no service manager runs in it: the last part of the kernel's phase. `None` when there is
-    /// none or the kernel's log does not tell.
+    /// The initramfs, if no service manager runs in it: the last part of the kernel phase. `None` if there is none or
+    /// the kernel log does not show it.
     pub initial_file_system: Option<Span>,
-    /// The target that the system is started for; `None` when none was reached.
+    /// The default target; `None` if none was reached.
     pub default_target: Option<DefaultTarget>,
-    /// Units of users' service managers, and containers, by start. Containers are units of the system too.
+    /// Units of user service managers, and containers, ordered by start. Containers are system units as well.
     pub other_units: Vec<OtherUnit>,
-    /// What the service manager did before the first unit.
+    /// The service manager's work before the first unit.
     pub manager: ManagerStart,
-    /// Who was waited for on the way to the default target.
+    /// The critical path to the default target.
     pub critical_path: UnitPath,
-    /// The unit whose start ended last before the start was finished; empty when not known.
+    /// The unit that was the last to finish starting before the end of the boot; empty if unknown.
     pub last_unit: String,
-    /// What was still starting when the recording ended, longest first, of a boot that did not finish: it hung or was cut off.
+    /// Units that were still starting when the recording ended, longest first, if the boot hung or was cut off.
     pub still_starting: Vec<StillStarting>,
-    /// Names of the losses that touch units.
+    /// Names of the losses that can affect units.
     pub units_touched_by: Vec<String>,
-    /// Initialization functions, modules and probes, longest first.
+    /// Initcalls, modules and probes, longest first.
     pub devices: Vec<Device>,
-    /// What slow initialization functions called, longest first, where the recording has the kernel's calls; at most 32.
+    /// Call graphs of slow initcalls, longest first, if kernel function calls were recorded; at most 32.
     pub call_graphs: Vec<CallGraph>,
-    /// By driver, longest first.
+    /// Totals by driver, longest first.
     pub drivers: Vec<DeviceTotal>,
-    /// By device, longest first.
+    /// Totals by device, longest first.
     pub device_totals: Vec<DeviceTotal>,
-    /// Names of the losses that touch devices.
+    /// Names of the losses that can affect devices.
     pub devices_touched_by: Vec<String>,
-    /// The firmware's own times, where the recording has its tables.
+    /// The firmware's own times, if the recording has its tables.
     pub firmware_table: Option<FirmwareBeforeKernel>,
-    /// The firmware table's end of firmware and loader less the service manager's, ns: how far the two accounts differ.
+    /// End of firmware and loader in the firmware table, minus the same end as reported by the service manager, ns.
     pub firmware_table_difference_ns: Option<i64>,
-    /// The boot on one axis with what firmware and packets say of it; `None` when there is neither.
+    /// The boot on one time axis with firmware data and network packets; `None` without either.
     pub axis: Option<BootAxis>,
-    /// Processes, by start.
+    /// Processes, ordered by start.
     pub processes: Vec<ProcessLife>,
-    /// How many processes of each class.
+    /// Number of processes in each class.
     pub process_summary: ProcessSummary,
-    /// Names of the losses that touch processes.
+    /// Names of the losses that can affect processes.
     pub processes_touched_by: Vec<String>,
-    /// The boots that the recording's journals hold; `read` marks the one this is about.
+    /// The boots in the recording's journals; `read` marks the one that was analyzed.
     pub boots: Vec<RecordedBoot>,
-    /// How other clocks' times came onto the axis.
+    /// How timestamps of other clocks were converted.
     pub clock_conversions: Vec<ClockConversion>,
 }
 
-/// The boots that a recording's journals hold: the answer of `onoff boot --list-boots`.
+/// The boots in a recording's journals: the result of `onoff boot --list-boots`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootList {
-    /// The boots, in the order in which they began; `read` marks the one that is read by default.
+    /// The boots, ordered by start; `read` marks the one that is analyzed by default.
     pub boots: Vec<RecordedBoot>,
 }

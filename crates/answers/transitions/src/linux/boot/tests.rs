@@ -1,4 +1,4 @@
-//! Boots made by hand, and recordings that no machine makes.
+//! Synthetic boots and random traces.
 
 use onoff_trace::{
     DependencyKind, Milestone, ServiceDependency, ServiceOutcome, ServiceTransition, StringId, Trace, milestone,
@@ -10,7 +10,7 @@ use onoff_testkit::hostile::{Source, hostile};
 use onoff_testkit::synthetic::{MS, milestone_value, of_linux, process, service, switches, thread};
 use onoff_usage::units::StillStarting;
 
-/// Dependencies of kind after: who, on whom.
+/// Adds `After=` dependencies: (unit, the unit it starts after).
 fn after(trace: &mut Trace, pairs: &[(&str, &str)]) {
     for (service, on) in pairs {
         let row = ServiceDependency {
@@ -26,8 +26,8 @@ fn at(trace: &mut Trace, ms: i64, name: &str, detail: &str, value: Option<i64>) 
     milestone_value(trace, ms * MS, name, detail, value.map(|ms| ms * MS));
 }
 
-/// A start of 30 s: `slow.service` takes 6 s on the way, `side.service` 9 s beside it, and `once.service`, which only does
-/// one thing, 4 s on the way.
+/// A boot of 30 s. On the critical path: `slow.service` (6 s) and `once.service` (a oneshot, 4 s). Not on it:
+/// `side.service` (9 s).
 fn boot() -> Trace {
     let mut trace = of_linux(Trace { duration_ns: 60_000 * MS, ..Trace::default() });
     at(&mut trace, -5_400, milestone::FIRMWARE, "", Some(5_100));
@@ -87,7 +87,7 @@ fn phases_are_those_of_the_service_manager() {
 }
 
 #[test]
-fn an_initial_file_system_without_a_service_manager_is_the_kernels() {
+fn an_initramfs_without_service_manager_belongs_to_the_kernel_phase() {
     let mut trace = boot();
     let event = trace.strings.intern("kernel log/Run … as init process");
     let name = trace.strings.intern(milestone::INITRD_BEGIN);
@@ -124,7 +124,7 @@ fn hung() -> Trace {
             ("once.service", "basic.target"),
             ("graphical.target", "once.service"),
             ("late.service", "graphical.target"),
-            // As every unit is stopped before that: nobody waits for it to start.
+            // Every unit is ordered before these, so nothing waits for them to start.
             ("shutdown.target", "once.service"),
             ("umount.target", "once.service"),
         ],
@@ -133,7 +133,7 @@ fn hung() -> Trace {
 }
 
 #[test]
-fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
+fn a_hung_boot_names_starting_units_and_what_they_hold_up() {
     let report = analyzed(&hung());
     assert_eq!((report.details.startup_ns, report.details.default_target.clone()), (None, None));
     assert_eq!(
@@ -150,7 +150,7 @@ fn a_boot_that_hung_names_what_was_starting_and_who_waits() {
 }
 
 #[test]
-fn a_finished_boot_with_a_unit_that_starts_for_ever_did_not_hang() {
+fn a_finished_boot_with_a_unit_that_never_starts_did_not_hang() {
     let mut trace = boot();
     service(&mut trace, "endless.service", "system.slice", (29_000, None, None, None));
     let report = analyzed(&trace);
@@ -159,8 +159,8 @@ fn a_finished_boot_with_a_unit_that_starts_for_ever_did_not_hang() {
 }
 
 #[test]
-fn the_length_of_the_recording_bounds_no_boot() {
-    // A log that goes on for an hour, and says only that the initial file system's program ran at 2 s.
+fn the_end_of_the_recording_does_not_bound_the_boot() {
+    // The log covers an hour, but of the boot it only has the start of the initramfs program at 2 s.
     let mut trace = of_linux(Trace { duration_ns: 3_600_000 * MS, ..Trace::default() });
     at(&mut trace, 2_000, milestone::INITRD_BEGIN, "", None);
     let report = analyzed(&trace);
@@ -168,7 +168,7 @@ fn the_length_of_the_recording_bounds_no_boot() {
 }
 
 #[test]
-fn the_path_goes_back_through_whoever_was_done_last() {
+fn the_path_follows_the_unit_that_finished_last() {
     let report = analyzed(&boot());
     let steps: Vec<(&str, i64, i64, &str)> = report
         .details
@@ -189,7 +189,7 @@ fn the_path_goes_back_through_whoever_was_done_last() {
             ("graphical.target", 0, 3_400, "once.service"),
         ]
     );
-    // Everything between the end of reading units and the target is somebody's.
+    // The whole time from the end of loading units to the target is on the path.
     let path = &report.details.critical_path;
     assert_eq!((path.units_ns + path.gaps_ns) / MS, 29_500 - 14_000);
     assert_eq!(path.certainty, Certainty::Inferred);
@@ -201,12 +201,12 @@ fn the_path_goes_back_through_whoever_was_done_last() {
 }
 
 #[test]
-fn a_device_is_followed_to_who_looked_for_it() {
-    // Asked for before it was announced, or announced before anybody asked.
-    for (asked, took, gap, held_up) in [(14_010, 940, 0, &[][..]), (21_000, 0, 940, &["dev-vda1.device"])] {
+fn a_device_wait_is_followed_to_the_device_scan() {
+    // The device was needed before or after it appeared.
+    for (needed_ms, took, gap, held_up) in [(14_010, 940, 0, &[][..]), (21_000, 0, 940, &["dev-vda1.device"])] {
         let mut trace = boot();
         for (name, start, end) in [
-            ("dev-vda1.device", asked, 21_000),
+            ("dev-vda1.device", needed_ms, 21_000),
             ("dev-nobody.device", 21_000, 21_000),
             ("systemd-udev-trigger.service", 20_060, 20_400),
             ("boot.mount", 21_010, 22_000),
@@ -223,9 +223,9 @@ fn a_device_is_followed_to_who_looked_for_it() {
         );
         let report = analyzed(&trace);
         let steps = &report.details.critical_path.steps;
-        let ways: Vec<(&str, i64)> = steps.iter().map(|step| (step.unit.as_str(), step.duration_ns / MS)).collect();
+        let path: Vec<(&str, i64)> = steps.iter().map(|step| (step.unit.as_str(), step.duration_ns / MS)).collect();
         assert_eq!(
-            ways,
+            path,
             [
                 ("-.slice", 0),
                 ("slow.service", 6_000),
@@ -244,7 +244,7 @@ fn a_device_is_followed_to_who_looked_for_it() {
 }
 
 #[test]
-fn a_gap_names_who_used_the_processors() {
+fn a_gap_names_the_busiest_processes() {
     let mut trace = boot();
     trace.system.processors = 1;
     process(&mut trace, 1, "systemd", None, None);
@@ -258,13 +258,13 @@ fn a_gap_names_who_used_the_processors() {
     assert_eq!(step.gap_busiest[0].image, "systemd");
     assert_eq!(step.gap_busiest[0].cpu_ns, 2_000 * MS);
     assert_eq!(step.busy_percent, Some(0.0));
-    // 2 s were busy before the start was finished: it settles ten seconds after.
+    // The CPU was busy for 2 s before the boot finished, so idle detection ends ten seconds after the boot.
     assert_eq!(report.settling.as_ref().unwrap().end_ns, Some(40_000 * MS));
     assert_eq!(report.total_ns, Some(35_400 * MS));
 }
 
 #[test]
-fn what_is_missing_narrows_the_answer() {
+fn missing_data_reduces_the_result() {
     let mut trace = of_linux(Trace { duration_ns: 30_000 * MS, ..Trace::default() });
     at(&mut trace, 20_000, milestone::TARGET_REACHED, "basic.target", None);
     at(&mut trace, 25_000, milestone::TARGET_REACHED, "multi-user.target", None);
@@ -274,7 +274,7 @@ fn what_is_missing_narrows_the_answer() {
     assert_eq!(report.total_certainty, Certainty::Inferred);
     assert_eq!(report.details.default_target.unwrap().unit, "multi-user.target");
     assert!(report.details.critical_path.steps.is_empty());
-    let parts: Vec<_> = report.lacking.items.iter().map(|it| it.unanswered).collect();
+    let parts: Vec<_> = report.lacking.items.iter().map(|item| item.unanswered).collect();
     assert_eq!(parts.len(), 6, "{parts:?}");
     let empty = Trace::default();
     let refused = analyze(&empty, &BootOptions::default()).unwrap_err();
@@ -282,7 +282,7 @@ fn what_is_missing_narrows_the_answer() {
 }
 
 #[test]
-fn any_recording_is_answered() {
+fn random_traces_are_analyzed_without_panic() {
     let names = ["a.target", "b.service", "c.device", "systemd-udev-trigger.service", "graphical.target"];
     let milestones = [
         milestone::FIRMWARE,

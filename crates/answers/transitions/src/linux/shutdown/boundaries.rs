@@ -1,15 +1,15 @@
-//! When a shutdown began, when each of its phases was, and when it was over.
+//! Finds the start and end of a shutdown, and its phases.
 
 use crate::PhaseName;
 use crate::Variant;
 use onoff_trace::{ActivityKind, ServiceChange, Trace, milestone, shutdown_step};
 
-use crate::search::{Found, Search, first_of, milestone_at, milestones};
+use crate::search::{Match, Search, first_of, milestone_at, milestones};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// Targets that are reached in a shutdown and at no other time.
-const LAST_TARGETS: [&str; 7] = [
+/// Targets that are only reached during a shutdown.
+const SHUTDOWN_TARGETS: [&str; 7] = [
     "shutdown.target",
     "final.target",
     "umount.target",
@@ -19,25 +19,25 @@ const LAST_TARGETS: [&str; 7] = [
     "kexec.target",
 ];
 
-/// Longest time between two stops of units of one shutdown in which none is under way, ns.
+/// Maximum time between two stops of one shutdown in which no unit is stopping, ns.
 const MAX_PAUSE_NS: i64 = 5_000_000_000;
 
-/// How long after the request a shutdown is over, at most, ns: what was asked for before was not done.
+/// Maximum duration of a shutdown, ns: earlier requests were not carried out.
 const MAX_SHUTDOWN_NS: i64 = 1_800_000_000_000;
 
-/// The course of a shutdown.
-pub(super) struct Course {
+/// The boundaries of a shutdown.
+pub(super) struct ShutdownBoundaries {
     pub(super) variant: Variant,
     pub(super) variant_rule: Rule,
     pub(super) starts: Boundary,
     pub(super) ends: Boundary,
-    /// Last time that anything is known of, ns.
+    /// Last recorded time, ns.
     pub(super) known_until_ns: i64,
     pub(super) phases: Vec<(PhaseName, Boundary, Boundary)>,
 }
 
-/// The course of the shutdown that `trace` holds; `None` when it holds none.
-pub(super) fn find(trace: &Trace) -> Option<Course> {
+/// The boundaries of the shutdown in `trace`; `None` if it contains none.
+pub(super) fn find(trace: &Trace) -> Option<ShutdownBoundaries> {
     let sign = last_sign(trace)?;
     let starts = starts(trace, sign);
     let from = starts.time_ns.unwrap_or(sign);
@@ -48,7 +48,7 @@ pub(super) fn find(trace: &Trace) -> Option<Course> {
         from,
     );
     let (variant, variant_rule) = variant(trace, from);
-    Some(Course {
+    Some(ShutdownBoundaries {
         variant,
         variant_rule,
         phases: phases(trace, &starts, &ends, from),
@@ -58,12 +58,12 @@ pub(super) fn find(trace: &Trace) -> Option<Course> {
     })
 }
 
-/// When the last thing happened that shows a shutdown and nothing else, before anything of the next boot; `None` for none.
+/// Time of the last sign of a shutdown; `None` if there is none.
 fn last_sign(trace: &Trace) -> Option<i64> {
     let reached = milestones(trace, milestone::TARGET_REACHED)
-        .filter(|row| LAST_TARGETS.contains(&trace.text(row.detail)))
+        .filter(|row| SHUTDOWN_TARGETS.contains(&trace.text(row.detail)))
         .map(|row| row.time_ns);
-    let told = [milestone::SHUTDOWN_REQUEST, milestone::SHUTDOWN_EXECUTOR, milestone::SHUTDOWN_FINAL]
+    let requested = [milestone::SHUTDOWN_REQUEST, milestone::SHUTDOWN_EXECUTOR, milestone::SHUTDOWN_FINAL]
         .into_iter()
         .flat_map(|name| milestones(trace, name))
         .map(|row| row.time_ns);
@@ -72,7 +72,7 @@ fn last_sign(trace: &Trace) -> Option<i64> {
         .iter()
         .filter(|row| matches!(row.kind, ActivityKind::ShutdownStep | ActivityKind::KernelShutdownStep))
         .map(|row| row.start_ns);
-    reached.chain(told).chain(steps).max()
+    reached.chain(requested).chain(steps).max()
 }
 
 fn starts(trace: &Trace, sign: i64) -> Boundary {
@@ -83,7 +83,7 @@ fn starts(trace: &Trace, sign: i64) -> Boundary {
                 milestones(trace, milestone::SHUTDOWN_REQUEST)
                     .filter(|row| row.time_ns <= sign && sign.saturating_sub(row.time_ns) <= MAX_SHUTDOWN_NS)
                     .map(|row| (row.time_ns, trace.text(row.event).to_owned()))
-                    // Logind says it twice: that it will be, and that it is.
+                    // Logind logs two messages: that it will shut down, and that it does.
                     .min()
             }),
             Search::inferred(Rule::FirstUnitStops, |_| first_stop.clone()),
@@ -96,8 +96,9 @@ fn starts(trace: &Trace, sign: i64) -> Boundary {
     )
 }
 
-/// The first of the units that stop without a longer pause between them, back from the last stop by `sign`.
-fn first_stop(trace: &Trace, sign: i64) -> Option<Found> {
+/// The first of the units that stop without a pause longer than `MAX_PAUSE_NS`, backwards from the last stop before
+/// `sign`.
+fn first_stop(trace: &Trace, sign: i64) -> Option<Match> {
     let mut stops: Vec<(i64, i64, &str)> = trace
         .service_transitions
         .iter()
@@ -116,7 +117,7 @@ fn first_stop(trace: &Trace, sign: i64) -> Option<Found> {
     first.map(|(at, event)| (at, event.to_owned()))
 }
 
-/// The first step of a kind from `from` on: begin, end, record.
+/// The first step of this kind at or after `from`: start, end, event.
 fn step(trace: &Trace, kind: ActivityKind, from: i64) -> Option<(i64, Option<i64>, String)> {
     trace
         .activities
@@ -127,10 +128,10 @@ fn step(trace: &Trace, kind: ActivityKind, from: i64) -> Option<(i64, Option<i64
 }
 
 fn variant(trace: &Trace, from: i64) -> (Variant, Rule) {
-    let told = milestones(trace, milestone::SHUTDOWN_KIND)
+    let recorded = milestones(trace, milestone::SHUTDOWN_KIND)
         .filter(|row| row.time_ns >= from)
         .find_map(|row| variant_of(trace.text(row.detail)));
-    if let Some(variant) = told {
+    if let Some(variant) = recorded {
         return (variant, Rule::KindByLastProgram);
     }
     let reached = milestones(trace, milestone::TARGET_REACHED)
@@ -139,16 +140,16 @@ fn variant(trace: &Trace, from: i64) -> (Variant, Rule) {
     if let Some(variant) = reached {
         return (variant, Rule::KindByLastTarget);
     }
-    let asked = milestones(trace, milestone::SHUTDOWN_REQUEST)
+    let requested = milestones(trace, milestone::SHUTDOWN_REQUEST)
         .filter(|row| row.time_ns >= from)
         .find_map(|row| variant_of(trace.text(row.detail)));
-    match asked {
+    match requested {
         Some(variant) => (variant, Rule::KindRequested),
         None => (Variant::Unknown, Rule::KindUnknown),
     }
 }
 
-/// Steps of the last program, and the phases they are.
+/// The steps of systemd-shutdown, and their phases.
 const STEPS: [(&str, PhaseName, Rule); 5] = [
     (shutdown_step::TERMINATE_REMAINING, PhaseName::TerminateRemaining, Rule::LastProgramTerminates),
     (shutdown_step::KILL_REMAINING, PhaseName::KillRemaining, Rule::LastProgramKills),
@@ -157,9 +158,9 @@ const STEPS: [(&str, PhaseName, Rule); 5] = [
     (shutdown_step::KERNEL_STOP, PhaseName::Kernel, Rule::LastProgramAsksKernel),
 ];
 
-/// The phases, in order, each with its begin and its end.
+/// The phases, in order, with start and end.
 fn phases(trace: &Trace, starts: &Boundary, ends: &Boundary, from: i64) -> Vec<(PhaseName, Boundary, Boundary)> {
-    let begun = |name: &'static str, rule: Rule| {
+    let start_of = |name: &'static str, rule: Rule| {
         let id = trace.strings.find(name);
         first_of(
             &[Search::measured(rule, |from| {
@@ -182,39 +183,41 @@ fn phases(trace: &Trace, starts: &Boundary, ends: &Boundary, from: i64) -> Vec<(
         from,
     );
     let steps: Vec<(PhaseName, Boundary)> =
-        STEPS.into_iter().map(|(step, name, rule)| (name, begun(step, rule))).collect();
-    let first_step = steps.iter().map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some());
-    // Units are stopped when the next phase begins; else the last of them that stopped ends it.
+        STEPS.into_iter().map(|(step, name, rule)| (name, start_of(step, rule))).collect();
+    let first_step = steps.iter().map(|(_, start)| start).find(|start| start.time_ns.is_some());
+    // Stopping units ends where the next phase starts; otherwise with the last unit that stopped.
     let stopped = [Some(&executor), first_step]
         .into_iter()
         .flatten()
-        .find(|begin| begin.time_ns.is_some())
+        .find(|start| start.time_ns.is_some())
         .cloned()
         .unwrap_or_else(|| last_stop(trace, from));
-    let mut begins = vec![(PhaseName::StopUnits, starts.clone()), (PhaseName::Sync, executor)];
-    begins.extend(steps);
-    let nexts: Vec<Option<Boundary>> = (0..begins.len())
-        .map(|at| begins.iter().skip(at + 1).map(|(_, begin)| begin).find(|begin| begin.time_ns.is_some()).cloned())
+    let mut phase_starts = vec![(PhaseName::StopUnits, starts.clone()), (PhaseName::Sync, executor)];
+    phase_starts.extend(steps);
+    let nexts: Vec<Option<Boundary>> = (0..phase_starts.len())
+        .map(|at| {
+            phase_starts.iter().skip(at + 1).map(|(_, start)| start).find(|start| start.time_ns.is_some()).cloned()
+        })
         .collect();
-    begins
+    phase_starts
         .into_iter()
         .zip(nexts)
-        .map(|((name, begin), next)| {
+        .map(|((name, start), next)| {
             let end = match name {
                 PhaseName::StopUnits => stopped.clone(),
                 _ => next.unwrap_or_else(|| ends.clone()),
             };
-            // What did not begin has no end.
-            let end = match begin.time_ns {
+            // A phase that did not start has no end.
+            let end = match start.time_ns {
                 Some(_) => end,
                 None => Boundary::default(),
             };
-            (name, begin, end)
+            (name, start, end)
         })
         .collect()
 }
 
-/// The last unit that stops, where nothing says what came after.
+/// The last unit that stopped, if nothing after it was recorded.
 fn last_stop(trace: &Trace, from: i64) -> Boundary {
     let last = trace
         .service_transitions
@@ -231,7 +234,7 @@ fn last_stop(trace: &Trace, from: i64) -> Boundary {
     }
 }
 
-/// The variant that the system calls `name`.
+/// The variant for the name that systemd uses.
 fn variant_of(name: &str) -> Option<Variant> {
     match name {
         "poweroff" => Some(Variant::PowerOff),

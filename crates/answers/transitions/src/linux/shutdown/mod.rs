@@ -1,6 +1,7 @@
-//! Where the time of a shutdown of Linux went: units, processes, the service manager's last program, the kernel.
+//! Analyzes a Linux shutdown: units, processes, systemd-shutdown, kernel.
 //!
-//! [`analyze`] turns a [`Trace`] of Linux into a [`LinuxShutdownReport`], or says that the recording holds no shutdown.
+//! [`analyze`] turns a Linux [`Trace`] into a [`LinuxShutdownReport`]. If the recording contains no shutdown, it
+//! returns what the recording contains instead.
 
 mod boundaries;
 mod processes;
@@ -18,14 +19,14 @@ pub use report::*;
 use crate::shutdown::NotAShutdown;
 use crate::usage;
 use crate::{TransitionKind, contents};
-use boundaries::Course;
+use boundaries::ShutdownBoundaries;
 use onoff_evidence::missing_evidence::{Lacking, Unanswered};
 use onoff_evidence::reason::Reason;
 use onoff_evidence::{Boundary, Certainty, touched_by};
 use onoff_usage::processes::Images;
 use onoff_usage::units::{Unit, UnitProcess};
 
-/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+/// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -42,31 +43,31 @@ pub const TABLES: Tables = Tables::of(&[
 const BOUNDARY_TABLES: [TableName; 4] =
     [TableName::ServiceTransitions, TableName::Milestones, TableName::Activities, TableName::Notifications];
 
-/// Analyses the shutdown that `trace` holds: the last one, if a recording should hold several.
+/// Analyzes the shutdown in `trace`; the last one if there are several.
 ///
 /// # Errors
-/// The recording holds no shutdown; the error says what it holds instead.
+/// The recording contains no shutdown; the error describes what it contains instead.
 pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> {
-    let Some(course) = boundaries::find(trace) else { return Err(Box::new(not_a_shutdown(trace))) };
-    let from = course.starts.time_ns.unwrap_or(0);
+    let Some(boundaries) = boundaries::find(trace) else { return Err(Box::new(not_a_shutdown(trace))) };
+    let from = boundaries.starts.time_ns.unwrap_or(0);
     let images = Images::of(trace);
     let mut units = units::stops(trace, from);
     let killed = processes::killed(trace, &images, from);
-    let processes = processes::asked(trace, &images, &units, &killed, from);
-    let total_ns = course.ends.time_ns.map(|end| end.saturating_sub(from));
-    let total_at_least_ns = total_ns.unwrap_or_else(|| course.known_until_ns.saturating_sub(from).max(0));
-    let phases = phases(trace, &course);
-    let stopped_ns = phases.first().and_then(|phase| phase.end_ns).unwrap_or(course.known_until_ns);
+    let processes = processes::signaled(trace, &images, &units, &killed, from);
+    let total_ns = boundaries.ends.time_ns.map(|end| end.saturating_sub(from));
+    let total_at_least_ns = total_ns.unwrap_or_else(|| boundaries.known_until_ns.saturating_sub(from).max(0));
+    let phases = phases(trace, &boundaries);
+    let stopped_ns = phases.first().and_then(|phase| phase.end_ns).unwrap_or(boundaries.known_until_ns);
     let path = units::path(&units, stopped_ns);
     let on_path: HashSet<(String, i64)> = path.iter().map(|step| (step.name.clone(), step.start_ns)).collect();
     for unit in &mut units {
         unit.on_path = on_path.contains(&(unit.name.clone(), unit.start_ns));
     }
-    let lacking = lacking(trace, &phases, &units, &processes);
+    let missing_evidence = missing_evidence(trace, &phases, &units, &processes);
     let details = LinuxShutdown {
-        variant_rule: course.variant_rule.clone(),
-        starts: course.starts.clone(),
-        ends: course.ends.clone(),
+        variant_rule: boundaries.variant_rule.clone(),
+        starts: boundaries.starts.clone(),
+        ends: boundaries.ends.clone(),
         longest: None,
         path,
         processes,
@@ -75,18 +76,18 @@ pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
     let mut report = LinuxShutdownReport {
         system: SystemKind::Linux,
         kind: TransitionKind::Shutdown,
-        variant: course.variant,
+        variant: boundaries.variant,
         number: 1,
-        start_ns: course.starts.time_ns,
-        end_ns: course.ends.time_ns,
+        start_ns: boundaries.starts.time_ns,
+        end_ns: boundaries.ends.time_ns,
         settling: None,
-        lacking,
+        lacking: missing_evidence,
         details,
         total_ns,
         total_at_least_ns,
         person_ns: 0,
         total_certainty: match total_ns {
-            Some(_) => course.starts.certainty.and(course.ends.certainty),
+            Some(_) => boundaries.starts.certainty.and(boundaries.ends.certainty),
             None => Certainty::Missing,
         },
         touched_by: touched_by(trace, &BOUNDARY_TABLES),
@@ -96,25 +97,24 @@ pub fn analyze(trace: &Trace) -> Result<LinuxShutdownReport, Box<NotAShutdown>> 
         culprits: Vec::new(),
         fix_first: None,
     };
-    report.details.longest = longest(&report, course.known_until_ns);
+    report.details.longest = longest(&report, boundaries.known_until_ns);
     Ok(report)
 }
 
 fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
-    let contents = contents::instead_of(trace, TransitionKind::Shutdown);
+    let contents = contents::describe_instead(trace, TransitionKind::Shutdown);
     let mut found = contents.found;
-    // A journal that is stopped in order is so by a shutdown: another boot may be the one that is meant.
+    // An orderly end of a journal means a shutdown, so the user may have meant another boot.
     let others: Vec<String> =
         trace.boots.iter().filter(|boot| boot.stopped && !boot.read).map(|boot| boot.number.to_string()).collect();
     if !others.is_empty() {
         found += &format!(
-            "; other boots of its journal end in order: '--boot N' shows one, N being {}",
+            "; other boots in its journal ended with a shutdown: use '--boot N' with N = {}",
             others.join(" or ")
         );
     }
     NotAShutdown {
-        reason: "no shutdown is requested, no target of a shutdown is reached, and the service manager's last program says nothing"
-            .to_owned(),
+        reason: "no shutdown request, no shutdown target reached, and no message of systemd-shutdown".to_owned(),
         found,
         recorder: trace.recorder.clone(),
         duration_ns: trace.length_ns(),
@@ -125,12 +125,12 @@ fn not_a_shutdown(trace: &Trace) -> NotAShutdown {
     }
 }
 
-/// The units that the end of stopping waited for, latest first, each with begin, end and the process that stops it.
+/// The units on the critical path of stopping, latest first, each with start, end and the process that stops it.
 pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
-    let Some(course) = boundaries::find(trace) else { return Vec::new() };
-    let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));
-    let stopped_ns = course.phases.first().and_then(|phase| phase.2.time_ns);
-    units::path(&units, stopped_ns.unwrap_or(course.known_until_ns))
+    let Some(boundaries) = boundaries::find(trace) else { return Vec::new() };
+    let units = units::stops(trace, boundaries.starts.time_ns.unwrap_or(0));
+    let stopped_ns = boundaries.phases.first().and_then(|phase| phase.2.time_ns);
+    units::path(&units, stopped_ns.unwrap_or(boundaries.known_until_ns))
         .into_iter()
         .filter_map(|step| {
             let service = trace.strings.find(&step.name)?;
@@ -139,11 +139,11 @@ pub fn way(trace: &Trace) -> Vec<(StringId, i64, i64, Option<u32>)> {
         .collect()
 }
 
-/// The process that stops each unit, or that the unit's stop waits for: of several, the one that lived longest in it. By
-/// the unit and when it was asked to stop.
+/// The process that stops each unit, or that the unit's stop waits for, by unit and time of the stop request. If there
+/// are several, the one that ran longest during the stop.
 pub fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
-    let Some(course) = boundaries::find(trace) else { return HashMap::new() };
-    let units = units::stops(trace, course.starts.time_ns.unwrap_or(0));
+    let Some(boundaries) = boundaries::find(trace) else { return HashMap::new() };
+    let units = units::stops(trace, boundaries.starts.time_ns.unwrap_or(0));
     units
         .into_iter()
         .filter_map(|unit| {
@@ -158,19 +158,19 @@ pub fn stoppers(trace: &Trace) -> HashMap<(StringId, i64), u32> {
         .collect()
 }
 
-/// The phases, with what the machine did in each.
-fn phases(trace: &Trace, course: &Course) -> Vec<Phase> {
+/// The phases, with CPU and disk usage.
+fn phases(trace: &Trace, boundaries: &ShutdownBoundaries) -> Vec<Phase> {
     let touched_by = touched_by(trace, &BOUNDARY_TABLES);
     let described = |(name, starts, ends): &(PhaseName, Boundary, Boundary)| Phase {
         touched_by: touched_by.clone(),
-        ..Phase::between(*name, starts, ends).recorded_until(course.known_until_ns)
+        ..Phase::between(*name, starts, ends).recorded_until(boundaries.known_until_ns)
     };
-    let mut phases: Vec<Phase> = course.phases.iter().map(described).collect();
+    let mut phases: Vec<Phase> = boundaries.phases.iter().map(described).collect();
     usage::fill(trace, &mut phases);
     phases
 }
 
-/// What took longest: of units and of the phases after them.
+/// The longest of the unit stops and the phases after them.
 fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestStop> {
     let whole = report.total_ns.unwrap_or(report.total_at_least_ns);
     let percent = |ns: i64| onoff_usage::cpu::percent_of(ns, whole);
@@ -200,14 +200,14 @@ fn longest(report: &LinuxShutdownReport, known_until_ns: i64) -> Option<LongestS
             },
         })
     });
-    // Of two that are as long, the one that began first.
+    // Among equally long ones, the first to start.
     units
         .chain(phases)
         .filter(|stop| stop.duration_ns > 0)
         .max_by_key(|stop| (stop.duration_ns, std::cmp::Reverse(stop.start_ns)))
 }
 
-/// Why a unit took so long, as far as it is recorded.
+/// Why a unit took so long, as far as recorded.
 fn why(unit: &Unit) -> Reason {
     if let Some(time_out) = &unit.time_out {
         return Reason::UnitEndedByForce { limit_ns: time_out.limit_ns };
@@ -229,8 +229,8 @@ fn why(unit: &Unit) -> Reason {
     }
 }
 
-/// What the recording did not hold.
-fn lacking(trace: &Trace, phases: &[Phase], units: &[Unit], asked: &[ProcessStop]) -> Lacking {
+/// Evidence that the recording does not contain.
+fn missing_evidence(trace: &Trace, phases: &[Phase], units: &[Unit], signaled: &[ProcessStop]) -> Lacking {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
     let has = |name: PhaseName| phases.iter().any(|phase| phase.name == name && phase.start_ns.is_some());
@@ -249,7 +249,7 @@ fn lacking(trace: &Trace, phases: &[Phase], units: &[Unit], asked: &[ProcessStop
     if wanted(TableName::ContextSwitches) && trace.context_switches.is_empty() {
         parts.push(Unanswered::LinuxProcessorsAtShutdown);
     }
-    if asked.is_empty() {
+    if signaled.is_empty() {
         parts.push(Unanswered::Signals);
     }
     if wanted(TableName::DiskIos) && trace.disk_ios.is_empty() {
@@ -258,7 +258,7 @@ fn lacking(trace: &Trace, phases: &[Phase], units: &[Unit], asked: &[ProcessStop
     Lacking::of_linux(parts)
 }
 
-/// The name of a process: its image's without the folder.
+/// The image file name of a process.
 fn image(trace: &Trace, process: &Process) -> String {
     let image = trace.text(process.image);
     image.rsplit('/').next().unwrap_or(image).to_owned()

@@ -1,4 +1,4 @@
-//! Processes that were asked to end, and those that were ended by force.
+//! Processes that were signaled to exit, and those that were killed.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{Notification, NotificationKind, Trace};
@@ -7,7 +7,7 @@ use super::report::{KilledProcess, ProcessStop};
 use onoff_usage::processes::Images;
 use onoff_usage::units::Unit;
 
-/// Processes that were ended by force from `from_ns` on, by time.
+/// Processes that were killed at or after `from_ns`, ordered by time.
 pub(super) fn killed(trace: &Trace, images: &Images<'_>, from_ns: i64) -> Vec<KilledProcess> {
     let mut killed: Vec<KilledProcess> = since(trace, NotificationKind::Termination, from_ns)
         .map(|row| KilledProcess {
@@ -19,14 +19,14 @@ pub(super) fn killed(trace: &Trace, images: &Images<'_>, from_ns: i64) -> Vec<Ki
         })
         .collect();
     killed.sort_by_key(|process| process.time_ns);
-    // Journal and kernel log hold the same line.
-    let mut met = HashSet::new();
-    killed.retain(|process| process.pid.is_none_or(|pid| met.insert(pid)));
+    // Journal and kernel log contain the same line.
+    let mut seen = HashSet::new();
+    killed.retain(|process| process.pid.is_none_or(|pid| seen.insert(pid)));
     killed
 }
 
-/// Processes that were asked to end from `from_ns` on, the longest first.
-pub(super) fn asked(
+/// Processes that were signaled to exit at or after `from_ns`, longest first.
+pub(super) fn signaled(
     trace: &Trace,
     images: &Images<'_>,
     units: &[Unit],
@@ -40,23 +40,24 @@ pub(super) fn asked(
             unit_of.insert(pid, &unit.name);
         }
     }
-    let by_force: HashSet<u32> = killed.iter().filter_map(|process| process.pid).collect();
+    let killed_pids: HashSet<u32> = killed.iter().filter_map(|process| process.pid).collect();
     let mut rows: Vec<Notification> = since(trace, NotificationKind::ApplicationShutdown, from_ns).collect();
     rows.sort_by_key(|row| row.start_ns);
-    // The first time counts: who does not end is asked again.
-    let mut met = HashSet::new();
+    // The first signal counts: a process that does not exit is signaled again.
+    let mut seen = HashSet::new();
     let mut stops: Vec<ProcessStop> = rows
         .into_iter()
         .filter_map(|row| Some((row.pid?, row)))
         .map(|(pid, row)| {
-            let life = images.row_at(pid, row.start_ns).and_then(|at| trace.processes.get(at));
-            (pid, row, life)
+            let process = images.row_at(pid, row.start_ns).and_then(|at| trace.processes.get(at));
+            (pid, row, process)
         })
-        // Who is gone already, and waits for its parent to take note, is not asked.
-        .filter(|(_, row, life)| life.is_none_or(|life| life.end_ns.is_none_or(|end| end >= row.start_ns)))
-        .filter(|(pid, ..)| met.insert(*pid))
-        .map(|(pid, row, life)| {
-            let end_ns = row.end_ns.or_else(|| life.and_then(|life| life.end_ns)).filter(|&end| end >= row.start_ns);
+        // A zombie is not signaled.
+        .filter(|(_, row, process)| process.is_none_or(|process| process.end_ns.is_none_or(|end| end >= row.start_ns)))
+        .filter(|(pid, ..)| seen.insert(*pid))
+        .map(|(pid, row, process)| {
+            let end_ns =
+                row.end_ns.or_else(|| process.and_then(|process| process.end_ns)).filter(|&end| end >= row.start_ns);
             let image = images.at(pid, row.start_ns).unwrap_or_default();
             ProcessStop {
                 pid,
@@ -70,7 +71,7 @@ pub(super) fn asked(
                 signal: row.flags,
                 end_ns,
                 duration_ns: end_ns.map(|end| end.saturating_sub(row.start_ns)),
-                killed: by_force.contains(&pid),
+                killed: killed_pids.contains(&pid),
             }
         })
         .collect();

@@ -1,5 +1,5 @@
-//! The result of the analysis of a shutdown of Linux. Its serialized names are the documented contract of
-//! `shutdown --format json` for a recording of Linux.
+//! Result of the Linux shutdown analysis. The serialized names are the documented interface of `shutdown --format json`
+//! for Linux recordings.
 
 use crate::Transition;
 use serde::Serialize;
@@ -8,100 +8,91 @@ use onoff_evidence::reason::Reason;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// Where the time of a shutdown of Linux went.
+/// A Linux shutdown.
 pub type LinuxShutdownReport = Transition<LinuxShutdown>;
 
-/// What only a shutdown of Linux has.
+/// Fields specific to a Linux shutdown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxShutdown {
-    /// The rule that decided it.
+    /// The rule that set the variant.
     pub variant_rule: Rule,
-    /// What set the start.
     pub starts: Boundary,
-    /// What set the end.
     pub ends: Boundary,
-    /// What took longest.
+    /// The longest stop.
     pub longest: Option<LongestStop>,
-    /// What the end of stopping units waited for, latest first: the unit that stopped last, the one that it waited for, and so on.
+    /// The critical path of stopping units, latest first: the unit that stopped last, the one it waited for, and so on.
     pub path: Vec<StopStep>,
-    /// Processes that were asked to end, the longest first.
+    /// Processes that were signaled to exit, longest first.
     pub processes: Vec<ProcessStop>,
-    /// Processes that were ended by force after their time was up, by time.
+    /// Processes that were killed after their time-out, ordered by time.
     pub killed: Vec<KilledProcess>,
 }
 
-/// What took longest: a unit, or a phase in which no unit stops.
+/// The longest stop: a unit, or a phase without unit stops.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongestStop {
-    /// Unit, or phase.
     pub name: String,
-    /// Whether it is a unit.
     pub is_unit: bool,
-    /// Begin, ns.
     pub start_ns: i64,
-    /// Length, ns; a lower bound where it did not end in the recording.
+    /// Duration, ns; a lower bound if it did not end in the recording.
     pub duration_ns: i64,
-    /// Share of the whole shutdown, percent of `total_ns`, or of `total_at_least_ns` where that is not known.
+    /// Percentage of `total_ns`, or of `total_at_least_ns` if the total is unknown.
     pub percent: f64,
-    /// Whether it is on the path: whether the shutdown waited for it.
+    /// Whether it is on the critical path, so that the shutdown waited for it.
     pub on_path: bool,
-    /// Why it took so long, as a clause; empty when nothing recorded says it.
+    /// Why it took so long; `none` if not recorded.
     pub because: Reason,
 }
 
-/// A unit on the path of stopping.
+/// A unit on the critical path of stopping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopStep {
-    /// Unit.
     pub name: String,
-    /// Asked to stop, ns.
+    /// When it was asked to stop, ns.
     pub start_ns: i64,
-    /// Stopped, ns.
+    /// When it had stopped, ns.
     pub end_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
-    /// From its stop until the next unit of the path was asked, ns; to the end of stopping for the last one.
+    /// From its stop until the next unit on the path was asked to stop, ns; for the last unit, until the end of
+    /// stopping.
     pub gap_ns: i64,
-    /// Measured where the order is declared (`After=`), inferred where it only stopped last before.
+    /// Measured if the order is declared (`After=`), inferred if it was only the last to stop before.
     pub certainty: Certainty,
 }
 
-/// A process that was asked to end.
+/// A process that was signaled to exit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessStop {
-    /// Id.
     pub pid: u32,
-    /// Image or name.
+    /// Image file name or process name.
     pub image: String,
-    /// Unit it belongs to; empty when not known.
+    /// The unit it belongs to; empty if unknown.
     pub unit: String,
-    /// Asked, ns.
+    /// When it was signaled, ns.
     pub asked_ns: i64,
-    /// Number of the signal, 15 for `SIGTERM`; `None` when not recorded.
+    /// Signal number, 15 for `SIGTERM`; `None` if not recorded.
     pub signal: Option<u32>,
-    /// Ended, ns; `None` when that is not in the recording.
+    /// Exit, ns; `None` if not in the recording.
     pub end_ns: Option<i64>,
-    /// From asked to ended, ns.
+    /// From the signal to the exit, ns.
     pub duration_ns: Option<i64>,
-    /// Whether it was ended by force.
     pub killed: bool,
 }
 
-/// A process that was ended by force.
+/// A process that was killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KilledProcess {
-    /// Id.
     pub pid: Option<u32>,
-    /// Unit, where the service manager did it; else the process's name.
+    /// The unit, if the service manager killed it; otherwise the process name.
     pub name: String,
-    /// Image, where it is known.
+    /// Image file name, if known.
     pub image: String,
-    /// When, ns.
+    /// When it was killed, ns.
     pub time_ns: i64,
     /// The record.
     pub event: String,

@@ -39,11 +39,11 @@ fn child_of_manager(trace: &mut Trace, pid: u32, image: &str, start_ms: i64, end
     });
 }
 
-/// Units stop from 10.1 s on; `slow` takes 5 s, `late` only stops when it is gone.
+/// Units stop from 10.1 s on; `slow` takes 5 s, and `late` only stops once `slow` has stopped.
 fn slow() -> Trace {
     let mut trace = linux();
     milestone(&mut trace, 10_000 * MS, milestone::SHUTDOWN_REQUEST, "poweroff");
-    // Long before: no part of it.
+    // Long before the shutdown, so not part of it.
     stop(&mut trace, "early.service", 50, 2_000, 9_500);
     stop(&mut trace, "graphical.target", 0, 10_100, 10_100);
     stop(&mut trace, "quick.service", 60, 10_150, 10_300);
@@ -69,7 +69,7 @@ fn last_program(trace: &mut Trace) {
 }
 
 #[test]
-fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_to_stop() {
+fn the_slow_unit_is_longest_and_the_total_is_from_request_to_stop() {
     let mut trace = slow();
     last_program(&mut trace);
     let report = analyze(&trace).unwrap();
@@ -80,7 +80,7 @@ fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_t
     assert_eq!((longest.name.as_str(), longest.is_unit), ("slow.service", true));
     assert_eq!(longest.duration_ns, 5_000 * MS);
     assert!(longest.on_path);
-    assert_eq!(longest.because.to_string(), "the process that stops it, sleep (98), ran for 4.97 s of it");
+    assert_eq!(longest.because.to_string(), "its stop command, sleep (98), ran for 4.97 s of it");
     let lengths: Vec<(&str, Option<i64>)> =
         report.phases.iter().map(|phase| (phase.name.as_str(), phase.duration_ns.map(|ns| ns / MS))).collect();
     assert_eq!(
@@ -100,9 +100,9 @@ fn the_slow_unit_is_named_first_with_what_it_ran_and_the_whole_is_from_request_t
 }
 
 #[test]
-fn who_waited_for_whom_is_declared_or_inferred() {
+fn waits_are_declared_or_inferred() {
     let mut trace = slow();
-    // Without declared orders the last to stop before counts.
+    // Without declared order, the last unit to stop before counts.
     let report = analyze(&trace).unwrap();
     let path: Vec<(&str, Certainty)> =
         report.details.path.iter().map(|step| (step.name.as_str(), step.certainty)).collect();
@@ -124,7 +124,7 @@ fn who_waited_for_whom_is_declared_or_inferred() {
 }
 
 #[test]
-fn a_journal_alone_is_answered_as_far_as_it_goes() {
+fn a_journal_alone_gives_a_partial_result() {
     let mut trace = slow();
     trace.duration_ns = 15_900 * MS;
     let report = analyze(&trace).unwrap();
@@ -139,12 +139,12 @@ fn a_journal_alone_is_answered_as_far_as_it_goes() {
 }
 
 #[test]
-fn without_a_request_the_run_of_stops_sets_the_begin() {
+fn without_a_request_the_series_of_stops_sets_the_start() {
     let mut trace = slow();
     let request = trace.strings.find(milestone::SHUTDOWN_REQUEST);
     let rows: Vec<_> = trace.milestones.iter().filter(|row| Some(row.name) != request).collect();
     trace.milestones = rows.into_iter().collect();
-    // `early` stopped 600 ms before the next began: it would belong to the run, were the pause longer.
+    // `early` stopped 600 ms before the next stop started, so it belongs to the series.
     let report = analyze(&trace).unwrap();
     assert_eq!(report.details.starts.certainty, Certainty::Inferred);
     assert_eq!(report.details.starts.time_ns, Some(2_000 * MS));
@@ -154,7 +154,7 @@ fn without_a_request_the_run_of_stops_sets_the_begin() {
 }
 
 #[test]
-fn a_pause_ends_the_run_of_stops() {
+fn a_pause_ends_the_series_of_stops() {
     let mut trace = linux();
     stop(&mut trace, "long-ago.service", 10, 500, 600);
     stop(&mut trace, "a.service", 20, 8_000, 8_100);
@@ -167,7 +167,7 @@ fn a_pause_ends_the_run_of_stops() {
 }
 
 #[test]
-fn who_was_asked_and_who_was_ended_by_force() {
+fn processes_are_signaled_or_killed() {
     let mut trace = slow();
     last_program(&mut trace);
     trace.processes.push(Process {
@@ -175,11 +175,11 @@ fn who_was_asked_and_who_was_ended_by_force() {
         image: trace.strings.intern("quickd"),
         ..Process::unknown(60)
     });
-    let asked = |trace: &mut Trace, pid, at: i64| {
+    let signal = |trace: &mut Trace, pid, at: i64| {
         notification(trace, (NotificationKind::ApplicationShutdown, Some(pid), None, 0), at * MS, None);
     };
-    asked(&mut trace, 60, 10_160);
-    asked(&mut trace, 70, 10_205);
+    signal(&mut trace, 60, 10_160);
+    signal(&mut trace, 70, 10_205);
     notification(&mut trace, (NotificationKind::Termination, Some(70), None, 0), 15_190 * MS, None);
     *trace.notifications.name.last_mut().unwrap() = trace.strings.intern("slow.service");
     let report = analyze(&trace).unwrap();
@@ -194,11 +194,11 @@ fn who_was_asked_and_who_was_ended_by_force() {
     assert_eq!(slow.duration_ns, None);
     let unit = report.units.iter().find(|unit| unit.name == "slow.service").unwrap();
     assert!(unit.time_out.is_some());
-    assert!(report.details.longest.unwrap().because.to_string().contains("ended by force"));
+    assert!(report.details.longest.unwrap().because.to_string().contains("was killed"));
 }
 
 #[test]
-fn a_boot_is_no_shutdown() {
+fn a_boot_is_not_a_shutdown() {
     let mut trace = linux();
     stop(&mut trace, "plymouth-quit.service", 10, 500, 600);
     milestone(&mut trace, 1_000 * MS, milestone::TARGET_REACHED, "multi-user.target");
@@ -207,7 +207,7 @@ fn a_boot_is_no_shutdown() {
 }
 
 #[test]
-fn recordings_that_no_machine_makes_are_answered() {
+fn random_traces_are_analyzed_without_panic() {
     use onoff_testkit::hostile::{Source, hostile};
     let mut answered = 0;
     for seed in 0..1_000 {

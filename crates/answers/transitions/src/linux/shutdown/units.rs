@@ -1,4 +1,4 @@
-//! Units that are stopped: how long, with which processes, and what each waited for.
+//! Unit stops: durations, processes, and what each unit waited for.
 
 use hashbrown::{HashMap, HashSet};
 use onoff_trace::{DependencyKind, NotificationKind, Process, ServiceChange, ServiceTransition, StringId, Trace};
@@ -9,27 +9,27 @@ use onoff_evidence::reason::Reason;
 use onoff_usage::processes::Images;
 use onoff_usage::units::{TimeOut, TimeOutKind, Unit, UnitProcess, UnitWait, WaitKind, unit};
 
-/// How long after the end of the process that stops it a unit is said to be stopped, at most, ns: the service manager has to get to
-/// it and to write the message, and the log's clock is converted.
-const STOPPED_AFTER_NS: i64 = 250_000_000;
+/// Maximum time from the exit of a stop command to the message that the unit stopped, ns: includes the delay of the
+/// service manager and the conversion of the log's clock.
+const MAX_STOP_DELAY_NS: i64 = 250_000_000;
 
-/// How far the clocks of processes and messages may be apart, ns.
-const CLOCKS_APART_NS: i64 = 30_000_000;
+/// Maximum difference between the clocks of processes and messages, ns.
+const CLOCK_TOLERANCE_NS: i64 = 30_000_000;
 
-/// How long before the message that a unit stops the process that stops it is started, at most, ns: the service manager starts it, then
-/// writes.
-const STARTED_BEFORE_NS: i64 = 100_000_000;
+/// Maximum time from the start of a stop command to the message that the unit is stopping, ns: the service manager
+/// starts it, then writes the message.
+const MAX_MESSAGE_DELAY_NS: i64 = 100_000_000;
 
-/// Units stopped in time that are looked at for one process, at most.
+/// Maximum number of candidate units per process.
 const MAX_CANDIDATES: usize = 256;
 
-/// Steps of the path, at most.
+/// Maximum number of steps in the path.
 const MAX_STEPS: usize = 4_096;
 
-/// Declared orders looked at, at most.
+/// Maximum number of dependencies to read.
 const MAX_DEPENDENCIES: usize = 2_000_000;
 
-/// Units that stop from `from_ns` on.
+/// Units that stop at or after `from_ns`.
 pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
     let mut rows: Vec<ServiceTransition> = trace
         .service_transitions
@@ -37,9 +37,9 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
         .filter(|row| row.kind == ServiceChange::Stop && row.start_ns >= from_ns)
         .collect();
     rows.sort_by_key(|row| (row.start_ns, row.end_ns));
-    // A target that several records tell of.
-    let mut met = HashSet::new();
-    rows.retain(|row| met.insert((row.service, row.start_ns)));
+    // Several records can report the same target.
+    let mut seen = HashSet::new();
+    rows.retain(|row| seen.insert((row.service, row.start_ns)));
     let main_pids = main_pids(trace);
     let killed: HashSet<StringId> = trace
         .notifications
@@ -61,7 +61,7 @@ pub(super) fn stops(trace: &Trace, from_ns: i64) -> Vec<Unit> {
     units
 }
 
-/// The time-out that a unit ran into: by its result, because it was ended by force, or by its length.
+/// The time-out that a unit exceeded, according to its result, because it was killed, or by its duration.
 fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
     let limit_ns = unit.limit_ns.filter(|&limit| limit > 0);
     let (certainty, evidence) = if unit.result == "timeout" {
@@ -82,7 +82,7 @@ fn time_out(unit: &Unit, was_killed: bool) -> Option<TimeOut> {
     })
 }
 
-/// Main process of each unit, by what its start says.
+/// The main process of each unit, from its start record.
 fn main_pids(trace: &Trace) -> HashMap<StringId, u32> {
     trace
         .service_transitions
@@ -92,7 +92,7 @@ fn main_pids(trace: &Trace) -> HashMap<StringId, u32> {
         .collect()
 }
 
-/// Fills in the processes of each unit: its main process, and those that were started to stop it.
+/// Sets the processes of each unit: its main process and its stop commands.
 fn processes(trace: &Trace, units: &mut [Unit]) {
     let of = |process: &Process, stops, certainty| UnitProcess {
         pid: process.pid,
@@ -120,20 +120,21 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
             unit.processes.push(of(&process, false, Certainty::Measured));
             continue;
         }
-        // The service manager starts what stops a unit; nothing recorded says for which unit, but one is stopped just after.
+        // The service manager starts stop commands. The records do not name the unit, but it stops just after the
+        // command exits.
         let (Some(1), Some(start), Some(end)) = (process.parent_pid, process.start_ns, process.end_ns) else {
             continue;
         };
-        // Of the units that are stopped from then on, in time, the first.
-        let first = stopped.partition_point(|&(at, _)| at < end.saturating_sub(CLOCKS_APART_NS));
+        // The first unit that stops after that, within the time limit.
+        let first = stopped.partition_point(|&(at, _)| at < end.saturating_sub(CLOCK_TOLERANCE_NS));
         let unit = stopped
             .iter()
             .skip(first)
-            .take_while(|&&(at, _)| at <= end.saturating_add(STOPPED_AFTER_NS))
+            .take_while(|&&(at, _)| at <= end.saturating_add(MAX_STOP_DELAY_NS))
             .take(MAX_CANDIDATES)
             .find(|&&(_, at)| {
                 units.get(at).is_some_and(|unit| {
-                    unit.start_ns <= start.saturating_add(STARTED_BEFORE_NS)
+                    unit.start_ns <= start.saturating_add(MAX_MESSAGE_DELAY_NS)
                         && unit.duration_ns.is_some_and(|length| length > 0)
                 })
             })
@@ -147,25 +148,25 @@ fn processes(trace: &Trace, units: &mut [Unit]) {
     }
 }
 
-/// Fills in what each unit waited for: what is declared to start after it stops before it.
+/// Sets what each unit waited for: the units that are ordered to start after it stop before it.
 fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
     let mut places: HashMap<StringId, usize> = HashMap::new();
     for (at, row) in rows.iter().enumerate() {
         places.insert(row.service, at);
     }
-    // By unit, the one that had to stop before it and stopped last by its begin.
+    // For each unit: the one that had to stop before it and stopped last before it began to stop.
     let mut last: HashMap<usize, (i64, usize)> = HashMap::new();
     for row in trace.service_dependencies.iter().take(MAX_DEPENDENCIES) {
         if row.kind != DependencyKind::After {
             continue;
         }
         let (Some(&before), Some(&unit)) = (places.get(&row.service), places.get(&row.on)) else { continue };
-        let (Some(end), Some(begin)) =
+        let (Some(end), Some(start)) =
             (rows.get(before).and_then(|row| row.end_ns), rows.get(unit).map(|row| row.start_ns))
         else {
             continue;
         };
-        if end > begin || before == unit {
+        if end > start || before == unit {
             continue;
         }
         let found = last.entry(unit).or_insert((end, before));
@@ -188,7 +189,7 @@ fn waits(trace: &Trace, rows: &[ServiceTransition], units: &mut [Unit]) {
     }
 }
 
-/// What the end of stopping, at `end_ns`, waited for, latest first.
+/// The critical path of stopping units until `end_ns`, latest first.
 pub(super) fn path(units: &[Unit], end_ns: i64) -> Vec<StopStep> {
     let mut by_end: Vec<(i64, usize)> = units
         .iter()

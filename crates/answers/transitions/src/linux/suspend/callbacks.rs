@@ -1,14 +1,14 @@
-//! Device callbacks: which phase each was of, what they add up to, and what each device took.
+//! Device callbacks: their phases, sums, and totals per device.
 
 use crate::{Half, Phase, PhaseName};
 use hashbrown::HashMap;
 use onoff_trace::{PowerRequest, Trace};
 
-use super::names::{asking, asks_devices};
+use super::names::{has_callbacks, phase_of};
 use super::path;
 use super::report::{Callback, DeviceCallback, DeviceSleep};
 
-/// The callbacks that began from `from_ns` to before `until_ns`; `rows` are by start.
+/// The callbacks that started in `from_ns..until_ns`; `rows` must be sorted by start.
 pub(super) fn between(
     trace: &Trace,
     rows: &[PowerRequest],
@@ -30,7 +30,7 @@ pub(super) fn between(
             duration_ns: row.end_ns.map(|end| end.saturating_sub(row.start_ns)),
             event: trace.text(row.event).to_owned(),
             details: Callback {
-                phase: asking(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
+                phase: phase_of(row.kind).filter(|&name| phases.iter().any(|phase| phase.name == name)),
                 parent: trace.text(row.parent).to_owned(),
                 callback: trace.text(row.message).to_owned(),
                 on_path_ns: 0,
@@ -41,13 +41,13 @@ pub(super) fn between(
         .collect()
 }
 
-/// Fills in what the callbacks of each phase add up to, and the path to its end.
+/// Sets the sums of each phase, and the critical path to its end.
 pub(super) fn sum_up(phases: &mut [Phase], callbacks: &mut [DeviceCallback]) {
     for phase in phases {
-        if !asks_devices(phase.name) {
+        if !has_callbacks(phase.name) {
             continue;
         }
-        // A phase may come twice, as after a failed attempt: a callback is of the one that it began in.
+        // A phase can occur twice, e.g. after a failed attempt: a callback belongs to the one that it started in.
         let end_ns = phase.end_ns.unwrap_or(i64::MAX);
         let first = callbacks.partition_point(|row| row.start_ns < phase.start_ns.unwrap_or(i64::MIN));
         let of_phase: Vec<usize> = callbacks
@@ -72,12 +72,12 @@ pub(super) fn sum_up(phases: &mut [Phase], callbacks: &mut [DeviceCallback]) {
     }
 }
 
-/// What each device took in all, longest first.
+/// Total time of each device, longest first.
 pub(super) fn devices(callbacks: &[DeviceCallback]) -> Vec<DeviceSleep> {
     let mut places: HashMap<(&str, &str), usize> = HashMap::new();
     let mut devices: Vec<DeviceSleep> = Vec::new();
     for row in callbacks {
-        // One device may be under two names of buses; its driver tells them apart.
+        // A device name can occur on two buses; its parent distinguishes them.
         let at = *places.entry((&row.device, &row.details.parent)).or_insert_with(|| {
             devices.push(DeviceSleep {
                 device: row.device.clone(),

@@ -1,4 +1,4 @@
-//! How deep a suspend to idle slept, what a sleep took from the battery, and when the network was back.
+//! Depth of a suspend-to-idle, battery use during a sleep, and time until the network was back.
 
 use hashbrown::HashMap;
 use onoff_trace::{Milestone, Trace, milestone};
@@ -8,14 +8,14 @@ use super::report::{BatteryUse, LinuxAsleep, LowPower, Reconnection};
 use crate::{Phase, PhaseName, Variant};
 use onoff_evidence::Span;
 
-/// Readings that are farther from the sleep are of another one, ns: 10 min.
-const NEAREST_NS: i64 = 600_000_000_000;
-/// A log's clock may be off by this much against that of the readings, ns: tens of milliseconds.
-const SLACK_NS: i64 = 100_000_000;
-/// What becomes of the network later than this after the machine is back is no part of the resume, ns: 2 min.
-const LATEST_NS: i64 = 120_000_000_000;
+/// Maximum distance of a reading from the sleep, ns: 10 min. Later readings belong to another sleep.
+const MAX_DISTANCE_NS: i64 = 600_000_000_000;
+/// Tolerance between the log's clock and that of the readings, ns.
+const TOLERANCE_NS: i64 = 100_000_000;
+/// Maximum time from resume to a network event that still counts as part of it, ns: 2 min.
+const MAX_RECONNECTION_NS: i64 = 120_000_000_000;
 
-/// What counters said, by time.
+/// Counter readings, ordered by time.
 pub(super) fn readings(trace: &Trace) -> Vec<Milestone> {
     let name = trace.strings.find(milestone::POWER_READING);
     let mut rows: Vec<Milestone> = trace.milestones.iter().filter(|row| Some(row.name) == name).collect();
@@ -23,29 +23,31 @@ pub(super) fn readings(trace: &Trace) -> Vec<Milestone> {
     rows
 }
 
-/// What counters said before and after a sleep.
+/// Counter readings before and after a sleep.
 pub(super) struct Readings<'t> {
-    /// By counter: before, and after where it was read again.
+    /// By counter: the value before, and the value after if it was read again.
     values: HashMap<&'t str, (i64, Option<i64>)>,
 }
 
 impl<'t> Readings<'t> {
-    /// The last of each before the sleep, and the first after it, of `rows`, which are by time.
+    /// The last reading of each counter before the sleep and the first one after it; `rows` must be sorted by time.
     pub(super) fn of(trace: &'t Trace, rows: &[Milestone], cycle: &Cycle) -> Self {
         let mut values: HashMap<&str, (i64, Option<i64>)> = HashMap::new();
         let Some(end_ns) = cycle.whole.end_ns else { return Self { values } };
         let start_ns = cycle.whole.start_ns;
-        let first = rows.partition_point(|row| row.time_ns < start_ns.saturating_sub(NEAREST_NS));
-        let last_ns = start_ns.saturating_add(SLACK_NS).max(end_ns.saturating_add(NEAREST_NS));
+        let first = rows.partition_point(|row| row.time_ns < start_ns.saturating_sub(MAX_DISTANCE_NS));
+        let last_ns = start_ns.saturating_add(TOLERANCE_NS).max(end_ns.saturating_add(MAX_DISTANCE_NS));
         for row in rows.iter().skip(first).take_while(|row| row.time_ns <= last_ns) {
             let Some(value) = row.value else { continue };
-            let which = trace.text(row.detail);
-            if row.time_ns <= start_ns.saturating_add(SLACK_NS) && start_ns.saturating_sub(row.time_ns) <= NEAREST_NS {
-                values.insert(which, (value, None));
-            } else if row.time_ns.saturating_add(SLACK_NS) >= end_ns
-                && row.time_ns.saturating_sub(end_ns) <= NEAREST_NS
+            let counter = trace.text(row.detail);
+            if row.time_ns <= start_ns.saturating_add(TOLERANCE_NS)
+                && start_ns.saturating_sub(row.time_ns) <= MAX_DISTANCE_NS
+            {
+                values.insert(counter, (value, None));
+            } else if row.time_ns.saturating_add(TOLERANCE_NS) >= end_ns
+                && row.time_ns.saturating_sub(end_ns) <= MAX_DISTANCE_NS
                 && row.time_ns < cycle.until_ns
-                && let Some((_, after @ None)) = values.get_mut(which)
+                && let Some((_, after @ None)) = values.get_mut(counter)
             {
                 *after = Some(value);
             }
@@ -53,18 +55,18 @@ impl<'t> Readings<'t> {
         Self { values }
     }
 
-    /// By how much a counter grew; `None` where it was not read twice, or began anew.
-    fn grew(&self, which: &str) -> Option<i64> {
-        let (before, after) = *self.values.get(which)?;
-        after?.checked_sub(before).filter(|&grew| grew >= 0)
+    /// By how much a counter increased; `None` if it was not read twice or was reset.
+    fn increase(&self, counter: &str) -> Option<i64> {
+        let (before, after) = *self.values.get(counter)?;
+        after?.checked_sub(before).filter(|&increase| increase >= 0)
     }
 
-    fn after(&self, which: &str) -> Option<i64> {
-        self.values.get(which)?.1
+    fn after(&self, counter: &str) -> Option<i64> {
+        self.values.get(counter)?.1
     }
 }
 
-/// How deep a suspend to idle slept; `None` for other sleeps, in which the machine is off but for its memory.
+/// Depth of a suspend-to-idle; `None` for other sleeps, in which only memory is powered.
 pub(super) fn low_power(
     trace: &Trace,
     cycle: &Cycle,
@@ -78,11 +80,11 @@ pub(super) fn low_power(
     let entered: Vec<i64> =
         phases.iter().filter(|phase| phase.name == PhaseName::Machine).filter_map(|phase| phase.duration_ns).collect();
     let ns = |us: i64| us.checked_mul(1_000);
-    // The sum over all sleeps first: the count of the last one may be of another.
+    // The total comes first: the counter of the last sleep may belong to another one.
     let hardware_ns = readings
-        .grew("total_hw_sleep_us")
+        .increase("total_hw_sleep_us")
         .or_else(|| readings.after("last_hw_sleep_us"))
-        .or_else(|| readings.grew("low_power_idle_us"))
+        .or_else(|| readings.increase("low_power_idle_us"))
         .and_then(ns);
     let slept_ns = asleep.slept_ns.filter(|&slept| slept > 0);
     let percent = |ns: i64| slept_ns.map(|slept| (ns as f64 * 100.0 / slept as f64).min(100.0));
@@ -96,15 +98,15 @@ pub(super) fn low_power(
     })
 }
 
-/// What the sleep took from each battery whose charge was read before and after.
+/// The charge that each battery lost during the sleep, if it was read before and after.
 pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<BatteryUse> {
     let mut batteries: Vec<BatteryUse> = readings
         .values
         .iter()
-        .filter_map(|(which, (before_uwh, after))| {
-            let name = which.strip_suffix(".energy_uwh")?;
+        .filter_map(|(counter, (before_uwh, after))| {
+            let name = counter.strip_suffix(".energy_uwh")?;
             let used_uwh = before_uwh.checked_sub((*after)?)?;
-            // µWh over ns: 3.6 × 10¹² ns are an hour and a thousand.
+            // µWh/ns to mW: an hour has 3.6 × 10¹² ns, and 1 mW is 1000 µW.
             let mean_mw =
                 asleep.slept_ns.filter(|&slept| slept > 0).map(|slept| used_uwh as f64 * 3.6e9 / slept as f64);
             Some(BatteryUse { name: name.to_owned(), used_uwh, mean_mw })
@@ -114,13 +116,13 @@ pub(super) fn batteries(asleep: &LinuxAsleep, readings: &Readings<'_>) -> Vec<Ba
     batteries
 }
 
-/// When each interface that something is recorded of was back.
+/// When each network interface in the log was back.
 pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &Span) -> Vec<Reconnection> {
-    let Some(back_ns) = resume.start_ns else { return Vec::new() };
+    let Some(resume_ns) = resume.start_ns else { return Vec::new() };
     let mut found: Vec<Reconnection> = Vec::new();
     let rows = cycle
         .milestones(trace, milestone::NETWORK_STEP)
-        .filter(|row| row.time_ns >= back_ns && row.time_ns.saturating_sub(back_ns) <= LATEST_NS);
+        .filter(|row| row.time_ns >= resume_ns && row.time_ns.saturating_sub(resume_ns) <= MAX_RECONNECTION_NS);
     for row in rows {
         let Some((interface, step)) = trace.text(row.detail).split_once(' ') else { continue };
         let at = match found.iter().position(|known| known.interface == interface) {
@@ -136,7 +138,7 @@ pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &Span) -> Vec<
             milestone::NETWORK_READY => &mut known.ready_ns,
             milestone::NETWORK_ADDRESS => &mut known.address_ns,
             milestone::NETWORK_CONNECTED => &mut known.connected_ns,
-            // It was given up again: what came before does not count.
+            // The connection was lost again: earlier steps do not count.
             milestone::NETWORK_LOST => {
                 *known = Reconnection { interface: interface.to_owned(), ..Reconnection::default() };
                 continue;
@@ -145,7 +147,7 @@ pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &Span) -> Vec<
         };
         time.get_or_insert(row.time_ns);
     }
-    // A line without an interface is of the only one.
+    // A line without an interface belongs to the only interface.
     if let [named, unnamed] = &mut found[..]
         && (named.interface.is_empty() || unnamed.interface.is_empty())
     {
@@ -157,9 +159,9 @@ pub(super) fn reconnections(trace: &Trace, cycle: &Cycle, resume: &Span) -> Vec<
         found.truncate(1);
     }
     for known in &mut found {
-        // With an address it can be used; of one without a lease in the log, what is said of it last.
+        // An interface is usable once it has an address; without a lease in the log, the last recorded step counts.
         let usable = known.address_ns.or(known.connected_ns).or(known.ready_ns).or(known.associated_ns);
-        known.took_ns = usable.map(|at| at.saturating_sub(back_ns));
+        known.took_ns = usable.map(|at| at.saturating_sub(resume_ns));
     }
     found.retain(|known| known.took_ns.is_some());
     found

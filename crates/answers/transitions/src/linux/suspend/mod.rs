@@ -1,6 +1,6 @@
-//! Where the time of a sleep of Linux went: suspend to idle, standby, suspend to memory, hibernation.
+//! Analyzes Linux suspends: suspend-to-idle, standby, suspend-to-RAM, hibernation.
 //!
-//! [`analyze`] turns a [`Trace`] of Linux into a [`LinuxSuspendReport`] with every sleep of the recording.
+//! [`analyze`] turns a Linux [`Trace`] into a [`LinuxSuspendReport`] with every suspend in the recording.
 
 mod asleep;
 mod callbacks;
@@ -33,7 +33,7 @@ use onoff_usage::idle::{self, Settling};
 use onoff_usage::owners::Owners;
 use onoff_usage::processes::Images;
 
-/// The tables that the analysis reads. An analysis of a trace that was opened with fewer says less.
+/// The tables that the analysis reads; if a trace was opened with fewer, results are less complete.
 pub const TABLES: Tables = Tables::of(&[
     TableName::Processes,
     TableName::Threads,
@@ -45,20 +45,20 @@ pub const TABLES: Tables = Tables::of(&[
     TableName::CallGraphFunctions,
 ]);
 
-/// The tables that say when what happened.
+/// The tables that set boundaries.
 const BOUNDARY_TABLES: [TableName; 3] = [TableName::Milestones, TableName::Activities, TableName::PowerRequests];
 
-/// How long after a resume idle time is looked for, at most, ns.
+/// Maximum time after a resume in which idle time is searched, ns.
 const MAX_POST_RESUME_NS: i64 = 3_600_000_000_000;
 
-/// Analyses the sleeps that `trace` holds.
+/// Analyzes the suspends in `trace`.
 ///
 /// # Errors
-/// It holds none, or not the requested one; the error says what it holds instead.
+/// `trace` contains no suspend, or not the requested one; the error describes what it contains instead.
 pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendReport, NoSuspend> {
     let cycles = cycles(trace);
     if cycles.is_empty() {
-        return Err(NoSuspend::NoneOnLinux(what_it_holds(trace)));
+        return Err(NoSuspend::NoneOnLinux(describe_recording(trace)));
     }
     let found = u32::try_from(cycles.len()).unwrap_or(u32::MAX);
     let mut source = Source::of(trace);
@@ -72,35 +72,35 @@ pub fn analyze(trace: &Trace, options: &SuspendOptions) -> Result<LinuxSuspendRe
         return Err(NoSuspend::NoSuch {
             number: options.transition.unwrap_or_default(),
             found: match found {
-                1 => "1 sleep".to_owned(),
-                _ => format!("{found} sleeps"),
+                1 => "1 suspend".to_owned(),
+                _ => format!("{found} suspends"),
             },
         });
     }
     usage::fill(trace, sleeps.iter_mut().flat_map(|sleep| &mut sleep.phases));
-    let lacking = lacking(trace, &sleeps);
+    let missing_evidence = missing_evidence(trace, &sleeps);
     for sleep in &mut sleeps {
-        sleep.lacking = lacking.clone();
+        sleep.lacking = missing_evidence.clone();
     }
     Ok(LinuxSuspendReport { found, transitions: sleeps })
 }
 
-/// Start and end of the phases of every sleep, ns.
-pub(crate) fn spans(trace: &Trace) -> Vec<PhaseSpan> {
+/// Start and end of the phases of every suspend, ns.
+pub(crate) fn phase_intervals(trace: &Trace) -> Vec<PhaseSpan> {
     let rows = trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerPhase);
     rows.filter_map(|row| Some((PhaseName::of(trace.text(row.name))?, Some(row.start_ns), row.end_ns))).collect()
 }
 
-/// One sleep's rows.
+/// The rows of one suspend.
 struct Cycle {
     pub whole: Activity,
-    /// Begin of the next sleep, ns.
+    /// Start of the next suspend, ns.
     pub until_ns: i64,
     pub phases: Vec<Activity>,
     pub milestones: Vec<Milestone>,
 }
 
-/// The sleeps, by start.
+/// The suspends, ordered by start.
 fn cycles(trace: &Trace) -> Vec<Cycle> {
     let mut wholes: Vec<Activity> =
         trace.activities.iter().filter(|row| row.kind == ActivityKind::PowerTransition).collect();
@@ -134,19 +134,19 @@ fn cycles(trace: &Trace) -> Vec<Cycle> {
 }
 
 impl Cycle {
-    /// The milestones of that name, by time.
+    /// The milestones with this name, ordered by time.
     fn milestones<'a>(&'a self, trace: &Trace, name: &str) -> impl Iterator<Item = &'a Milestone> + use<'a> {
         let name = trace.strings.find(name);
         self.milestones.iter().filter(move |row| Some(row.name) == name)
     }
 
-    /// The value of the first milestone of that name that has one, with its record.
+    /// The first milestone with this name that has a value: the value and the record.
     fn value<'a>(&'a self, trace: &Trace, name: &str) -> Option<(i64, &'a Milestone)> {
         self.milestones(trace, name).find_map(|row| Some((row.value?, row)))
     }
 }
 
-/// The call graphs of callbacks from the begin of each sleep to that of the next, the longest first.
+/// The call graphs of callbacks from the start of each suspend to that of the next, longest first.
 fn call_graphs(trace: &Trace, cycles: &[Cycle]) -> Vec<Vec<CallGraph>> {
     let mut of_cycles = vec![Vec::new(); cycles.len()];
     for graph in call_graph::of_work(trace, CallGraphSubject::DeviceCallback) {
@@ -158,12 +158,12 @@ fn call_graphs(trace: &Trace, cycles: &[Cycle]) -> Vec<Vec<CallGraph>> {
     of_cycles
 }
 
-/// A trace with what every sleep is asked about, in order.
+/// A trace, with rows sorted by time and indexed for all suspends.
 struct Source<'t> {
     trace: &'t Trace,
     images: Images<'t>,
     owners: Owners,
-    /// Requests that are not those of running devices, by start.
+    /// Requests except those of runtime power management, ordered by start.
     requests: Vec<PowerRequest>,
     readings: Vec<Milestone>,
     tasks: tasks::Names<'t>,
@@ -202,7 +202,7 @@ impl<'t> Source<'t> {
         };
         let mut phases = phases::recorded(trace, cycle);
         let end_ns = whole.end_ns;
-        // What follows the end is not the sleep's: devices also go to sleep one by one, of themselves.
+        // Requests after the end belong to runtime power management of single devices.
         let callbacks_until = end_ns.map_or(cycle.until_ns, |end| end.saturating_add(1).min(cycle.until_ns));
         let mut callbacks = callbacks::between(trace, &self.requests, &phases, whole.start_ns, callbacks_until);
         callbacks::sum_up(&mut phases, &mut callbacks);
@@ -211,13 +211,13 @@ impl<'t> Source<'t> {
         let refusals: Vec<String> =
             cycle.milestones(trace, milestone::POWER_REFUSED).map(|row| trace.text(row.detail).to_owned()).collect();
         let error = whole.status.map(u32::cast_signed).filter(|&error| error != 0);
-        let given_up = error.is_some() || !refusals.is_empty();
-        let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), given_up);
+        let aborted = error.is_some() || !refusals.is_empty();
+        let (suspend, asleep, resume) = asleep::halves(trace, cycle, variant, &phases, machine.as_ref(), aborted);
         let tasks = tasks::frozen(trace, &self.images, &self.tasks, &phases, cycle.until_ns);
         let outcome = match (&machine, end_ns) {
             (_, None) => SleepOutcome::Unfinished,
             (Some(_), Some(_)) => SleepOutcome::Slept,
-            (None, Some(_)) if given_up => SleepOutcome::GivenUp,
+            (None, Some(_)) if aborted => SleepOutcome::GivenUp,
             (None, Some(_)) => SleepOutcome::Unknown,
         };
         let value = |name: &str| cycle.value(trace, name).map(|(value, _)| value);
@@ -276,9 +276,9 @@ impl<'t> Source<'t> {
             },
             phases,
         };
-        // The time asleep would be the gap.
+        // Otherwise the gap would be the time asleep.
         sleep.details.longest_gap =
-            if is_received(&sleep.details.event) && !given_up { None } else { phases::longest_gap(&sleep) };
+            if is_received(&sleep.details.event) && !aborted { None } else { phases::longest_gap(&sleep) };
         sleep
     }
 
@@ -302,7 +302,7 @@ fn wake_sources(trace: &Trace, cycle: &Cycle) -> Vec<WakeSource> {
         sources.push(WakeSource {
             name: name.to_owned(),
             time_ns: row.time_ns,
-            // The kernel says which interrupt it was; a source that is active after the resume only may have been it.
+            // The kernel reports the interrupt itself; a source that was active after the resume is only a candidate.
             certainty: if is_logged(&event) { Certainty::Measured } else { Certainty::Inferred },
             event,
         });
@@ -333,8 +333,8 @@ fn image(trace: &Trace, cycle: &Cycle, phases: &[Phase], asleep: &LinuxAsleep) -
     }
 }
 
-/// What the recording did not hold.
-fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
+/// Evidence that the recording does not contain.
+fn missing_evidence(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
     let mut parts = Vec::new();
     let wanted = |table| trace.wanted.contains(table);
     let traced = sleeps.iter().flat_map(|sleep| &sleep.phases).any(|phase| !is_logged(&phase.starts.event));
@@ -369,12 +369,12 @@ fn lacking(trace: &Trace, sleeps: &[LinuxSleep]) -> Lacking {
     Lacking::of_linux(parts)
 }
 
-fn what_it_holds(trace: &Trace) -> String {
+fn describe_recording(trace: &Trace) -> String {
     use crate::{TransitionKind, contents};
-    contents::instead_of(trace, TransitionKind::Suspend).found
+    contents::describe_instead(trace, TransitionKind::Suspend).found
 }
 
-/// The end of a half, found or not.
+/// The boundary of a half; `found` is its time and event.
 fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Boundary {
     match found {
         Some((time_ns, event)) => {
@@ -384,17 +384,17 @@ fn boundary(found: Option<(i64, &str)>, rule: Rule, certainty: Certainty) -> Bou
     }
 }
 
-/// Whether a row rests on the kernel's log, not on the tracer.
+/// Whether a row comes from the kernel log rather than from a trace.
 fn is_logged(event: &str) -> bool {
     event.starts_with("kernel log")
 }
 
-/// Whether a row rests on kernel messages that have the times of their receipt.
+/// Whether a row comes from kernel messages with the times of their receipt.
 fn is_received(event: &str) -> bool {
     event == power_phase::RECEIVED_EVENT
 }
 
-/// Whether a phase is before the machine's entry.
+/// Whether a phase precedes the sleep state.
 fn is_down(phase: &Phase) -> bool {
     phase.half == Some(Half::Suspend)
 }

@@ -1,14 +1,14 @@
-//! What states of a sleep are called, and in which phases devices are asked what.
+//! Names of sleep states, and the kinds of device callbacks in each phase.
 
 use crate::{PhaseName, Variant};
 use onoff_trace::PowerRequestKind;
 
-/// Whether the axis stands still while the machine sleeps: then its length is known by another clock only.
+/// Whether the clock of the axis stops during the sleep, so that its length is only known from another clock.
 pub(super) const fn stops_the_clock(variant: Variant) -> bool {
     matches!(variant, Variant::Standby | Variant::Sleep | Variant::Hibernate)
 }
 
-/// The phases in which devices are asked, with what they are asked.
+/// The phases with device callbacks, and the kind of callback in each.
 const DEVICE_PHASES: [(PhaseName, PowerRequestKind); 8] = [
     (PhaseName::DevicesPrepare, PowerRequestKind::Prepare),
     (PhaseName::DevicesSuspend, PowerRequestKind::Suspend),
@@ -20,12 +20,12 @@ const DEVICE_PHASES: [(PhaseName, PowerRequestKind); 8] = [
     (PhaseName::DevicesComplete, PowerRequestKind::Complete),
 ];
 
-/// Whether devices are asked something in the phase.
-pub(super) fn asks_devices(phase: PhaseName) -> bool {
+/// Whether the phase has device callbacks.
+pub(super) fn has_callbacks(phase: PhaseName) -> bool {
     DEVICE_PHASES.iter().any(|&(name, _)| name == phase)
 }
 
-/// The phase in which devices are asked `kind`.
-pub(super) fn asking(kind: PowerRequestKind) -> Option<PhaseName> {
-    DEVICE_PHASES.iter().find(|&&(_, asked)| asked == kind).map(|&(name, _)| name)
+/// The phase with callbacks of this kind.
+pub(super) fn phase_of(kind: PowerRequestKind) -> Option<PhaseName> {
+    DEVICE_PHASES.iter().find(|&&(_, of_phase)| of_phase == kind).map(|&(name, _)| name)
 }

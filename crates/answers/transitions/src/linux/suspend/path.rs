@@ -1,22 +1,23 @@
-//! What the end of a phase of devices waited for.
+//! Finds the critical path of a device phase.
 //!
-//! A phase ends when its last callback has returned. Callbacks run one after the other on the thread that suspends, and, of devices
-//! that allow it, on threads of their own. A device waits for its children on the way down and for its parent on the way up
-//! (`dpm_wait_for_subordinate`, `dpm_wait_for_superior` of `drivers/base/power/main.c`). So the path is found backwards: from the
-//! callback that ended last to that which ended last of those it had to wait for. It stops where nothing recorded ties a callback to one
-//! before it: on a thread of its own a callback begins when a thread is free, and no record says for which one it waited.
+//! A phase ends when its last callback has returned. Callbacks run one after another on the suspending thread or, for
+//! devices that allow it, on threads of their own. During suspend a device waits for its children, during resume for
+//! its parent (`dpm_wait_for_subordinate`, `dpm_wait_for_superior` in `drivers/base/power/main.c`). The path is
+//! therefore found backwards: from the callback that ended last to the last-ending one of those it had to wait for. It
+//! stops where no record ties a callback to an earlier one: a callback on a thread of its own starts when a thread is
+//! free, and which one it waited for is not recorded.
 
 use crate::{CallbackReason, CallbackStep, Half, Phase};
 use hashbrown::HashMap;
 
 use super::report::DeviceCallback;
 
-/// Steps of a path, at most.
+/// Maximum number of steps in a path.
 const MAX_STEPS: usize = 4_096;
 
-/// Fills in the path of `phase`, whose callbacks are at `of_phase`, by start.
+/// Sets the path of `phase`, whose callbacks are at the indices `of_phase`, ordered by start.
 pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [DeviceCallback]) {
-    // Those that ended, by end: what ended last before a time is found by halving.
+    // Completed callbacks sorted by end, so that the last one before a time is found by binary search.
     let mut ended: Vec<(i64, usize)> =
         of_phase.iter().filter_map(|&at| Some((callbacks.get(at)?.end_ns?, at))).collect();
     ended.sort();
@@ -42,7 +43,7 @@ pub(super) fn find(phase: &mut Phase, of_phase: &[usize], callbacks: &mut [Devic
     }
 }
 
-/// Where the callbacks of the path are, and why, from the one at `last` back.
+/// The indices of the callbacks on the path, and why they are on it, backwards from `last`.
 fn walk(
     half: Option<Half>,
     last: usize,
@@ -59,11 +60,11 @@ fn walk(
     steps
 }
 
-/// Callbacks by what ties them to others: each list by end.
+/// Callbacks by thread and by device; each list is sorted by end.
 struct Related<'a> {
     half: Option<Half>,
     by_thread: HashMap<u32, Vec<(i64, usize)>>,
-    /// On the way down by the parent's name, on the way up by the own.
+    /// During suspend by the parent's name, during resume by the device's own name.
     by_device: HashMap<&'a str, Vec<(i64, usize)>>,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Related<'a> {
         Self { half, by_thread, by_device }
     }
 
-    /// What `row` waited for.
+    /// The callback that `row` waited for.
     fn before(&self, row: &DeviceCallback, own: usize) -> Option<(usize, CallbackReason)> {
         let (key, tie) = match self.half {
             Some(Half::Suspend) => (&row.device, CallbackReason::Child),
@@ -104,7 +105,7 @@ impl<'a> Related<'a> {
             .and_then(|tid| self.by_thread.get(&tid))
             .and_then(|rows| last_before(rows, row.start_ns, own))
             .map(|(end, at)| (end, at, CallbackReason::SameThread));
-        // Of both, the later one let it go; of equal ones the tie of devices says more.
+        // Of the two, the later one released it; if equal, the device dependency is more meaningful.
         match (family, thread) {
             (Some(family), Some(thread)) if thread.0 > family.0 => Some(thread),
             (Some(family), _) => Some(family),
@@ -114,10 +115,10 @@ impl<'a> Related<'a> {
     }
 }
 
-/// The last of `rows`, by end, that ended by `time_ns` and began before `own` did. Of those that took no measurable time begin and
-/// end are the same: their order keeps the path from going round.
+/// The last of `rows` (sorted by end) that ended at or before `time_ns` and has an index below `own`. Callbacks without
+/// measurable duration have equal start and end; comparing indices avoids cycles in the path.
 fn last_before(rows: &[(i64, usize)], time_ns: i64, own: usize) -> Option<(i64, usize)> {
-    const LOOKED_AT: usize = 64;
+    const MAX_CANDIDATES: usize = 64;
     let after = rows.partition_point(|&(end, _)| end <= time_ns);
-    rows.get(..after)?.iter().rev().take(LOOKED_AT).find(|&&(_, at)| at < own).copied()
+    rows.get(..after)?.iter().rev().take(MAX_CANDIDATES).find(|&&(_, at)| at < own).copied()
 }

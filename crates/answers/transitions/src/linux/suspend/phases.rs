@@ -1,18 +1,18 @@
-//! The phases, as recorded.
+//! Builds the phases from their records.
 
 use crate::{Phase, PhaseName};
 use onoff_trace::{Trace, power_phase};
 
-use super::names::asks_devices;
+use super::names::has_callbacks;
 use super::report::{LinuxSleep, UnknownStretch};
 use super::{Cycle, is_logged};
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Boundary, Certainty};
 
-/// Phases of one sleep, at most: a kernel goes through some twenty, and a few more when it tries again.
+/// Maximum number of phases per suspend; a kernel has about twenty, and a few more if it tries again.
 const MAX_PHASES: usize = 256;
 
-/// The phases of `cycle`, by start.
+/// The phases of `cycle`, ordered by start.
 pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
     cycle
         .phases
@@ -24,21 +24,21 @@ pub(super) fn recorded(trace: &Trace, cycle: &Cycle) -> Vec<Phase> {
                 power_phase::ALL_STAGES => (Rule::LogLinesAroundDevices, Certainty::Inferred),
                 _ => rule(name, &event),
             };
-            let edge = |time_ns: Option<i64>| Boundary {
+            let boundary = |time_ns: Option<i64>| Boundary {
                 time_ns,
                 rule: if time_ns.is_some() { rule.to_owned() } else { Rule::EndNotRecorded },
                 event: event.clone(),
                 certainty: if time_ns.is_some() { certainty } else { Certainty::Missing },
                 missing: Vec::new(),
             };
-            let phase = Phase::between(name, &edge(Some(row.start_ns)), &edge(row.end_ns)).of_sleep();
+            let phase = Phase::between(name, &boundary(Some(row.start_ns)), &boundary(row.end_ns)).with_half();
             Some(Phase { detail: trace.text(row.detail).to_owned(), ..phase })
         })
         .take(MAX_PHASES)
         .collect()
 }
 
-/// What sets a phase, by who tells it.
+/// The rule that set a phase, and its certainty, depending on the source.
 fn rule(name: PhaseName, event: &str) -> (Rule, Certainty) {
     if !is_logged(event) {
         return (Rule::Traced, Certainty::Measured);
@@ -48,13 +48,13 @@ fn rule(name: PhaseName, event: &str) -> (Rule, Certainty) {
         PhaseName::DevicesPrepare => (Rule::LogTimeLessSuspending, Certainty::Inferred),
         PhaseName::Machine => (Rule::LogLinesAroundSleep, Certainty::Inferred),
         PhaseName::ThawProcesses => (Rule::LogRestartOfTasks, Certainty::Inferred),
-        name if asks_devices(name) => (Rule::LogLineWithLength, Certainty::Measured),
+        name if has_callbacks(name) => (Rule::LogLineWithLength, Certainty::Measured),
         _ => (Rule::LogLines, Certainty::Measured),
     }
 }
 
-/// Longest stretch of a sleep that no phase accounts for. Where the machine's entry and return are known, or the last step before
-/// and the first after, what lies between them is the time asleep and no part of it.
+/// The longest interval of a suspend that no phase covers. The time asleep (between the end of suspend and the start of
+/// resume, if known) does not count.
 pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownStretch> {
     let asleep = sleep.details.suspend.end_ns.zip(sleep.details.resume.start_ns);
     let mut longest: Option<UnknownStretch> = None;
@@ -64,12 +64,12 @@ pub(super) fn longest_gap(sleep: &LinuxSleep) -> Option<UnknownStretch> {
     for (start_ns, end_ns, before) in edges.chain([(sleep.end_ns, None, None)]) {
         let Some(start_ns) = start_ns else { continue };
         let (mut from_ns, mut to_ns) = (known_until_ns, start_ns);
-        if let Some((entry_ns, back_ns)) = asleep
-            && from_ns < back_ns
+        if let Some((entry_ns, exit_ns)) = asleep
+            && from_ns < exit_ns
             && entry_ns < to_ns
         {
-            // The longer side of the time asleep.
-            let sides = [(from_ns, entry_ns), (back_ns, to_ns)];
+            // Use the longer part before or after the time asleep.
+            let sides = [(from_ns, entry_ns), (exit_ns, to_ns)];
             (from_ns, to_ns) = sides.into_iter().max_by_key(|(from, to)| to.saturating_sub(*from)).unwrap_or_default();
         }
         let duration_ns = to_ns.saturating_sub(from_ns);

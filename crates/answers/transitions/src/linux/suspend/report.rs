@@ -1,5 +1,5 @@
-//! The result of the analysis of sleeps of Linux. Its serialized names are the documented contract of
-//! `suspend --format json` for a recording of Linux.
+//! Result of the Linux suspend analysis. The serialized names are the documented interface of `suspend --format json`
+//! for Linux recordings.
 
 use crate::PhaseName;
 use crate::{Transition, Transitions};
@@ -11,227 +11,221 @@ use crate::suspend::FirmwareSleep;
 use onoff_evidence::rule::Rule;
 use onoff_evidence::{Certainty, Span};
 
-/// The sleeps of a recording of Linux.
+/// The suspends in a Linux recording.
 pub type LinuxSuspendReport = Transitions<LinuxSuspend>;
 
-/// How a sleep ended.
+/// The outcome of a suspend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SleepOutcome {
-    /// The machine slept and came back.
+    /// The machine slept and resumed.
     Slept,
-    /// It was given up before the machine slept.
+    /// Aborted before the machine slept.
     GivenUp,
-    /// It ended, and whether the machine slept is not recorded.
+    /// It ended, but whether the machine slept was not recorded.
     Unknown,
     /// Its end is not in the recording.
     Unfinished,
 }
 
-/// A sleep of Linux: both halves, and the time asleep between.
+/// A Linux suspend and resume, with the time asleep.
 pub type LinuxSleep = Transition<LinuxSuspend>;
 
-/// What only a sleep of Linux has.
+/// Fields specific to a Linux suspend.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxSuspend {
-    /// Which of the machine's ways, as the kernel's log says: `deep`, `s2idle`; empty when not recorded.
+    /// Sleep mode as in the kernel log: `deep`, `s2idle`; empty if not recorded.
     pub way: String,
     /// The record that set the start.
     pub event: String,
-    /// How it ended.
     pub outcome: SleepOutcome,
-    /// Error number with which it was given up, as recorded (negative); `None` when none was recorded.
+    /// Error number of an aborted suspend, as recorded (negative); `None` if not recorded.
     pub error: Option<i32>,
-    /// Why it was given up, in the kernel's words.
+    /// Why it was aborted, as reported by the kernel.
     pub refusals: Vec<String>,
-    /// Process that asked the kernel for it; empty when not recorded.
+    /// The process that requested it; empty if not recorded.
     pub asked_by: String,
-    /// Its id.
+    /// Process id of the requester.
     pub asked_by_pid: Option<u32>,
-    /// The way down: from the decision to the machine's entry.
+    /// From the decision until the machine entered the sleep state.
     pub suspend: Span,
-    /// Between the halves.
     pub asleep: LinuxAsleep,
-    /// The way up: from the machine's return until processes go on.
+    /// From leaving the sleep state until processes were thawed.
     pub resume: Span,
-    /// What woke it, as recorded, each once.
+    /// What woke the machine, as recorded, without duplicates.
     pub wake_sources: Vec<WakeSource>,
-    /// How deep a suspend to idle slept; `None` for other sleeps.
+    /// Depth of a suspend-to-idle; `None` for other sleeps.
     pub low_power: Option<LowPower>,
-    /// What it took from batteries, where that was read.
+    /// Battery use, if recorded.
     pub batteries: Vec<BatteryUse>,
-    /// Network interfaces that came back after it.
+    /// Network interfaces that reconnected after the resume.
     pub reconnections: Vec<Reconnection>,
-    /// The longest stretch that no phase accounts for, the time asleep left out; `None` when there is none.
+    /// The longest interval that no phase covers, except the time asleep; `None` if there is none.
     pub longest_gap: Option<UnknownStretch>,
-    /// Device callbacks, by start.
+    /// Device callbacks, ordered by start.
     pub callbacks: Vec<DeviceCallback>,
-    /// What slow callbacks called, longest first, where the recording has the kernel's calls; at most 32.
+    /// Call graphs of slow callbacks, longest first, if kernel function calls were recorded; at most 32.
     pub call_graphs: Vec<CallGraph>,
-    /// Devices with the time of all their callbacks, longest first.
+    /// Devices with the total time of their callbacks, longest first.
     pub devices: Vec<DeviceSleep>,
-    /// Tasks in the order in which they were frozen.
+    /// Frozen tasks, in the order in which they were frozen.
     pub tasks: Vec<FrozenTask>,
     /// The memory image of a hibernation; `None` for other sleeps.
     pub image: Option<MemoryImage>,
-    /// Firmware's own account of sleeping (S3 performance table).
+    /// Sleep times reported by the firmware (S3 performance table).
     pub firmware: FirmwareSleep,
 }
 
-/// How deep a suspend to idle slept: the processors stop, and only if everything else lets it does the hardware reach its low-power state.
+/// Depth of a suspend-to-idle: CPUs idle, but the hardware only reaches its low-power state if all other devices allow
+/// it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LowPower {
-    /// Times that the machine entered its sleep; more than one says that something woke it in between. 0 where no trace tells.
+    /// How often the machine entered the sleep state; more than once means that something woke it in between. 0 without
+    /// a trace.
     pub entries: u64,
-    /// Time in which the machine was entered, by the trace, ns; `None` without one.
+    /// Total time in the sleep state, from the trace, ns; `None` without one.
     pub entered_ns: Option<i64>,
-    /// Time in which the hardware was in its low-power state, by its own counters, ns; `None` when they were not recorded.
+    /// Time in the hardware low-power state, from its own counters, ns; `None` if not recorded.
     pub hardware_ns: Option<i64>,
-    /// The same as a share of the time asleep, percent.
+    /// `hardware_ns` as a percentage of the time asleep.
     pub hardware_percent: Option<f64>,
-    /// What the kernel said of a low-power state that was not reached.
+    /// Kernel messages about a low-power state that was not reached.
     pub missed: Vec<String>,
 }
 
-/// What a sleep took from a battery.
+/// Battery use during a sleep.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BatteryUse {
-    /// Battery, e.g. `BAT0`.
+    /// Battery name, e.g. `BAT0`.
     pub name: String,
-    /// Charge before less charge after, µWh; negative where it was charged.
+    /// Charge before minus charge after, µWh; negative if the battery was charged.
     pub used_uwh: i64,
-    /// The same over the time asleep, mW; `None` when that is not known.
+    /// Average power over the time asleep, mW; `None` if the time is unknown.
     pub mean_mw: Option<f64>,
 }
 
-/// A network interface that came back after the machine did.
+/// A network interface that reconnected after the resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reconnection {
-    /// Interface; empty when the log does not name it.
+    /// Interface name; empty if the log does not name it.
     pub interface: String,
-    /// Associated with an access point, ns; `None` for a wired one, or when not recorded.
+    /// When it was associated with an access point, ns; `None` for a wired interface or if not recorded.
     pub associated_ns: Option<i64>,
-    /// It carried packets, ns.
+    /// When it could carry packets, ns.
     pub ready_ns: Option<i64>,
-    /// It had an address, ns.
+    /// When it had an address, ns.
     pub address_ns: Option<i64>,
-    /// Its manager called it connected, ns.
+    /// When the network manager reported it as connected, ns.
     pub connected_ns: Option<i64>,
-    /// From the machine's return until it had an address, else until the last of these that is recorded, ns.
+    /// From the end of the sleep until it had an address, otherwise until the last recorded step, ns.
     pub took_ns: Option<i64>,
 }
 
-/// A stretch of which nothing is known.
+/// An interval that no phase covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnknownStretch {
-    /// Begin, ns.
     pub start_ns: i64,
-    /// Length, ns.
     pub duration_ns: i64,
-    /// The phase that ends where it begins; `None` for the decision to sleep.
+    /// The phase that ends at its start; `None` for the decision to suspend.
     pub after: Option<PhaseName>,
-    /// The phase that begins where it ends; `None` for the end of the sleep.
+    /// The phase that starts at its end; `None` for the end of the suspend.
     pub before: Option<PhaseName>,
 }
 
-/// What woke the machine.
+/// A wake-up source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WakeSource {
     /// Device or interrupt.
     pub name: String,
-    /// When it was recorded, ns: after the machine is back.
+    /// When it was recorded, ns: after the machine woke up.
     pub time_ns: i64,
     /// The record.
     pub event: String,
-    /// How certain it is that this woke the machine.
+    /// How certain it is that this source woke the machine.
     pub certainty: Certainty,
 }
 
-/// The time asleep, and how the clocks got over it.
+/// The time asleep, by several clocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinuxAsleep {
-    /// From the machine's entry to its return, on the recording's axis: `CLOCK_MONOTONIC`, which stands still while the machine
-    /// sleeps, but in a suspend to idle.
+    /// From entering to leaving the sleep state on the recording's axis, `CLOCK_MONOTONIC`, which stops during sleep
+    /// except in suspend-to-idle.
     pub measured: Span,
-    /// How long the machine slept by a clock that went on, ns. Of a hibernation: writing the image, off, firmware, loader, the kernel
-    /// that reads the image and its reading are all in here.
+    /// Time asleep by a clock that kept running, ns. For a hibernation it includes writing the image, power off,
+    /// firmware, loader, and the kernel that reads the image.
     pub slept_ns: Option<i64>,
-    /// The rule that set it.
+    /// The rule that set `slept_ns`.
     pub slept_rule: Rule,
-    /// How certain it is.
     pub slept_certainty: Certainty,
-    /// The kernel's own count of the same, ns, to the millisecond; `None` when its log does not say.
+    /// Time asleep from the kernel log, ns, to the millisecond; `None` if not logged.
     pub kernel_ns: Option<i64>,
 }
 
-/// A device's callback.
+/// A device callback.
 pub type DeviceCallback = DeviceWork<Callback>;
 
-/// What only a callback has.
+/// Fields specific to a device callback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Callback {
-    /// The phase; `None` between phases.
     pub phase: Option<PhaseName>,
-    /// Device that it hangs on; empty for none.
+    /// Parent device; empty if there is none.
     pub parent: String,
-    /// Whose callback and what was asked, as the kernel writes it: `bus [suspend]`; a function's name where only the log tells.
+    /// Owner and kind of the callback, as written by the kernel: `bus [suspend]`; a function name if only the log has
+    /// it.
     pub callback: String,
-    /// Time of it on the path of its phase, ns: what the phase waited for it. Zero off the path.
+    /// Time on the critical path of its phase, ns; zero if not on the path.
     pub on_path_ns: i64,
-    /// Error number that it returned, 0 for none; `None` when it did not return.
+    /// Error number it returned, 0 for success; `None` if it did not return.
     pub error: Option<i32>,
-    /// Thread that called it.
+    /// The thread that called it.
     pub tid: Option<u32>,
 }
 
-/// A device with the time of all its callbacks.
+/// A device with the total time of its callbacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceSleep {
-    /// Device.
     pub device: String,
-    /// Driver; empty when the device has none.
+    /// Empty if the device has no driver.
     pub driver: String,
-    /// Device that it hangs on; empty for none.
+    /// Parent device; empty if there is none.
     pub parent: String,
-    /// Its callbacks on the way down, ns.
+    /// Callbacks during suspend, ns.
     pub suspend_ns: i64,
-    /// Its callbacks on the way up, ns.
+    /// Callbacks during resume, ns.
     pub resume_ns: i64,
-    /// Both, ns.
+    /// Suspend plus resume, ns.
     pub total_ns: i64,
-    /// Of that, on the paths of phases, ns: what the sleep waited for it.
+    /// Time on the critical paths of phases, ns.
     pub on_path_ns: i64,
-    /// Callbacks.
     pub callbacks: u64,
     /// Whether any of them returned an error.
     pub failed: bool,
 }
 
-/// A task that was frozen.
+/// A frozen task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrozenTask {
-    /// Thread.
+    /// Thread id.
     pub tid: u32,
-    /// Process; the thread itself where its process is not known.
+    /// Process id; the thread id if the process is unknown.
     pub pid: u32,
-    /// Name.
     pub name: String,
-    /// When it ran for the last time before the machine slept, ns: it is frozen from there on.
+    /// When it last ran before the machine slept, ns; it was frozen from then on.
     pub frozen_ns: i64,
-    /// How long after the start of the freezing that was, ns.
+    /// Time from the start of freezing until then, ns.
     pub after_ns: i64,
-    /// When it ran again, ns; `None` when it did not in the recording.
+    /// When it ran again, ns; `None` if it did not in the recording.
     pub thawed_ns: Option<i64>,
 }
 
@@ -239,16 +233,16 @@ pub struct FrozenTask {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryImage {
-    /// Pages copied into it.
+    /// Number of pages copied into it.
     pub pages: Option<i64>,
-    /// Freeing memory for it, ns.
+    /// Time to free memory for it, ns.
     pub create_ns: Option<i64>,
-    /// Writing it, ns; `None` when it is not recorded: the kernel that was restored does not know it.
+    /// Write time, ns; `None` if not recorded, because the restored kernel does not know it.
     pub write_ns: Option<i64>,
-    /// Reading it, ns; `None` when it is not recorded: another kernel reads it, and is gone.
+    /// Read time, ns; `None` if not recorded, because the kernel that read it is gone.
     pub read_ns: Option<i64>,
-    /// What bounds both where they are not recorded: all of the time asleep, ns.
+    /// Upper bound for both if they were not recorded: the whole time asleep, ns.
     pub at_most_ns: Option<i64>,
-    /// What that is made of; `none` when both were recorded.
+    /// What `at_most_ns` consists of; `none` if both were recorded.
     pub rule: Rule,
 }

@@ -9,10 +9,10 @@ use onoff_trace::Trace;
 use super::report::FrozenTask;
 use onoff_usage::processes::Images;
 
-/// Tasks followed, at most.
+/// Maximum number of tasks.
 const MAX_TASKS: usize = 100_000;
 
-/// The process and the name of each thread, as the last row of its id has them.
+/// Process id and name of each thread, from the last row with its id.
 pub(super) struct Names<'t>(HashMap<u32, (u32, &'t str)>);
 
 impl<'t> Names<'t> {
@@ -21,8 +21,8 @@ impl<'t> Names<'t> {
     }
 }
 
-/// Tasks that stopped running in the freezing of processes, not to be disturbed (`D`), and did not run again before the machine
-/// slept; in the order in which they were frozen.
+/// Tasks that stopped running in uninterruptible sleep (`D`) while processes were being frozen, and did not run again
+/// before the machine slept; in the order in which they were frozen.
 pub(super) fn frozen(
     trace: &Trace,
     images: &Images<'_>,
@@ -41,18 +41,18 @@ pub(super) fn frozen(
         .find(|phase| phase.name == PhaseName::ThawProcesses)
         .and_then(|phase| phase.start_ns)
         .unwrap_or(i64::MAX);
-    // When each stopped, and when it went on.
+    // When each task stopped, and when it ran again.
     let mut tasks: BTreeMap<u32, (Option<i64>, Option<i64>)> = BTreeMap::new();
     let range = trace.switches_between(from_ns, until_ns);
-    for (piece, rows) in range.rows(&trace.context_switches) {
-        for row in rows.filter_map(|at| piece.get(at)).filter(|row| from_ns <= row.time_ns && row.time_ns < until_ns) {
+    for (chunk, rows) in range.rows(&trace.context_switches) {
+        for row in rows.filter_map(|at| chunk.get(at)).filter(|row| from_ns <= row.time_ns && row.time_ns < until_ns) {
             if row.old_tid != 0 && row.time_ns <= to_ns && tasks.len() < MAX_TASKS {
                 let waits = row.old_state == WAITING && row.old_wait_mode == UNINTERRUPTIBLE;
                 tasks.entry(row.old_tid).or_default().0 = waits.then_some(row.time_ns);
             }
             if let Some(task) = tasks.get_mut(&row.new_tid) {
                 if row.time_ns < thaw_ns {
-                    // It runs before processes go on: it was waiting, not frozen.
+                    // It ran before processes were thawed: it was waiting, not frozen.
                     task.0 = None;
                 } else if task.1.is_none() {
                     task.1 = Some(row.time_ns);
@@ -83,7 +83,7 @@ pub(super) fn frozen(
     frozen
 }
 
-/// `KTHREAD_STATE` of a thread that waits.
+/// `KTHREAD_STATE` of a waiting thread.
 const WAITING: u8 = 5;
-/// Wait mode of a thread that is not to be disturbed.
+/// Wait mode of an uninterruptible thread.
 const UNINTERRUPTIBLE: u8 = 0;

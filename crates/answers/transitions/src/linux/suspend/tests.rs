@@ -24,7 +24,7 @@ fn phase(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
     *trace.activities.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
 }
 
-/// Thread whose callbacks fail.
+/// Thread id whose callbacks fail.
 const FAILS: u32 = 99;
 
 fn callback(
@@ -58,7 +58,7 @@ fn callback(
     });
 }
 
-/// A suspend to memory from 1000 to 2000 ms, the machine's entry at 1400.
+/// A suspend-to-RAM from 1000 to 2000 ms that enters the sleep state at 1400 ms.
 fn memory() -> Trace {
     let mut trace = linux();
     activity(&mut trace, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(2000 * MS));
@@ -85,7 +85,7 @@ fn only(trace: &Trace) -> LinuxSleep {
 }
 
 #[test]
-fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on() {
+fn time_asleep_comes_from_a_clock_that_keeps_running() {
     let mut trace = memory();
     milestone_value(&mut trace, 1400 * MS, milestone::WAKE, "mem", Some(20_772 * MS));
     *trace.milestones.event.last_mut().unwrap() = trace.strings.intern("ftrace/suspend_resume");
@@ -107,20 +107,20 @@ fn the_halves_end_at_the_machine_and_the_time_asleep_is_by_a_clock_that_goes_on(
 }
 
 #[test]
-fn without_a_clock_that_goes_on_the_time_asleep_is_unknown_and_what_is_missing_is_named() {
+fn without_such_a_clock_the_time_asleep_is_unknown_and_reported_as_missing() {
     let trace = memory();
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let sleep = &report.transitions[0];
     assert_eq!(sleep.details.asleep.slept_ns, None);
     assert_eq!(sleep.details.asleep.slept_certainty, Certainty::Missing);
-    let unanswered: Vec<_> = report.lacking().unwrap().items.iter().map(|item| item.unanswered).collect();
-    assert!(unanswered.contains(&Unanswered::TimeAsleep), "{unanswered:?}");
-    assert!(unanswered.contains(&Unanswered::LinuxDeviceCallbacks), "{unanswered:?}");
-    assert!(!unanswered.contains(&Unanswered::LinuxSleepPhases), "{unanswered:?}");
+    let missing: Vec<_> = report.lacking().unwrap().items.iter().map(|item| item.unanswered).collect();
+    assert!(missing.contains(&Unanswered::TimeAsleep), "{missing:?}");
+    assert!(missing.contains(&Unanswered::LinuxDeviceCallbacks), "{missing:?}");
+    assert!(!missing.contains(&Unanswered::LinuxSleepPhases), "{missing:?}");
 }
 
 #[test]
-fn a_suspend_to_idle_keeps_the_axis_going() {
+fn the_axis_keeps_running_in_suspend_to_idle() {
     let mut trace = linux();
     activity(&mut trace, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(9000 * MS));
     phase(&mut trace, power_phase::DEVICES_SUSPEND, 1000, 1200);
@@ -135,10 +135,10 @@ fn a_suspend_to_idle_keeps_the_axis_going() {
 }
 
 #[test]
-fn on_the_way_down_the_path_goes_from_parent_to_child() {
+fn during_suspend_the_path_goes_from_parent_to_child() {
     use PowerRequestKind::Suspend;
     let mut trace = memory();
-    // The disk hangs on its controller, which hangs on the bus; the keyboard runs beside them.
+    // The disk is a child of the controller, which is a child of the bus; the keyboard runs in parallel.
     callback(&mut trace, Suspend, ("disk", "controller", 20), (1120, 1250));
     callback(&mut trace, Suspend, ("keyboard", "serio", 10), (1115, 1135));
     callback(&mut trace, Suspend, ("mouse", "serio", 10), (1135, 1140));
@@ -168,7 +168,7 @@ fn on_the_way_down_the_path_goes_from_parent_to_child() {
 }
 
 #[test]
-fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
+fn during_resume_the_path_goes_from_child_to_parent_and_threads_queue() {
     use PowerRequestKind::Resume;
     let mut trace = memory();
     callback(&mut trace, Resume, ("bus", "", 10), (1500, 1520));
@@ -187,7 +187,7 @@ fn on_the_way_up_the_path_goes_from_child_to_parent_and_threads_queue() {
 }
 
 #[test]
-fn callbacks_without_length_do_not_send_the_path_round() {
+fn callbacks_without_duration_cause_no_cycle() {
     let mut trace = memory();
     for device in ["a", "b", "c"] {
         callback(&mut trace, PowerRequestKind::Suspend, (device, "", 10), (1200, 1200));
@@ -198,7 +198,7 @@ fn callbacks_without_length_do_not_send_the_path_round() {
 }
 
 #[test]
-fn tasks_are_frozen_when_they_stop_for_good() {
+fn tasks_are_frozen_when_they_stop_running() {
     let mut trace = memory();
     process(&mut trace, 300, "agent", None, None);
     thread(&mut trace, 301, 300, None, None);
@@ -235,7 +235,7 @@ fn tasks_are_frozen_when_they_stop_for_good() {
 }
 
 #[test]
-fn a_hibernation_says_that_its_image_was_seen_by_nobody_and_what_bounds_it() {
+fn a_hibernation_image_without_times_has_an_upper_bound() {
     let mut trace = linux();
     activity(&mut trace, ActivityKind::PowerTransition, "disk", 1000 * MS, Some(4000 * MS));
     phase(&mut trace, power_phase::CREATE_IMAGE, 1100, 1900);
@@ -254,7 +254,7 @@ fn a_hibernation_says_that_its_image_was_seen_by_nobody_and_what_bounds_it() {
 }
 
 #[test]
-fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
+fn an_aborted_suspend_has_its_reason_and_failed_device() {
     let mut trace = linux();
     let name = trace.strings.intern("mem");
     trace.activities.push(Activity {
@@ -289,20 +289,20 @@ fn a_sleep_that_was_given_up_says_why_and_by_which_device() {
 }
 
 #[test]
-fn of_several_the_one_asked_for_is_answered_and_none_is_an_error() {
+fn a_single_suspend_can_be_selected() {
     let mut trace = memory();
     activity(&mut trace, ActivityKind::PowerTransition, "mem", 5000 * MS, Some(6000 * MS));
-    let asked = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
-    let report = analyze(&trace, &asked(2)).unwrap();
+    let selected = |number| SuspendOptions { transition: Some(number), ..SuspendOptions::default() };
+    let report = analyze(&trace, &selected(2)).unwrap();
     assert_eq!(report.found, 2);
     assert_eq!(report.transitions.len(), 1);
     assert_eq!(report.transitions[0].number, 2);
-    assert!(matches!(analyze(&trace, &asked(3)), Err(NoSuspend::NoSuch { .. })));
+    assert!(matches!(analyze(&trace, &selected(3)), Err(NoSuspend::NoSuch { .. })));
     assert!(matches!(analyze(&linux(), &SuspendOptions::default()), Err(NoSuspend::NoneOnLinux(_))));
 }
 
 #[test]
-fn each_of_many_sleeps_has_its_own_work_and_its_own_call_graphs() {
+fn each_suspend_has_its_own_usage_and_call_graphs() {
     const SLEEPS: i64 = 40;
     let mut trace = linux();
     trace.duration_ns = SLEEPS * 1000 * MS;
@@ -310,7 +310,7 @@ fn each_of_many_sleeps_has_its_own_work_and_its_own_call_graphs() {
         activity(&mut trace, ActivityKind::PowerTransition, "mem", start_ms * MS, Some((start_ms + 500) * MS));
         phase(&mut trace, power_phase::SYNC_FILE_SYSTEMS, start_ms, start_ms + 100);
         disk(&mut trace, (start_ms + 50) * MS, 10 * MS, IoPriority::Normal, "a");
-        // The first is within the sleep, the other after it.
+        // The first graph is within the suspend, the second one after it.
         for at_ms in [start_ms + 200, start_ms + 600] {
             trace.call_graph_functions.push(CallGraphFunction {
                 subject: CallGraphSubject::DeviceCallback,
@@ -331,7 +331,7 @@ fn each_of_many_sleeps_has_its_own_work_and_its_own_call_graphs() {
 }
 
 #[test]
-fn recordings_that_no_machine_makes_are_answered() {
+fn random_traces_are_analyzed_without_panic() {
     use onoff_testkit::hostile::{Source, hostile};
     let mut answered = 0;
     for seed in 0..1_000 {
@@ -357,19 +357,19 @@ fn recordings_that_no_machine_makes_are_answered() {
     assert!(answered > 100, "{answered}");
 }
 
-/// The same from a log's lines.
+/// Like `phase`, but from kernel log lines.
 fn logged(trace: &mut Trace, name: &str, start_ms: i64, end_ms: i64) {
     phase(trace, name, start_ms, end_ms);
     *trace.activities.event.last_mut().unwrap() = trace.strings.intern("kernel log/PM");
 }
 
 #[test]
-fn the_longest_stretch_without_a_record_leaves_out_the_time_asleep() {
-    // Between the machine's return at 1400 and the first phase after, 10 ms; before the machine's entry 50 ms.
+fn the_longest_gap_excludes_the_time_asleep() {
+    // 10 ms between leaving the sleep state at 1400 ms and the next phase; 50 ms before entering it.
     let gap = only(&memory()).details.longest_gap.unwrap();
     assert_eq!((gap.start_ns, gap.duration_ns), (1350 * MS, 50 * MS));
     assert_eq!((gap.after, gap.before), (Some(PhaseName::DevicesSuspendNoirq), Some(PhaseName::Machine)));
-    // A suspend to idle whose 30 s asleep have no record: they are no gap, the 5 ms after are.
+    // A suspend-to-idle whose 30 s asleep have no record: the gap is the 5 ms afterwards.
     let mut idle = linux();
     activity(&mut idle, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(33_000 * MS));
     logged(&mut idle, power_phase::DEVICES_SUSPEND, 1000, 2000);
@@ -380,7 +380,7 @@ fn the_longest_stretch_without_a_record_leaves_out_the_time_asleep() {
 }
 
 #[test]
-fn halves_of_which_only_crumbs_are_logged_are_not_known() {
+fn halves_without_device_phases_are_unknown() {
     let mut trace = linux();
     activity(&mut trace, ActivityKind::PowerTransition, "freeze", 1000 * MS, Some(4000 * MS));
     logged(&mut trace, power_phase::SYNC_FILE_SYSTEMS, 1000, 1030);
@@ -390,10 +390,10 @@ fn halves_of_which_only_crumbs_are_logged_are_not_known() {
     assert_eq!((sleep.details.suspend.duration_ns, sleep.details.resume.duration_ns), (None, None));
     let gap = sleep.details.longest_gap.unwrap();
     assert_eq!((gap.start_ns, gap.duration_ns), (1065 * MS, 2925 * MS));
-    // One that was given up has no devices asleep: its way down is what is logged.
-    let mut given_up = linux();
-    activity(&mut given_up, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(21_100 * MS));
-    milestone(&mut given_up, 21_000 * MS, milestone::POWER_REFUSED, "Freezing of tasks failed after 20.000 seconds");
-    logged(&mut given_up, power_phase::FREEZE_PROCESSES, 1000, 21_000);
-    assert_eq!(only(&given_up).details.suspend.duration_ns, Some(20_000 * MS));
+    // An aborted suspend did not suspend devices: its suspend is what was logged.
+    let mut aborted = linux();
+    activity(&mut aborted, ActivityKind::PowerTransition, "mem", 1000 * MS, Some(21_100 * MS));
+    milestone(&mut aborted, 21_000 * MS, milestone::POWER_REFUSED, "Freezing of tasks failed after 20.000 seconds");
+    logged(&mut aborted, power_phase::FREEZE_PROCESSES, 1000, 21_000);
+    assert_eq!(only(&aborted).details.suspend.duration_ns, Some(20_000 * MS));
 }

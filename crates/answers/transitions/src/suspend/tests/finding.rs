@@ -1,10 +1,10 @@
-//! Which transitions a recording holds, and of which kind.
+//! Finds transitions and their kinds.
 
 use super::*;
 use crate::Variant;
 
 #[test]
-fn kinds_are_told_apart() {
+fn kinds_are_distinguished() {
     type Build = fn(&mut Trace);
     let cases: [(Variant, Build); 9] = [
         (Variant::Sleep, |trace| {
@@ -20,7 +20,7 @@ fn kinds_are_told_apart() {
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(0));
         }),
-        // Power failed: what was a hybrid sleep is known by the state asked for.
+        // After a power failure, only the requested state reveals a hybrid sleep.
         (Variant::HybridSleep, |trace| {
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_WRITE_TIME, "", Some(900 * MS));
             milestone_value(trace, 4 * SECOND, milestone::POWER_HIBERNATE_READ_TIME, "", Some(0));
@@ -39,7 +39,7 @@ fn kinds_are_told_apart() {
             milestone(trace, 4 * SECOND, milestone::HIBERNATE, "");
         }),
         (Variant::Hibernate, |trace| {
-            // Somebody logged off and another one on before it.
+            // A user logged off and another one logged on before it.
             milestone(trace, SECOND, milestone::LOGOFF_REQUEST, "");
             milestone(trace, 2 * SECOND, milestone::DESKTOP_READY, "");
             phase(trace, power_phase::SUSPEND_DEVICES, 3 * SECOND, 4 * SECOND);
@@ -59,13 +59,13 @@ fn kinds_are_told_apart() {
 }
 
 #[test]
-fn several_transitions_are_listed_and_one_can_be_chosen() {
+fn transitions_are_listed_and_one_can_be_selected() {
     let mut trace = sleep_with_slow_service();
     whole(&mut trace, 50 * SECOND, Some(60 * SECOND));
     phase(&mut trace, power_phase::SUSPEND_DEVICES, 51 * SECOND, 52 * SECOND);
     sleep_state(&mut trace, 53 * SECOND, 5, "5");
     wake(&mut trace, 55 * SECOND, 5);
-    // Modern standby knows no phases.
+    // Modern standby has no phases.
     milestone_value(&mut trace, 70 * SECOND, milestone::STANDBY_ENTER, "", Some(15));
     milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_EXIT, "", Some(31));
     milestone_value(&mut trace, 80 * SECOND, milestone::STANDBY_TIME, "", Some(9_990 * MS));
@@ -86,14 +86,11 @@ fn several_transitions_are_listed_and_one_can_be_chosen() {
     let second = choose(2).unwrap();
     assert_eq!((second.found, second.transitions.len()), (3, 1));
     assert_eq!(second.transitions[0], report.transitions[1]);
-    assert_eq!(
-        choose(4).unwrap_err().to_string(),
-        "the recording holds 3 power transitions, so there is no transition 4"
-    );
+    assert_eq!(choose(4).unwrap_err().to_string(), "no transition 4: this recording has 3 power transitions");
 }
 
 #[test]
-fn without_begin_and_end_the_phases_tell_where_transitions_lie() {
+fn phases_reveal_transitions_without_start_and_end() {
     let mut trace = recording();
     for start in [10, 40] {
         phase(&mut trace, power_phase::QUERY_APPS, start * SECOND, (start + 1) * SECOND);
@@ -113,11 +110,11 @@ fn without_begin_and_end_the_phases_tell_where_transitions_lie() {
 }
 
 #[test]
-fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
+fn a_fast_startup_lasts_from_logoff_to_the_idle_desktop() {
     let mut trace = recording();
     trace.system.processors = 1;
     milestone(&mut trace, SECOND, milestone::LOGOFF_REQUEST, "1");
-    told(&mut trace, NotificationKind::ApplicationShutdown, "app.exe", 2 * SECOND, Some(4 * SECOND));
+    notify(&mut trace, NotificationKind::ApplicationShutdown, "app.exe", 2 * SECOND, Some(4 * SECOND));
     phase(&mut trace, power_phase::SUSPEND_APPS, 5 * SECOND, 6 * SECOND);
     phase(&mut trace, power_phase::SUSPEND_DEVICES, 6 * SECOND, 8 * SECOND);
     milestone(&mut trace, 9 * SECOND, milestone::HIBERNATE, "");
@@ -137,7 +134,7 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
     milestone(&mut trace, 12 * SECOND, milestone::IDLE_DETECTION_BEGIN, "fast_startup");
     process(&mut trace, 500, "explorer.exe", Some(14 * SECOND), None);
     milestone(&mut trace, 16 * SECOND, milestone::DESKTOP_READY, "");
-    // One busy second after the desktop, then nothing but idle.
+    // One busy second after the desktop, then only idle time.
     thread(&mut trace, 8, 500, None, None);
     switches(
         &mut trace,
@@ -162,7 +159,7 @@ fn a_fast_startup_goes_from_the_logoff_to_the_settled_desktop() {
 }
 
 #[test]
-fn the_kernel_loggers_records_alone_tell_a_sleep() {
+fn kernel_logger_records_alone_reveal_a_sleep() {
     let mut trace = recording();
     let name = trace.strings.intern("2");
     let event = trace.strings.intern("Power/ActionStart");
@@ -192,12 +189,12 @@ fn the_kernel_loggers_records_alone_tell_a_sleep() {
 }
 
 #[test]
-fn a_shutdown_and_a_boot_are_no_transition() {
+fn a_shutdown_or_boot_is_not_a_suspend() {
     let mut trace = recording();
     whole(&mut trace, SECOND, None);
     activity(&mut trace, ActivityKind::KernelShutdownStep, "graceful", 2 * SECOND, None);
     milestone_value(&mut trace, 3 * SECOND, milestone::BOOT_TYPE, "", Some(0));
     let absence = analyze(&trace, &SuspendOptions::default()).unwrap_err();
     assert!(matches!(absence, NoSuspend::None(_)));
-    assert!(absence.to_string().starts_with("the recording holds no sleep"));
+    assert!(absence.to_string().starts_with("no sleep, hibernation"));
 }

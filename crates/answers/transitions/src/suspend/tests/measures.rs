@@ -1,10 +1,10 @@
-//! Lengths, clocks, accounts, children.
+//! Durations, clocks, kernel times, requests.
 
 use super::*;
 use crate::Variant;
 
 #[test]
-fn a_sleep_is_measured_and_its_slow_service_found() {
+fn a_sleep_is_measured_and_its_slow_service_identified() {
     let transition = only(&sleep_with_slow_service());
     assert_eq!(transition.variant, Variant::Sleep);
     assert_eq!(transition.details.variant_certainty, Certainty::Measured);
@@ -13,7 +13,7 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
     assert_eq!(transition.details.suspend.difference_ns, Some(10 * MS));
     assert_eq!(transition.details.resume.measured.duration_ns, Some(2 * SECOND));
     assert_eq!(transition.details.resume.difference_ns, Some(0));
-    // The firmware is part of the way up, though no event spans it.
+    // The firmware is part of the resume, although no event covers it.
     assert_eq!(transition.details.resume.whole_ns, Some(2_310 * MS));
     assert_eq!(transition.total_ns, Some(36_310 * MS));
     assert_eq!(transition.details.wake_source, "power button");
@@ -30,7 +30,7 @@ fn a_sleep_is_measured_and_its_slow_service_found() {
 }
 
 #[test]
-fn what_the_children_do_not_account_for_is_the_papers_number() {
+fn the_time_outside_notifications_matches_the_paper() {
     let transition = only(&sleep_with_slow_service());
     let apps = find(&transition, PhaseName::SuspendApps);
     assert_eq!(apps.duration_ns, Some(1_320_415 * US));
@@ -41,10 +41,10 @@ fn what_the_children_do_not_account_for_is_the_papers_number() {
 }
 
 #[test]
-fn the_clock_that_stood_still_is_told_by_the_walls() {
+fn the_wall_clock_reveals_the_time_asleep() {
     let gap = only(&sleep_with_slow_service()).details.asleep;
     assert_eq!(gap.measured.duration_ns, Some(SECOND));
-    // 336 s by the wall, 37 s by the recording's clock.
+    // 336 s on the wall clock, 37 s on the recording's clock.
     assert_eq!(gap.clock_missed_ns, Some(299 * SECOND));
     // Of the 300 s between the records, the firmware took 310 ms.
     assert_eq!(gap.wall_ns, Some(299_690 * MS));
@@ -52,7 +52,7 @@ fn the_clock_that_stood_still_is_told_by_the_walls() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_meanwhile_gives_no_negative_sleep() {
+fn a_clock_set_back_gives_no_negative_sleep() {
     let mut trace = sleep_with_slow_service();
     let name = trace.strings.find(milestone::POWER_END_UTC).unwrap();
     let set_back = |row: Milestone| match row.name == name {
@@ -63,23 +63,24 @@ fn a_clock_that_was_set_back_meanwhile_gives_no_negative_sleep() {
     let transition = only(&trace);
     assert_eq!(transition.details.asleep.wall_ns, None);
     assert_eq!(transition.details.asleep.wall_certainty, Certainty::Missing);
-    assert!(transition.details.asleep.wall_rule.to_string().contains("the clock was set"));
-    assert_eq!(transition.total_ns, Some(36_310 * MS), "the halves are none of that clock's");
+    assert!(transition.details.asleep.wall_rule.to_string().contains("the clock was changed"));
+    assert_eq!(transition.total_ns, Some(36_310 * MS), "suspend and resume do not depend on that clock");
 }
 
 #[test]
-fn a_phase_that_ends_after_the_resume_makes_no_negative_sleep() {
+fn a_phase_that_ends_after_the_resume_gives_no_negative_sleep() {
     let mut trace = sleep_with_slow_service();
-    // Its end was recorded when the computer was back.
+    // Its end was recorded after the computer had resumed.
     phase(&mut trace, power_phase::FLUSH_VOLUMES, 35 * SECOND, 38 * SECOND);
     let transition = only(&trace);
     assert_eq!(transition.details.asleep.measured.duration_ns, Some(SECOND));
     assert_eq!(transition.details.suspend.measured.end_ns, Some(36 * SECOND));
 }
 
-/// Two hibernations of which only points in time are recorded: the first's record of the image stands after its wake-up, the second's before.
+/// Two hibernations of which only single events are recorded: the image record comes after the wake-up in the first
+/// one, before it in the second.
 #[test]
-fn a_record_of_the_image_after_the_resume_begins_no_new_transition() {
+fn an_image_record_after_the_resume_starts_no_new_transition() {
     let mut trace = recording();
     for (start, recorded_after) in [(1, true), (20, false)] {
         let at = |after: i64| (start + after) * SECOND;
@@ -106,20 +107,20 @@ fn a_record_of_the_image_after_the_resume_begins_no_new_transition() {
 }
 
 #[test]
-fn without_real_times_a_clock_that_was_set_tells_how_long_it_slept() {
+fn without_wall_clock_times_a_clock_change_gives_the_time_asleep() {
     let mut trace = recording();
     sleep_state(&mut trace, 5 * SECOND, 4, "4");
     wake(&mut trace, 6 * SECOND, 4);
     milestone_value(&mut trace, 7 * SECOND, milestone::CLOCK_SET, "", Some(60_000));
     let gap = only(&trace).details.asleep;
-    // The wall clock stood still from before the sleep: what it was set by is all of the time.
+    // The wall clock stopped before the sleep, so the clock change equals the whole time asleep.
     assert_eq!((gap.clock_set_ns, gap.wall_ns), (Some(60 * SECOND), Some(60 * SECOND)));
     assert_eq!((gap.clock_missed_ns, gap.wall_certainty), (Some(59 * SECOND), Certainty::Inferred));
 }
 
-/// Of Kernel-General 1, reason 2 is the sleep, and reason 1 is a program or the time service.
+/// In Kernel-General event 1, reason 2 is a sleep; reason 1 is a program or the time service.
 #[test]
-fn a_clock_that_a_program_set_is_no_time_asleep() {
+fn a_clock_change_by_a_program_is_not_time_asleep() {
     let slept = |sets: &[(i64, i64)]| {
         let mut trace = recording();
         sleep_state(&mut trace, 5 * SECOND, 4, "4");
@@ -136,9 +137,9 @@ fn a_clock_that_a_program_set_is_no_time_asleep() {
     assert_eq!(slept(&[(90_000, 1), (60_000, 2)]), (Some(60 * SECOND), Some(60 * SECOND)));
 }
 
-/// A recording by the clock that the kernel sets: the first record after the sleep carries the time of before.
+/// With a recording clock that the kernel adjusts, the first record after the sleep has a time from before.
 #[test]
-fn a_wake_that_was_recorded_before_the_clock_was_set_is_after_the_sleep() {
+fn a_wake_record_before_the_clock_change_is_after_the_sleep() {
     let mut trace = recording();
     whole(&mut trace, 2 * SECOND, Some(80 * SECOND));
     sleep_state(&mut trace, 5 * SECOND, 4, "4");
@@ -150,9 +151,10 @@ fn a_wake_that_was_recorded_before_the_clock_was_set_is_after_the_sleep() {
     assert_eq!(transition.details.resume.measured.duration_ns, Some(4 * SECOND));
 }
 
-/// A clock that went on counts the writing of the image before the sleep, and the firmware after it: neither is time asleep.
+/// A clock that keeps running counts writing the image before the sleep and the firmware after it; neither is time
+/// asleep.
 #[test]
-fn writing_the_image_and_the_firmware_are_no_time_asleep() {
+fn writing_the_image_and_firmware_are_not_time_asleep() {
     let mut trace = recording();
     whole(&mut trace, 2 * SECOND, Some(62 * SECOND));
     let unix = 1_700_000_000 * SECOND;
@@ -171,9 +173,9 @@ fn writing_the_image_and_the_firmware_are_no_time_asleep() {
     assert_eq!(transition.total_ns, Some(20 * SECOND));
 }
 
-/// 507's fields are microseconds by their names only.
+/// The fields of event 507 are microseconds only by name.
 #[test]
-fn what_the_kernel_counts_of_a_modern_standby_is_said_where_the_clock_agrees() {
+fn modern_standby_times_are_reported_only_if_the_clock_agrees() {
     let figures = |total_ns| {
         let mut trace = recording();
         milestone_value(&mut trace, 10 * SECOND, milestone::STANDBY_ENTER, "", Some(15));
@@ -186,13 +188,13 @@ fn what_the_kernel_counts_of_a_modern_standby_is_said_where_the_clock_agrees() {
         (figures.total_ns, figures.deepest_ns)
     };
     assert_eq!(figures(19_900 * MS), (Some(19_900 * MS), Some(9_950 * MS)));
-    // Milliseconds, or ticks of 100 ns, that were taken for microseconds.
+    // Milliseconds or 100 ns ticks that were taken for microseconds.
     assert_eq!(figures(20 * MS), (None, None));
     assert_eq!(figures(200 * SECOND), (None, None));
 }
 
 #[test]
-fn the_kernels_account_gives_phases_the_events_cannot() {
+fn kernel_times_give_phases_without_events() {
     let transition = only(&sleep_with_slow_service());
     let length = |name| find(&transition, name).duration_ns;
     assert_eq!(length(PhaseName::BiosInit), Some(310 * MS));
@@ -207,16 +209,16 @@ fn the_kernels_account_gives_phases_the_events_cannot() {
     );
 }
 
-/// Devices that go to sleep side by side: one holds the phase for 20 s.
+/// Devices suspend in parallel; one of them delays the phase by 20 s.
 #[test]
-fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
+fn the_device_that_ends_a_phase_is_named_with_its_cost() {
     let mut trace = recording();
     whole(&mut trace, 0, None);
     phase(&mut trace, power_phase::SUSPEND_DEVICES, 2 * SECOND, 23 * SECOND);
     let (system, own) = (PowerStateKind::System, PowerStateKind::Device);
     request(&mut trace, (0xa, "PCI\\A", "disk"), (system, 4), (2 * SECOND, 3 * SECOND));
     request(&mut trace, (0xb, "ROOT\\PIWD", "piwddev"), (system, 4), (2_910 * MS, 22_926 * MS));
-    // Packet 0xa is used again for the second device's own state.
+    // The address of IRP 0xa is reused for the second device's own power state.
     request(&mut trace, (0xa, "ROOT\\PIWD", "piwddev"), (own, 4), (3_500 * MS, 22_900 * MS));
     let driver = trace.strings.intern("piwddev");
     let device = trace.strings.intern("ROOT\\PIWD");
@@ -255,7 +257,7 @@ fn the_device_that_ends_a_phase_is_named_with_what_it_cost() {
 }
 
 #[test]
-fn after_a_resume_idle_time_is_looked_for_until_the_next_transition() {
+fn idle_time_after_a_resume_is_searched_until_the_next_transition() {
     let mut trace = recording();
     trace.system.processors = 1;
     thread(&mut trace, 8, 500, None, None);
@@ -268,5 +270,5 @@ fn after_a_resume_idle_time_is_looked_for_until_the_next_transition() {
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     let settled: Vec<_> = report.transitions.iter().map(|row| row.settling.as_ref().unwrap().end_ns).collect();
     assert_eq!(settled, [None, Some(18 * SECOND)]);
-    assert!(report.transitions[0].settling.as_ref().unwrap().rule.to_string().contains("the time looked at ends"));
+    assert!(report.transitions[0].settling.as_ref().unwrap().rule.to_string().contains("the analyzed interval ended"));
 }

@@ -1,4 +1,4 @@
-//! Transitions whose truth is written down by hand.
+//! Transitions with manually determined expected values.
 
 use onoff_trace::{
     Activity, ActivityKind, Milestone, Notification, NotificationKind, PowerRequest, PowerRequestKind,
@@ -14,7 +14,7 @@ mod measures;
 const US: i64 = 1_000;
 const SECOND: i64 = 1_000_000_000;
 
-/// The whole transition, from its begin to its end.
+/// A power transition activity.
 fn whole(trace: &mut Trace, start_ns: i64, end_ns: Option<i64>) {
     let name = trace.strings.intern("7");
     let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/1");
@@ -37,7 +37,7 @@ fn phase(trace: &mut Trace, name: &str, start_ns: i64, end_ns: i64) {
     activity(trace, ActivityKind::PowerPhase, name, start_ns, Some(end_ns));
 }
 
-fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: Option<i64>) {
+fn notify(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, end_ns: Option<i64>) {
     let name = trace.strings.intern(name);
     let event = trace.strings.intern("Microsoft-Windows-Kernel-Power/16");
     trace.notifications.push(Notification {
@@ -57,7 +57,7 @@ fn told(trace: &mut Trace, kind: NotificationKind, name: &str, start_ns: i64, en
     });
 }
 
-/// A request to a device; `state` 1 is working.
+/// A request to a device; `state` 1 is the working state.
 fn request(
     trace: &mut Trace,
     (irp, device, driver): (u64, &str, &str),
@@ -110,25 +110,25 @@ fn find(transition: &PowerTransition, name: PhaseName) -> &Phase {
     transition.phases.iter().find(|phase| phase.name == name).unwrap_or_else(|| panic!("no phase {}", name.as_str()))
 }
 
-/// A sleep of 300 s by the wall's clock, of which the recording's clock counts 1 s, with a service that does not answer.
+/// A sleep of 300 s on the wall clock and 1 s on the recording's clock, with a service that does not respond.
 fn sleep_with_slow_service() -> Trace {
     let mut trace = recording();
     whole(&mut trace, 2 * SECOND, Some(39 * SECOND));
     let unix = 1_700_000_000 * SECOND;
     milestone_value(&mut trace, 2 * SECOND, milestone::POWER_BEGIN_UTC, "", Some(unix));
-    // Figure 17 of Microsoft's paper: the applications' node, in µs.
+    // Figure 17 of the Microsoft paper: the applications' node, in µs.
     phase(&mut trace, power_phase::SUSPEND_APPS, 2 * SECOND, 2 * SECOND + 1_320_415 * US);
-    told(
+    notify(
         &mut trace,
         NotificationKind::ApplicationSuspend,
         r"C:\a\slow.exe",
         2 * SECOND,
         Some(2 * SECOND + 400_000 * US),
     );
-    told(&mut trace, NotificationKind::ApplicationSuspend, "quick.exe", 3 * SECOND, Some(3 * SECOND + 72_485 * US));
+    notify(&mut trace, NotificationKind::ApplicationSuspend, "quick.exe", 3 * SECOND, Some(3 * SECOND + 72_485 * US));
     phase(&mut trace, power_phase::SUSPEND_SERVICES, 4 * SECOND, 35 * SECOND);
-    told(&mut trace, NotificationKind::ServiceSuspend, "Slowsvc", 4 * SECOND + 5, Some(34 * SECOND + 5));
-    told(&mut trace, NotificationKind::ServiceSuspend, "Quicksvc", 34 * SECOND + 10, Some(34 * SECOND + 10 + MS));
+    notify(&mut trace, NotificationKind::ServiceSuspend, "Slowsvc", 4 * SECOND + 5, Some(34 * SECOND + 5));
+    notify(&mut trace, NotificationKind::ServiceSuspend, "Quicksvc", 34 * SECOND + 10, Some(34 * SECOND + 10 + MS));
     sleep_state(&mut trace, 36 * SECOND, 4, "4");
     wake(&mut trace, 37 * SECOND, 4);
     phase(&mut trace, power_phase::RESUME_DEVICES, 37 * SECOND, 38 * SECOND);

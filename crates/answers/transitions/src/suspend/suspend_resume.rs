@@ -1,4 +1,4 @@
-//! The way down, the sleep and the way up: by the events, by the kernel's own account, and by the clock of the wall.
+//! Measures suspend, sleep and resume: from events, from the kernel's own times, and from the wall clock.
 
 use crate::{Half, Phase, PhaseName, Variant};
 use onoff_trace::{Trace, milestone};
@@ -11,7 +11,7 @@ use onoff_usage::asleep::lengths::{before_the_kernel_ns, clock_set, image_beyond
 use onoff_usage::asleep::without;
 use onoff_usage::person::without_person;
 
-/// Both halves and what lies between them.
+/// Suspend and resume, and the time between them.
 pub(super) struct Halves {
     pub suspend: PowerTotal,
     pub asleep: SleepGap,
@@ -22,11 +22,11 @@ pub(super) struct Halves {
 
 pub(super) fn of(trace: &Trace, cycle: &Cycle, recorded: &[Phase], variant: Variant) -> Halves {
     if let Some((enter, exit)) = cycle.standby {
-        let edge = |row: Option<onoff_trace::Milestone>, rule: Rule| match row {
+        let boundary = |row: Option<onoff_trace::Milestone>, rule: Rule| match row {
             Some(row) => at(row.time_ns, rule, trace.text(row.event), Certainty::Measured),
-            None => lacking(rule),
+            None => not_found(rule),
         };
-        let gap = Span::between(&edge(enter, Rule::ModernStandbyEntered), &edge(exit, Rule::ModernStandbyLeft));
+        let gap = Span::between(&boundary(enter, Rule::ModernStandbyEntered), &boundary(exit, Rule::ModernStandbyLeft));
         return Halves {
             suspend: PowerTotal::default(),
             resume: PowerTotal::default(),
@@ -55,21 +55,22 @@ fn at(time_ns: i64, rule: Rule, event: &str, certainty: Certainty) -> Boundary {
     Boundary { time_ns: Some(time_ns), rule, event: event.to_owned(), certainty, missing: Vec::new() }
 }
 
-fn lacking(rule: Rule) -> Boundary {
+fn not_found(rule: Rule) -> Boundary {
     Boundary { rule: Rule::NotFound, missing: vec![rule], ..Boundary::default() }
 }
 
-/// Of boundaries, the first or the last; the ends of phases only stand in for what defines it.
+/// The suspend: from the earliest start to the latest end. The ends of phases are used if the defining events are
+/// missing.
 fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
-    const BEGIN: Rule = Rule::KernelTransitionBegins;
+    const START: Rule = Rule::KernelTransitionBegins;
     const SLEEP: Rule = Rule::LastRecordBeforeSleep;
-    let going_down = || phases.iter().filter(|phase| phase.half == Some(Half::Suspend));
-    let whole = cycle.whole.map(|row| at(row.start_ns, BEGIN, trace.text(row.event), Certainty::Measured));
-    let first_phase = going_down()
+    let suspend_phases = || phases.iter().filter(|phase| phase.half == Some(Half::Suspend));
+    let whole = cycle.whole.map(|row| at(row.start_ns, START, trace.text(row.event), Certainty::Measured));
+    let first_phase = suspend_phases()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
         .map(|(start, phase)| {
-            // What defines the begin was recorded, and this came before it; or it was not.
+            // Measured if the defining event was recorded and this phase preceded it.
             let measured = whole.is_some() || phase.name == PhaseName::UserSession;
             let mut boundary = at(
                 start,
@@ -78,7 +79,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
                 if measured { Certainty::Measured } else { Certainty::Inferred },
             );
             if !measured {
-                boundary.missing.push(BEGIN);
+                boundary.missing.push(START);
             }
             boundary
         });
@@ -93,7 +94,7 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
         return Span::absent([Rule::WayDownNotRecorded]);
     }
     let awake_ns = cycle.awake_ns(trace).unwrap_or(i64::MAX);
-    let ended = going_down().filter_map(|phase| Some((phase.end_ns.filter(|&end| end <= awake_ns)?, phase)));
+    let ended = suspend_phases().filter_map(|phase| Some((phase.end_ns.filter(|&end| end <= awake_ns)?, phase)));
     let last_phase = ended.max_by_key(|&(end, _)| end).map(|(end, phase)| {
         let certainty = if sleep.is_some() { Certainty::Measured } else { Certainty::Inferred };
         let mut boundary = at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, certainty);
@@ -106,61 +107,60 @@ fn down(trace: &Trace, cycle: &Cycle, phases: &[Phase]) -> Span {
         .into_iter()
         .flatten()
         .min_by_key(|boundary| boundary.time_ns)
-        .unwrap_or_else(|| lacking(BEGIN));
+        .unwrap_or_else(|| not_found(START));
     let end = [last_phase, sleep]
         .into_iter()
         .flatten()
         .max_by_key(|boundary| boundary.time_ns)
-        .unwrap_or_else(|| lacking(SLEEP));
+        .unwrap_or_else(|| not_found(SLEEP));
     Span::between(&start, &end)
 }
 
 fn up(trace: &Trace, cycle: &Cycle, phases: &[Phase], after_ns: Option<i64>) -> Span {
     const WAKE: Rule = Rule::FirstRecordAfterSleep;
     const END: Rule = Rule::KernelTransitionEnds;
-    let coming_up = || phases.iter().filter(|phase| phase.half == Some(Half::Resume));
+    let resume_phases = || phases.iter().filter(|phase| phase.half == Some(Half::Resume));
     let wake = cycle.wake(trace).map(|row| at(row.time_ns, WAKE, trace.text(row.event), Certainty::Measured));
-    let first_phase = coming_up()
+    let first_phase = resume_phases()
         .filter_map(|phase| Some((phase.start_ns?, phase)))
         .min_by_key(|&(start, _)| start)
         .map(|(start, phase)| {
             at(start, Rule::PhaseStarts { phase: phase.name }, &phase.starts.event, Certainty::Measured)
         });
     let start = [wake, first_phase].into_iter().flatten().min_by_key(|boundary| boundary.time_ns);
-    let last_phase =
-        coming_up().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(|(end, phase)| {
-            Boundary {
-                missing: vec![END],
-                ..at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, Certainty::Inferred)
-            }
-        });
-    let account = [milestone::RESUME_DEVICES_TIME, milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]
+    let last_phase = resume_phases().filter_map(|phase| Some((phase.end_ns?, phase))).max_by_key(|&(end, _)| end).map(
+        |(end, phase)| Boundary {
+            missing: vec![END],
+            ..at(end, Rule::PhaseEnds { phase: phase.name }, &phase.ends.event, Certainty::Inferred)
+        },
+    );
+    let kernel_time = [milestone::RESUME_DEVICES_TIME, milestone::POWER_RESUME_TIME, milestone::RESUME_TIME]
         .into_iter()
         .find_map(|name| cycle.value(trace, name))
         .map(|(_, row)| Boundary {
             missing: vec![END],
             ..at(row.time_ns, Rule::KernelAccountAfterResume, trace.text(row.event), Certainty::Inferred)
         });
-    let begun_ns = start.as_ref().and_then(|start| start.time_ns).or(after_ns);
-    let not_before = |boundary: &Boundary| boundary.time_ns.zip(begun_ns).is_none_or(|(end, begun)| end >= begun);
-    // The record of the end tells the real time too, and is there where the recording lacks the begin.
+    let started_ns = start.as_ref().and_then(|start| start.time_ns).or(after_ns);
+    let not_before = |boundary: &Boundary| boundary.time_ns.zip(started_ns).is_none_or(|(end, start)| end >= start);
+    // The record of the end also has the wall-clock time, and exists even if the recording does not contain the start.
     let ended = cycle.whole.and_then(|row| Some((row.end_ns?, row.event))).or_else(|| {
         let row = cycle.milestone(trace, milestone::POWER_END_UTC)?;
         Some((row.time_ns, row.event))
     });
     let whole = ended.map(|(end, event)| at(end, END, trace.text(event), Certainty::Measured));
-    // A transition that failed ends without having slept: there is no way up.
+    // A failed transition ends without having slept: it has no resume.
     let Some(start) = start else {
-        return match account {
-            Some(end) => Span::between(&lacking(WAKE), &end),
+        return match kernel_time {
+            Some(end) => Span::between(&not_found(WAKE), &end),
             None => Span::absent([Rule::WayUpNotRecorded]),
         };
     };
     let end = whole
         .filter(not_before)
         .or(last_phase.filter(not_before))
-        .or(account.filter(not_before))
-        .unwrap_or_else(|| lacking(END));
+        .or(kernel_time.filter(not_before))
+        .unwrap_or_else(|| not_found(END));
     Span::between(&start, &end)
 }
 
@@ -168,7 +168,7 @@ fn total(trace: &Trace, cycle: &Cycle, measured: Span, unrecorded_ns: Option<i64
     let kernel = names.iter().find_map(|name| cycle.length(trace, name));
     let kernel_ns = kernel.map(|(ns, _)| ns);
     PowerTotal {
-        whole_ns: measured.duration_ns.zip(unrecorded_ns).map(|(events, beyond)| events.saturating_add(beyond)),
+        whole_ns: measured.duration_ns.zip(unrecorded_ns).map(|(events, unrecorded)| events.saturating_add(unrecorded)),
         at_least_ns: match measured.duration_ns {
             Some(events) => events.saturating_add(unrecorded_ns.unwrap_or(0)),
             None => 0,
@@ -182,33 +182,34 @@ fn total(trace: &Trace, cycle: &Cycle, measured: Span, unrecorded_ns: Option<i64
 }
 
 impl PowerTotal {
-    /// The way up with the session that begins on it, until its desktop is ready; without a desktop, what is known of it.
-    pub(super) fn reach(&mut self, desktop_ns: Option<i64>) {
-        let extent = desktop_ns.zip(self.measured.start_ns);
-        let reached_ns = extent.map(|(end, start)| end.saturating_sub(start));
-        self.whole_ns = reached_ns.zip(self.unrecorded_ns).map(|(reached, beyond)| reached.saturating_add(beyond));
-        if let Some(reached) = reached_ns {
-            self.at_least_ns = reached.saturating_add(self.unrecorded_ns.unwrap_or(0));
+    /// Extends the resume to the ready desktop of the session that starts after it. Without a desktop, the length is
+    /// unknown.
+    pub(super) fn extend_to_desktop(&mut self, desktop_ns: Option<i64>) {
+        let extended_ns = desktop_ns.zip(self.measured.start_ns).map(|(end, start)| end.saturating_sub(start));
+        self.whole_ns =
+            extended_ns.zip(self.unrecorded_ns).map(|(extended, unrecorded)| extended.saturating_add(unrecorded));
+        if let Some(extended) = extended_ns {
+            self.at_least_ns = extended.saturating_add(self.unrecorded_ns.unwrap_or(0));
         }
     }
 
-    /// Without the time in which a person was waited for.
-    pub(super) fn leave_out(&mut self, person_ns: i64) {
+    /// Subtracts the time spent waiting for user input.
+    pub(super) fn subtract_person_time(&mut self, person_ns: i64) {
         self.whole_ns = self.whole_ns.map(|ns| without_person(ns, person_ns));
         self.at_least_ns = without_person(self.at_least_ns, person_ns);
     }
 }
 
 impl Halves {
-    /// What both halves took, ns, a lower bound of it, and how certain it is. A fast startup is a shutdown and a start, which are recorded
-    /// apart: of a recording with one of them, that one is the whole.
+    /// Duration of suspend plus resume, ns, its lower bound and its certainty. A fast startup is a shutdown and a start
+    /// that are recorded separately: if the recording contains only one of them, that one counts as the whole.
     pub(super) fn total(&self, variant: Variant) -> (Option<i64>, i64, Certainty) {
         let halves = [&self.suspend, &self.resume];
         let one_is_whole = variant == Variant::FastStartup && halves.iter().any(|half| half.is_recorded());
-        let of_it = || halves.iter().filter(|half| !one_is_whole || half.is_recorded());
-        let total_ns = of_it().try_fold(0_i64, |sum, half| Some(sum.saturating_add(half.whole_ns?)));
-        let at_least_ns = of_it().map(|half| half.at_least_ns).fold(0, i64::saturating_add);
-        let certainty = of_it().map(|half| half.measured.certainty).reduce(Certainty::and);
+        let counted = || halves.iter().filter(|half| !one_is_whole || half.is_recorded());
+        let total_ns = counted().try_fold(0_i64, |sum, half| Some(sum.saturating_add(half.whole_ns?)));
+        let at_least_ns = counted().map(|half| half.at_least_ns).fold(0, i64::saturating_add);
+        let certainty = counted().map(|half| half.measured.certainty).reduce(Certainty::and);
         match total_ns {
             Some(ns) => (Some(ns), ns, certainty.unwrap_or_default()),
             None => (None, at_least_ns, Certainty::Missing),
@@ -216,15 +217,16 @@ impl Halves {
     }
 }
 
-/// The time between the halves, of which `unrecorded`, at its begin and at its end, belongs to the halves though no event spans it.
+/// The time between suspend and resume. `unrecorded` is the time at its start and end that belongs to suspend and
+/// resume but is not covered by events.
 fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded: (i64, i64)) -> SleepGap {
     let unrecorded_ns = unrecorded.0.saturating_add(unrecorded.1);
-    let edge = |time_ns: Option<i64>, rule: Rule| match time_ns {
+    let boundary = |time_ns: Option<i64>, rule: Rule| match time_ns {
         Some(time_ns) => at(time_ns, rule, "", Certainty::Measured),
-        None => lacking(rule),
+        None => not_found(rule),
     };
     let mut gap = SleepGap {
-        measured: Span::between(&edge(down.end_ns, Rule::WayDownEnds), &edge(up.start_ns, Rule::WayUpStarts)),
+        measured: Span::between(&boundary(down.end_ns, Rule::WayDownEnds), &boundary(up.start_ns, Rule::WayUpStarts)),
         start_unix_ns: cycle.value(trace, milestone::POWER_BEGIN_UTC).map(|(ns, _)| ns),
         end_unix_ns: cycle.value(trace, milestone::POWER_END_UTC).map(|(ns, _)| ns),
         clock_set_ns: clock_set(trace, cycle, down.start_ns),
@@ -246,7 +248,7 @@ fn asleep(trace: &Trace, cycle: &Cycle, down: &Span, up: &Span, unrecorded: (i64
         gap.measured.duration_ns = Some(end_ns.saturating_sub(start_ns));
         (gap.measured.start_ns, gap.measured.end_ns) = (Some(start_ns), Some(end_ns));
     }
-    // Nothing sleeps for less than no time: then somebody set the clock meanwhile.
+    // A negative sleep time means that the clock was changed.
     if gap.wall_ns.is_some_and(|ns| ns < 0) {
         gap.wall_ns = None;
         gap.wall_certainty = Certainty::Missing;

@@ -1,30 +1,30 @@
-//! What a recording does not hold, what is not known without it, and what would record it.
+//! A piece of missing evidence: the fact that is unknown without it, and its source.
 
 use serde::Serialize;
 
 use super::Unanswered;
 
-/// Evidence that a recording does not hold: of Windows events of a provider or of the kernel's own logger, of Linux a part; neither
-/// where no recording holds it.
+/// Evidence that the recording does not contain: events of a provider or the NT Kernel Logger (Windows), or a part of a
+/// recording (Linux). All source fields are empty if the evidence cannot be recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingEvidence {
-    /// What is not known, or only inferred, without it.
+    /// The fact that is unknown, or only inferred, without it.
     pub unanswered: Unanswered,
-    /// The provider whose events say it; empty for other evidence.
+    /// Provider of the events; empty for other evidence.
     pub provider: String,
-    /// Its GUID, as lower-case text with hyphens; empty for other evidence.
+    /// Provider GUID, lowercase with hyphens; empty for other evidence.
     pub guid: String,
-    /// Its keywords to enable, in hexadecimal; `0xffffffffffffffff` for all. Empty for other evidence.
+    /// Keywords to enable, hexadecimal; `0xffffffffffffffff` for all. Empty for other evidence.
     pub keyword: String,
-    /// Its level to enable, 1 critical to 5 verbose; 0 for other evidence.
+    /// Level to enable, from 1 (critical) to 5 (verbose); 0 for other evidence.
     pub level: u8,
-    /// Flags of the kernel's own logger as xperf calls them; empty for other evidence.
+    /// NT Kernel Logger flags as xperf names them; empty for other evidence.
     pub kernel_flags: Vec<String>,
 }
 
 impl MissingEvidence {
-    /// Evidence that the question alone names: a part of a recording of Linux.
+    /// Evidence that needs no provider: a part of a Linux recording.
     #[must_use]
     pub fn of(unanswered: Unanswered) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl MissingEvidence {
         }
     }
 
-    /// Flags of the kernel's own logger.
+    /// Evidence from the NT Kernel Logger.
     #[must_use]
     pub fn of_kernel_logger(unanswered: Unanswered, flags: &[&str]) -> Self {
         Self { kernel_flags: flags.iter().map(|&flag| flag.to_owned()).collect(), ..Self::of(unanswered) }

@@ -1,33 +1,38 @@
-//! What the recording does not say of the boot, and the part that would.
+//! Determines which evidence is missing for a complete boot report.
 
 use onoff_trace::{ServiceChange, Trace};
 
-use super::phases::Course;
+use super::phases::BootBoundaries;
 use onoff_evidence::missing_evidence::{Lacking, Unanswered};
 use onoff_usage::cpu::CpuSource;
 use onoff_usage::idle::Settling;
 use onoff_usage::units::declared_order::Starts;
 
-/// The record that unit properties name; messages are to some milliseconds.
+/// Event label of unit properties; times in log messages are only accurate to a few milliseconds.
 const PROPERTIES: &str = "systemd unit properties";
 
-pub(super) fn lacking(trace: &Trace, course: &Course, starts: &Starts<'_>, post_boot: &Settling) -> Lacking {
+pub(super) fn missing_evidence(
+    trace: &Trace,
+    boundaries: &BootBoundaries,
+    starts: &Starts<'_>,
+    post_boot: &Settling,
+) -> Lacking {
     let mut missing = Vec::new();
-    if course.user_space.time_ns.is_none() || !course.finished.missing.is_empty() {
+    if boundaries.user_space.time_ns.is_none() || !boundaries.finished.missing.is_empty() {
         missing.push(Unanswered::LinuxStartParts);
     }
     let started = || trace.service_transitions.iter().filter(|row| row.kind == ServiceChange::Start);
     if started().next().is_none() {
         missing.push(Unanswered::UnitStarts);
     } else if !started().any(|row| trace.text(row.event) == PROPERTIES) {
-        // What systemd-analyze prints has the manager's own times.
-        let of_the_manager = started().all(|row| trace.text(row.event).starts_with("systemd-analyze"));
-        missing.push(if of_the_manager { Unanswered::OtherUnits } else { Unanswered::ExactUnitTimes });
+        // The output of systemd-analyze has the service manager's own times.
+        let from_manager = started().all(|row| trace.text(row.event).starts_with("systemd-analyze"));
+        missing.push(if from_manager { Unanswered::OtherUnits } else { Unanswered::ExactUnitTimes });
     }
     if started().next().is_some() && !starts.has_dependencies() {
         missing.push(Unanswered::UnitStartOrder);
     }
-    if course.firmware.time_ns.is_none() {
+    if boundaries.firmware.time_ns.is_none() {
         missing.push(Unanswered::FirmwareAndLoader);
     }
     if post_boot.cpu_source == CpuSource::None {

@@ -1,4 +1,4 @@
-//! Recordings that no machine makes: the analysis answers anything without a panic and without unbounded work.
+//! Checks that the analysis of random traces does not panic and does bounded work.
 
 use onoff_trace::{
     Activity, ActivityKind, ContextSwitch, ContextSwitches, Milestone, Notification, NotificationKind, PowerRequest,
@@ -34,7 +34,7 @@ const TEXTS: [&str; 22] = [
     milestone::LOGOFF_REQUEST,
 ];
 
-fn hostile(seed: u64) -> Trace {
+fn random_trace(seed: u64) -> Trace {
     let mut any = Source(seed);
     let mut trace = Trace { duration_ns: any.time(), ..Trace::default() };
     trace.system.processors = any.pick(&[0, 1, 8, u32::MAX]);
@@ -130,10 +130,10 @@ fn hostile(seed: u64) -> Trace {
 }
 
 #[test]
-fn anything_is_answered() {
+fn random_traces_are_analyzed_without_panic() {
     let mut answered = 0;
     for seed in 0..600 {
-        let trace = hostile(seed);
+        let trace = random_trace(seed);
         let options = SuspendOptions { transition: (seed % 5 == 0).then_some(2), ..SuspendOptions::default() };
         if let Ok(report) = analyze(&trace, &options) {
             answered += 1;
@@ -141,11 +141,11 @@ fn anything_is_answered() {
         }
         let _ = fast_startup(&trace, &options);
     }
-    assert!(answered > 200, "only {answered} hold a transition");
+    assert!(answered > 200, "only {answered} recordings contained a transition");
 }
 
 #[test]
-fn many_transitions_are_no_more_work_than_their_rows() {
+fn work_is_linear_in_the_number_of_transitions() {
     let mut trace = Trace::default();
     let [name, up, device] =
         [power_phase::SUSPEND_APPS, power_phase::RESUME_DEVICES, "A"].map(|text| trace.strings.intern(text));
@@ -188,7 +188,7 @@ fn many_transitions_are_no_more_work_than_their_rows() {
     }
     let report = analyze(&trace, &SuspendOptions::default()).unwrap();
     assert_eq!(report.found, 6_000);
-    // The last one is looked at as the first one is.
+    // The last transition is analyzed like the first one.
     let rule = |transition: &PowerTransition| transition.settling.as_ref().unwrap().rule.to_string();
     let (first, last) = (report.transitions.first().unwrap(), report.transitions.last().unwrap());
     assert_eq!(rule(last), rule(first));

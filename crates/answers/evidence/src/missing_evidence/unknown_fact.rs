@@ -1,0 +1,226 @@
+//! Facts that a recording may not contain, and how to record them.
+
+use onoff_trace::codes;
+
+codes! {
+    /// A fact about a transition that the recording does not contain, or that is only inferred.
+    pub enum Unanswered {
+        /// Process start and exit times.
+        ProcessTimes = "process_times",
+        /// Exact CPU usage.
+        ProcessorUse = "processor_use",
+        /// Disk activity, by process and file.
+        DiskUse = "disk_use",
+        /// Group Policy and its scripts.
+        Policy = "policy",
+        /// When the desktop was ready.
+        DesktopReady = "desktop_ready",
+        /// Start time of each service.
+        ServiceStarts = "service_starts",
+        /// Time of each driver and device, and of the loader.
+        DriverStarts = "driver_starts",
+        /// Firmware, boot manager and kind of boot.
+        FirmwareAndBootKind = "firmware_and_boot_kind",
+        /// Logon: user input, subscribers, the welcome screen.
+        Logon = "logon",
+        /// When each session ended, and how long each application took.
+        SessionEnds = "session_ends",
+        /// Which windows were asked to close, and which programs were terminated.
+        WindowsAskedToClose = "windows_asked_to_close",
+        /// Stop time of each service.
+        ServiceStops = "service_stops",
+        /// The shutdown request, pre-shutdown services, and the request to the kernel.
+        ShutdownRequest = "shutdown_request",
+        /// The kernel's shutdown steps.
+        KernelShutdownSteps = "kernel_shutdown_steps",
+        /// Winlogon subscribers at logoff.
+        LogoffSubscribers = "logoff_subscribers",
+        /// Suspend and resume phases, and the time of each application, service and device.
+        SleepPhases = "sleep_phases",
+        /// Name of the resume as reported by Windows, and its idle detection.
+        ResumeName = "resume_name",
+        /// Device power requests.
+        DevicePowerRequests = "device_power_requests",
+        /// Network file access.
+        NetworkFiles = "network_files",
+        /// Time in deferred procedure calls (DPCs).
+        DeferredProcedureCalls = "deferred_procedure_calls",
+        /// Linux: start and end of the parts of the boot.
+        LinuxStartParts = "linux_start_parts",
+        /// Which units started, and how long each took.
+        UnitStarts = "unit_starts",
+        /// Units that `systemd-analyze` does not list, and failed starts.
+        OtherUnits = "other_units",
+        /// Exact unit times; those of log messages are used instead.
+        ExactUnitTimes = "exact_unit_times",
+        /// Which unit waited for which during the boot.
+        UnitStartOrder = "unit_start_order",
+        /// Time in the firmware and the loader.
+        FirmwareAndLoader = "firmware_and_loader",
+        /// Linux: CPU usage after the boot, and when the computer became idle.
+        LinuxSettling = "linux_settling",
+        /// Linux: disk activity during the boot.
+        LinuxDisksAtStart = "linux_disks_at_start",
+        /// Linux: time of each driver during the boot.
+        LinuxDrivers = "linux_drivers",
+        /// Stop time of each unit.
+        UnitStops = "unit_stops",
+        /// Which unit waited for which during the shutdown.
+        UnitStopOrder = "unit_stop_order",
+        /// What happened after all units had stopped.
+        AfterUnits = "after_units",
+        /// When the machine stopped, and how long the kernel took for its devices.
+        MachineStopped = "machine_stopped",
+        /// Linux: CPU usage during the shutdown.
+        LinuxProcessorsAtShutdown = "linux_processors_at_shutdown",
+        /// Which process was sent a termination signal, and how long it took to exit.
+        Signals = "signals",
+        /// Linux: exact times of the suspend and resume phases.
+        LinuxSleepPhases = "linux_sleep_phases",
+        /// Linux: time of each device during suspend and resume.
+        LinuxDeviceCallbacks = "linux_device_callbacks",
+        /// Linux: CPU usage during suspend and resume, when tasks were frozen, and when the computer became idle.
+        LinuxProcessorsInSleep = "linux_processors_in_sleep",
+        /// Linux: disk activity.
+        LinuxDisks = "linux_disks",
+        /// How long the machine was asleep.
+        TimeAsleep = "time_asleep",
+        /// What woke the computer.
+        WakeSource = "wake_source",
+        /// Firmware time of a resume.
+        FirmwareOfResume = "firmware_of_resume",
+    }
+}
+
+impl Unanswered {
+    /// The fact, as a noun phrase.
+    #[must_use]
+    pub const fn question(self) -> &'static str {
+        match self {
+            Self::ProcessTimes => "process start and exit times",
+            Self::ProcessorUse => "exact CPU usage",
+            Self::DiskUse => "disk activity, by process and file",
+            Self::Policy => "Group Policy and its scripts, if any",
+            Self::DesktopReady => "when the desktop was ready",
+            Self::ServiceStarts => "start time of each service",
+            Self::DriverStarts => "time of each driver and device, and of the loader",
+            Self::FirmwareAndBootKind => "firmware, boot manager and kind of boot",
+            Self::Logon => "logon: user input, subscribers, the welcome screen",
+            Self::SessionEnds => "when each session ended, and how long each application took",
+            Self::WindowsAskedToClose => "which windows were asked to close, and which programs were terminated",
+            Self::ServiceStops => "stop time of each service",
+            Self::ShutdownRequest => "the shutdown request, pre-shutdown services, and the request to the kernel",
+            Self::KernelShutdownSteps => "kernel steps: file systems, registry, devices",
+            Self::LogoffSubscribers => "Winlogon subscribers at logoff",
+            Self::SleepPhases => "phases, and the time of each application, service and device",
+            Self::ResumeName => "name of the resume as reported by Windows, and its idle detection",
+            Self::DevicePowerRequests => "device power requests",
+            Self::NetworkFiles => "network file access",
+            Self::DeferredProcedureCalls => "time in deferred procedure calls (DPCs)",
+            Self::LinuxStartParts => "start and end of the parts of the boot",
+            Self::UnitStarts => "which units started, and how long each took",
+            Self::OtherUnits => "the remaining units, and failed starts",
+            Self::ExactUnitTimes => "exact unit times (times of log messages are used instead)",
+            Self::UnitStartOrder => "which unit waited for which",
+            Self::FirmwareAndLoader => "time in the firmware and the loader",
+            Self::LinuxSettling => "CPU usage, and when the computer became idle",
+            Self::LinuxDisksAtStart | Self::LinuxDisks => "disk activity",
+            Self::LinuxDrivers => "time of each driver",
+            Self::UnitStops => "stop time of each unit",
+            Self::UnitStopOrder => "which unit waited for which (the order of stops is used instead)",
+            Self::AfterUnits => "what happened after all units had stopped (the journal ends earlier)",
+            Self::MachineStopped => "when the machine stopped, and how long the kernel took for its devices",
+            Self::LinuxProcessorsAtShutdown => "CPU usage",
+            Self::Signals => "which process was sent a termination signal, and how long it took to exit",
+            Self::LinuxSleepPhases => "exact phase times (the kernel log is used instead)",
+            Self::LinuxDeviceCallbacks => "time of each device",
+            Self::LinuxProcessorsInSleep => "CPU usage, when tasks were frozen, and when the computer became idle",
+            Self::TimeAsleep => "time asleep (CLOCK_MONOTONIC stops during sleep)",
+            Self::WakeSource => "what woke the computer",
+            Self::FirmwareOfResume => "firmware time of the resume",
+        }
+    }
+
+    /// The part of a Linux recording that contains the fact, and how to record it. `None` for facts about Windows,
+    /// whose source is in [`MissingEvidence`](crate::missing_evidence::MissingEvidence).
+    #[must_use]
+    pub const fn part_of_linux(self) -> Option<PartOfLinux> {
+        const UNITS: &str = "systemctl show '*' > units.txt";
+        let (part, record) = match self {
+            Self::LinuxStartParts => ("service manager timestamps", "systemctl show > manager.txt"),
+            Self::UnitStarts => ("unit properties and the journal", UNITS),
+            Self::OtherUnits | Self::ExactUnitTimes => ("unit properties", UNITS),
+            Self::UnitStartOrder => ("unit dependencies", UNITS),
+            Self::FirmwareAndLoader => (
+                "the loader's EFI variables",
+                "use a loader that sets LoaderTimeInitUSec and LoaderTimeExecUSec (systemd-boot), and run 'systemctl show > manager.txt'",
+            ),
+            Self::LinuxSettling => (
+                "a trace (sched_switch)",
+                "trace_event=sched:sched_switch,sched:sched_waking,block on the kernel command line, then cat /sys/kernel/tracing/trace > trace.txt",
+            ),
+            Self::LinuxDisksAtStart => {
+                ("disk requests (block_rq_issue, block_rq_complete)", "trace_event=block on the kernel command line")
+            }
+            Self::LinuxDrivers => {
+                ("initcalls and probes", "initcall_debug on the kernel command line, then dmesg > dmesg.txt")
+            }
+            Self::UnitStops => {
+                ("service manager messages about its units", "journalctl -b -1 -o export after the next boot")
+            }
+            Self::UnitStopOrder => ("unit dependencies", "systemctl show '*', before the shutdown"),
+            Self::AfterUnits => (
+                "messages of the last program (systemd-shutdown)",
+                "the kernel log, saved by a script in /usr/lib/systemd/system-shutdown/, the serial console or pstore",
+            ),
+            Self::MachineStopped => (
+                "the last line of the kernel log",
+                "the serial console, or pstore (console-ramoops) if the machine supports it",
+            ),
+            Self::LinuxProcessorsAtShutdown => (
+                "context switches (sched_switch)",
+                "a trace that runs until the end, with sched_switch and sched_process_exit",
+            ),
+            Self::Signals => (
+                "signals (signal_generate)",
+                "trace-cmd record -e signal:signal_generate -e sched:sched_process_exit, saved by a script in /usr/lib/systemd/system-shutdown/",
+            ),
+            Self::LinuxSleepPhases => (
+                "phase trace (suspend_resume)",
+                "trace-cmd record -e power -e sched -e block -e irq, or those events in /sys/kernel/tracing",
+            ),
+            Self::LinuxDeviceCallbacks => (
+                "device callbacks (device_pm_callback)",
+                "trace-cmd record -e power:device_pm_callback_start -e power:device_pm_callback_end, or echo 1 > /sys/power/pm_print_times",
+            ),
+            Self::LinuxProcessorsInSleep => {
+                ("context switches (sched_switch)", "trace-cmd record -e sched:sched_switch")
+            }
+            Self::LinuxDisks => (
+                "disk requests (block_rq_issue, block_rq_complete)",
+                "trace-cmd record -e block:block_rq_issue -e block:block_rq_complete",
+            ),
+            Self::TimeAsleep => (
+                "a clock that keeps running during sleep",
+                "readings of CLOCK_BOOTTIME before and after, the journal, or echo 1 > /sys/power/pm_debug_messages",
+            ),
+            Self::WakeSource => (
+                "wakeup source",
+                "trace-cmd record -e power:wakeup_source_activate, or echo 1 > /sys/power/pm_debug_messages",
+            ),
+            Self::FirmwareOfResume => {
+                ("firmware sleep times (S3 performance table)", "copy /sys/firmware/acpi/fpdt, if the machine has it")
+            }
+            _ => return None,
+        };
+        Some(PartOfLinux { part, record })
+    }
+}
+
+/// A part of a Linux recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartOfLinux {
+    pub part: &'static str,
+    /// How to record it next time.
+    pub record: &'static str,
+}
