@@ -27,7 +27,7 @@ pub mod log_file_mode {
     pub const BUFFERING: u32 = 0x400;
     /// A process logs its own events.
     pub const PRIVATE_LOGGER: u32 = 0x800;
-    /// HeaderOverrides from other files (merged).
+    /// Written from other files (merged).
     pub const RELOG: u32 = 0x1_0000;
     /// The session may record kernel events.
     pub const SYSTEM_LOGGER: u32 = 0x200_0000;

@@ -163,7 +163,7 @@ impl<W: Write + Seek> Writer<W> {
             records: 1,
             bytes: 0,
         };
-        // Reserves the space; overrides with the final counts.
+        // Reserves the space; `finish` writes the final counts.
         writer.write_header()?;
         Ok(writer)
     }

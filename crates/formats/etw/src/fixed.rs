@@ -1,9 +1,10 @@
-//! Payloads of numbers alone: nearly all events of a large recording. Where each number stands is worked out once per kind of event.
+//! Fixed layouts: payloads that consist of numbers only, as in nearly all events of a large recording. The offsets are
+//! computed once per kind of event.
 
 use crate::schema::{Count, InType, Layout, Length, OutType, Property};
 use crate::value::Value;
 
-/// What a number means.
+/// Interpretation of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Unsigned,
@@ -16,13 +17,14 @@ enum Form {
 #[derive(Clone, Copy, Debug)]
 struct FixedField<'s> {
     name: &'s str,
-    /// Bytes before it, and its own: 1, 2, 4 or 8.
+    /// Offset from the start of the payload, in bytes.
     offset: usize,
+    /// Size in bytes: 1, 2, 4 or 8.
     width: usize,
     form: Form,
 }
 
-/// Where the numbers of an event's payload stand, when it holds nothing else. Values are those that decoding by the schema gives.
+/// Offsets of the numbers in a payload that consists of numbers only. The values equal those decoded with the schema.
 #[derive(Clone, Debug)]
 pub struct FixedLayout<'s> {
     fields: Vec<FixedField<'s>>,
@@ -31,7 +33,7 @@ pub struct FixedLayout<'s> {
 }
 
 impl<'s> FixedLayout<'s> {
-    /// That of payloads with pointers of `pointer_size` bytes; `None` where a property is no plain number.
+    /// The layout for pointers of `pointer_size` bytes; `None` if a property is not a plain number.
     pub(crate) fn of(layout: &'s Layout, pointer_size: usize) -> Option<Self> {
         let wide = usize::from(pointer_size == 8);
         let (mut fields, mut size) = (Vec::new(), 0);
@@ -44,14 +46,14 @@ impl<'s> FixedLayout<'s> {
         Some(Self { fields, size, pointer_size })
     }
 
-    /// Whether a payload of so many bytes, with such pointers, is exactly what this describes.
+    /// True if a payload has the size and pointer size of this layout.
     #[inline]
     #[must_use]
     pub fn fits(&self, payload: &[u8], pointer_size: usize) -> bool {
         payload.len() == self.size && pointer_size == self.pointer_size
     }
 
-    /// The names and values of a payload that fits, in its order.
+    /// Names and values of a payload that fits, in payload order.
     pub fn values<'p>(&'p self, payload: &'p [u8]) -> impl Iterator<Item = (&'s str, Value<'static>)> + 'p {
         self.fields.iter().map(move |field| {
             let number = read(payload, field.offset, field.width);
@@ -67,7 +69,7 @@ impl<'s> FixedLayout<'s> {
     }
 }
 
-/// How wide a number is and what it means; `None` for anything else.
+/// Width and interpretation of a number; `None` for other properties.
 fn number(property: &Property, pointer_size: usize) -> Option<(usize, Form)> {
     let is_plain = property.count == Count::One
         && property.length == Length::Natural
@@ -84,17 +86,17 @@ fn number(property: &Property, pointer_size: usize) -> Option<(usize, Form)> {
         };
         Some((width, form))
     };
-    let of_default = |width: usize, form: Form| (property.out_type == OutType::Default).then_some((width, form));
+    let if_default = |width: usize, form: Form| (property.out_type == OutType::Default).then_some((width, form));
     match property.in_type {
         InType::UInt8 => unsigned(1),
         InType::UInt16 => unsigned(2),
         InType::UInt32 => unsigned(4),
         InType::UInt64 => unsigned(8),
-        InType::Int8 => of_default(1, Form::Signed),
-        InType::Int16 => of_default(2, Form::Signed),
-        InType::Int32 => of_default(4, Form::Signed),
-        InType::Int64 => of_default(8, Form::Signed),
-        InType::HexInt32 => of_default(4, Form::Hexadecimal),
+        InType::Int8 => if_default(1, Form::Signed),
+        InType::Int16 => if_default(2, Form::Signed),
+        InType::Int32 => if_default(4, Form::Signed),
+        InType::Int64 => if_default(8, Form::Signed),
+        InType::HexInt32 => if_default(4, Form::Hexadecimal),
         InType::HexInt64 => Some((8, Form::Hexadecimal)),
         InType::Pointer => Some((pointer_size, Form::Pointer)),
         InType::SizeT => Some((pointer_size, Form::Unsigned)),
@@ -102,7 +104,7 @@ fn number(property: &Property, pointer_size: usize) -> Option<(usize, Form)> {
     }
 }
 
-/// The number of `width` bytes at `offset`; 0 beyond the end, where no payload that fits has one.
+/// Reads the number of `width` bytes at `offset`; 0 past the end, which cannot happen if the payload fits.
 #[inline]
 fn read(payload: &[u8], offset: usize, width: usize) -> u64 {
     let rest = payload.get(offset..).unwrap_or_default();
@@ -114,7 +116,7 @@ fn read(payload: &[u8], offset: usize, width: usize) -> u64 {
     }
 }
 
-/// The number by its sign bit.
+/// Sign-extends a number of `width` bytes.
 fn signed(number: u64, width: usize) -> i64 {
     let unused = 64 - 8 * width as u32;
     ((number << unused) as i64) >> unused
@@ -140,7 +142,7 @@ mod tests {
         InType::Pointer,
         InType::SizeT,
     ];
-    const MEANINGS: [OutType; 13] = [
+    const OUT_TYPES: [OutType; 13] = [
         OutType::Default,
         OutType::HexInt8,
         OutType::HexInt16,
@@ -156,28 +158,31 @@ mod tests {
         OutType::ErrorCode,
     ];
 
-    /// Every number with every meaning, alone and in a row: what is fixed says what decoding says.
+    /// Decodes every combination of number type and interpretation, alone and followed by another number.
     #[test]
-    fn values_are_those_of_decoding() {
+    fn values_match_decoder() {
         let payload: Vec<u8> = (0..200u8).map(|byte| byte.wrapping_mul(151) ^ 0x80).collect();
         let mut fixed = 0;
         for pointer_size in [4, 8] {
             for in_type in NUMBERS {
-                for out_type in MEANINGS {
+                for out_type in OUT_TYPES {
                     let mut property = Property::new("number", in_type);
                     property.out_type = out_type;
                     property.padding = [1, 3];
                     let layout = Layout::flat(vec![property, Property::new("next", InType::UInt16)]);
-                    let Some(found) = FixedLayout::of(&layout, pointer_size) else { continue };
+                    let Some(fixed_layout) = FixedLayout::of(&layout, pointer_size) else { continue };
                     fixed += 1;
-                    let payload = &payload[..found.size];
+                    let payload = &payload[..fixed_layout.size];
                     let mut fields = Fields::new();
                     let (status, _) = payload::decode(&layout, payload, pointer_size, &mut fields);
                     assert_eq!(status, payload::Status::Exact, "{in_type:?} {out_type:?}");
                     let decoded: Vec<_> = fields.iter().map(|field| (field.name(), field.value())).collect();
-                    assert_eq!(found.values(payload).collect::<Vec<_>>(), decoded, "{in_type:?} {out_type:?}");
-                    assert!(found.fits(payload, pointer_size));
-                    assert!(!found.fits(payload, 12 - pointer_size) && !found.fits(&payload[1..], pointer_size));
+                    assert_eq!(fixed_layout.values(payload).collect::<Vec<_>>(), decoded, "{in_type:?} {out_type:?}");
+                    assert!(fixed_layout.fits(payload, pointer_size));
+                    assert!(
+                        !fixed_layout.fits(payload, 12 - pointer_size)
+                            && !fixed_layout.fits(&payload[1..], pointer_size)
+                    );
                 }
             }
         }
@@ -185,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_number_is_not_fixed() {
+    fn rejects_other_types() {
         for in_type in [InType::UnicodeString, InType::Sid, InType::Guid, InType::Boolean, InType::Binary] {
             assert!(FixedLayout::of(&Layout::flat(vec![Property::new("a", in_type)]), 8).is_none(), "{in_type:?}");
         }
