@@ -107,7 +107,7 @@ impl Schemas {
     /// Adds the providers of an instrumentation manifest (`.man`). Returns the number of providers.
     ///
     /// # Errors
-    /// The manifest cannot be parsed. None is added.
+    /// The manifest cannot be parsed. Nothing is added.
     pub fn add_manifest(&mut self, xml: &str) -> Result<usize, ManifestError> {
         Ok(self.add_user(manifest::parse(xml)?))
     }
@@ -115,7 +115,7 @@ impl Schemas {
     /// Adds the providers described in the resources of a DLL or EXE. Returns the number of providers.
     ///
     /// # Errors
-    /// The file is neither, or describes no provider. None is added.
+    /// The file is neither, or describes no provider. Nothing is added.
     pub fn add_provider_binary(&mut self, pe: &[u8]) -> Result<usize, ProviderBinaryError> {
         Ok(self.add_user(provider_binary::read(pe)?))
     }

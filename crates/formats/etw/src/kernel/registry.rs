@@ -115,7 +115,7 @@ events! {
     0x0924 => RegistryHiveLoad<'b> {
         /// Address of the hive.
         hive: u64 as pointer,
-        /// Undocumented number.
+        /// Kind of load (undocumented number).
         operation_type: u32,
         /// Size in bytes.
         size: u32 [after 4],

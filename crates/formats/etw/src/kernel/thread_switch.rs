@@ -76,7 +76,7 @@ pub struct ReadyThread {
     pub adjust_reason: u8,
     /// Priority adjustment.
     pub adjust_increment: i8,
-    /// Bit 1: readied from a DPC. Other bits are undocumented.
+    /// Bit 0x1: readied from a DPC. Other bits are undocumented.
     pub flags: u8,
 }
 
@@ -271,7 +271,7 @@ mod tests {
         bytes.push(1);
         let batch = CompactContextSwitches::read(KernelPayload::new(0x0525, 2, &bytes, 8)).unwrap();
         let switches: Vec<_> = batch.switches().collect();
-        assert_eq!(switches.len(), 4, "the cut packet is remaining out");
+        assert_eq!(switches.len(), 4, "the incomplete packet is ignored");
         assert_eq!((switches[0].ticks, switches[0].old_thread_id), (1005, 0));
         assert_eq!(switches[1].ticks, 71_005);
         assert_eq!((switches[2].old_thread_id, switches[2].old_thread_priority), (103, 10));
