@@ -87,14 +87,14 @@ pub enum BufferKind {
     Batched,
     /// Marks an empty slot.
     EmptyMarker,
-    /// Information for a debugger.
+    /// Debugger information.
     DebugInfo,
 }
 
 impl BufferKind {
     const MAX_TYPE: u16 = 7;
 
-    fn of(buffer_type: u16) -> BufferKind {
+    fn from_type(buffer_type: u16) -> BufferKind {
         match buffer_type {
             1 => BufferKind::Rundown,
             2 => BufferKind::ContextSwitch,
@@ -167,7 +167,7 @@ pub struct BufferInfo {
 }
 
 impl BufferInfo {
-    pub(crate) fn of(
+    pub(crate) fn from_header(
         raw: &RawBufferHeader,
         file: usize,
         offset: usize,
@@ -195,7 +195,7 @@ impl BufferInfo {
             sequence: raw.sequence_number.get(),
             session: 0,
             flags,
-            kind: BufferKind::of(raw.buffer_type.get()),
+            kind: BufferKind::from_type(raw.buffer_type.get()),
             compression: if flags.is_compressed() { format } else { None },
         }
     }

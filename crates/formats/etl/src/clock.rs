@@ -14,7 +14,7 @@ pub enum ClockKind {
     PerformanceCounter,
     /// System time: FILETIME, 100 ns ticks. Jumps when the time is set.
     SystemTime,
-    /// Processor cycles.
+    /// CPU cycles.
     CpuCycles,
 }
 
@@ -51,7 +51,7 @@ pub struct Clock {
 
 impl Clock {
     /// The clock described by a logfile header, and whether it is usable.
-    pub(crate) fn of(header: &LogfileHeader) -> (Clock, bool) {
+    pub(crate) fn from_header(header: &LogfileHeader) -> (Clock, bool) {
         let (kind, ticks_per_second) = match header.clock_type {
             1 => (ClockKind::PerformanceCounter, header.perf_freq),
             2 => (ClockKind::SystemTime, FILETIME_PER_SECOND),

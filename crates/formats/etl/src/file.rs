@@ -50,7 +50,7 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
     let first = first_buffer(input)?;
     let header = LogfileHeader::read(input.name, input.bytes)?;
     let format = CompressionFormat::from_number(first.state.get() as u16);
-    let (clock, is_usable) = Clock::of(&header);
+    let (clock, is_usable) = Clock::from_header(&header);
     if !is_usable {
         losses.add_at(Loss::ClockUnknown, 1, Place { file: number, offset: BUFFER_HEADER_SIZE as u64 });
     }
@@ -133,7 +133,7 @@ impl BufferFinder<'_, '_> {
 
     fn add(&mut self, raw: &RawBufferHeader, offset: usize, size: usize) {
         let length = self.input.bytes.len();
-        let mut buffer = BufferInfo::of(raw, self.number, offset, self.header, self.format);
+        let mut buffer = BufferInfo::from_header(raw, self.number, offset, self.header, self.format);
         buffer.resize(size, length);
         let place = Place { file: self.number, offset: offset as u64 };
         if size != raw.buffer_size.get() as usize {

@@ -91,7 +91,7 @@ pub(crate) struct Shape {
 impl Shape {
     /// Recognizes the record at the start of `bytes`, which ends with the valid bytes of the buffer.
     #[inline]
-    pub(crate) fn of(bytes: &[u8]) -> Result<Shape, Defect> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Shape, Defect> {
         let Some(&[b0, b1, b2, b3, b4, b5, b6, b7]) = bytes.first_chunk::<8>() else { return Err(Defect::Short) };
         let low = u16::from_le_bytes([b0, b1]);
         let high = u16::from_le_bytes([b4, b5]);
@@ -115,7 +115,7 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Markers without a header type.
+    /// Recognizes records whose marker has no header type.
     #[cold]
     fn of_marker(marker: [u8; 4], options: u16) -> Result<Shape, Defect> {
         let [low, high, _, flags] = marker;
@@ -123,13 +123,13 @@ impl Shape {
         let other = |header, time| Shape { kind: HeaderKind::Other(flags), pointer_size: 8, size, header, time };
         match flags {
             0x90 => {
-                let places = MessageOffsets::of(options);
+                let offsets = MessageOffsets::from_options(options);
                 Ok(Shape {
                     kind: HeaderKind::Message,
                     pointer_size: if options & MESSAGE_POINTER_32 != 0 { 4 } else { 8 },
                     size,
-                    header: places.end,
-                    time: places.time,
+                    header: offsets.end,
+                    time: offsets.time,
                 })
             }
             0xA0 => Ok(other(8, NO_TIME)),
@@ -227,7 +227,7 @@ pub(crate) struct MessageOffsets {
 
 impl MessageOffsets {
     #[inline]
-    pub(crate) fn of(options: u16) -> MessageOffsets {
+    pub(crate) fn from_options(options: u16) -> MessageOffsets {
         let mut end = 8;
         let mut take = |present: bool, size: u8| {
             let offset = end;

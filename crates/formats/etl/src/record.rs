@@ -73,7 +73,7 @@ impl<'b> Record<'b> {
     /// # Errors
     /// [`Defect`] if the bytes are not a complete record.
     pub fn parse(bytes: &'b [u8]) -> Result<Record<'b>, Defect> {
-        let shape = Shape::of(bytes)?;
+        let shape = Shape::parse(bytes)?;
         let ticks = shape.ticks(bytes).unwrap_or(0);
         Ok(Record::from_shape(bytes.get(..shape.size as usize).unwrap_or(bytes), shape, ticks, 0, 0, 0))
     }
@@ -146,7 +146,7 @@ impl<'b> Record<'b> {
     /// Stored time stamp, in ticks of the file's own clock. `None` if the header has none.
     #[must_use]
     pub fn raw_ticks(&self) -> Option<u64> {
-        Shape::of(self.bytes).ok()?.ticks(self.bytes)
+        Shape::parse(self.bytes).ok()?.ticks(self.bytes)
     }
 
     /// Nanoseconds since the start of the recording. Negative for records stamped before the logfile header.
@@ -412,10 +412,10 @@ impl<'b> Record<'b> {
     }
 
     fn message_offsets(&self) -> MessageOffsets {
-        MessageOffsets::of(self.u16(6))
+        MessageOffsets::from_options(self.u16(6))
     }
 
-    // `Shape::of` checked the size against the header, so the bytes exist. The default 0 avoids a panic path.
+    // `Shape::parse` checked the size against the header, so the bytes exist. The default 0 avoids a panic path.
     #[inline]
     fn u8(&self, offset: usize) -> u8 {
         self.bytes.get(offset).copied().unwrap_or_default()

@@ -62,7 +62,7 @@ impl<'a> Recording<'a> {
         let mut contents = Contents { inputs, buffers, axes };
         let sessions: Vec<u32> = files.iter().map(|file| file.sessions).collect();
         separate_sessions(&mut contents, &sessions, &mut losses);
-        let placement = Placement::of(&contents, &mut losses);
+        let placement = Placement::new(&contents, &mut losses);
         Ok(Recording { files, contents, placement, losses })
     }
 

@@ -69,7 +69,7 @@ impl LogfileHeader {
         if self.boot_time.abs_diff(other.boot_time) > BOOT_TIME_ROUNDING {
             return false;
         }
-        let [(mine, _), (others, _)] = [self, other].map(Clock::of);
+        let [(mine, _), (others, _)] = [self, other].map(Clock::from_header);
         let counts = |clock: &Clock| clock.kind() == ClockKind::PerformanceCounter;
         if !counts(&mine) || !counts(&others) {
             return true;

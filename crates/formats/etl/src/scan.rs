@@ -38,7 +38,7 @@ pub(crate) fn each_record<B>(
     let mut offset = 0;
     loop {
         let rest = payload.get(offset..).unwrap_or_default();
-        match Shape::of(rest) {
+        match Shape::parse(rest) {
             Ok(shape) => {
                 visit(offset, shape, rest)?;
                 offset += shape.stride();

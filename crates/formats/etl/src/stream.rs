@@ -21,7 +21,7 @@ pub(crate) struct BufferPlacement {
 /// Positions of all buffers in time.
 #[derive(Debug)]
 pub(crate) struct Placement {
-    /// By buffer.
+    /// Indexed by buffer.
     pub places: Vec<BufferPlacement>,
     /// Buffers with records, by (earliest time, rank).
     pub order: Vec<u32>,
@@ -31,7 +31,7 @@ pub(crate) struct Placement {
 
 impl Placement {
     /// Finds the start of each buffer and the latest time its records may have.
-    pub(crate) fn of(contents: &Contents<'_>, losses: &mut Losses) -> Placement {
+    pub(crate) fn new(contents: &Contents<'_>, losses: &mut Losses) -> Placement {
         let mut streams: Vec<u32> = (0..contents.buffers.len() as u32).collect();
         let stream_of = |info: &BufferInfo| (info.cpu, info.file, info.session);
         streams.sort_by_key(|&buffer| {

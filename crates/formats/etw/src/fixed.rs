@@ -6,7 +6,7 @@ use crate::value::Value;
 
 /// Interpretation of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum NumberFormat {
     Unsigned,
     Signed,
     Ticks,
@@ -21,7 +21,7 @@ struct FixedField<'s> {
     offset: usize,
     /// Size in bytes: 1, 2, 4 or 8.
     width: usize,
-    form: Form,
+    format: NumberFormat,
 }
 
 /// Offsets of the numbers in a payload that consists of numbers only. The values equal those decoded with the schema.
@@ -34,13 +34,13 @@ pub struct FixedLayout<'s> {
 
 impl<'s> FixedLayout<'s> {
     /// The layout for pointers of `pointer_size` bytes; `None` if a property is not a plain number.
-    pub(crate) fn of(layout: &'s Layout, pointer_size: usize) -> Option<Self> {
+    pub(crate) fn new(layout: &'s Layout, pointer_size: usize) -> Option<Self> {
         let wide = usize::from(pointer_size == 8);
         let (mut fields, mut size) = (Vec::new(), 0);
         for property in layout.properties.get(..layout.top_level)? {
             size += usize::from(*property.padding.get(wide)?);
-            let (width, form) = number(property, pointer_size)?;
-            fields.push(FixedField { name: &property.name, offset: size, width, form });
+            let (width, format) = number(property, pointer_size)?;
+            fields.push(FixedField { name: &property.name, offset: size, width, format });
             size += width;
         }
         Some(Self { fields, size, pointer_size })
@@ -57,12 +57,12 @@ impl<'s> FixedLayout<'s> {
     pub fn values<'p>(&'p self, payload: &'p [u8]) -> impl Iterator<Item = (&'s str, Value<'static>)> + 'p {
         self.fields.iter().map(move |field| {
             let number = read(payload, field.offset, field.width);
-            let value = match field.form {
-                Form::Unsigned => Value::UInt(number),
-                Form::Signed => Value::Int(signed(number, field.width)),
-                Form::Ticks => Value::Ticks(number),
-                Form::Hexadecimal => Value::Hex(number),
-                Form::Pointer => Value::Pointer(number),
+            let value = match field.format {
+                NumberFormat::Unsigned => Value::UInt(number),
+                NumberFormat::Signed => Value::Int(signed(number, field.width)),
+                NumberFormat::Ticks => Value::Ticks(number),
+                NumberFormat::Hexadecimal => Value::Hex(number),
+                NumberFormat::Pointer => Value::Pointer(number),
             };
             (field.name, value)
         })
@@ -70,36 +70,37 @@ impl<'s> FixedLayout<'s> {
 }
 
 /// Width and interpretation of a number; `None` for other properties.
-fn number(property: &Property, pointer_size: usize) -> Option<(usize, Form)> {
+fn number(property: &Property, pointer_size: usize) -> Option<(usize, NumberFormat)> {
     let is_plain = property.count == Count::One
         && property.length == Length::Natural
         && property.map.is_none()
         && property.map_name.is_none();
     is_plain.then_some(())?;
     let unsigned = |width: usize| {
-        let form = match property.out_type {
-            OutType::Default => Form::Unsigned,
-            OutType::HexInt8 | OutType::HexInt16 | OutType::HexInt32 | OutType::HexInt64 => Form::Hexadecimal,
-            OutType::CodePointer => Form::Pointer,
-            OutType::EtwTime => Form::Ticks,
+        let format = match property.out_type {
+            OutType::Default => NumberFormat::Unsigned,
+            OutType::HexInt8 | OutType::HexInt16 | OutType::HexInt32 | OutType::HexInt64 => NumberFormat::Hexadecimal,
+            OutType::CodePointer => NumberFormat::Pointer,
+            OutType::EtwTime => NumberFormat::Ticks,
             _ => return None,
         };
-        Some((width, form))
+        Some((width, format))
     };
-    let if_default = |width: usize, form: Form| (property.out_type == OutType::Default).then_some((width, form));
+    let if_default =
+        |width: usize, format: NumberFormat| (property.out_type == OutType::Default).then_some((width, format));
     match property.in_type {
         InType::UInt8 => unsigned(1),
         InType::UInt16 => unsigned(2),
         InType::UInt32 => unsigned(4),
         InType::UInt64 => unsigned(8),
-        InType::Int8 => if_default(1, Form::Signed),
-        InType::Int16 => if_default(2, Form::Signed),
-        InType::Int32 => if_default(4, Form::Signed),
-        InType::Int64 => if_default(8, Form::Signed),
-        InType::HexInt32 => if_default(4, Form::Hexadecimal),
-        InType::HexInt64 => Some((8, Form::Hexadecimal)),
-        InType::Pointer => Some((pointer_size, Form::Pointer)),
-        InType::SizeT => Some((pointer_size, Form::Unsigned)),
+        InType::Int8 => if_default(1, NumberFormat::Signed),
+        InType::Int16 => if_default(2, NumberFormat::Signed),
+        InType::Int32 => if_default(4, NumberFormat::Signed),
+        InType::Int64 => if_default(8, NumberFormat::Signed),
+        InType::HexInt32 => if_default(4, NumberFormat::Hexadecimal),
+        InType::HexInt64 => Some((8, NumberFormat::Hexadecimal)),
+        InType::Pointer => Some((pointer_size, NumberFormat::Pointer)),
+        InType::SizeT => Some((pointer_size, NumberFormat::Unsigned)),
         _ => None,
     }
 }
@@ -170,7 +171,7 @@ mod tests {
                     property.out_type = out_type;
                     property.padding = [1, 3];
                     let layout = Layout::flat(vec![property, Property::new("next", InType::UInt16)]);
-                    let Some(fixed_layout) = FixedLayout::of(&layout, pointer_size) else { continue };
+                    let Some(fixed_layout) = FixedLayout::new(&layout, pointer_size) else { continue };
                     fixed += 1;
                     let payload = &payload[..fixed_layout.size];
                     let mut fields = Fields::new();
@@ -192,13 +193,13 @@ mod tests {
     #[test]
     fn rejects_other_types() {
         for in_type in [InType::UnicodeString, InType::Sid, InType::Guid, InType::Boolean, InType::Binary] {
-            assert!(FixedLayout::of(&Layout::flat(vec![Property::new("a", in_type)]), 8).is_none(), "{in_type:?}");
+            assert!(FixedLayout::new(&Layout::flat(vec![Property::new("a", in_type)]), 8).is_none(), "{in_type:?}");
         }
         let mut array = Property::new("a", InType::UInt32);
         array.count = Count::Rest;
-        assert!(FixedLayout::of(&Layout::flat(vec![array]), 8).is_none());
+        assert!(FixedLayout::new(&Layout::flat(vec![array]), 8).is_none());
         let mut named = Property::new("a", InType::UInt32);
         named.map_name = Some("map".into());
-        assert!(FixedLayout::of(&Layout::flat(vec![named]), 8).is_none());
+        assert!(FixedLayout::new(&Layout::flat(vec![named]), 8).is_none());
     }
 }

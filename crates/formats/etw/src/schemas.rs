@@ -32,7 +32,7 @@ const MAX_LEARNED: usize = 1 << 18;
 /// Observe all records before decoding: schemas usually follow the events they describe, near the end of a recording.
 #[derive(Clone, Default)]
 pub struct Schemas {
-    providers: HashMap<Guid, KnownProvider>,
+    providers: HashMap<Guid, ProviderEntry>,
     order: Vec<Guid>,
     classic: HashMap<(Guid, u8, u16), EventSchema>,
     classic_names: HashMap<Guid, Arc<str>>,
@@ -43,7 +43,7 @@ pub struct Schemas {
 
 /// A provider and its schemas by source.
 #[derive(Clone)]
-struct KnownProvider {
+struct ProviderEntry {
     index: ProviderIndex,
     name: Arc<str>,
     group: Option<Guid>,
@@ -53,7 +53,7 @@ struct KnownProvider {
     catalog: Option<&'static CatalogProvider>,
 }
 
-impl KnownProvider {
+impl ProviderEntry {
     /// The schema of an event, its source, and whether it has the same version.
     fn event(&self, id: u16, version: u8) -> Option<(&EventSchema, SchemaSource, bool)> {
         let layers = || {
@@ -252,12 +252,12 @@ impl Schemas {
         true
     }
 
-    fn known(&mut self, guid: Guid) -> &mut KnownProvider {
+    fn known(&mut self, guid: Guid) -> &mut ProviderEntry {
         let order = &mut self.order;
         self.providers.entry(guid).or_insert_with(|| {
             let index = ProviderIndex(u32::try_from(order.len()).unwrap_or(u32::MAX));
             order.push(guid);
-            KnownProvider {
+            ProviderEntry {
                 index,
                 name: Arc::default(),
                 group: None,
@@ -423,7 +423,7 @@ impl Schemas {
     /// equal those of [`Schemas::decode`]. `None` if the payload contains anything else.
     #[must_use]
     pub fn fixed_layout(hook: u16, version: u16, pointer_size: usize) -> Option<FixedLayout<'static>> {
-        FixedLayout::of(&catalog::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
+        FixedLayout::new(&catalog::kernel().by_hook(hook)?.version(version)?.layout, pointer_size)
     }
 
     fn find<'r>(&'r self, record: &Record<'r>) -> Match<'r> {

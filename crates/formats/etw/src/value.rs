@@ -130,21 +130,21 @@ impl<'r> Value<'r> {
             Self::Utf16(text) => write_json_string(out, text.chars()),
             Self::Ansi(text) => write_json_string(out, text.to_str().chars()),
             other => {
-                let mut quoted = JsonQuoted { out };
-                quoted.out.write_char('"')?;
-                fmt::write(&mut quoted, format_args!("{other}"))?;
-                quoted.out.write_char('"')
+                let mut escaper = JsonEscaper { out };
+                escaper.out.write_char('"')?;
+                fmt::write(&mut escaper, format_args!("{other}"))?;
+                escaper.out.write_char('"')
             }
         }
     }
 }
 
 /// A writer that escapes text for a JSON string.
-struct JsonQuoted<'w, W> {
+struct JsonEscaper<'w, W> {
     out: &'w mut W,
 }
 
-impl<W: fmt::Write> fmt::Write for JsonQuoted<'_, W> {
+impl<W: fmt::Write> fmt::Write for JsonEscaper<'_, W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         text.chars().try_for_each(|c| write_json_char(self.out, c))
     }

@@ -138,7 +138,7 @@ pub struct Event {
 impl Content {
     /// Content of a record of table `signature`. `bytes` is the whole record. `None` if its length is impossible for
     /// its number.
-    pub(crate) fn of(signature: Signature, number: u16, bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(signature: Signature, number: u16, bytes: &[u8]) -> Option<Self> {
         match (signature, number) {
             (Signature::Fpdt, 0 | 1) => exact(bytes, 16).and_then(Self::pointer),
             (Signature::Fpdt, 0x1000..=0x3fff) if bytes.len() == 16 => Self::pointer(bytes),

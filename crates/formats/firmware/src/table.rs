@@ -205,7 +205,7 @@ fn read_records(table: &mut Table, body: &[u8], records_left: &mut usize) {
             issue(kind, rest.len());
             return;
         };
-        let content = Content::of(table.signature, number, bytes).unwrap_or_else(|| {
+        let content = Content::parse(table.signature, number, bytes).unwrap_or_else(|| {
             issue(IssueKind::WrongRecordLength { number, length }, 0);
             Content::other(bytes)
         });
@@ -224,5 +224,5 @@ fn starts_with_known_record(signature: Signature, bytes: &[u8]) -> bool {
     }
     let (Some(number), Some(&length)) = (u16_at(bytes, 0), bytes.get(2)) else { return false };
     let Some(record) = bytes.get(..usize::from(length)) else { return false };
-    !matches!(Content::of(signature, number, record), None | Some(Content::Other(_)))
+    !matches!(Content::parse(signature, number, record), None | Some(Content::Other(_)))
 }

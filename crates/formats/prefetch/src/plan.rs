@@ -72,7 +72,7 @@ struct VersionLayout {
 
 impl VersionLayout {
     /// The file information is at [`HEADER`]. The offset of the metrics distinguishes the two layouts of version 30.
-    fn of(version: u32, metrics: usize) -> Option<Self> {
+    fn new(version: u32, metrics: usize) -> Option<Self> {
         let (metrics_entry, volume_entry, last_run, last_runs, run_count) = match version {
             17 => (20, 40, 36, 1, 60),
             23 => (32, 104, 44, 1, 68),
@@ -99,7 +99,7 @@ pub fn read_plan(bytes: &[u8]) -> Result<Plan, Error> {
     let version = u32_at(bytes, 0).ok_or(truncated.clone())?;
     let number = |at: usize| size_at(bytes, HEADER + at).ok_or(truncated.clone());
     let (metrics, metrics_count) = (number(0)?, number(4)?);
-    let layout = VersionLayout::of(version, metrics).ok_or(Error::Version { version })?;
+    let layout = VersionLayout::new(version, metrics).ok_or(Error::Version { version })?;
     let (names, names_size) = (number(16)?, number(20)?);
     let (volumes, volumes_count, volumes_size) = (number(24)?, number(28)?, number(32)?);
     let last_runs = (0..layout.last_runs).map(|at| unix_ns_at(bytes, HEADER + layout.last_run + at * 8));

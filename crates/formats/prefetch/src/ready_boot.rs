@@ -94,7 +94,7 @@ fn decompress(bytes: &[u8]) -> Result<Vec<u8>, Error> {
         if CompressionFormat::XpressHuffman.decompress(packed, chunk) < chunk.len() {
             return Err(Error::Damaged { offset: start as u64 });
         }
-        // Four bytes that nobody knows, then the next length.
+        // Four unknown bytes precede the next length.
         at = start + length + 4;
     }
     Ok(plain)

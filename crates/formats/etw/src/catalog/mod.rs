@@ -111,7 +111,6 @@ pub fn known_providers() -> Vec<(Guid, &'static str)> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownProvider {
     pub guid: Guid,
-    /// Its name.
     pub name: &'static str,
     /// Number of events with completely known fields; each version counts.
     pub events: usize,

@@ -252,7 +252,7 @@ impl DriverCompletion {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = DriverCompletionKind::of(payload.hook)?;
+        let kind = DriverCompletionKind::from_hook(payload.hook)?;
         let mut fields = payload.fields;
         let routine = if kind == DriverCompletionKind::RequestReturn { 0 } else { fields.pointer()? };
         Some(Self { kind, routine, irp: fields.pointer()?, match_id: fields.u32()? })

@@ -146,7 +146,7 @@ impl FileOperation {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = FileOperationKind::of(payload.hook)?;
+        let kind = FileOperationKind::from_hook(payload.hook)?;
         Some(Self { kind, subject: FileSubject::read(&mut payload, false)?.0 })
     }
 }

@@ -44,7 +44,7 @@ impl<'b> Image<'b> {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = ImageEventKind::of(payload.hook)?;
+        let kind = ImageEventKind::from_hook(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let image_base = fields.pointer()?;

@@ -184,7 +184,7 @@ macro_rules! event {
 
 /// Reads one field of [`events`].
 macro_rules! field {
-    ($payload:ident $fields:ident $type:ty = hook) => { <$type>::of($payload.hook)? };
+    ($payload:ident $fields:ident $type:ty = hook) => { <$type>::from_hook($payload.hook)? };
     ($payload:ident $fields:ident $type:ty = ($no:literal, $yes:literal)) => {
         match $payload.hook {
             $no => false,
@@ -219,7 +219,7 @@ macro_rules! kinds {
         impl $name {
             /// The kind of a hook; `None` for hooks of other events.
             #[inline]
-            const fn of(hook: u16) -> Option<Self> {
+            const fn from_hook(hook: u16) -> Option<Self> {
                 match hook {
                     $($hook => Some(Self::$kind),)*
                     _ => None,

@@ -127,7 +127,7 @@ impl InterruptServiceRoutine {
     #[inline]
     #[must_use]
     pub fn read(payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = InterruptKind::of(payload.hook)?;
+        let kind = InterruptKind::from_hook(payload.hook)?;
         let mut fields = payload.fields;
         let start_ticks = fields.u64()?;
         let routine = fields.pointer()?;

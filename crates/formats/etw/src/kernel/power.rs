@@ -95,7 +95,7 @@ impl SleepCounter {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(mut payload: KernelPayload<'_>) -> Option<Self> {
-        let kind = SleepCounterKind::of(payload.hook)?;
+        let kind = SleepCounterKind::from_hook(payload.hook)?;
         Some(Self {
             kind,
             performance_counter: payload.fields.i64()?,

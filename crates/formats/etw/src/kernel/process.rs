@@ -55,7 +55,7 @@ impl<'b> Process<'b> {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = ProcessEventKind::of(payload.hook)?;
+        let kind = ProcessEventKind::from_hook(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let mut process = Process {

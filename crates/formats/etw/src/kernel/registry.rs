@@ -6,7 +6,7 @@ use crate::text::Utf16;
 /// Operation on a registry key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-#[allow(missing_docs, reason = "each says what the registry function of that name does")]
+#[allow(missing_docs, reason = "named after the registry functions")]
 pub enum RegistryOperation {
     Create = 0x0a,
     Open,

@@ -65,7 +65,7 @@ impl<'b> Thread<'b> {
     /// Reads the payload; `None` for another hook or a payload that is too short.
     #[must_use]
     pub fn read(payload: KernelPayload<'b>) -> Option<Self> {
-        let kind = ThreadEventKind::of(payload.hook)?;
+        let kind = ThreadEventKind::from_hook(payload.hook)?;
         let version = payload.version;
         let mut fields = payload.fields;
         let (first, second) = (fields.u32()?, fields.u32()?);

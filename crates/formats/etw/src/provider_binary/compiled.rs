@@ -11,7 +11,7 @@
 //!       TEMP's offset u32, six further u32 }
 //! TEMP  size, count of items, count of names, offset of the items, kind u32, GUID, …,
 //!       count × { flags u32, types u8 × 2, u16, u32, count u16, length u16, name's offset u32 }
-//! name  size u32 with itself, UTF-16 that ends with 0
+//! name  size u32, including itself; UTF-16 with NUL
 //! ```
 //!
 //! Source: the documentation of the libfwevt project. A test compares the results with those of the `evtx` crate.

@@ -6,8 +6,8 @@ use onoff_etw::{Fields, SchemaLosses, SchemaSource, Status};
 
 use super::files;
 
-/// Expected results of decoding a file: number of records, and of exactly decoded ones by schema source.
-struct Expected {
+/// ExpectedResult results of decoding a file: number of records, and of exactly decoded ones by schema source.
+struct ExpectedResult {
     file: &'static str,
     records: u64,
     exact: &'static [(SchemaSource, u64)],
@@ -17,7 +17,7 @@ struct Expected {
 
 use SchemaSource::{Catalog, Embedded, Kernel, TraceLogging};
 
-const FILES: &[Expected] = &[
+const FILES: &[ExpectedResult] = &[
     all_exact("AMSITrace.etl", 21, &[(Kernel, 2), (TraceLogging, 19)]),
     all_exact("CldFlt0.etl", 17, &[(Kernel, 4)]),
     all_exact("CldFlt1.etl", 7, &[(Kernel, 4)]),
@@ -33,7 +33,7 @@ const FILES: &[Expected] = &[
         22035,
         &[(Kernel, 1), (Catalog, 21757), (Embedded, 20), (TraceLogging, 256)],
     ),
-    Expected {
+    ExpectedResult {
         file: "gcevents.etl",
         records: 71,
         exact: &[(Kernel, 2), (Catalog, 51)],
@@ -46,7 +46,7 @@ const FILES: &[Expected] = &[
     },
     all_exact("gcrundownevents.etl", 112, &[(Kernel, 2), (Catalog, 109)]),
     all_exact("lxcore_kernel.etl", 4, &[(Kernel, 2), (TraceLogging, 2)]),
-    Expected {
+    ExpectedResult {
         file: "net.4.5.2.x64.etl",
         records: 179_474,
         exact: &[(Kernel, 111_331), (Catalog, 1363), (Embedded, 51531)],
@@ -57,7 +57,7 @@ const FILES: &[Expected] = &[
             CLR_ENABLE_PARAMETERS,
         ],
     },
-    Expected {
+    ExpectedResult {
         file: "net.4.5.x86-2016.etl.xz",
         records: 185_961,
         exact: &[(Kernel, 63673), (Catalog, 121_095), (Embedded, 141)],
@@ -82,8 +82,8 @@ const GC_PER_HEAP_HISTORY_OF_X64: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, St
 const GC_PER_HEAP_HISTORY_OF_X86: (&str, Status, u64) = (GC_PER_HEAP_HISTORY, Status::Trailing, 1050);
 const GC_PER_HEAP_HISTORY: &str = "Microsoft-Windows-DotNETRuntimePrivate/GCPerHeapHistory";
 
-const fn all_exact(file: &'static str, records: u64, exact: &'static [(SchemaSource, u64)]) -> Expected {
-    Expected { file, records, exact, exceptions: &[] }
+const fn all_exact(file: &'static str, records: u64, exact: &'static [(SchemaSource, u64)]) -> ExpectedResult {
+    ExpectedResult { file, records, exact, exceptions: &[] }
 }
 
 #[test]
