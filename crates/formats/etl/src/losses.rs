@@ -59,51 +59,51 @@ macro_rules! losses {
 
 losses! {
     EventsLost, "events_lost", Error,
-        "Events dropped because the recorder's buffers were full (the recorder's own count).";
+        "Events the recorder dropped because its buffers were full, according to its own count.";
     BuffersLost, "buffers_lost", Error,
-        "Whole buffers the recorder could not write (the recorder's own count).";
+        "Whole buffers the recorder could not write, according to its own count.";
     BuffersMarkedLossy, "buffers_marked_lossy", Warning,
-        "Buffers flagged by the recorder: events or buffers were lost just before them.";
+        "Buffers marked by the recorder: events or buffers were lost immediately before them.";
     UnfinishedFile, "unfinished_file", Warning,
-        "The recorder never closed the file (power loss, crash, or still recording). The last buffers were never written, and the recorder's own loss counts are unknown.";
+        "The recorder never closed the file (power loss, crash, or still recording): the last buffers are missing and the recorder's own loss counts are unknown.";
     BuffersAbsent, "buffers_absent", Error,
-        "Buffers the recorder counted as written but that are not in the file: the file is truncated.";
+        "Buffers that the recorder counted as written but that are not in the file: the file was truncated.";
     BufferTruncated, "buffer_truncated", Error,
-        "The file ends inside a buffer. Complete records were read.";
+        "The file ends inside a buffer; its complete records were read.";
     BufferSizeDamaged, "buffer_size_damaged", Warning,
-        "A buffer declares an impossible size. The size of the other buffers was used.";
+        "A buffer has an invalid size; the size of the other buffers was used instead.";
     UnreadableSpan, "unreadable_span", Error,
-        "Part of the file is not a buffer and was skipped.";
+        "A part of the file that is not a buffer was skipped.";
     UnusedSpace, "unused_space", Notice,
-        "Space at the end of the file was reserved but never used.";
+        "The end of the file was reserved but never used.";
     DuplicateBuffer, "duplicate_buffer", Notice,
-        "A buffer is in the file twice, byte for byte. It was read once.";
+        "A buffer that is in the file twice, byte for byte, was read once.";
     MissingSequence, "missing_sequence", Notice,
-        "Gaps in the buffer sequence numbers. Recorders skip some numbers without losing events, but lost buffers also leave gaps.";
+        "Gaps in the buffer sequence numbers. Recorders skip some numbers without losing events; lost events or buffers also cause gaps.";
     DecompressionShort, "decompression_short", Error,
-        "A compressed buffer expanded to fewer bytes than declared. Complete records were read.";
+        "A compressed buffer contained fewer bytes than declared; its complete records were read.";
     UnknownCompression, "unknown_compression", Error,
-        "A buffer uses an unknown compression format. Its records were not read.";
+        "A buffer uses an unknown compression format; its records were not read.";
     DecompressionRefused, "decompression_refused", Error,
-        "A compressed buffer declares far more bytes than a recorder could have written. Its records were not read.";
+        "A compressed buffer declares far more bytes than a recorder can write to it; its records were not read.";
     BadRecord, "bad_record", Error,
-        "Bytes are not a valid record. The rest of the buffer was skipped.";
+        "Invalid bytes in place of a record; the rest of the buffer was skipped.";
     UnwrittenSpace, "unwritten_space", Warning,
-        "A record was reserved but never written. The rest of the buffer was skipped.";
+        "A record was started but never written; the rest of the buffer was skipped.";
     UntimedRecord, "untimed_record", Notice,
-        "A record has no time stamp. The time of the previous record was used.";
+        "A record without a timestamp was given the time of the previous record.";
     TimeInversion, "time_inversion", Notice,
-        "A record is older than the previous one in its buffer. It was sorted by time.";
+        "A record older than the previous one in its buffer was moved to its position by time.";
     TimeContradiction, "time_contradiction", Warning,
-        "A record's time contradicts its position in the sequence of buffers. The nearest consistent time was used.";
+        "The time of a record contradicts the sequence of buffers; it was given the nearest consistent time.";
     DisorderedBuffers, "disordered_buffers", Warning,
-        "Buffers of one processor overlap or go back in time (the clock was set, or recordings were joined). They were sorted by time.";
+        "Buffers of one processor overlap or run backwards in time (the clock was set, or recordings were merged); they were ordered by time.";
     ClockRestarted, "clock_restarted", Warning,
-        "The clock of an appended session restarted (the machine was rebooted). The session was placed right after the previous one: how long the machine was off is not recorded.";
+        "The clock of an appended session restarted with the machine; the session was placed directly after the previous one, because the time in between was not recorded.";
     ClockUnknown, "clock_unknown", Warning,
-        "The logfile header does not describe a usable clock. Times assume 10 million ticks per second.";
+        "The logfile header has no usable clock; times assume ten million ticks per second.";
     UnrelatedFile, "unrelated_file", Warning,
-        "A file does not share the clock of the first one (another boot, machine or clock type). It was placed by its UTC start time, with the accuracy of that time.";
+        "A file with a different clock from the first file (another boot, machine or clock) was placed by its UTC start time, and is only as accurate as that.";
 }
 
 /// A position in an input file.
