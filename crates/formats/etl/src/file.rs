@@ -58,7 +58,7 @@ pub(crate) fn index(input: &Input<'_>, number: usize) -> Result<(FileSummary, Ve
     let mut finder = BufferFinder { input, number, header: &header, format, losses: &mut losses, buffers: Vec::new() };
     finder.find();
     let mut buffers = finder.buffers;
-    drop_duplicates(input.bytes, number, &mut buffers, &mut losses);
+    remove_duplicates(input.bytes, number, &mut buffers, &mut losses);
     limit_expansion(&header, input.bytes.len(), &mut buffers, &mut losses);
     let sessions = if header.has_mode(log_file_mode::APPEND) { split_sessions(&mut buffers) } else { 1 };
     count_losses(&header, number, &buffers, &mut losses);
@@ -135,18 +135,18 @@ impl BufferFinder<'_, '_> {
         let length = self.input.bytes.len();
         let mut buffer = BufferInfo::from_header(raw, self.number, offset, self.header, self.format);
         buffer.resize(size, length);
-        let place = Place { file: self.number, offset: offset as u64 };
+        let location = Place { file: self.number, offset: offset as u64 };
         if size != raw.buffer_size.get() as usize {
-            self.losses.add_at(Loss::BufferSizeDamaged, 1, place);
+            self.losses.add_at(Loss::BufferSizeDamaged, 1, location);
         }
         if buffer.is_cut() {
-            self.losses.add_at(Loss::BufferTruncated, 1, place);
+            self.losses.add_at(Loss::BufferTruncated, 1, location);
         }
         if buffer.flags.is_lossy() {
-            self.losses.add_at(Loss::BuffersMarkedLossy, 1, place);
+            self.losses.add_at(Loss::BuffersMarkedLossy, 1, location);
         }
         if buffer.flags.is_compressed() && buffer.compression.is_none() {
-            self.losses.add_at(Loss::UnknownCompression, 1, place);
+            self.losses.add_at(Loss::UnknownCompression, 1, location);
         }
         self.buffers.push(buffer);
     }
@@ -157,12 +157,12 @@ impl BufferFinder<'_, '_> {
         let bytes = self.input.bytes;
         let usual = self.uncompressed_size();
         let declared = raw.buffer_size.get() as usize;
-        let plausible = raw.is_plausible();
-        if plausible && declared == usual {
+        let is_plausible = raw.is_plausible();
+        if is_plausible && declared == usual {
             return Some(declared);
         }
         let end = offset.saturating_add(declared);
-        let next_is_valid = plausible
+        let next_is_valid = is_plausible
             && match RawBufferHeader::at(bytes, end) {
                 // Zeros: reserved space that was never used.
                 Some(next) => next.is_plausible() || next.is_blank(),
@@ -184,7 +184,7 @@ impl BufferFinder<'_, '_> {
         }
         // The buffer itself looks valid, so the damage is probably after it.
         let is_valid_alone =
-            plausible && declared <= usual && raw.is_convincing(usual) && (offset == 0 || raw.is_compressed());
+            is_plausible && declared <= usual && raw.is_convincing(usual) && (offset == 0 || raw.is_compressed());
         (next_is_valid || is_valid_alone).then_some(declared)
     }
 
@@ -197,27 +197,30 @@ impl BufferFinder<'_, '_> {
     fn skip_to_next_buffer(&mut self, offset: usize) -> usize {
         let bytes = self.input.bytes;
         let rest = bytes.get(offset..).unwrap_or_default();
-        let place = Place { file: self.number, offset: offset as u64 };
+        let location = Place { file: self.number, offset: offset as u64 };
         let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
         if zeros == rest.len() {
-            self.losses.add_at(Loss::UnusedSpace, 1, place);
+            self.losses.add_at(Loss::UnusedSpace, 1, location);
             return bytes.len();
         }
         if rest.len() < BUFFER_HEADER_SIZE {
-            self.losses.add_at(Loss::BufferTruncated, 1, place);
+            self.losses.add_at(Loss::BufferTruncated, 1, location);
             return bytes.len();
         }
-        self.losses.add_at(Loss::UnreadableSpan, 1, place);
-        let largest = self.uncompressed_size();
+        self.losses.add_at(Loss::UnreadableSpan, 1, location);
+        let max_size = self.uncompressed_size();
         // Uncompressed buffers are at multiples of the buffer size after the header buffer; compressed ones are
         // anywhere.
-        let plain = !self.header.has_mode(log_file_mode::COMPRESSED);
-        let step = if plain { largest } else { 1 };
+        let is_uncompressed = !self.header.has_mode(log_file_mode::COMPRESSED);
+        let step = if is_uncompressed { max_size } else { 1 };
         let origin = self.buffers.first().map_or(0, |first| first.size);
-        let mut candidate =
-            if plain && offset >= origin { origin + ((offset - origin) / step + 1) * step } else { offset + 1 };
+        let mut candidate = if is_uncompressed && offset >= origin {
+            origin + ((offset - origin) / step + 1) * step
+        } else {
+            offset + 1
+        };
         while let Some(raw) = RawBufferHeader::at(bytes, candidate) {
-            if raw.is_convincing(largest) {
+            if raw.is_convincing(max_size) {
                 return candidate;
             }
             candidate = candidate.saturating_add(step);
@@ -227,7 +230,7 @@ impl BufferFinder<'_, '_> {
 }
 
 /// Removes buffers that are in the file twice: some tools that join files write them.
-fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, losses: &mut Losses) {
+fn remove_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, losses: &mut Losses) {
     let mut seen: HashMap<(u64, u16, usize, usize), usize> = HashMap::with_capacity(buffers.len());
     buffers.retain(|buffer| {
         let key = (buffer.sequence, buffer.cpu, buffer.size, buffer.fill);
@@ -250,14 +253,14 @@ fn drop_duplicates(bytes: &[u8], file: usize, buffers: &mut Vec<BufferInfo>, los
 fn limit_expansion(header: &LogfileHeader, length: usize, buffers: &mut [BufferInfo], losses: &mut Losses) {
     let limit = length.saturating_mul(MAX_EXPANSION);
     let mut left = limit.max(MIN_EXPANSION_LIMIT);
-    let largest = (header.buffer_size as usize).max(MIN_BUFFER_SIZE_LIMIT);
+    let max_size = (header.buffer_size as usize).max(MIN_BUFFER_SIZE_LIMIT);
     for buffer in buffers.iter_mut().filter(|buffer| buffer.compression.is_some()) {
         match left.checked_sub(buffer.payload_size()) {
-            Some(rest) if buffer.fill <= largest => left = rest,
+            Some(rest) if buffer.fill <= max_size => left = rest,
             _ => {
                 buffer.compression = None;
-                let place = Place { file: buffer.file, offset: buffer.offset as u64 };
-                losses.add_at(Loss::DecompressionRefused, 1, place);
+                let location = Place { file: buffer.file, offset: buffer.offset as u64 };
+                losses.add_at(Loss::DecompressionRefused, 1, location);
             }
         }
     }

@@ -241,8 +241,8 @@ impl HeaderOverrides {
         bytes.resize(SYSTEM_HEADER_SIZE + fixed_size, 0);
         let mut put = |offset: usize, value: &[u8]| {
             let start = SYSTEM_HEADER_SIZE + offset;
-            if let Some(place) = bytes.get_mut(start..start + value.len()) {
-                place.copy_from_slice(value);
+            if let Some(target) = bytes.get_mut(start..start + value.len()) {
+                target.copy_from_slice(value);
             }
         };
         put(0x00, &self.buffer_size.to_le_bytes());
@@ -259,8 +259,8 @@ impl HeaderOverrides {
             bytes.extend(name.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
         }
         let size = (bytes.len() as u16).to_le_bytes();
-        if let Some(place) = bytes.get_mut(4..6) {
-            place.copy_from_slice(&size);
+        if let Some(target) = bytes.get_mut(4..6) {
+            target.copy_from_slice(&size);
         }
         bytes
     }

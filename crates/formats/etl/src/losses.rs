@@ -163,21 +163,21 @@ impl Losses {
         self.record(loss, count, None);
     }
 
-    pub(crate) fn add_at(&mut self, loss: Loss, count: u64, place: Place) {
-        self.record(loss, count, Some(place));
+    pub(crate) fn add_at(&mut self, loss: Loss, count: u64, location: Place) {
+        self.record(loss, count, Some(location));
     }
 
     fn counter(&self, loss: Loss) -> Counter {
         self.counters.get(loss as usize).copied().unwrap_or_default()
     }
 
-    fn record(&mut self, loss: Loss, count: u64, place: Option<Place>) {
+    fn record(&mut self, loss: Loss, count: u64, location: Option<Place>) {
         let Some(counter) = self.counters.get_mut(loss as usize) else { return };
         if count == 0 {
             return;
         }
         counter.count = counter.count.saturating_add(count);
-        counter.first = match (counter.first, place) {
+        counter.first = match (counter.first, location) {
             (Some(known), Some(new)) => Some(known.min(new)),
             (known, new) => known.or(new),
         };

@@ -201,12 +201,12 @@ impl OpenBuffers<'_, '_> {
         let rank = head.rank();
         let payload = slot.records.payload.bytes();
         let rest = slot.records.entries.get(slot.next..).unwrap_or_default();
-        let mut taken = 0;
+        let mut visited = 0;
         for entry in rest {
             if (entry.ticks, rank) >= limit {
                 break;
             }
-            taken += 1;
+            visited += 1;
             let start = entry.offset as usize;
             let Some(bytes) = payload.get(start..start + entry.shape.size as usize) else { continue };
             let record =
@@ -214,8 +214,8 @@ impl OpenBuffers<'_, '_> {
             *records += 1;
             visit(&record)?;
         }
-        slot.next += taken;
-        match rest.get(taken) {
+        slot.next += visited;
+        match rest.get(visited) {
             Some(entry) => self.heads.replace_first(Head::new(entry.ticks, head.rank(), head.slot())),
             None => {
                 self.heads.remove_first();

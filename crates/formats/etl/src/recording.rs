@@ -146,12 +146,12 @@ impl<'a> Recording<'a> {
     /// Start time of a buffer in ticks, and its rank among buffers with the same start.
     #[inline]
     pub(crate) fn start(&self, buffer: u32) -> (u64, u32) {
-        let placed = self.placement.places.get(buffer as usize);
-        placed.map_or((u64::MAX, u32::MAX), |placed| (placed.interval.low, placed.rank))
+        let placement = self.placement.placements.get(buffer as usize);
+        placement.map_or((u64::MAX, u32::MAX), |placement| (placement.interval.low, placement.rank))
     }
 
     pub(crate) fn interval(&self, buffer: u32) -> Interval {
-        self.placement.places.get(buffer as usize).map_or(Interval::ANY, |placed| placed.interval)
+        self.placement.placements.get(buffer as usize).map_or(Interval::ANY, |placement| placement.interval)
     }
 
     /// Loads a buffer's records, sorted by time. Returns the processor and the file.

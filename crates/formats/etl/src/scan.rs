@@ -73,7 +73,7 @@ impl<'a> Payload<'a> {
                 self.stored = None;
                 // Truncated buffers are already counted.
                 if self.valid < wanted && !buffer.is_cut() {
-                    losses.add_at(Loss::DecompressionShort, 1, position_of(buffer));
+                    losses.add_at(Loss::DecompressionShort, 1, location_of(buffer));
                 }
             }
             None if buffer.is_readable() => self.stored = Some(stored.get(..wanted).unwrap_or(stored)),
@@ -95,7 +95,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-fn position_of(buffer: &BufferInfo) -> Place {
+fn location_of(buffer: &BufferInfo) -> Place {
     Place { file: buffer.file, offset: buffer.offset as u64 }
 }
 
@@ -107,14 +107,14 @@ pub(crate) fn count_defect(
     defect: Defect,
     losses: &mut Losses,
 ) {
-    let position = match buffer.compression {
-        Some(_) => position_of(buffer),
+    let location = match buffer.compression {
+        Some(_) => location_of(buffer),
         None => Place { file: buffer.file, offset: (buffer.offset + BUFFER_HEADER_SIZE + offset) as u64 },
     };
     match defect {
-        Defect::Fill => losses.add_at(Loss::UnwrittenSpace, 1, position),
+        Defect::Fill => losses.add_at(Loss::UnwrittenSpace, 1, location),
         Defect::Size { .. } if payload.is_short_of(buffer) => {}
-        _ => losses.add_at(Loss::BadRecord, 1, position),
+        _ => losses.add_at(Loss::BadRecord, 1, location),
     }
 }
 
@@ -169,10 +169,10 @@ impl<'a> BufferRecords<'a> {
         if inverted > 0 {
             entries.sort_by_key(|entry| entry.ticks);
         }
-        let position = position_of(buffer);
-        losses.add_at(Loss::UntimedRecord, untimed, position);
-        losses.add_at(Loss::TimeInversion, inverted, position);
-        losses.add_at(Loss::TimeContradiction, contradictory, position);
+        let location = location_of(buffer);
+        losses.add_at(Loss::UntimedRecord, untimed, location);
+        losses.add_at(Loss::TimeInversion, inverted, location);
+        losses.add_at(Loss::TimeContradiction, contradictory, location);
         if let ControlFlow::Continue(Some((offset, defect))) = walk {
             count_defect(buffer, &self.payload, offset, defect, losses);
         }

@@ -22,7 +22,7 @@ pub(crate) struct BufferPlacement {
 #[derive(Debug)]
 pub(crate) struct Placement {
     /// Indexed by buffer.
-    pub places: Vec<BufferPlacement>,
+    pub placements: Vec<BufferPlacement>,
     /// Buffers with records, by (earliest time, rank).
     pub order: Vec<u32>,
     /// Time of the last record.
@@ -38,10 +38,10 @@ impl Placement {
             let info = contents.buffer(buffer);
             info.map(|info| (stream_of(info), info.sequence, info.offset))
         });
-        let unplaced = BufferPlacement { interval: Interval::ANY, rank: u32::MAX };
-        let mut places = vec![unplaced; contents.buffers.len()];
+        let default_placement = BufferPlacement { interval: Interval::ANY, rank: u32::MAX };
+        let mut placements = vec![default_placement; contents.buffers.len()];
         for (rank, &buffer) in streams.iter().enumerate() {
-            if let Some(placed) = places.get_mut(buffer as usize) {
+            if let Some(placed) = placements.get_mut(buffer as usize) {
                 placed.rank = rank as u32;
             }
         }
@@ -53,15 +53,15 @@ impl Placement {
         for stream in streams.chunk_by(same_stream) {
             let stream = placer.place(stream, losses);
             for (&buffer, &interval) in stream.buffers.iter().zip(&stream.intervals) {
-                if let Some(placed) = places.get_mut(buffer as usize) {
+                if let Some(placed) = placements.get_mut(buffer as usize) {
                     placed.interval = interval;
                     order.push(buffer);
                 }
             }
             end_ticks = end_ticks.max(stream.end_ticks);
         }
-        order.sort_by_key(|&buffer| places.get(buffer as usize).map(|placed| (placed.interval.low, placed.rank)));
-        Placement { places, order, end_ticks }
+        order.sort_by_key(|&buffer| placements.get(buffer as usize).map(|placed| (placed.interval.low, placed.rank)));
+        Placement { placements, order, end_ticks }
     }
 }
 

@@ -73,7 +73,7 @@ fn counts_lost_and_repeated_buffers() {
     assert_eq!(losses.count(Loss::MissingSequence), 1);
     assert_eq!(losses.count(Loss::DuplicateBuffer), 1);
     assert_eq!(losses.count(Loss::BuffersAbsent), 1);
-    assert_eq!(losses.first(Loss::DuplicateBuffer).map(|place| place.offset), Some(7 * 0x1000));
+    assert_eq!(losses.first(Loss::DuplicateBuffer).map(|location| location.offset), Some(7 * 0x1000));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn bad_record_costs_rest_of_buffer_only() {
         let per_buffer = (0x1000 - 0x48) / 24;
         assert_eq!(found.len(), 1000 - per_buffer + 4, "{defect:?}");
         assert_eq!(losses.count(Loss::BadRecord), 1, "{defect:?}");
-        assert_eq!(losses.first(Loss::BadRecord).map(|place| place.offset), Some(0x2000 + 0x48 + 4 * 24));
+        assert_eq!(losses.first(Loss::BadRecord).map(|location| location.offset), Some(0x2000 + 0x48 + 4 * 24));
     }
 }
 
@@ -124,7 +124,7 @@ fn damaged_buffer_header_costs_one_buffer() {
         bytes[target.offset..target.offset + 0x48].fill(0xEE);
         let (found, losses) = read(&open(&bytes));
         assert_eq!(losses.count(Loss::UnreadableSpan), 1, "{losses:?}");
-        assert_eq!(losses.first(Loss::UnreadableSpan).map(|place| place.offset), Some(target.offset as u64));
+        assert_eq!(losses.first(Loss::UnreadableSpan).map(|location| location.offset), Some(target.offset as u64));
         assert_eq!(losses.count(Loss::MissingSequence), 1);
         assert_eq!(found.len(), 2000 - (0x1000 - 0x48) / 24);
     }

@@ -26,8 +26,8 @@ fn decompresses_prefetch_files_to_declared_size() {
             continue;
         };
         let mut output = vec![0; size];
-        let good = CompressionFormat::XpressHuffman.decompress(stream, &mut output);
-        assert_eq!(good, size, "{}", path.display());
+        let valid = CompressionFormat::XpressHuffman.decompress(stream, &mut output);
+        assert_eq!(valid, size, "{}", path.display());
         assert_eq!(output.get(4..8), Some(b"SCCA".as_slice()), "{}", path.display());
         // A prefetch file starts with its own size.
         assert_eq!(output.get(12..16), Some((size as u32).to_le_bytes().as_slice()), "{}", path.display());
@@ -49,13 +49,13 @@ fn truncated_prefetch_files_give_valid_prefix() {
         let Some((size, stream)) = packed(&file) else {
             continue;
         };
-        let mut whole = vec![0; size];
-        assert_eq!(CompressionFormat::XpressHuffman.decompress(stream, &mut whole), size);
-        let mut part = vec![0; size];
-        for cut in (0..stream.len()).step_by(stream.len() / 9 + 1) {
-            let good = CompressionFormat::XpressHuffman.decompress(&stream[..cut], &mut part);
-            assert!(good <= size);
-            assert!(part[..good] == whole[..good], "{} truncated at {cut}", path.display());
+        let mut expected = vec![0; size];
+        assert_eq!(CompressionFormat::XpressHuffman.decompress(stream, &mut expected), size);
+        let mut output = vec![0; size];
+        for length in (0..stream.len()).step_by(stream.len() / 9 + 1) {
+            let valid = CompressionFormat::XpressHuffman.decompress(&stream[..length], &mut output);
+            assert!(valid <= size);
+            assert!(output[..valid] == expected[..valid], "{} truncated at {length}", path.display());
         }
     }
 }

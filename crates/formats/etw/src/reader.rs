@@ -45,9 +45,9 @@ impl<'b> Reader<'b> {
     /// The next `count` bytes.
     #[inline]
     pub fn take(&mut self, count: usize) -> Option<&'b [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(count)?;
+        let (bytes, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
-        Some(taken)
+        Some(bytes)
     }
 
     /// Skips `count` bytes.
@@ -59,9 +59,9 @@ impl<'b> Reader<'b> {
     /// The next `N` bytes, as an array.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Option<&'b [u8; N]> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>()?;
+        let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
-        Some(taken)
+        Some(bytes)
     }
 
     /// An unsigned byte.
@@ -162,13 +162,13 @@ impl<'b> Reader<'b> {
     pub fn token_user_sid(&mut self) -> Option<Option<Sid<'b>>> {
         let mut ahead = *self;
         let absent = ahead.u32()? == 0;
-        let mut whole = *self;
-        let sid = whole.skip(2 * self.pointer_size()).and_then(|()| whole.sid());
+        let mut with_sid = *self;
+        let sid = with_sid.skip(2 * self.pointer_size()).and_then(|()| with_sid.sid());
         if absent && !sid.is_some_and(Sid::is_plausible) {
             *self = ahead;
             return Some(None);
         }
-        *self = whole;
+        *self = with_sid;
         sid.map(Some)
     }
 }

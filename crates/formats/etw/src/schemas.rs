@@ -222,8 +222,8 @@ impl Schemas {
         }
         resolve_maps(&mut event, &known.maps);
         let schema = known.embedded.get_or_insert_with(|| Box::new(empty(provider)));
-        let place = schema.events.binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
-        match place {
+        let position = schema.events.binary_search_by_key(&(event.id, event.version), |e| (e.id, e.version));
+        match position {
             Ok(at) => schema.events[at] = event,
             Err(at) => schema.events.insert(at, event),
         }

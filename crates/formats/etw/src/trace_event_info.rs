@@ -246,8 +246,8 @@ mod tests {
         assert_eq!(layout.properties[2].members, (3, 1));
         assert_eq!(layout.properties[2].count, Count::Of(0));
         assert_eq!(layout.properties[3].length, Length::Natural);
-        for cut in 0..bytes.len() {
-            assert!(TraceEventInfo::read(&bytes[..cut]).is_none(), "truncated at {cut}");
+        for length in 0..bytes.len() {
+            assert!(TraceEventInfo::read(&bytes[..length]).is_none(), "truncated at {length}");
         }
     }
 }

@@ -43,8 +43,8 @@ fn record(kind: u8, identity: [u8; 18], version: u8, extended: &[u8], payload: &
     }
     bytes.extend(payload);
     let size = u16::try_from(bytes.len()).expect("small").to_le_bytes();
-    let place = if kind < 2 { 4 } else { 0 };
-    bytes[place..place + 2].copy_from_slice(&size);
+    let offset = if kind < 2 { 4 } else { 0 };
+    bytes[offset..offset + 2].copy_from_slice(&size);
     bytes
 }
 

@@ -10,10 +10,10 @@ use generate::Catalog;
 
 /// `ONOFF_REFERENCE`, otherwise the folder next to the samples or to the workspace.
 fn reference() -> PathBuf {
-    let beside = |samples| Path::new(&samples).with_file_name("reference");
+    let next_to = |samples| Path::new(&samples).with_file_name("reference");
     std::env::var_os("ONOFF_REFERENCE")
         .map(PathBuf::from)
-        .or_else(|| std::env::var_os("ONOFF_SAMPLES").map(beside))
+        .or_else(|| std::env::var_os("ONOFF_SAMPLES").map(next_to))
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/reference"))
 }
 

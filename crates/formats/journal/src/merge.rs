@@ -43,8 +43,8 @@ pub fn read<'f>(files: &[JournalFile<'f>], mut visit: impl FnMut(&Entry<'_, 'f>)
     }
     losses.fields_unreadable = errors.unreadable.get();
     losses.fields_beyond_budget = errors.beyond_budget.get();
-    if let Some(place) = errors.first.get() {
-        losses.at(place.file, place.offset);
+    if let Some(first_error) = errors.first.get() {
+        losses.at(first_error.file, first_error.offset);
     }
     losses
 }

@@ -152,22 +152,22 @@ fn file(entries: &[u8], at: usize, version: u32, names: &[u8]) -> Option<Planned
 }
 
 fn volume(entries: &[u8], at: usize, version: u32, unreadable: &mut u64) -> Option<Volume> {
-    let place = |offset: usize| size_at(entries, at.checked_add(offset)?);
+    let number_at = |offset: usize| size_at(entries, at.checked_add(offset)?);
     let mut volume = Volume {
-        device: text_at(entries, place(0)?, place(4)?)?,
+        device: text_at(entries, number_at(0)?, number_at(4)?)?,
         created_unix_ns: unix_ns_at(entries, at + 8),
         serial: u32_at(entries, at + 16)?,
         ..Volume::default()
     };
-    let references = section(entries, place(20)?, place(24)?);
+    let references = section(entries, number_at(20)?, number_at(24)?);
     // Version and number of entries, plus eight bytes since version 23.
     let first = if version == 17 { 8 } else { 16 };
     let count = size_at(references, 4).unwrap_or(0);
     let stored = references.get(first..).unwrap_or_default().as_chunks::<8>().0;
     volume.file_references = stored.iter().take(count).map(|entry| u64::from_le_bytes(*entry)).collect();
     *unreadable += count.saturating_sub(stored.len()) as u64;
-    let mut next = place(28)?;
-    let folders = place(32)?;
+    let mut next = number_at(28)?;
+    let folders = number_at(32)?;
     for read in 0..folders {
         let folder = u16_at(entries, next)
             .and_then(|units| Some((text_at(entries, next + 2, usize::from(units))?, usize::from(units))));

@@ -80,8 +80,8 @@ pub fn read_superfetch(bytes: &[u8]) -> Result<SuperfetchHeader, Error> {
         files: number(56)?,
         sources: number(64)?,
     };
-    let whole = if packing == SuperfetchPacking::Plain { bytes.len() } else { size as usize };
-    if header.bytes as usize != whole || (header.header_bytes as usize) < HEADER.min(whole) {
+    let expected_size = if packing == SuperfetchPacking::Plain { bytes.len() } else { size as usize };
+    if header.bytes as usize != expected_size || (header.header_bytes as usize) < HEADER.min(expected_size) {
         return Err(Error::NotSuperfetch);
     }
     Ok(header)

@@ -167,31 +167,31 @@ mod tests {
 
     /// A compiled manifest of one provider, with event 7 (a counted text) and a start opcode.
     fn compiled() -> Vec<u8> {
-        let mut whole = b"CRIM\0\0\0\0\x03\0\x01\0\x01\0\0\0".to_vec();
-        whole.extend(Guid::from_u128(7).to_bytes_le());
+        let mut resource = b"CRIM\0\0\0\0\x03\0\x01\0\x01\0\0\0".to_vec();
+        resource.extend(Guid::from_u128(7).to_bytes_le());
         put(
-            whole.len(),
+            resource.len(),
             {
-                whole.extend([0; 4]);
-                &mut whole
+                resource.extend([0; 4]);
+                &mut resource
             },
             36,
         );
-        let provider = whole.len();
-        whole.extend(b"WEVT");
-        whole.extend([0; 4]);
-        whole.extend([0xff; 4]);
-        whole.extend([3, 0, 0, 0, 0, 0, 0, 0]);
-        let descriptors = whole.len();
-        whole.extend([0; 24]);
+        let provider = resource.len();
+        resource.extend(b"WEVT");
+        resource.extend([0; 4]);
+        resource.extend([0xff; 4]);
+        resource.extend([3, 0, 0, 0, 0, 0, 0, 0]);
+        let descriptors = resource.len();
+        resource.extend([0; 24]);
 
-        let opcodes = whole.len();
+        let opcodes = resource.len();
         let mut entry = vec![0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff];
         entry.extend(u32::try_from(opcodes + 24).unwrap().to_le_bytes());
-        whole.extend(element(b"OPCO", 1, &entry));
-        whole.extend(name("win:Start"));
+        resource.extend(element(b"OPCO", 1, &entry));
+        resource.extend(name("win:Start"));
 
-        let table = whole.len();
+        let table = resource.len();
         let template = table + 12;
         let mut temp = b"TEMP\0\0\0\0\x02\0\0\0\x02\0\0\0\0\0\0\0\0\0\0\0".to_vec();
         temp.extend([9; 16]);
@@ -206,23 +206,23 @@ mod tests {
         temp.extend(second);
         let size = temp.len();
         put(4, &mut temp, size);
-        whole.extend(element(b"TTBL", 1, &temp));
+        resource.extend(element(b"TTBL", 1, &temp));
 
-        let events = whole.len();
+        let events = resource.len();
         let mut event = vec![7, 0, 2, 0, 4, 1, 0, 0];
         event.extend(0x10u64.to_le_bytes());
         event.extend([0xff; 4]);
         event.extend(u32::try_from(template).unwrap().to_le_bytes());
         event.resize(48, 0);
-        whole.extend(element(b"EVNT", 1, &[&[0; 4], &event[..]].concat()));
+        resource.extend(element(b"EVNT", 1, &[&[0; 4], &event[..]].concat()));
 
         for (index, offset) in [opcodes, table, events].into_iter().enumerate() {
-            put(descriptors + index * 8, &mut whole, offset);
+            put(descriptors + index * 8, &mut resource, offset);
         }
-        let size = whole.len();
-        put(4, &mut whole, size);
-        put(provider + 4, &mut whole, size - provider);
-        whole
+        let size = resource.len();
+        put(4, &mut resource, size);
+        put(provider + 4, &mut resource, size - provider);
+        resource
     }
 
     #[test]
@@ -276,12 +276,12 @@ mod tests {
 
     #[test]
     fn agrees_with_evtx_crate_even_on_changed_bytes() {
-        let whole = compiled();
-        assert_eq!(events_by_this_crate(&whole), events_by_evtx(&whole));
-        assert_eq!(events_by_this_crate(&whole).unwrap().len(), 1);
+        let resource = compiled();
+        assert_eq!(events_by_this_crate(&resource), events_by_evtx(&resource));
+        assert_eq!(events_by_this_crate(&resource).unwrap().len(), 1);
         let mut both = 0;
-        for index in 16..whole.len() {
-            let mut changed = whole.clone();
+        for index in 16..resource.len() {
+            let mut changed = resource.clone();
             changed[index] ^= 1;
             if let (Some(ours), Some(theirs)) = (events_by_this_crate(&changed), events_by_evtx(&changed)) {
                 // `evtx` finds templates only in the list of templates; this crate follows the offset in the event.
@@ -292,7 +292,7 @@ mod tests {
                 both += 1;
             }
         }
-        assert!(both > 150, "{both} of {} changes were read by both", whole.len());
+        assert!(both > 150, "{both} of {} changes were read by both", resource.len());
     }
 
     /// A PE file with one section, which contains the resource tree (type, name, language).
@@ -374,28 +374,28 @@ mod tests {
     #[test]
     fn limits_work_for_cyclic_tables() {
         // All providers in the list refer to the same table.
-        let mut whole = compiled();
-        let place = whole[32..36].to_owned();
+        let mut resource = compiled();
+        let place = resource[32..36].to_owned();
         let mut list = Vec::new();
         for _ in 0..40_000_u32 {
             list.extend([7; 16]);
             list.extend(&place);
         }
-        whole.extend(&list);
-        let size = whole.len();
-        put(4, &mut whole, size);
-        put(12, &mut whole, 40_000);
-        assert!(read_compiled(&whole).is_err());
+        resource.extend(&list);
+        let size = resource.len();
+        put(4, &mut resource, size);
+        put(12, &mut resource, 40_000);
+        assert!(read_compiled(&resource).is_err());
     }
 
     #[test]
     fn rejects_truncated_and_survives_damaged_manifests() {
-        let whole = compiled();
-        for cut in 0..whole.len() {
-            assert!(read_compiled(&whole[..cut]).is_err(), "truncated at {cut}");
+        let resource = compiled();
+        for length in 0..resource.len() {
+            assert!(read_compiled(&resource[..length]).is_err(), "truncated at {length}");
         }
-        for index in 0..whole.len() {
-            let mut damaged = whole.clone();
+        for index in 0..resource.len() {
+            let mut damaged = resource.clone();
             damaged[index] ^= 0xff;
             let _ = read_compiled(&damaged);
         }
