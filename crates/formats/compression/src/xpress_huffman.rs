@@ -11,7 +11,7 @@ const SYMBOLS: usize = 512;
 const LENGTHS_SIZE: usize = SYMBOLS / 2;
 const CHUNK: usize = 1 << 16;
 const MAX_CODE_LEN: u32 = 15;
-/// Codes up to this length are decoded with one table look-up, longer ones by comparing with the last code of each
+/// Codes up to this length are decoded with one table lookup, longer ones by comparing with the last code of each
 /// length.
 const TABLE_BITS: u32 = 10;
 
@@ -67,8 +67,8 @@ fn decode(codes: &Codes, bits: &mut Bits<'_>, output: &mut [u8], end: &mut usize
     Some(())
 }
 
-/// 32 bits of look-ahead over 16-bit words. Words past the end of the input are read as 0, because streams end before
-/// the look-ahead does, but their bits must not be consumed.
+/// 32 bits of lookahead over 16-bit words. Words past the end of the input are read as 0, because streams end before
+/// the lookahead does, but their bits must not be consumed.
 struct Bits<'i> {
     input: &'i [u8],
     /// Offset of the next word or length byte.

@@ -1,4 +1,4 @@
-//! The time axis of a recording: picks its clock and converts the time stamps of every file to it.
+//! The time axis of a recording: picks its clock and converts the timestamps of every file to it.
 
 use crate::clock::ClockKind;
 use crate::logfile_header::BUFFER_HEADER_SIZE;
@@ -25,7 +25,7 @@ struct FileAxis {
     shifts: Vec<u64>,
 }
 
-/// The recording's clock and the conversion of each file's time stamps to it.
+/// The recording's clock and the conversion of each file's timestamps to it.
 #[derive(Debug)]
 pub(crate) struct Axes {
     pub clock: Clock,
@@ -78,13 +78,13 @@ impl Axes {
         }
     }
 
-    /// True if the buffer's time stamps are ticks of the recording's clock.
+    /// True if the buffer's timestamps are ticks of the recording's clock.
     pub(crate) fn is_identity(&self, buffer: &BufferInfo) -> bool {
         let axis = self.files.get(buffer.file);
         axis.is_none_or(|axis| matches!(axis.unit, Unit::Shared) && axis.shifts.is_empty())
     }
 
-    /// Converts a stored time stamp to ticks of the recording's clock.
+    /// Converts a stored timestamp to ticks of the recording's clock.
     #[inline]
     pub(crate) fn to_ticks(&self, buffer: &BufferInfo, stamp: u64) -> u64 {
         let Some(axis) = self.files.get(buffer.file) else { return stamp };

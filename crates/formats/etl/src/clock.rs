@@ -39,7 +39,7 @@ enum Scale {
 
 /// The clock of a log: converts between ticks, nanoseconds since the start and UTC.
 ///
-/// Time zero is the time stamp of the logfile header record, the moment of the header's UTC start time.
+/// Time zero is the timestamp of the logfile header record, the moment of the header's UTC start time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
     kind: ClockKind,
@@ -56,7 +56,7 @@ impl Clock {
             1 => (ClockKind::PerformanceCounter, header.perf_freq),
             2 => (ClockKind::SystemTime, FILETIME_PER_SECOND),
             3 => (ClockKind::CpuCycles, u64::from(header.cpu_speed_mhz) * 1_000_000),
-            // No clock type: a first time stamp near the UTC start can only be system time.
+            // No clock type: a first timestamp near the UTC start can only be system time.
             _ => {
                 let difference = header.start_ticks.abs_diff(header.start_time);
                 if difference < 86_400 * FILETIME_PER_SECOND {
@@ -94,7 +94,7 @@ impl Clock {
         self.ticks_per_second
     }
 
-    /// Time stamp of time zero, in ticks.
+    /// Timestamp of time zero, in ticks.
     #[must_use]
     pub fn start_ticks(&self) -> u64 {
         self.start_ticks
@@ -112,7 +112,7 @@ impl Clock {
         self.unix_ns(0)
     }
 
-    /// Nanoseconds from time zero to a time stamp, rounded toward zero; negative before time zero.
+    /// Nanoseconds from time zero to a timestamp, rounded toward zero; negative before time zero.
     #[inline]
     #[must_use]
     pub fn ns(&self, ticks: u64) -> i64 {
@@ -143,7 +143,7 @@ impl Clock {
         ns.and_then(|ns| i64::try_from(ns).ok()).unwrap_or(i64::MAX)
     }
 
-    /// The first time stamp at least `ns` nanoseconds after time zero, clamped to the range of a time stamp.
+    /// The first timestamp at least `ns` nanoseconds after time zero, clamped to the range of a timestamp.
     #[must_use]
     pub fn ticks(&self, ns: i64) -> u64 {
         let product = u128::from(ns.unsigned_abs()) * u128::from(self.ticks_per_second);

@@ -1,4 +1,4 @@
-//! Identifies the header of a record: its kind, the size of the record and the offset of the time stamp.
+//! Identifies the header of a record: its kind, the size of the record and the offset of the timestamp.
 
 use crate::layout::u64_at;
 
@@ -9,7 +9,7 @@ pub enum HeaderKind {
     System,
     /// `SYSTEM_TRACE_HEADER` without CPU times.
     Compact,
-    /// `PERFINFO_TRACE_HEADER`: kernel event with a time stamp only.
+    /// `PERFINFO_TRACE_HEADER`: kernel event with a timestamp only.
     Perfinfo,
     /// `EVENT_TRACE_HEADER`: classic (MOF) event of a class GUID.
     Full,
@@ -20,7 +20,7 @@ pub enum HeaderKind {
     /// `MESSAGE_TRACE_HEADER`: WPP software tracing.
     Message,
     /// A record of known size and unknown layout: header type (below 0x80), or the marker byte (0xA0: bare number,
-    /// 0xB0: number and time stamp).
+    /// 0xB0: number and timestamp).
     Other(u8),
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Shape {
     pub size: u32,
     /// Bytes before the payload, or before the first extended item if there are any.
     pub header: u8,
-    /// Offset of the time stamp; `NO_TIME` if the header has none.
+    /// Offset of the timestamp; `NO_TIME` if the header has none.
     time: u8,
 }
 
@@ -139,13 +139,13 @@ impl Shape {
         }
     }
 
-    /// Time stamp in ticks of the log's clock.
+    /// Timestamp in ticks of the log's clock.
     #[inline]
     pub(crate) fn ticks(&self, bytes: &[u8]) -> Option<u64> {
         if self.time == NO_TIME { None } else { u64_at(bytes, usize::from(self.time)) }
     }
 
-    /// True if the header has a time stamp.
+    /// True if the header has a timestamp.
     #[inline]
     pub(crate) fn has_time(&self) -> bool {
         self.time != NO_TIME

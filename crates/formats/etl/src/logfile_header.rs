@@ -93,7 +93,7 @@ pub struct LogfileHeader {
     pub start_time: u64,
     /// Clock type: 1 performance counter, 2 system time, 3 CPU cycles.
     pub clock_type: u32,
-    /// Time stamp of the header record, in ticks of the log's clock.
+    /// Timestamp of the header record, in ticks of the log's clock.
     pub start_ticks: u64,
     /// Name of the recording session.
     pub logger_name: String,
@@ -120,7 +120,7 @@ impl LogfileHeader {
         Self::parts(file, bytes).map(|(record, ..)| record)
     }
 
-    /// The record, the size of its payload without the names, and its time stamp.
+    /// The record, the size of its payload without the names, and its timestamp.
     fn parts<'b>(file: &str, bytes: &'b [u8]) -> Result<(&'b [u8], usize, u64), Error> {
         let record = bytes.get(BUFFER_HEADER_SIZE..).unwrap_or_default();
         let not_an_etl = |reason: String| Error::NotAnEventTraceLog {

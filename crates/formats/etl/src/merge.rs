@@ -114,9 +114,9 @@ pub(crate) struct Part<'p> {
     pub carried: &'p [u32],
     /// Buffers that start in the part, ordered by start time.
     pub owned: &'p [u32],
-    /// First time stamp of the part.
+    /// First timestamp of the part.
     pub from: u64,
-    /// First time stamp after the part; `None` at the end of the recording.
+    /// First timestamp after the part; `None` at the end of the recording.
     pub until: Option<u64>,
 }
 

@@ -67,7 +67,7 @@ pub struct Record<'b> {
 impl<'b> Record<'b> {
     /// Reads the record at the start of `bytes` and ignores the bytes after it.
     ///
-    /// The record is not part of a recording: it has its own time stamp, time 0 and processor 0 (set by
+    /// The record is not part of a recording: it has its own timestamp, time 0 and processor 0 (set by
     /// [`Record::placed`]).
     ///
     /// # Errors
@@ -133,9 +133,9 @@ impl<'b> Record<'b> {
         usize::from(self.file)
     }
 
-    /// Time stamp used for ordering, in ticks of the recording's clock.
+    /// Timestamp used for ordering, in ticks of the recording's clock.
     ///
-    /// Equal to the stored time stamp ([`Record::raw_ticks`]) unless the record has none, its time stamp contradicts
+    /// Equal to the stored timestamp ([`Record::raw_ticks`]) unless the record has none, its timestamp contradicts
     /// the position of its buffer, or the file has another clock than the recording.
     #[inline]
     #[must_use]
@@ -143,7 +143,7 @@ impl<'b> Record<'b> {
         self.ticks
     }
 
-    /// Stored time stamp, in ticks of the file's own clock. `None` if the header has none.
+    /// Stored timestamp, in ticks of the file's own clock. `None` if the header has none.
     #[must_use]
     pub fn raw_ticks(&self) -> Option<u64> {
         Shape::parse(self.bytes).ok()?.ticks(self.bytes)

@@ -105,7 +105,7 @@ impl<'a> Recording<'a> {
 
     /// Visits the records of one buffer in file order, independently of other buffers: for counting.
     ///
-    /// A record without a time stamp gets the time of the previous one, or the start of the recording. `space` is
+    /// A record without a timestamp gets the time of the previous one, or the start of the recording. `space` is
     /// scratch memory reused between calls.
     pub fn for_each_in_buffer<B>(
         &self,

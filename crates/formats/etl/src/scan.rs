@@ -22,7 +22,7 @@ impl Interval {
 /// Location and time of a record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
-    /// Time stamp in ticks of the recording's clock, clamped to the buffer's interval.
+    /// Timestamp in ticks of the recording's clock, clamped to the buffer's interval.
     pub ticks: u64,
     /// Offset from the start of the payload, in bytes.
     pub offset: u32,
@@ -126,7 +126,7 @@ pub(crate) struct BufferRecords<'a> {
 }
 
 impl<'a> BufferRecords<'a> {
-    /// Loads a buffer. `to_axis` converts a stored time stamp to ticks of the recording's clock.
+    /// Loads a buffer. `to_axis` converts a stored timestamp to ticks of the recording's clock.
     pub(crate) fn load(
         &mut self,
         buffer: &BufferInfo,
@@ -182,9 +182,9 @@ impl<'a> BufferRecords<'a> {
 /// Time of the first record of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BufferStart {
-    /// Time stamp of the first record that has one, in ticks of the recording's clock.
+    /// Timestamp of the first record that has one, in ticks of the recording's clock.
     At(u64),
-    /// The buffer has records, but none has a time stamp.
+    /// The buffer has records, but none has a timestamp.
     Untimed,
     /// The buffer has no records.
     Empty,

@@ -7,7 +7,7 @@ use crate::losses::Place;
 use crate::scan::{BufferRecords, BufferStart, Interval, Payload};
 use crate::{BufferInfo, Loss, Losses};
 
-/// A thread may be interrupted between taking its time stamp and reserving its space, so a record may be this much
+/// A thread may be interrupted between taking its timestamp and reserving its space, so a record may be this much
 /// later than the start of the next buffer. Ticks per second are divided by this: 20 ms.
 const SLACK_DIVISOR: u64 = 50;
 
@@ -89,7 +89,7 @@ impl Placer<'_, '_> {
             let Some(info) = self.contents.buffer(buffer) else { continue };
             match self.contents.buffer_start(info, &mut self.payload, losses) {
                 BufferStart::At(ticks) => {
-                    // Leading buffers without time stamps start with the first buffer that has one.
+                    // Leading buffers without timestamps start with the first buffer that has one.
                     if !any_timed {
                         lows.fill(ticks);
                     }
@@ -116,7 +116,7 @@ impl Placer<'_, '_> {
         Stream { buffers, intervals, end_ticks }
     }
 
-    /// Repairs single damaged time stamps. Where a buffer seems to start after the next one, a later record of either
+    /// Repairs single damaged timestamps. Where a buffer seems to start after the next one, a later record of either
     /// buffer may give a better start. Returns `false` if the stream really goes back in time.
     fn repair(&mut self, buffers: &[u32], lows: &mut [u64]) -> bool {
         for position in 1..lows.len() {
@@ -158,7 +158,7 @@ impl Placer<'_, '_> {
         self.timed().filter(|&ticks| ticks >= floor).min()
     }
 
-    /// Times of the loaded records that have a time stamp.
+    /// Times of the loaded records that have a timestamp.
     fn timed(&self) -> impl Iterator<Item = u64> + '_ {
         let timed = self.records.entries.iter().filter(|entry| entry.shape.has_time());
         timed.map(|entry| entry.ticks)
@@ -183,7 +183,7 @@ pub(crate) fn separate_sessions(contents: &mut Contents<'_>, sessions_of_files: 
         let mut before: Option<SessionExtent> = None;
         for (session, extent) in session_extents(contents, file, sessions) {
             let mut extent = extent;
-            // A single wild time stamp at the end of a session does not make the next one a session of an earlier boot.
+            // A single wild timestamp at the end of a session does not make the next one a session of an earlier boot.
             if let Some(before) = before.filter(|before| extent.first < before.latest_buffer_start) {
                 let shift = before.last.saturating_sub(extent.first).saturating_add(1);
                 contents.axes.shift(file, session, shift);

@@ -39,8 +39,8 @@ fn single_wild_time_stamp_does_not_move_neighbors() {
             assert!(found.is_sorted_by_key(|&(time, _)| time));
             let others = found.iter().filter(|&&(_, number)| number != 240 + position);
             let correct = others.filter(|&&(time, number)| time == i64::from(number) * 100_000).count();
-            assert_eq!((correct, found.len()), (999, 1000), "time stamp {wild:#x} at {position}");
-            assert_eq!(losses.count(Loss::TimeContradiction), 1, "time stamp {wild:#x} at {position}: {losses:?}");
+            assert_eq!((correct, found.len()), (999, 1000), "timestamp {wild:#x} at {position}");
+            assert_eq!(losses.count(Loss::TimeContradiction), 1, "timestamp {wild:#x} at {position}: {losses:?}");
             assert_eq!(recording.duration_ns(), 99_900_000);
         }
     }

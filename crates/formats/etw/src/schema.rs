@@ -442,7 +442,7 @@ pub struct ProviderSchema {
 }
 
 impl ProviderSchema {
-    /// Sorts the events, as the look-ups require. Of several events with the same id and version, the first is kept.
+    /// Sorts the events, as the lookups require. Of several events with the same id and version, the first is kept.
     pub fn sort(&mut self) {
         self.events.sort_by_key(|event| (event.id, event.version));
         self.events.dedup_by_key(|event| (event.id, event.version));

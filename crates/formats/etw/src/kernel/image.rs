@@ -32,7 +32,7 @@ pub struct Image<'b> {
     pub process_id: u32,
     /// Checksum in the PE header; 0 before version 2.
     pub image_checksum: u32,
-    /// Time stamp in the PE header; 0 before version 2.
+    /// Timestamp in the PE header; 0 before version 2.
     pub time_date_stamp: u32,
     /// Preferred load address; 0 before version 2.
     pub default_base: u64,
@@ -103,7 +103,7 @@ pub struct ImageInfo<'b> {
     pub image_size: u64,
     /// Process id; 0 or 4 for the kernel.
     pub process_id: u32,
-    /// Time stamp in the PE header.
+    /// Timestamp in the PE header.
     pub time_date_stamp: u32,
     /// Name given to the linker.
     pub original_file_name: Utf16<'b>,
@@ -131,7 +131,7 @@ pub struct ImageDebugId<'b> {
 pub struct ImageFileVersion<'b> {
     /// Size in bytes.
     pub image_size: u32,
-    /// Time stamp in the PE header.
+    /// Timestamp in the PE header.
     pub time_date_stamp: u32,
     /// `OriginalFilename`.
     pub original_file_name: Utf16<'b>,
